@@ -1,0 +1,172 @@
+import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
+import type { Personal, SubjectId } from '../personal.js';
+import type { AccountRef } from '../scope.js';
+
+/**
+ * What can happen to an account: its users, its referral (as the referred party), its rewards, its subscription.
+ * `at` is the time the fact took effect, epoch milliseconds; it is stored in the envelope.
+ */
+
+/** A person's id within the ledger: a UUID made by us, also the name of the key that encrypts what is known of the person. */
+export type PersonId = SubjectId;
+
+export const SUBSCRIPTION_STATUSES = ['PAID', 'TRIAL', 'FREE', 'CANCELLED'] as const;
+export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
+export const BILLING_INTERVALS = ['DAY', 'WEEK', 'MONTH', 'QUARTER', 'SEMI_ANNUAL', 'YEAR'] as const;
+export type BillingInterval = (typeof BILLING_INTERVALS)[number];
+
+/** Replaced as a whole; unset members are left out. `value` may have decimals: it is the price, no credit. */
+export interface Subscription {
+  readonly status: SubscriptionStatus;
+  readonly value?: number;
+  readonly billingIntervalType?: BillingInterval;
+  readonly billingIntervalValue?: number;
+}
+
+export type CustomFieldValue = string | number | boolean;
+
+/** What is known of a person, all of it encrypted in the log. Null: no value. */
+export interface Profile {
+  readonly id: string;
+  readonly email: string | null;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly imageUrl: string | null;
+  readonly locale: string | null;
+  readonly countryCode: string | null;
+  readonly referable: boolean;
+  readonly customFields: Readonly<Record<string, CustomFieldValue>>;
+  readonly segments: readonly string[];
+  readonly cookieId: string | null;
+  readonly referralSource: string | null;
+  readonly firstSeenIP: string | null;
+  readonly lastSeenIP: string | null;
+  readonly firstSeenUserAgent: string | null;
+  readonly lastSeenUserAgent: string | null;
+}
+
+/** The ids that a client knows somebody by. */
+export interface PartyIds {
+  readonly accountId: string;
+  readonly userId: string;
+}
+
+/** One side of a referral. `ids` is encrypted with the person's key. */
+export interface Party {
+  readonly account: AccountRef;
+  readonly person: PersonId;
+  readonly ids: Personal<PartyIds>;
+}
+
+export type RewardSource = 'FRIEND_SIGNUP' | 'REFERRED' | 'MANUAL' | 'EVENT';
+
+/** Names a reward in every event about it, so that each event can be posted without looking another one up. */
+export interface RewardRef {
+  readonly rewardId: string;
+  readonly person: PersonId;
+  readonly rewardType: RewardValue['type'];
+  /** As the reward was given; `%` for percentages, null for a tank code without one. */
+  readonly unit: string | null;
+}
+
+export interface FraudSignal {
+  readonly message: string;
+  readonly score: number;
+}
+
+type Fact<T extends string, D> = { readonly type: T; readonly at: number } & Readonly<D>;
+
+export type AccountEvent =
+  | Fact<'AccountOpened', { account: SubjectId; accountId: Personal<string>; currency: string }>
+  | Fact<'SubscriptionChanged', { subscription: Subscription }>
+  | Fact<'CurrencyChanged', { currency: string }>
+  /** A code was given for the account. The referral itself starts with its first referable user. `code` is encrypted with its owner's key. */
+  | Fact<'AccountAttributed', { code: Personal<string>; referrer: Party; programId: string }>
+  | Fact<'PaymentProviderIdSet', { paymentProviderId: Personal<string> }>
+  | Fact<'UserIdentified', { person: PersonId; profile: Personal<Profile> }>
+  /** The members that changed, with their new values. */
+  | Fact<'UserProfileChanged', { person: PersonId; changes: Personal<Partial<Profile>> }>
+  /** The user's primary code in that program from now on; earlier ones keep working. */
+  | Fact<'ReferralCodeAssigned', { person: PersonId; code: Personal<string>; programId: string }>
+  | Fact<'UserBlocked', { person: PersonId }>
+  | Fact<'UserUnblocked', { person: PersonId }>
+  | Fact<
+      'ReferralStarted',
+      {
+        referralId: string;
+        programId: string;
+        programVersion: number;
+        code: Personal<string>;
+        shareLinkUsed: string | null;
+        referred: Party;
+        referrer: Party;
+        referredStatus: SideStatus;
+        referrerStatus: SideStatus;
+        fraudSignals: Readonly<Record<string, FraudSignal>>;
+        /** What the referrer earns by the start, under the terms of this moment; null: nothing yet. */
+        referrerReward: RewardTerms | null;
+      }
+    >
+  | Fact<
+      'ReferralConverted',
+      {
+        referralId: string;
+        programId: string;
+        programVersion: number;
+        referrer: Party;
+        referredStatus: SideStatus;
+        /** After the conversion: a referrer who was blocked meanwhile is denied here. */
+        referrerStatus: SideStatus;
+        referrerReward: RewardTerms | null;
+      }
+    >
+  | Fact<'ReferralEnded', { referralId: string }>
+  /** A moderation holds the rewards of these referrals until it is applied or released. */
+  | Fact<'ModerationPrepared', { moderationId: string; referralIds: readonly string[] }>
+  | Fact<'ModerationReleased', { moderationId: string }>
+  /** The referred account's record of a moderation: the statuses after it. */
+  | Fact<
+      'ReferralModerated',
+      {
+        moderationId: string;
+        referralId: string;
+        referredStatus: SideStatus;
+        referrerStatus: SideStatus;
+        referrer: Party;
+        /** What the referrer has earned so far under recorded terms and has not been granted for want of approval; null: nothing. */
+        referrerReward: RewardTerms | null;
+        programId: string;
+        programVersion: number;
+      }
+    >
+  /** The referrer's account's record of a moderation of its side. */
+  | Fact<'ReferrerSideModerated', { moderationId: string; referralId: string; status: SideStatus }>
+  | Fact<
+      'RewardGranted',
+      {
+        rewardId: string;
+        person: PersonId;
+        owner: Personal<PartyIds>;
+        source: RewardSource;
+        value: RewardValue;
+        name: string | null;
+        description: string | null;
+        cancellable: boolean;
+        /** Epoch milliseconds; null: available at once, never expires. */
+        dateScheduledFor: number | null;
+        dateExpires: number | null;
+        referralId: string | null;
+        programId: string | null;
+        programVersion: number | null;
+      }
+    >
+  /** A reward that was due and could not be given; the rest went on. */
+  | Fact<'RewardWithheld', { referralId: string | null; person: PersonId; reason: 'AMOUNT_TOO_LARGE' }>
+  | Fact<'RewardBecameAvailable', RewardRef & { amount: number }>
+  | Fact<'RewardExpired', RewardRef & { amount: number }>
+  | Fact<'CreditRedeemed', RewardRef & { redemptionId: string; amount: number }>
+  /** `amount`: what was left of a credit reward, else 0. */
+  | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
+  | Fact<'RewardRestored', RewardRef & { amount: number }>;
+
+export type AccountEventOf<T extends AccountEvent['type']> = Extract<AccountEvent, { type: T }>;

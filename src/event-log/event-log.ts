@@ -1,0 +1,93 @@
+/**
+ * The port between the service and its log. Two adapters stand behind it, one contract suite holds them
+ * (test/event-log/event-log.contract.ts). Nothing outside this folder knows which one runs.
+ *
+ * Words: a *stream* is the ordered history of one thing; a *revision* is an event's place in its stream (0, 1, 2 …, dense);
+ * a *position* is its place in the whole log, an opaque string that only its own log can read or compare.
+ */
+
+export type Position = string;
+
+/** The revision that the stream must have for the append to happen; `no-stream`: the stream must not exist. */
+export type ExpectedRevision = bigint | 'no-stream';
+
+/** An event as it is stored. `data` and `metadata` are JSON texts; what is stored is given back byte for byte. */
+export interface NewEvent {
+  /** A UUID. Deterministic (cause and step), so that a repeated append is recognised. */
+  readonly id: string;
+  readonly type: string;
+  readonly data: string;
+  readonly metadata: string;
+}
+
+export interface RecordedEvent extends NewEvent {
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly position: Position;
+  /** When the log stored it, epoch milliseconds of the log's own clock; never decreases with the position. */
+  readonly recordedAt: number;
+}
+
+export type AppendResult =
+  | {
+      readonly kind: 'appended';
+      /** The position and revision of the last event of this append. */
+      readonly position: Position;
+      readonly revision: bigint;
+      /** When the log stored it, epoch milliseconds. */
+      readonly recordedAt: number;
+      /** True when the very same events stood there already: the answer to the first append, given again. */
+      readonly repeated: boolean;
+    }
+  | { readonly kind: 'conflict'; readonly expected: ExpectedRevision; readonly actual: ExpectedRevision };
+
+export interface EventLog {
+  /**
+   * Appends to one stream, all or nothing. The same ids at the same expected revision are a success that returns the first
+   * position. After an unknown outcome (any error but `AppendTooLarge`) the caller repeats the identical call.
+   * @throws {AppendTooLarge} before anything is sent. @throws {EventLogUnavailable} when the log is away or does not answer in time.
+   */
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>;
+
+  /** Events of one stream in order, from revision `from` on (default 0). A stream that does not exist is empty. */
+  readStream(stream: string, options?: { readonly from?: bigint }): AsyncIterable<RecordedEvent>;
+
+  /** One page of the whole log: at most `limit` events after the position, in order; empty at the head. */
+  readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]>;
+
+  /**
+   * The live tail: pages after the position, for ever, each page as soon as there is something. Ends when the signal aborts.
+   * A reader past P is never handed something at or before P later. Survives the loss of the log: it waits and goes on.
+   */
+  follow(after: Position | undefined, options: { readonly signal: AbortSignal; readonly pageSize?: number }): AsyncIterable<readonly RecordedEvent[]>;
+
+  /** The position of the newest event; undefined when the log is empty. */
+  head(): Promise<Position | undefined>;
+
+  /** Negative, zero or positive, as for sorting. Undefined is before everything. */
+  compare(a: Position | undefined, b: Position | undefined): number;
+
+  /** True for a position that this log could have given out (its own log, well-formed); says nothing of the head. */
+  isPosition(token: string): boolean;
+
+  close(): Promise<void>;
+}
+
+/** One append is bounded, so that every adapter can hold it: the summed bytes of data and metadata. */
+export const APPEND_BYTES_MAX = 900 * 1024;
+
+export class AppendTooLarge extends Error {
+  override readonly name = 'AppendTooLarge';
+  constructor(readonly bytes: number) {
+    super(`an append of ${bytes} bytes is over the limit of ${APPEND_BYTES_MAX}`);
+  }
+}
+
+/** The log cannot be reached or did not answer in time. An append may or may not have happened. */
+export class EventLogUnavailable extends Error {
+  override readonly name = 'EventLogUnavailable';
+}
+
+export function appendBytes(events: readonly NewEvent[]): number {
+  return events.reduce((sum, event) => sum + Buffer.byteLength(event.data) + Buffer.byteLength(event.metadata), 0);
+}

@@ -1,0 +1,61 @@
+import type { AccountEvent } from '../domain/account/account.events.js';
+import type { Mode } from '../domain/scope.js';
+import type { Position } from '../event-log/event-log.js';
+
+/** A decoded event as projectors and policies see it: the fact, whose it is, and where it stands. */
+export interface LedgerEvent<E = AccountEvent> {
+  readonly event: E;
+  readonly eventId: string;
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly position: Position;
+  readonly recordedAt: number;
+  readonly tenant: string;
+  readonly mode: Mode;
+  /** The keyed hash that names the account's stream; rows are keyed with it. */
+  readonly accountRef: string;
+  readonly correlationId: string;
+  readonly commandId: string;
+}
+
+/** A table of a read model. The runner makes it in the schema of each generation. */
+export interface ReadModelTable {
+  readonly name: string;
+  /** Column → SQL type, e.g. `text not null`. Every column is written on every change. */
+  readonly columns: Readonly<Record<string, string>>;
+  readonly primaryKey: readonly string[];
+  /** Index definitions behind `on <table>`, by suffix: `{ by_account: '(account_ref, date_given desc)' }`; may start with `using …` and end with `where …`. */
+  readonly indexes: Readonly<Record<string, { readonly definition: string; readonly unique?: boolean }>>;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** The rows that a batch touches, held in memory: the runner loads them before and writes what changed after. */
+export interface Rows {
+  /** A loaded or already changed row; undefined when there is none. The key must have been announced by `keys`. */
+  get(table: string, key: readonly string[]): Row | undefined;
+  put(table: string, row: Row): void;
+  delete(table: string, key: readonly string[]): void;
+}
+
+export interface RowKey {
+  readonly table: string;
+  /** Values of the primary key, in its order. */
+  readonly key: readonly string[];
+}
+
+/**
+ * A projector turns events into rows. It is pure: everything it knows comes from the events and the rows it announced,
+ * so it can be run again from the first event at any time, beside the live one.
+ */
+export interface Projector {
+  /** As the operator names it: `rewards`. */
+  readonly name: string;
+  readonly tables: readonly ReadModelTable[];
+  /** The types it looks at; others only move its checkpoint. */
+  readonly handles: ReadonlySet<AccountEvent['type']>;
+  /** The rows that `apply` will read or write for this event. */
+  keys(event: LedgerEvent): readonly RowKey[];
+  /** Folds one event into the rows. Throws only when the event contradicts the rows: its account is parked then. */
+  apply(event: LedgerEvent, rows: Rows): void;
+}
