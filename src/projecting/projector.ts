@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import type { Mode } from '../domain/scope.js';
-import type { Position } from '../event-log/event-log.js';
+import type { Position, RecordedEvent } from '../event-log/event-log.js';
 
 /** A decoded event as projectors and policies see it: the fact, whose it is, and where it stands. */
 export interface LedgerEvent<E = AccountEvent> {
@@ -17,6 +17,17 @@ export interface LedgerEvent<E = AccountEvent> {
   readonly correlationId: string;
   readonly commandId: string;
 }
+
+/** An event that could not be decoded: unknown type, newer schema version, broken bytes. */
+export interface UndecodableEvent {
+  readonly undecodable: string;
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly position: Position;
+}
+
+/** Turns stored events into facts, in order; one result per event. Made by the codec and the key store (src/privacy). */
+export type DecodeEvents = (recorded: readonly RecordedEvent[]) => Promise<readonly (LedgerEvent | UndecodableEvent)[]>;
 
 /** A table of a read model. The runner makes it in the schema of each generation. */
 export interface ReadModelTable {
