@@ -103,7 +103,8 @@ export type AccountEvent =
         referredStatus: SideStatus;
         referrerStatus: SideStatus;
         fraudSignals: Readonly<Record<string, FraudSignal>>;
-        /** What the referrer earns by the start, under the terms of this moment; null: nothing yet. */
+        /** What each side earns by the start, under the terms of this moment; null: nothing yet. Granted only to an approved side. */
+        referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
       }
     >
@@ -117,6 +118,8 @@ export type AccountEvent =
         referredStatus: SideStatus;
         /** After the conversion: a referrer who was blocked meanwhile is denied here. */
         referrerStatus: SideStatus;
+        /** What each side earns by the conversion, under the terms of this moment. */
+        referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
       }
     >

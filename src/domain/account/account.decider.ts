@@ -1,0 +1,66 @@
+import type { Decision } from '../refusal.js';
+import type { AccountEvent } from './account.events.js';
+import type { AccountState } from './account.state.js';
+import { blockUser, type BlockUser } from './blocking.js';
+import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
+import { upsertUser, type UpsertUser } from './identify-user.js';
+import {
+  applyModeration,
+  prepareModeration,
+  releaseModeration,
+  type ApplyModeration,
+  type PrepareModeration,
+  type ReleaseModeration,
+} from './moderation-of-account.js';
+import { redeemAccountCredit, redeemCredit, type RedeemAccountCredit, type RedeemCredit } from './redemption.js';
+import { applyCode, type ApplyCode } from './referral.js';
+import { cancelReward, createReward, settleReward, type CancelReward, type CreateReward, type SettleReward } from './rewards.js';
+import { syncAccount, type SyncAccount } from './sync-account.js';
+
+/** Everything that can be asked of an account. */
+export type AccountCommand =
+  | SyncAccount
+  | UpsertUser
+  | ApplyCode
+  | BlockUser
+  | CreateReward
+  | CancelReward
+  | RedeemCredit
+  | RedeemAccountCredit
+  | GrantReferrerReward
+  | SettleReward
+  | PrepareModeration
+  | ApplyModeration
+  | ReleaseModeration;
+
+export function decide(state: AccountState, command: AccountCommand): Decision<AccountEvent> {
+  switch (command.type) {
+    case 'SyncAccount':
+      return syncAccount(state, command);
+    case 'UpsertUser':
+      return upsertUser(state, command);
+    case 'ApplyCode':
+      return applyCode(state, command);
+    case 'BlockUser':
+    case 'UnblockUser':
+      return blockUser(state, command);
+    case 'CreateReward':
+      return createReward(state, command);
+    case 'CancelReward':
+      return cancelReward(state, command);
+    case 'RedeemCredit':
+      return redeemCredit(state, command);
+    case 'RedeemAccountCredit':
+      return redeemAccountCredit(state, command);
+    case 'GrantReferrerReward':
+      return grantReferrerReward(state, command);
+    case 'SettleReward':
+      return settleReward(state, command);
+    case 'PrepareModeration':
+      return prepareModeration(state, command);
+    case 'ApplyModeration':
+      return applyModeration(state, command);
+    case 'ReleaseModeration':
+      return releaseModeration(state, command);
+  }
+}

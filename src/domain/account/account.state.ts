@@ -1,0 +1,291 @@
+import { List, Map } from 'immutable';
+import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
+import type { SubjectId } from '../personal.js';
+import type { AccountEvent, AccountEventOf, FraudSignal, Party, PersonId, Profile, RewardRef, RewardSource, Subscription } from './account.events.js';
+
+/**
+ * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
+ * decision may try events on a state that others hold. A fold never throws: facts that no rule of today would produce may stand in the log.
+ */
+export type AccountState = { readonly status: 'absent' } | OpenAccount;
+
+export interface OpenAccount {
+  readonly status: 'open';
+  /** The key that encrypts what identifies the account. */
+  readonly account: SubjectId;
+  readonly accountId: string | null;
+  readonly currency: string;
+  readonly subscription: Subscription | null;
+  /** Whether the subscription was PAID at any time: no attribution after that. */
+  readonly everPaid: boolean;
+  readonly paymentProviderId: string | null;
+  readonly attribution: Attribution | null;
+  readonly referral: ReferralState | null;
+  readonly users: Map<PersonId, UserState>;
+  readonly personsByUserId: Map<string, PersonId>;
+  /** In the order they were identified. */
+  readonly persons: List<PersonId>;
+  readonly rewards: Map<string, RewardState>;
+  /** Reward ids per referral that paid this account as its referrer or referred party. */
+  readonly rewardsByReferral: Map<string, List<string>>;
+  /** All credit ever assigned, by unit in lower case. */
+  readonly assignedEver: Map<string, number>;
+  /** What moderation said of the referrals that this account made. Absent: nothing yet. */
+  readonly referrerSides: Map<string, SideStatus>;
+  /** Referrals whose rewards a moderation holds, with its id. */
+  readonly holds: Map<string, string>;
+}
+
+/** Who brought the account, before and after the referral starts. */
+export interface Attribution {
+  readonly code: string | null;
+  readonly codeSubject: SubjectId;
+  readonly referrer: Party;
+  readonly programId: string;
+}
+
+export interface ReferralState {
+  readonly referralId: string;
+  readonly programId: string;
+  readonly programVersion: number;
+  readonly referred: Party;
+  readonly referrer: Party;
+  readonly referredStatus: SideStatus;
+  readonly referrerStatus: SideStatus;
+  readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
+  /** Terms under which a side has earned its reward so far; null: nothing earned yet. */
+  readonly referredEarned: RewardTerms | null;
+  readonly referrerEarned: RewardTerms | null;
+  readonly dateStarted: number;
+  readonly datePaid: number | null;
+  readonly dateEnded: number | null;
+  readonly dateModerated: number;
+}
+
+export interface UserState {
+  readonly person: PersonId;
+  /** Null: forgotten. */
+  readonly profile: Profile | null;
+  readonly dateCreated: number;
+  readonly dateBlocked: number | null;
+  /** Every code the user ever had, by its lower case. */
+  readonly codes: Map<string, { readonly code: string; readonly programId: string }>;
+  readonly primaryCodes: Map<string, string>;
+}
+
+export type RewardPhase = 'PENDING' | 'AVAILABLE' | 'EXPIRED';
+
+export interface RewardState {
+  readonly rewardId: string;
+  readonly person: PersonId;
+  readonly source: RewardSource;
+  readonly value: RewardValue;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly cancellable: boolean;
+  readonly dateGiven: number;
+  readonly dateScheduledFor: number | null;
+  readonly dateExpires: number | null;
+  readonly referralId: string | null;
+  readonly redeemed: number;
+  /** As the ledger shows it; a command first records what its clock says is due. */
+  readonly phase: RewardPhase;
+  readonly dateCancelled: number | null;
+  readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
+}
+
+export const initialState: AccountState = { status: 'absent' };
+
+export const unitKey = (unit: string): string => unit.toLowerCase();
+
+/** What is left of a credit reward; 0 for other types. */
+export const amountLeft = (reward: RewardState): number => (reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0);
+
+export const unitOf = (value: RewardValue): string | null => (value.type === 'PCT_DISCOUNT' ? '%' : value.unit);
+
+export const rewardRef = (reward: RewardState): RewardRef => ({
+  rewardId: reward.rewardId,
+  person: reward.person,
+  rewardType: reward.value.type,
+  unit: unitOf(reward.value),
+});
+
+export function evolve(state: AccountState, event: AccountEvent): AccountState {
+  if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event);
+  if (state.status === 'absent') return state;
+  switch (event.type) {
+    case 'SubscriptionChanged':
+      return { ...state, subscription: event.subscription, everPaid: state.everPaid || event.subscription.status === 'PAID' };
+    case 'CurrencyChanged':
+      return { ...state, currency: event.currency };
+    case 'AccountAttributed':
+      return {
+        ...state,
+        attribution: { code: event.code.value, codeSubject: event.code.subject, referrer: event.referrer, programId: event.programId },
+      };
+    case 'PaymentProviderIdSet':
+      return { ...state, paymentProviderId: event.paymentProviderId.value };
+    case 'UserIdentified':
+      return identify(state, event);
+    case 'UserProfileChanged':
+      return withUser(state, event.person, (user) => ({ ...user, profile: user.profile && { ...user.profile, ...event.changes.value } }));
+    case 'ReferralCodeAssigned':
+      return withUser(state, event.person, (user) => assignCode(user, event.code.value, event.programId));
+    case 'UserBlocked':
+      return withUser(state, event.person, (user) => ({ ...user, dateBlocked: event.at }));
+    case 'UserUnblocked':
+      return withUser(state, event.person, (user) => ({ ...user, dateBlocked: null }));
+    case 'ReferralStarted':
+      return { ...state, referral: started(event) };
+    case 'ReferralConverted':
+      return withReferral(state, event.referralId, (referral) => ({
+        ...referral,
+        datePaid: event.at,
+        referredStatus: event.referredStatus,
+        referrerStatus: event.referrerStatus,
+        referredEarned: event.referredReward ?? referral.referredEarned,
+        referrerEarned: event.referrerReward ?? referral.referrerEarned,
+      }));
+    case 'ReferralEnded':
+      return withReferral(state, event.referralId, (referral) => ({ ...referral, dateEnded: event.at }));
+    case 'ModerationPrepared':
+      return { ...state, holds: state.holds.merge(Map(event.referralIds.map((id) => [id, event.moderationId]))) };
+    case 'ModerationReleased':
+      return { ...state, holds: state.holds.filterNot((moderationId) => moderationId === event.moderationId) };
+    case 'ReferralModerated':
+      return release(
+        withReferral(state, event.referralId, (referral) => ({
+          ...referral,
+          referredStatus: event.referredStatus,
+          referrerStatus: event.referrerStatus,
+          dateModerated: event.at,
+        })),
+        event.referralId,
+        event.moderationId,
+      );
+    case 'ReferrerSideModerated':
+      return release({ ...state, referrerSides: state.referrerSides.set(event.referralId, event.status) }, event.referralId, event.moderationId);
+    case 'RewardGranted':
+      return grant(state, event);
+    case 'RewardWithheld':
+      return state;
+    case 'RewardBecameAvailable':
+      return withReward(state, event.rewardId, (reward) => ({ ...reward, phase: 'AVAILABLE' }));
+    case 'RewardExpired':
+      return withReward(state, event.rewardId, (reward) => ({ ...reward, phase: 'EXPIRED' }));
+    case 'CreditRedeemed':
+      return withReward(state, event.rewardId, (reward) => ({ ...reward, redeemed: reward.redeemed + event.amount }));
+    case 'RewardCancelled':
+      return withReward(state, event.rewardId, (reward) => ({ ...reward, dateCancelled: reward.dateCancelled ?? event.at, cancelledBy: event.by }));
+    case 'RewardRestored':
+      return withReward(state, event.rewardId, (reward) => ({ ...reward, dateCancelled: null, cancelledBy: null }));
+  }
+}
+
+function open(event: AccountEventOf<'AccountOpened'>): OpenAccount {
+  return {
+    status: 'open',
+    account: event.account,
+    accountId: event.accountId.value,
+    currency: event.currency,
+    subscription: null,
+    everPaid: false,
+    paymentProviderId: null,
+    attribution: null,
+    referral: null,
+    users: Map(),
+    personsByUserId: Map(),
+    persons: List(),
+    rewards: Map(),
+    rewardsByReferral: Map(),
+    assignedEver: Map(),
+    referrerSides: Map(),
+    holds: Map(),
+  };
+}
+
+function identify(state: OpenAccount, event: AccountEventOf<'UserIdentified'>): OpenAccount {
+  const profile = event.profile.value;
+  const user: UserState = { person: event.person, profile, dateCreated: event.at, dateBlocked: null, codes: Map(), primaryCodes: Map() };
+  return {
+    ...state,
+    users: state.users.set(event.person, user),
+    persons: state.persons.push(event.person),
+    personsByUserId: profile ? state.personsByUserId.set(profile.id, event.person) : state.personsByUserId,
+  };
+}
+
+function assignCode(user: UserState, code: string | null, programId: string): UserState {
+  if (code === null) return user;
+  return { ...user, codes: user.codes.set(code.toLowerCase(), { code, programId }), primaryCodes: user.primaryCodes.set(programId, code) };
+}
+
+function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
+  return {
+    referralId: event.referralId,
+    programId: event.programId,
+    programVersion: event.programVersion,
+    referred: event.referred,
+    referrer: event.referrer,
+    referredStatus: event.referredStatus,
+    referrerStatus: event.referrerStatus,
+    fraudSignals: event.fraudSignals,
+    referredEarned: event.referredReward,
+    referrerEarned: event.referrerReward,
+    dateStarted: event.at,
+    datePaid: null,
+    dateEnded: null,
+    dateModerated: event.at,
+  };
+}
+
+function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
+  const { rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId } = event;
+  const reward: RewardState = {
+    ...{ rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId },
+    dateGiven: event.at,
+    redeemed: 0,
+    phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
+    dateCancelled: null,
+    cancelledBy: null,
+  };
+  return {
+    ...state,
+    rewards: state.rewards.set(rewardId, reward),
+    rewardsByReferral: referralId === null ? state.rewardsByReferral : state.rewardsByReferral.update(referralId, List<string>(), (ids) => ids.push(rewardId)),
+    assignedEver:
+      value.type === 'CREDIT' ? state.assignedEver.update(unitKey(value.unit), 0, (sum) => sum + value.assignedCredit) : state.assignedEver,
+  };
+}
+
+function release(state: OpenAccount, referralId: string, moderationId: string): OpenAccount {
+  return state.holds.get(referralId) === moderationId ? { ...state, holds: state.holds.delete(referralId) } : state;
+}
+
+function withUser(state: OpenAccount, person: PersonId, change: (user: UserState) => UserState): OpenAccount {
+  const user = state.users.get(person);
+  return user ? { ...state, users: state.users.set(person, change(user)) } : state;
+}
+
+function withReferral(state: OpenAccount, referralId: string, change: (referral: ReferralState) => ReferralState): OpenAccount {
+  return state.referral?.referralId === referralId ? { ...state, referral: change(state.referral) } : state;
+}
+
+function withReward(state: OpenAccount, rewardId: string, change: (reward: RewardState) => RewardState): OpenAccount {
+  const reward = state.rewards.get(rewardId);
+  return reward ? { ...state, rewards: state.rewards.set(rewardId, change(reward)) } : state;
+}
+
+/** A state under change: each event is folded as soon as it is decided, so that the next step of the same decision sees it. */
+export class Draft {
+  readonly events: AccountEvent[] = [];
+  constructor(public state: OpenAccount) {}
+
+  emit(...events: readonly AccountEvent[]): void {
+    for (const event of events) {
+      this.events.push(event);
+      const next = evolve(this.state, event);
+      if (next.status === 'open') this.state = next;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { RewardTerms } from '../program.js';
+import type { Decision } from '../refusal.js';
+import type { AccountEvent, PersonId } from './account.events.js';
+import { Draft, type AccountState } from './account.state.js';
+import { grantUnderTerms } from './rewards.js';
+
+/** A referral that this account made has earned its referrer a reward. Sent by a policy, at least once. */
+export interface GrantReferrerReward {
+  readonly type: 'GrantReferrerReward';
+  readonly referralId: string;
+  /** Deterministic for the referral: the second time it is there already. */
+  readonly rewardId: string;
+  readonly person: PersonId;
+  readonly terms: RewardTerms;
+  readonly programId: string;
+  readonly programVersion: number;
+  /** When it was earned, epoch milliseconds: delay and validity count from then. */
+  readonly earnedAt: number;
+}
+
+export function grantReferrerReward(state: AccountState, command: GrantReferrerReward): Decision<AccountEvent> {
+  const { referralId, rewardId, person, terms, programId, programVersion, earnedAt } = command;
+  if (state.status === 'absent' || !state.users.get(person)?.profile || state.rewards.has(rewardId)) return { events: [] };
+  const hold = state.holds.get(referralId);
+  if (hold !== undefined) return { heldBy: hold };
+  // Denied since: a later approval sends this command again.
+  const side = state.referrerSides.get(referralId);
+  if (side !== undefined && side !== 'APPROVED') return { events: [] };
+  const draft = new Draft(state);
+  grantUnderTerms(draft, terms, { rewardId, person, source: 'FRIEND_SIGNUP', referralId, programId, programVersion }, earnedAt);
+  return { events: draft.events };
+}

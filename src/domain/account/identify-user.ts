@@ -1,0 +1,119 @@
+import { personal } from '../personal.js';
+import { refused, type Decision } from '../refusal.js';
+import type { AccountEvent, CustomFieldValue, PersonId, Profile } from './account.events.js';
+import { Draft, type AccountState, type UserState } from './account.state.js';
+import { attributeInPassing, isReferable, startAndConvert, type ReferralContext } from './referral.js';
+
+/** Creating and updating the people of an account. */
+
+export const USERS_MAX = 1000;
+export const CUSTOM_FIELDS_MAX = 100;
+
+/** Members left out keep what is stored; null clears. */
+export interface ProfileChanges {
+  readonly email?: string | null;
+  readonly firstName?: string | null;
+  readonly lastName?: string | null;
+  readonly imageUrl?: string | null;
+  readonly locale?: string | null;
+  readonly countryCode?: string | null;
+  /** Null means the default again: true. */
+  readonly referable?: boolean | null;
+  /** Merged; null removes a field. */
+  readonly customFields?: Readonly<Record<string, CustomFieldValue | null>>;
+  /** Operations in order: `key` adds, `~key` removes, `~*` clears. */
+  readonly segments?: readonly string[];
+}
+
+export interface UpsertUser {
+  readonly type: 'UpsertUser';
+  readonly userId: string;
+  /** Names the person, if this command creates one. */
+  readonly newPerson: PersonId;
+  readonly changes: ProfileChanges;
+  /** Codes reserved for this person just now, or held already; each becomes the primary of its program. */
+  readonly codes: readonly { readonly code: string; readonly programId: string }[];
+  /** Reserved for this account just now; undefined: not given. */
+  readonly paymentProviderId: string | undefined;
+  readonly context: ReferralContext;
+}
+
+export function upsertUser(state: AccountState, command: UpsertUser): Decision<AccountEvent> {
+  if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
+  const { now, codeOwner } = command.context;
+  const known = state.personsByUserId.get(command.userId);
+  if (known === undefined && state.personsByUserId.size >= USERS_MAX) return refused('TOO_MANY_USERS');
+  if (command.paymentProviderId !== undefined && state.paymentProviderId !== null && state.paymentProviderId !== command.paymentProviderId) {
+    return refused('PAYMENT_PROVIDER_ID_SET');
+  }
+  const draft = new Draft(state);
+  const person = known ?? command.newPerson;
+  const before = state.users.get(person);
+  const profile = merge(before?.profile ?? emptyProfile(command.userId), command.changes);
+  if (before?.profile) changeProfile(draft, person, before.profile, profile, now);
+  else draft.emit({ type: 'UserIdentified', at: now, person, profile: personal(person, profile) });
+  for (const { code, programId } of command.codes) assignCode(draft, person, code, programId, now);
+  if (command.paymentProviderId !== undefined && state.paymentProviderId === null) {
+    draft.emit({ type: 'PaymentProviderIdSet', at: now, paymentProviderId: personal(state.account, command.paymentProviderId) });
+  }
+  attributeByUser(draft, command, person, codeOwner !== null);
+  return { events: draft.events };
+}
+
+/** A code that came with a user attributes the account through this user, unless the user cannot be referred. */
+function attributeByUser(draft: Draft, { context }: UpsertUser, person: PersonId, withCode: boolean): void {
+  const wasAttributed = draft.state.attribution !== null;
+  if (withCode && isReferable(draft.state.users.get(person))) attributeInPassing(draft, context);
+  const attributedNow = !wasAttributed && draft.state.attribution !== null;
+  startAndConvert(draft, context, attributedNow ? person : undefined);
+}
+
+function assignCode(draft: Draft, person: PersonId, code: string, programId: string, at: number): void {
+  const user: UserState | undefined = draft.state.users.get(person);
+  if (user?.primaryCodes.get(programId) === code) return;
+  draft.emit({ type: 'ReferralCodeAssigned', at, person, code: personal(person, code), programId });
+}
+
+function changeProfile(draft: Draft, person: PersonId, before: Profile, after: Profile, at: number): void {
+  const changed = Object.entries(after).filter(([member, value]) => !sameValue(before[member as keyof Profile], value));
+  if (changed.length === 0) return;
+  draft.emit({ type: 'UserProfileChanged', at, person, changes: personal(person, Object.fromEntries(changed) as Partial<Profile>) });
+}
+
+export function emptyProfile(userId: string): Profile {
+  return {
+    id: userId,
+    ...{ email: null, firstName: null, lastName: null, imageUrl: null, locale: null, countryCode: null },
+    ...{ referable: true, customFields: {}, segments: [], cookieId: null, referralSource: null },
+    ...{ firstSeenIP: null, lastSeenIP: null, firstSeenUserAgent: null, lastSeenUserAgent: null },
+  };
+}
+
+function merge(before: Profile, { referable, customFields, segments, ...texts }: ProfileChanges): Profile {
+  const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
+  return {
+    ...before,
+    ...given,
+    referable: referable === undefined ? before.referable : (referable ?? true),
+    customFields: mergeFields(before.customFields, customFields ?? {}),
+    segments: (segments ?? []).reduce(applySegment, before.segments),
+  };
+}
+
+function mergeFields(before: Profile['customFields'], changes: Readonly<Record<string, CustomFieldValue | null>>): Profile['customFields'] {
+  const merged = new Map(Object.entries(before));
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) merged.delete(name);
+    else merged.set(name, value);
+  }
+  return Object.fromEntries(merged);
+}
+
+function applySegment(members: readonly string[], operation: string): readonly string[] {
+  if (operation === '~*') return [];
+  if (operation.startsWith('~')) return members.filter((member) => member !== operation.slice(1));
+  return members.includes(operation) ? members : [...members, operation];
+}
+
+// Members are JSON values of our own making, in a stable order: their texts are equal when they are.
+const sameValue = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,131 @@
+import type { SideStatus } from '../program.js';
+import type { Decision } from '../refusal.js';
+import type { AccountEvent } from './account.events.js';
+import { amountLeft, Draft, rewardRef, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { cancel, grantUnderTerms, settle } from './rewards.js';
+
+/**
+ * An account's part in a moderation, which runs over many accounts (domain/moderation): first every account concerned is prepared,
+ * which checks and holds, then all of them apply it or all release it.
+ */
+
+/** What is to become of one side of one referral. Undefined: the action does not concern that side. */
+export interface SideChanges {
+  readonly referralId: string;
+  readonly referred: SideStatus | undefined;
+  readonly referrer: SideStatus | undefined;
+}
+
+/** The party that this account is in the referral: it answers for the rewards of that side only. */
+export type SideOfAccount = 'referred' | 'referrer';
+
+export interface PrepareModeration {
+  readonly type: 'PrepareModeration';
+  readonly moderationId: string;
+  readonly side: SideOfAccount;
+  readonly changes: readonly SideChanges[];
+  readonly now: number;
+}
+
+export function prepareModeration(state: AccountState, { moderationId, side, changes, now }: PrepareModeration): Decision<AccountEvent> {
+  const reasons = changes.flatMap((change) => whyNot(state, side, change).map((reason) => `${change.referralId}: ${reason}`));
+  if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
+  if (state.status === 'absent') return { events: [] };
+  const holds = changes.map((change) => state.holds.get(change.referralId));
+  const other = holds.find((hold) => hold !== undefined && hold !== moderationId);
+  if (other !== undefined) return { heldBy: other };
+  const toHold = changes.map((change) => change.referralId).filter((_, index) => holds[index] === undefined);
+  return { events: toHold.length === 0 ? [] : [{ type: 'ModerationPrepared', at: now, moderationId, referralIds: toHold }] };
+}
+
+function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges): string[] {
+  if (state.status === 'absent' || (side === 'referred' && state.referral?.referralId !== change.referralId)) return ['there is no such referral'];
+  const status = change[side];
+  if (status === undefined) return [];
+  return rewardsOf(state, change.referralId).flatMap((reward) => {
+    if (!reward.cancellable) return [`the ${side} side's reward is not cancellable`];
+    return status === 'DENIED' && reward.redeemed > 0 ? [`the ${side} side's reward has been redeemed`] : [];
+  });
+}
+
+export interface ApplyModeration {
+  readonly type: 'ApplyModeration';
+  readonly moderationId: string;
+  readonly side: SideOfAccount;
+  readonly changes: readonly SideChanges[];
+  /** For a referred side that is approved with its reward earned but never given: the id of that reward, by referral. */
+  readonly rewardIds: Readonly<Record<string, string>>;
+  readonly now: number;
+}
+
+/** Applied once: a change whose hold is gone has been applied before. */
+export function applyModeration(state: AccountState, command: ApplyModeration): Decision<AccountEvent> {
+  if (state.status === 'absent') return { events: [] };
+  const draft = new Draft(state);
+  for (const change of command.changes) {
+    if (draft.state.holds.get(change.referralId) !== command.moderationId) continue;
+    if (command.side === 'referred') applyToReferred(draft, change, command);
+    else applyToReferrer(draft, change, command);
+  }
+  return { events: draft.events };
+}
+
+function applyToReferred(draft: Draft, change: SideChanges, { moderationId, rewardIds, now }: ApplyModeration): void {
+  const { referral } = draft.state;
+  if (referral?.referralId !== change.referralId) return;
+  draft.emit({
+    type: 'ReferralModerated',
+    at: now,
+    moderationId,
+    referralId: change.referralId,
+    referredStatus: change.referred ?? referral.referredStatus,
+    referrerStatus: change.referrer ?? referral.referrerStatus,
+    referrer: referral.referrer,
+    referrerReward: referral.referrerEarned,
+    programId: referral.programId,
+    programVersion: referral.programVersion,
+  });
+  if (change.referred === undefined) return;
+  moderateRewards(draft, change.referralId, change.referred, now);
+  const rewardId = rewardIds[change.referralId];
+  const neverGiven = rewardsOf(draft.state, change.referralId).length === 0;
+  if (change.referred === 'APPROVED' && referral.referredEarned && neverGiven && rewardId !== undefined) {
+    const { person } = referral.referred;
+    const { referralId, programId, programVersion } = referral;
+    grantUnderTerms(draft, referral.referredEarned, { rewardId, person, source: 'REFERRED', referralId, programId, programVersion }, now);
+  }
+}
+
+function applyToReferrer(draft: Draft, change: SideChanges, { moderationId, now }: ApplyModeration): void {
+  if (change.referrer === undefined) return;
+  draft.emit({ type: 'ReferrerSideModerated', at: now, moderationId, referralId: change.referralId, status: change.referrer });
+  moderateRewards(draft, change.referralId, change.referrer, now);
+}
+
+/** Denying cancels, approving brings back what a moderation cancelled; what was cancelled by request stays so. */
+function moderateRewards(draft: Draft, referralId: string, status: SideStatus, now: number): void {
+  for (const { rewardId } of rewardsOf(draft.state, referralId)) {
+    const reward = settle(draft, rewardId, now);
+    if (!reward) continue;
+    if (status === 'DENIED' && reward.dateCancelled === null) cancel(draft, rewardId, now, 'MODERATION');
+    if (status === 'APPROVED' && reward.cancelledBy === 'MODERATION') {
+      draft.emit({ type: 'RewardRestored', at: now, ...rewardRef(reward), amount: amountLeft(reward) });
+      settle(draft, rewardId, now);
+    }
+  }
+}
+
+export interface ReleaseModeration {
+  readonly type: 'ReleaseModeration';
+  readonly moderationId: string;
+  readonly now: number;
+}
+
+export function releaseModeration(state: AccountState, { moderationId, now }: ReleaseModeration): Decision<AccountEvent> {
+  const isHeld = state.status === 'open' && state.holds.some((hold) => hold === moderationId);
+  return { events: isHeld ? [{ type: 'ModerationReleased', at: now, moderationId }] : [] };
+}
+
+function rewardsOf(state: OpenAccount, referralId: string): RewardState[] {
+  return [...(state.rewardsByReferral.get(referralId) ?? [])].flatMap((id) => state.rewards.get(id) ?? []);
+}

@@ -1,0 +1,48 @@
+import { personal, type SubjectId } from '../personal.js';
+import type { Decision } from '../refusal.js';
+import type { AccountEvent, Subscription } from './account.events.js';
+import { Draft, evolve, type AccountState, type OpenAccount } from './account.state.js';
+import { attributeInPassing, end, startAndConvert, type ReferralContext } from './referral.js';
+
+export const DEFAULT_CURRENCY = 'USD';
+
+/** POST accountsync: creates or updates the account; a code given with it attributes, PAID converts, CANCELLED ends. */
+export interface SyncAccount {
+  readonly type: 'SyncAccount';
+  readonly accountId: string;
+  /** Names the key of the account, if this command opens it. */
+  readonly newAccount: SubjectId;
+  readonly subscription: Subscription;
+  /** ISO 4217; undefined: kept, or the default. */
+  readonly currency: string | undefined;
+  readonly context: ReferralContext;
+}
+
+export function syncAccount(state: AccountState, command: SyncAccount): Decision<AccountEvent> {
+  const { now } = command.context;
+  const opened = state.status === 'absent' ? [accountOpened(command.accountId, command.newAccount, command.currency ?? DEFAULT_CURRENCY, now)] : [];
+  const draft = new Draft(opened.reduce<AccountState>(evolve, state) as OpenAccount);
+  draft.events.push(...opened);
+  if (command.currency !== undefined && command.currency !== draft.state.currency) {
+    draft.emit({ type: 'CurrencyChanged', at: now, currency: command.currency });
+  }
+  // Attributed first, then paid: a code that comes together with the first PAID still counts.
+  attributeInPassing(draft, command.context);
+  if (!sameSubscription(draft.state.subscription, command.subscription)) {
+    draft.emit({ type: 'SubscriptionChanged', at: now, subscription: command.subscription });
+  }
+  startAndConvert(draft, command.context);
+  if (command.subscription.status === 'CANCELLED') end(draft, now);
+  return { events: draft.events };
+}
+
+export function accountOpened(accountId: string, account: SubjectId, currency: string, at: number): AccountEvent {
+  return { type: 'AccountOpened', at, account, accountId: personal(account, accountId), currency };
+}
+
+const sameSubscription = (a: Subscription | null, b: Subscription): boolean =>
+  a !== null &&
+  a.status === b.status &&
+  a.value === b.value &&
+  a.billingIntervalType === b.billingIntervalType &&
+  a.billingIntervalValue === b.billingIntervalValue;

@@ -1,0 +1,48 @@
+/** Why a command was refused. A closed set: each code is mapped to its answer in one place (src/http/refusal-answers.ts). */
+export type Refusal =
+  | 'ACCOUNT_NOT_FOUND'
+  | 'USER_NOT_FOUND'
+  | 'REFERRAL_CODE_NOT_FOUND'
+  | 'REFERRAL_NOT_FOUND'
+  | 'REWARD_NOT_FOUND'
+  | 'SELF_REFERRAL'
+  | 'ALREADY_REFERRED'
+  | 'NOT_ATTRIBUTABLE'
+  | 'NOT_REFERABLE'
+  | 'REFERRAL_CODE_TAKEN'
+  | 'PROGRAM_UNKNOWN'
+  | 'CODE_PROGRAM_CONFLICT'
+  | 'TOO_MANY_USERS'
+  | 'TOO_MANY_CUSTOM_FIELDS'
+  | 'PAYMENT_PROVIDER_ID_SET'
+  | 'PAYMENT_PROVIDER_ID_USED'
+  | 'USER_ALREADY_BLOCKED'
+  | 'USER_NOT_BLOCKED'
+  | 'REDEMPTION_NOT_POSSIBLE'
+  | 'REWARD_NOT_CANCELLABLE'
+  | 'REWARD_DATES_INVALID'
+  | 'AMOUNT_TOO_LARGE'
+  | 'MODERATION_NOT_POSSIBLE'
+  | 'TENANT_EXISTS'
+  | 'TENANT_NOT_FOUND'
+  | 'RESERVED_BY_ANOTHER';
+
+/** The command was refused: nothing changed. `details` say why, one line each, for people. */
+export interface Refused {
+  readonly refused: Refusal;
+  readonly details?: readonly string[];
+}
+
+/** Another process holds what the command needs; it is finished first, then the command is decided again. */
+export interface Held {
+  readonly heldBy: string;
+}
+
+export interface Accepted<E> {
+  readonly events: readonly E[];
+}
+
+/** What a decision comes to: facts to append (none: nothing left to do), the reason why not, or what it must wait for. */
+export type Decision<E> = Accepted<E> | Refused | Held;
+
+export const refused = (code: Refusal, ...details: string[]): Refused => (details.length > 0 ? { refused: code, details } : { refused: code });
