@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { open } from 'node:fs/promises';
+
+export interface FileLock {
+  /** False where the system offers no way to lock: the caller then relies on what else keeps two processes apart. */
+  readonly held: boolean;
+  release(): Promise<void>;
+}
+
+export class FileLockTimeout extends Error {
+  override readonly name = 'FileLockTimeout';
+}
+
+/**
+ * Node has no flock(2). The lock belongs to the open file, not to the process that asked for it, so a short-lived child takes
+ * it on our descriptor and we keep it by keeping the file open. The kernel frees it when we die, however we die: unlike a lock
+ * file with a pid in it, it is never stale.
+ */
+const LOCKERS: readonly (readonly [string, ...string[]])[] = [
+  ['flock', '-x', '3'],
+  ['perl', '-MFcntl=:flock', '-e', 'open(my $file, ">&=", 3) or exit 1; flock($file, LOCK_EX) or exit 1'],
+];
+
+/**
+ * Takes the file (made when missing) for this process alone; waits at most `waitMs` for its turn.
+ * @throws {FileLockTimeout} when another process kept it that long.
+ */
+export async function lockFile(path: string, waitMs: number): Promise<FileLock> {
+  const file = await open(path, 'a', 0o600);
+  try {
+    for (const locker of LOCKERS) {
+      const outcome = await runLocker(locker, file.fd, waitMs);
+      if (outcome === 'locked') return { held: true, release: () => file.close() };
+      if (outcome === 'timeout') throw new FileLockTimeout(`another process kept ${path} for more than ${waitMs} ms`);
+    }
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return { held: false, release: () => file.close() };
+}
+
+function runLocker(
+  [command, ...args]: readonly [string, ...string[]],
+  fd: number,
+  waitMs: number,
+): Promise<'locked' | 'unsupported' | 'timeout'> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', fd], env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill('SIGKILL');
+    }, waitMs);
+    const settle = (outcome: 'locked' | 'unsupported' | 'timeout') => {
+      clearTimeout(timer);
+      resolve(outcome);
+    };
+    child.once('error', () => settle('unsupported'));
+    child.once('exit', (code) => settle(code === 0 ? 'locked' : timedOut ? 'timeout' : 'unsupported'));
+  });
+}
