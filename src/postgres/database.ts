@@ -1,0 +1,136 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+
+export interface PoolOptions {
+  /** A function is asked at every connect: the embedded server may come back on another port after a crash. */
+  readonly url: string | (() => string);
+  /** Connections at most. */
+  readonly max: number;
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** A statement that runs longer is cut off by the server. Default: no limit. */
+  readonly statementTimeoutMs?: number;
+}
+
+/** How long a caller waits for a connection, a new one or a free one of the pool. */
+const CONNECT_WAIT_MS = 5_000;
+/** A server that does not even answer its own time-out: the network or the machine is gone. */
+const SILENCE_MARGIN_MS = 5_000;
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+
+/** The database cannot be reached, or did not answer in time. What was asked may or may not have happened. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable';
+}
+
+/**
+ * A pool of connections. `bigint` columns (and counts) come as `BigInt`, in these pools only. An idle connection that breaks is
+ * dropped silently; the next caller gets a new one, or an error for which `isUnavailable` holds.
+ */
+export function openPool({ url, max, applicationName, statementTimeoutMs }: PoolOptions): pg.Pool {
+  const currentUrl = typeof url === 'string' ? () => url : url;
+  class Connection extends pg.Client {
+    constructor(config: pg.ClientConfig = {}) {
+      super({ ...config, connectionString: currentUrl() });
+      // Without a listener a connection that breaks between two statements would end the process.
+      this.on('error', () => undefined);
+      dropWhenSilent(this);
+    }
+  }
+  const pool = new pg.Pool({
+    Client: Connection,
+    max,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_WAIT_MS,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    client_encoding: 'UTF8',
+    types: { getTypeParser },
+    ...(statementTimeoutMs === undefined
+      ? {}
+      : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_MARGIN_MS }),
+  });
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/**
+ * A connection whose server does not answer (frozen, or the network swallows packets) is closed when the wait for a statement is
+ * given up: pg itself would keep it, and hand it to the next caller with the unanswered statement still before his.
+ */
+function dropWhenSilent(connection: pg.Client): void {
+  // One function under all of pg's overloads: what comes in goes on, and what comes back is given back.
+  const ask = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+  const watched = (...args: unknown[]): unknown => {
+    const answer = ask(...args);
+    if (answer instanceof Promise) {
+      answer.catch((error: unknown) => {
+        if (error instanceof Error && error.message === 'Query read timeout') connection.end().catch(() => undefined);
+      });
+    }
+    return answer;
+  };
+  connection.query = watched as pg.Client['query'];
+}
+
+/** Kysely over a pool. Its `destroy` ends the pool; whoever opened the pool calls either, once. */
+export function kyselyOver<DB>(pool: pg.Pool): Kysely<DB> {
+  return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
+}
+
+// Declared by overloads in pg: text is parsed here, binary results (never asked for) stay with pg's own parsers.
+const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (type: number, format?: 'text' | 'binary') => {
+  if (format === 'binary') return pg.types.getTypeParser(type, 'binary');
+  if (type === INT8) return BigInt;
+  const parse = pg.types.getTypeParser(type, 'text');
+  return type === INT8_ARRAY ? (text: string) => toBigInts(parse(text)) : parse;
+};
+
+/** pg gives arrays of `bigint` as (nested) arrays of digits. */
+function toBigInts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toBigInts);
+  return typeof value === 'string' ? BigInt(value) : value;
+}
+
+const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
+  '57P01', // the server is shutting down
+  '57P02', // another session crashed the server
+  '57P03', // starting up, or replaying its log
+  '57P05', // idle for too long
+  '53300', // no connection left
+]);
+
+const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+// pg reports these without any code.
+const UNAVAILABLE_MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed and is not queryable)/;
+
+/**
+ * True when the database is away rather than the statement wrong: 503 outside, tried again by background loops. A statement
+ * that ran into its time-out counts as well; a conflict, a constraint or a syntax error does not.
+ */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return true;
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError && error.errors.some(isUnavailable)) return true;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  if (code !== undefined && (code.startsWith('08') || UNAVAILABLE_STATES.has(code) || UNAVAILABLE_ERRNOS.has(code))) return true;
+  if (code === '57014') return /statement timeout/.test(error.message);
+  if (UNAVAILABLE_MESSAGES.test(error.message)) return true;
+  return error.cause !== undefined && isUnavailable(error.cause);
+}
