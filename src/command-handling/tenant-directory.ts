@@ -1,0 +1,64 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Mode } from '../domain/scope.js';
+import type { OpenTenant, TenantEvent, TenantState } from '../domain/tenant/tenant.decider.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import type { CommandHandling } from './handle-command.js';
+
+/** How long a tenant is taken as it was known, when no word of a change came. A word comes with every change (Postgres NOTIFY). */
+const TRUSTED_MS = 2_000;
+
+/**
+ * Tenants as every request needs them: from memory, yet true to the log. A "no" (unknown tenant, wrong key, endpoints closed) is never
+ * answered from memory: the stream is read again first, so a change made beside the running service counts at its next request.
+ */
+export class TenantDirectory {
+  private readonly known = new Map<string, { tenant: OpenTenant; until: number }>();
+
+  constructor(
+    private readonly tenants: CommandHandling<TenantState, TenantEvent>,
+    private readonly names: KeyedNames,
+    private readonly clock: () => number = Date.now,
+  ) {}
+
+  async find(alias: string): Promise<OpenTenant | undefined> {
+    const known = this.known.get(alias);
+    return known && known.until > this.clock() ? known.tenant : this.read(alias);
+  }
+
+  /** The tenant as the log has it now. */
+  async read(alias: string): Promise<OpenTenant | undefined> {
+    if (!isAlias(alias)) return undefined;
+    const { state } = await this.tenants.load(this.names.tenantStream(alias));
+    if (state.status === 'absent') return undefined;
+    this.known.set(alias, { tenant: state, until: this.clock() + TRUSTED_MS });
+    return state;
+  }
+
+  /** A change was announced: the next request reads the tenant again. */
+  forget(alias: string): void {
+    this.known.delete(alias);
+  }
+
+  /** The key's mode and id; undefined when it is none of this tenant's, or no longer good. */
+  async authenticate(alias: string, key: string): Promise<{ readonly mode: Mode; readonly keyId: string } | undefined> {
+    const known = await this.find(alias);
+    return this.match(known, key) ?? this.match(await this.read(alias), key);
+  }
+
+  /** Whether open endpoints are on. */
+  async openEndpoints(alias: string): Promise<boolean> {
+    return ((await this.find(alias))?.openEndpoints || (await this.read(alias))?.openEndpoints) ?? false;
+  }
+
+  private match(tenant: OpenTenant | undefined, key: string): { readonly mode: Mode; readonly keyId: string } | undefined {
+    const hash = Buffer.from(hashOfKey(key), 'hex');
+    const now = this.clock();
+    const found = tenant?.keys.find((candidate) => timingSafeEqual(Buffer.from(candidate.hash, 'hex'), hash));
+    return found && (found.validUntil === null || found.validUntil > now) ? { mode: found.mode, keyId: found.keyId } : undefined;
+  }
+}
+
+/** A key has 192 random bits: a plain hash is enough, there is nothing to guess. */
+export const hashOfKey = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+export const isAlias = (alias: string): boolean => /^[a-z0-9_-]{1,64}$/.test(alias);

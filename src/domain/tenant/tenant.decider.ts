@@ -1,0 +1,142 @@
+import { refused, type Decision } from '../refusal.js';
+import type { Mode } from '../scope.js';
+
+/** A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its hash. */
+export type ProgramType = 'API_ONLY' | 'PAYMENT_PROVIDER';
+
+/** SHA-256 of the key, hex, and the key itself encrypted: user tokens are verified with it. */
+export interface ApiKey {
+  readonly keyId: string;
+  readonly mode: Mode;
+  readonly hash: string;
+  readonly sealed: string;
+}
+
+export interface SigningSecret {
+  readonly mode: Mode;
+  readonly sealed: string;
+}
+
+/** A program file as it was given, checked by its schema before; parsed where terms are needed. */
+export type ProgramDocument = Readonly<Record<string, unknown>> & { readonly id: string };
+
+export type TenantEvent =
+  | { readonly type: 'TenantCreated'; readonly at: number; readonly alias: string; readonly programType: ProgramType; readonly openEndpoints: boolean }
+  | ({ readonly type: 'ApiKeyIssued'; readonly at: number } & ApiKey)
+  /** From `validUntil` on the key is refused. */
+  | { readonly type: 'ApiKeyRetired'; readonly at: number; readonly keyId: string; readonly validUntil: number }
+  | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
+  | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
+  | { readonly type: 'ProgramTypeChanged'; readonly at: number; readonly programType: ProgramType }
+  | { readonly type: 'ProgramApplied'; readonly at: number; readonly version: number; readonly isDefault: boolean; readonly document: ProgramDocument };
+
+export interface AppliedProgram {
+  readonly version: number;
+  readonly document: ProgramDocument;
+}
+
+export interface OpenTenant {
+  readonly status: 'open';
+  readonly alias: string;
+  readonly createdAt: number;
+  readonly programType: ProgramType;
+  readonly openEndpoints: boolean;
+  readonly keys: readonly (ApiKey & { readonly validUntil: number | null })[];
+  readonly signingSecrets: readonly SigningSecret[];
+  readonly programs: Readonly<Record<string, AppliedProgram>>;
+  readonly defaultProgramId: string;
+}
+
+export type TenantState = { readonly status: 'absent' } | OpenTenant;
+
+export const initialState: TenantState = { status: 'absent' };
+
+export function evolve(state: TenantState, event: TenantEvent): TenantState {
+  if (event.type === 'TenantCreated') {
+    const { alias, programType, openEndpoints, at } = event;
+    if (state.status === 'open') return state;
+    return {
+      ...{ status: 'open', alias, createdAt: at, programType, openEndpoints },
+      ...{ keys: [], signingSecrets: [], programs: {}, defaultProgramId: '' },
+    };
+  }
+  if (state.status === 'absent') return state;
+  switch (event.type) {
+    case 'ApiKeyIssued':
+      return { ...state, keys: [...state.keys, { keyId: event.keyId, mode: event.mode, hash: event.hash, sealed: event.sealed, validUntil: null }] };
+    case 'ApiKeyRetired':
+      return { ...state, keys: state.keys.map((key) => (key.keyId === event.keyId ? { ...key, validUntil: event.validUntil } : key)) };
+    case 'SigningSecretIssued':
+      return { ...state, signingSecrets: [...state.signingSecrets, { mode: event.mode, sealed: event.sealed }] };
+    case 'OpenEndpointsSwitched':
+      return { ...state, openEndpoints: event.openEndpoints };
+    case 'ProgramTypeChanged':
+      return { ...state, programType: event.programType };
+    case 'ProgramApplied': {
+      const programs = { ...state.programs, [event.document.id]: { version: event.version, document: event.document } };
+      return { ...state, programs, defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId };
+    }
+  }
+}
+
+export type TenantCommand =
+  | {
+      readonly type: 'CreateTenant';
+      readonly alias: string;
+      readonly programType: ProgramType;
+      readonly openEndpoints: boolean;
+      readonly keys: readonly ApiKey[];
+      readonly signingSecrets: readonly SigningSecret[];
+      readonly program: ProgramDocument;
+      readonly now: number;
+    }
+  | { readonly type: 'SwitchOpenEndpoints'; readonly openEndpoints: boolean; readonly now: number }
+  | { readonly type: 'ChangeProgramType'; readonly programType: ProgramType; readonly now: number }
+  /** New keys take over; those they replace stay good for `graceMs`. */
+  | { readonly type: 'RotateKeys'; readonly keys: readonly ApiKey[]; readonly graceMs: number; readonly now: number }
+  | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number };
+
+export function decide(state: TenantState, command: TenantCommand): Decision<TenantEvent> {
+  if (command.type === 'CreateTenant') return state.status === 'absent' ? { events: created(command) } : refused('TENANT_EXISTS');
+  if (state.status === 'absent') return refused('TENANT_NOT_FOUND');
+  const { now: at } = command;
+  switch (command.type) {
+    case 'SwitchOpenEndpoints':
+      if (state.openEndpoints === command.openEndpoints) return { events: [] };
+      return { events: [{ type: 'OpenEndpointsSwitched', at, openEndpoints: command.openEndpoints }] };
+    case 'ChangeProgramType':
+      if (state.programType === command.programType) return { events: [] };
+      return { events: [{ type: 'ProgramTypeChanged', at, programType: command.programType }] };
+    case 'RotateKeys':
+      return { events: rotated(state, command.keys, at, command.graceMs) };
+    case 'ApplyProgram':
+      return { events: applied(state, command.program, at) };
+  }
+}
+
+function created(command: Extract<TenantCommand, { type: 'CreateTenant' }>): TenantEvent[] {
+  const { alias, programType, openEndpoints, program, now: at } = command;
+  return [
+    { type: 'TenantCreated', at, alias, programType, openEndpoints },
+    ...command.keys.map((key): TenantEvent => ({ type: 'ApiKeyIssued', at, ...key })),
+    ...command.signingSecrets.map((secret): TenantEvent => ({ type: 'SigningSecretIssued', at, ...secret })),
+    { type: 'ProgramApplied', at, version: 1, isDefault: true, document: program },
+  ];
+}
+
+function rotated(state: OpenTenant, keys: readonly ApiKey[], at: number, graceMs: number): TenantEvent[] {
+  const modes = new Set(keys.map((key) => key.mode));
+  const replaced = state.keys.filter((key) => modes.has(key.mode) && (key.validUntil === null || key.validUntil > at + graceMs));
+  return [
+    ...keys.map((key): TenantEvent => ({ type: 'ApiKeyIssued', at, ...key })),
+    ...replaced.map((key): TenantEvent => ({ type: 'ApiKeyRetired', at, keyId: key.keyId, validUntil: at + graceMs })),
+  ];
+}
+
+/** The same document again changes nothing, so that terms keep their version. */
+function applied(state: OpenTenant, document: ProgramDocument, at: number): TenantEvent[] {
+  const before = state.programs[document.id];
+  const isDefault = document['default'] === true || document.id === state.defaultProgramId;
+  if (before && JSON.stringify(before.document) === JSON.stringify(document)) return [];
+  return [{ type: 'ProgramApplied', at, version: (before?.version ?? 0) + 1, isDefault, document }];
+}

@@ -1,0 +1,72 @@
+import type { DomainEvent } from '../domain/events.js';
+import type { SubjectKeys } from '../privacy/subject-keys.js';
+import { openValues, sealValues, subjectsIn } from '../privacy/sealed-values.js';
+import { fromMetadata, toMetadata, type Envelope, type StoredMetadata } from './envelope.js';
+import type { NewEvent, RecordedEvent } from './event-log.js';
+import { CURRENT_VERSIONS, UnreadableEvent, upcast, type EventData } from './event-schemas.js';
+
+export interface Decoded {
+  readonly event: DomainEvent;
+  readonly envelope: Envelope;
+  readonly recorded: RecordedEvent;
+}
+
+/** Between facts in memory and bytes in the log: versions, envelope, and the encryption of what is personal. */
+export class EventCodec {
+  constructor(private readonly keys: SubjectKeys) {}
+
+  /** @param ids one per event, in order. Makes the keys of people who are new before it returns. */
+  async encode(events: readonly DomainEvent[], envelope: Envelope, ids: readonly string[]): Promise<NewEvent[]> {
+    const subjects = subjectsIn(events);
+    const keys = subjects.size > 0 ? await this.keys.loadOrCreate(subjects) : new Map<string, Buffer>();
+    return events.map((event, step) => {
+      const { type, at, ...data } = event;
+      const id = ids[step];
+      if (id === undefined) throw new Error('an event came without an id');
+      return {
+        id,
+        type,
+        data: JSON.stringify(sealValues(data, keys)),
+        metadata: JSON.stringify(toMetadata(envelope, CURRENT_VERSIONS[type], at)),
+      };
+    });
+  }
+
+  /** One result per event, in order: the fact, or why it cannot be read. Never throws for a single bad event. */
+  async decode(recorded: readonly RecordedEvent[]): Promise<(Decoded | { readonly unreadable: string; readonly recorded: RecordedEvent })[]> {
+    const parsed = recorded.map((event) => parse(event));
+    const subjects = new Set<string>();
+    for (const result of parsed) if (!('unreadable' in result)) subjectsIn(result.data, subjects);
+    const keys = subjects.size > 0 ? await this.keys.load(subjects) : new Map<string, Buffer>();
+    return parsed.map((result) => {
+      if ('unreadable' in result) return result;
+      try {
+        const data = openValues(result.data, keys) as EventData;
+        const event = { type: result.recorded.type, at: result.metadata.at, ...data } as unknown as DomainEvent;
+        return { event, envelope: fromMetadata(result.metadata), recorded: result.recorded };
+      } catch {
+        return { unreadable: 'a personal value does not open with its key', recorded: result.recorded };
+      }
+    });
+  }
+
+  /** @throws {UnreadableEvent} for the first event that cannot be read: a decision is never made on a state with holes. */
+  async decodeAll(recorded: readonly RecordedEvent[]): Promise<Decoded[]> {
+    return (await this.decode(recorded)).map((result) => {
+      if ('unreadable' in result) throw new UnreadableEvent(`revision ${result.recorded.revision} of a stream: ${result.unreadable}`);
+      return result;
+    });
+  }
+}
+
+type Parsed = { readonly data: EventData; readonly metadata: StoredMetadata; readonly recorded: RecordedEvent };
+
+function parse(recorded: RecordedEvent): Parsed | { readonly unreadable: string; readonly recorded: RecordedEvent } {
+  try {
+    const metadata = JSON.parse(recorded.metadata) as StoredMetadata;
+    return { data: upcast(recorded.type, metadata.v, JSON.parse(recorded.data) as EventData), metadata, recorded };
+  } catch (error) {
+    // A parser's message may quote the bytes; only our own messages go on.
+    return { unreadable: error instanceof UnreadableEvent ? error.message : 'the stored JSON is broken', recorded };
+  }
+}

@@ -1,0 +1,68 @@
+import type { DomainEvent } from '../domain/events.js';
+
+/** The schema version that is written today, per type. A record over the union: a new event does not compile until it stands here. */
+export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
+  AccountOpened: 1,
+  SubscriptionChanged: 1,
+  CurrencyChanged: 1,
+  AccountAttributed: 1,
+  PaymentProviderIdSet: 1,
+  UserIdentified: 1,
+  UserProfileChanged: 1,
+  ReferralCodeAssigned: 1,
+  UserBlocked: 1,
+  UserUnblocked: 1,
+  ReferralStarted: 1,
+  ReferralConverted: 1,
+  ReferralEnded: 1,
+  ModerationPrepared: 1,
+  ModerationReleased: 1,
+  ReferralModerated: 1,
+  ReferrerSideModerated: 1,
+  RewardGranted: 1,
+  RewardWithheld: 1,
+  RewardBecameAvailable: 1,
+  RewardExpired: 1,
+  CreditRedeemed: 1,
+  RewardCancelled: 1,
+  RewardRestored: 1,
+  ReservationMade: 1,
+  ReservationReleased: 1,
+  TenantCreated: 1,
+  ApiKeyIssued: 1,
+  ApiKeyRetired: 1,
+  SigningSecretIssued: 1,
+  OpenEndpointsSwitched: 1,
+  ProgramTypeChanged: 1,
+  ProgramApplied: 1,
+  ModerationRequested: 1,
+  ModerationAgreed: 1,
+  ModerationRefused: 1,
+  ModerationCompleted: 1,
+};
+
+/** The stored data of an event, as parsed JSON. */
+export type EventData = Readonly<Record<string, unknown>>;
+
+/** One step from a version to the next. Pure; never changed once merged. */
+export type Upcaster = (data: EventData) => EventData;
+
+/** Per type, the steps from version 1 on: the first leads from 1 to 2. Empty: the type was never changed. */
+export type Upcasters = Readonly<Record<string, readonly Upcaster[]>>;
+
+export const UPCASTERS: Upcasters = {};
+
+/** Lifts stored data to the version of today. @throws {UnreadableEvent} for an unknown type or a version newer than this code. */
+export function upcast(type: string, version: number, data: EventData, versions: Readonly<Record<string, number>> = CURRENT_VERSIONS, upcasters: Upcasters = UPCASTERS): EventData {
+  const current = Object.hasOwn(versions, type) ? versions[type] : undefined;
+  if (current === undefined) throw new UnreadableEvent(`events of type ${type} are unknown to this version of the service`);
+  if (!Number.isInteger(version) || version < 1 || version > current) {
+    throw new UnreadableEvent(`${type} has schema version ${version}; this version of the service reads 1 to ${current}`);
+  }
+  return (upcasters[type] ?? []).slice(version - 1, current - 1).reduce((lifted, step) => step(lifted), data);
+}
+
+/** The event is not readable here. It is never skipped: what would have to read it stops and says so. */
+export class UnreadableEvent extends Error {
+  override readonly name = 'UnreadableEvent';
+}

@@ -1,0 +1,71 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { AccountRef, Scope } from '../domain/scope.js';
+
+/**
+ * Names of streams and things. What a client chose (often an e-mail address) never stands in a name, because a name cannot be
+ * erased: a keyed hash stands for it, and scope and kind go into the hash, so equal ids of two tenants or modes have nothing in common.
+ */
+export class KeyedNames {
+  constructor(private readonly key: Buffer) {}
+
+  accountRef(scope: Scope, accountId: string): AccountRef {
+    return this.hash('account', scope.tenant, scope.mode, accountId);
+  }
+
+  /** Codes compare without case. */
+  codeStream(scope: Scope, code: string): string {
+    return this.stream('code', scope, this.hash('code', scope.tenant, scope.mode, code.toLowerCase()));
+  }
+
+  paymentProviderIdStream(scope: Scope, id: string): string {
+    return this.stream('payment', scope, this.hash('payment', scope.tenant, scope.mode, id));
+  }
+
+  accountStream(scope: Scope, account: AccountRef): string {
+    return this.stream('account', scope, account);
+  }
+
+  moderationStream(scope: Scope, moderationId: string): string {
+    return this.stream('moderation', scope, moderationId);
+  }
+
+  tenantStream(alias: string): string {
+    return `${STREAM_PREFIX}tenant-${this.hash('tenant', alias)}`;
+  }
+
+  /** A keyed digest of anything a client sent, 64 hex digits. */
+  digest(...parts: readonly string[]): string {
+    return this.hmac(parts).toString('hex');
+  }
+
+  private stream(kind: string, { tenant, mode }: Scope, name: string): string {
+    return `${STREAM_PREFIX}${kind}-${mode}.${tenant}.${name}`;
+  }
+
+  private hash(...parts: readonly string[]): string {
+    return this.hmac(parts).subarray(0, 16).toString('hex');
+  }
+
+  private hmac(parts: readonly string[]): Buffer {
+    // JSON keeps the parts apart: ["a","bc"] and ["ab","c"] differ.
+    return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
+  }
+}
+
+/** All streams of this service begin so, whatever else lives in the same store. */
+export const STREAM_PREFIX = 'referral-';
+
+/** What an account's stream is called after: the last part of its name. Undefined for streams of another kind. */
+export function accountRefOf(stream: string): AccountRef | undefined {
+  return stream.startsWith(`${STREAM_PREFIX}account-`) ? stream.slice(stream.lastIndexOf('.') + 1) : undefined;
+}
+
+/** Ids of referrals and rewards begin with the account they live in, so that they are found without a look-up table. */
+export function idWithin(account: AccountRef, cause: string): string {
+  return account + createHash('sha256').update(cause).digest('hex').slice(0, 16);
+}
+
+/** The account that an id of ours lives in; undefined when it is none of ours. */
+export function accountOfId(id: string): AccountRef | undefined {
+  return /^[0-9a-f]{48}$/.test(id) ? id.slice(0, 32) : undefined;
+}

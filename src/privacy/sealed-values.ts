@@ -1,0 +1,47 @@
+import type { Personal, SubjectId } from '../domain/personal.js';
+import { openBytes, sealBytes } from './subject-keys.js';
+
+/** How personal values stand in stored JSON: `{"subject": …, "sealed": base64 or null}` in place of `{subject, value}`. */
+
+type Json = unknown;
+type Keys = ReadonlyMap<SubjectId, Buffer | null>;
+
+/** The subjects of all personal values in memory or in stored JSON, wherever they stand. */
+export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<SubjectId> {
+  if (Array.isArray(json)) for (const item of json) subjectsIn(item, found);
+  else if (isObject(json)) {
+    if (isPersonal(json) || isSealed(json)) found.add(json.subject);
+    else for (const member of Object.values(json)) subjectsIn(member, found);
+  }
+  return found;
+}
+
+/** Encrypts every personal value. Without a key (forgotten) the value is lost on purpose. */
+export function sealValues(json: Json, keys: Keys): Json {
+  return replace(json, isPersonal, ({ subject, value }) => {
+    const key = keys.get(subject);
+    const sealed = key && value !== null ? sealBytes(key, Buffer.from(JSON.stringify(value)), subject).toString('base64') : null;
+    return { subject, sealed };
+  });
+}
+
+/** Decrypts every personal value that a key is left for; the others become null. */
+export function openValues(json: Json, keys: Keys): Json {
+  return replace(json, isSealed, ({ subject, sealed }) => {
+    const key = keys.get(subject);
+    const value: unknown = key && sealed !== null ? JSON.parse(openBytes(key, Buffer.from(sealed, 'base64'), subject).toString()) : null;
+    return { subject, value };
+  });
+}
+
+function replace<T extends object>(json: Json, matches: (object: object) => object is T, change: (object: T) => Json): Json {
+  if (Array.isArray(json)) return json.map((item) => replace(item, matches, change));
+  if (!isObject(json)) return json;
+  if (matches(json)) return change(json);
+  return Object.fromEntries(Object.entries(json).map(([name, member]) => [name, replace(member, matches, change)]));
+}
+
+const isObject = (json: Json): json is object => typeof json === 'object' && json !== null;
+const hasExactly = (object: object, a: string, b: string): boolean => a in object && b in object && Object.keys(object).length === 2;
+const isPersonal = (object: object): object is Personal<unknown> => hasExactly(object, 'subject', 'value');
+const isSealed = (object: object): object is { subject: SubjectId; sealed: string | null } => hasExactly(object, 'subject', 'sealed');
