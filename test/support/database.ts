@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Also cuts off whoever is still connected. */
+  drop(): Promise<void>;
+}
+
+/**
+ * A database of one's own on the server of this test run: with our schema, cloned from the template, or empty with
+ * `{ migrated: false }`. Some 20 ms; what is not dropped goes with the server at the end of the run.
+ */
+export async function createTestDatabase({ migrated = true }: { readonly migrated?: boolean } = {}): Promise<TestDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
+  await onServer(`create database ${name} template ${migrated ? 'ledger_template' : 'template0'}`);
+  const url = serverUrl();
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => onServer(`drop database if exists ${name} with (force)`) };
+}
+
+/** One statement in the maintenance database, on a connection of its own. */
+async function onServer(statement: string): Promise<void> {
+  const client = new pg.Client(serverUrl().href);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function serverUrl(): URL {
+  const url = process.env.TEST_POSTGRES_URL;
+  if (!url) throw new Error('TEST_POSTGRES_URL is not set: test/support/global-setup.cjs starts the server');
+  return new URL(url);
+}

@@ -1,0 +1,32 @@
+const { mkdtemp } = require('node:fs/promises');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { pathToFileURL } = require('node:url');
+
+/**
+ * One Postgres for the whole run, without fsync, and in it a template database with our schema: cloning it takes some 20 ms, so every
+ * test file (or test) can have a database of its own. Runs the compiled service: `npm test` builds first.
+ */
+module.exports = async () => {
+  const dist = (path) => import(pathToFileURL(join(__dirname, '../../dist', path)).href);
+  const { startEmbeddedPostgres } = await dist('src/postgres/embedded-postgres.js');
+  const { migrateToLatest } = await dist('src/postgres/migrator.js');
+  const { default: pg } = await import('pg');
+
+  const dataDir = await mkdtemp(join(tmpdir(), 'ledger-test-'));
+  const server = await startEmbeddedPostgres({ dataDir, fsync: false });
+  // The teardown runs in this process; the workers are others and get the address by their environment.
+  globalThis.ledgerTestPostgres = { server, dataDir };
+  const url = new URL(server.url);
+  url.pathname = '/postgres';
+  process.env.TEST_POSTGRES_URL = url.href;
+
+  const admin = new pg.Client(url.href);
+  await admin.connect();
+  await admin.query('create database ledger_template');
+  url.pathname = '/ledger_template';
+  await migrateToLatest(url.href);
+  // Postgres clones only what nobody is connected to: from here on nobody can.
+  await admin.query('alter database ledger_template with is_template true allow_connections false');
+  await admin.end();
+};
