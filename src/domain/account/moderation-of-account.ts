@@ -39,7 +39,9 @@ export function prepareModeration(state: AccountState, { moderationId, side, cha
 }
 
 function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges): string[] {
-  if (state.status === 'absent' || (side === 'referred' && state.referral?.referralId !== change.referralId)) return ['there is no such referral'];
+  if (side === 'referred' && (state.status === 'absent' || state.referral?.referralId !== change.referralId)) return ['there is no such referral'];
+  // A referrer whose account is gone has nothing left to hold.
+  if (state.status === 'absent') return [];
   const status = change[side];
   if (status === undefined) return [];
   return rewardsOf(state, change.referralId).flatMap((reward) => {

@@ -88,10 +88,11 @@ function convert(draft: Draft, context: ReferralContext): void {
     referredStatus: referral.referredStatus,
     // Blocked between start and conversion: the referrer's side is denied; what it earned at the start stays.
     referrerStatus: context.referrer?.blocked ? 'DENIED' : referral.referrerStatus,
-    referredReward: earnedBy(program.referredReward, 'CONVERTED'),
-    referrerReward: earnedBy(program.referrerReward, 'CONVERTED'),
+    // A side earns once: a program that changed its mind about the moment does not pay twice.
+    referredReward: referral.referredEarned ? null : earnedBy(program.referredReward, 'CONVERTED'),
+    referrerReward: referral.referrerEarned ? null : earnedBy(program.referrerReward, 'CONVERTED'),
   });
-  grantReferred(draft, program, 'CONVERTED', context);
+  if (!referral.referredEarned) grantReferred(draft, program, 'CONVERTED', context);
 }
 
 const earnedBy = (terms: RewardTerms | null, moment: RewardTerms['when']): RewardTerms | null => (terms?.when === moment ? terms : null);

@@ -1,0 +1,82 @@
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command } from '@nestjs/cqrs';
+import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
+import type { AccountRef } from '../domain/scope.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import type { Position } from '../event-log/event-log.js';
+import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
+import { AccountCommands, type AccountOutcome, type AccountRequest } from './account-commands.js';
+import { deterministicId } from './deterministic-id.js';
+import { ModerationProcess } from './moderation-process.js';
+import type { Streams } from './streams.js';
+
+/** The commands that go through Nest's CommandBus: one envelope per kind of stream, one thin handler each. */
+
+export class AccountCommandEnvelope extends Command<AccountOutcome> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly account: AccountRef,
+    readonly request: AccountRequest,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(AccountCommandEnvelope)
+export class AccountCommandHandler implements ICommandHandler<AccountCommandEnvelope> {
+  constructor(private readonly accounts: AccountCommands) {}
+
+  execute({ meta, account, request }: AccountCommandEnvelope): Promise<AccountOutcome> {
+    return this.accounts.execute(meta, account, request);
+  }
+}
+
+export interface ModerationOutcome {
+  /** Empty: done. Else one line per reason, each beginning with the referral's id; nothing changed. */
+  readonly reasons: readonly string[];
+  readonly position: Position | null;
+}
+
+export class ModerationCommandEnvelope extends Command<ModerationOutcome> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(ModerationCommandEnvelope)
+export class ModerationCommandHandler implements ICommandHandler<ModerationCommandEnvelope> {
+  constructor(
+    private readonly process: ModerationProcess,
+    private readonly streams: Streams,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> {
+    const moderationId = deterministicId(meta.commandId, 'moderation');
+    const items = new Map<string, ModerationItem>();
+    const reasons: string[] = [];
+    for (const { referralId, action } of actions) {
+      const found = items.get(referralId) ?? (await this.find(meta, referralId));
+      if (!found) reasons.push(`${referralId}: there is no such referral`);
+      else items.set(referralId, { ...found, ...definedOf(sidesOf(action)) });
+    }
+    if (reasons.length > 0) return { reasons, position: null };
+    return this.process.request(meta, moderationId, [...items.values()], Date.now());
+  }
+
+  private async find({ scope }: CommandMeta, referralId: string): Promise<ModerationItem | undefined> {
+    const referredAccount = accountOfId(referralId);
+    if (referredAccount === undefined) return undefined;
+    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referredAccount));
+    if (state.status === 'absent' || state.referral?.referralId !== referralId) return undefined;
+    return { referralId, referred: undefined, referrer: undefined, referredAccount, referrerAccount: state.referral.referrer.account };
+  }
+}
+
+/** Of several actions on one referral the later one counts, side by side. */
+function definedOf<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

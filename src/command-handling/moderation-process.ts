@@ -1,0 +1,130 @@
+import type { AccountEvent } from '../domain/account/account.events.js';
+import { decide as decideAccount, type AccountCommand } from '../domain/account/account.decider.js';
+import type { AccountState } from '../domain/account/account.state.js';
+import type { SideChanges, SideOfAccount } from '../domain/account/moderation-of-account.js';
+import { decide, type ModerationCommand, type ModerationItem, type ModerationState } from '../domain/moderation/moderation.decider.js';
+import type { AccountRef, Scope } from '../domain/scope.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import type { Position } from '../event-log/event-log.js';
+import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
+import { deterministicId } from './deterministic-id.js';
+import type { Outcome } from './handle-command.js';
+import { OneAtATime } from './one-at-a-time.js';
+import type { Streams } from './streams.js';
+
+/** What one account has to do in a moderation, as one of its sides. */
+interface Part {
+  readonly account: AccountRef;
+  readonly side: SideOfAccount;
+  readonly changes: readonly SideChanges[];
+}
+
+export interface ModerationResult {
+  /** Empty: applied everywhere. Else why not, and nothing changed. */
+  readonly reasons: readonly string[];
+  /** The newest position that it wrote, as far as this drive knows. */
+  readonly position: Position | null;
+}
+
+const DRIVING_MAX = 1_000;
+
+/**
+ * Carries a recorded moderation to its end. Whoever calls it goes on where the last one stopped: the request itself, a command that
+ * meets the hold, or the job that looks after what a crash left. Accounts are prepared in one fixed order, so two moderations that
+ * share accounts cannot wait for each other.
+ */
+export class ModerationProcess {
+  private readonly driving = new OneAtATime(DRIVING_MAX);
+
+  constructor(
+    private readonly streams: Streams,
+    private readonly names: KeyedNames,
+    private readonly newest: (a: Position | null, b: Position | null) => Position | null,
+  ) {}
+
+  async request(meta: CommandMeta, moderationId: string, items: readonly ModerationItem[], now: number): Promise<ModerationResult> {
+    await this.step(meta, moderationId, { type: 'RequestModeration', moderationId, items, now });
+    return this.drive(meta.scope, moderationId, meta);
+  }
+
+  drive(scope: Scope, moderationId: string, cause: Omit<CommandMeta, 'scope' | 'commandId'>): Promise<ModerationResult> {
+    const meta: CommandMeta = { ...cause, scope, commandId: moderationId, idempotency: null };
+    return this.driving.run(`${scope.tenant}/${scope.mode}/${moderationId}`, () => this.carryOn(meta, moderationId));
+  }
+
+  private async carryOn(meta: CommandMeta, moderationId: string): Promise<ModerationResult> {
+    const now = Date.now();
+    const stream = this.names.moderationStream(meta.scope, moderationId);
+    let position: Position | null = null;
+    const note = (outcome: Outcome<unknown, AccountEvent>): void => {
+      if (outcome.kind === 'accepted' && outcome.events.length > 0) position = this.newest(position, outcome.position);
+    };
+    let { state } = await this.streams.moderations.load(stream);
+    if (state.status === 'absent') return { reasons: [], position };
+    const parts = partsOf(state.items);
+    if (state.status === 'requested') {
+      const reasons = await this.prepare(meta, moderationId, parts, now);
+      await this.step(meta, moderationId, reasons.length > 0 ? { type: 'RefuseModeration', moderationId, reasons, now } : { type: 'AgreeToModeration', moderationId, now });
+      // Another driver may have come to another outcome first: what stands in the stream counts.
+      ({ state } = await this.streams.moderations.load(stream));
+    }
+    if (state.status === 'agreed') {
+      // Referrers first: once a referral says APPROVED, the policy that grants its referrer's reward must find that side approved.
+      for (const part of parts) if (part.side === 'referrer') note(await this.apply(meta, moderationId, part, now));
+      for (const part of parts) if (part.side === 'referred') note(await this.apply(meta, moderationId, part, now));
+      await this.step(meta, moderationId, { type: 'CompleteModeration', moderationId, now });
+    } else {
+      // Refused, or finished by another driver while this one still prepared: nothing may stay held.
+      for (const part of parts) await this.tell(meta, part.account, { type: 'ReleaseModeration', moderationId, now });
+    }
+    return { reasons: state.status === 'absent' ? [] : state.reasons, position };
+  }
+
+  private async prepare(meta: CommandMeta, moderationId: string, parts: readonly Part[], now: number): Promise<string[]> {
+    const reasons: string[] = [];
+    for (const { account, side, changes } of parts) {
+      const outcome = await this.tell(meta, account, { type: 'PrepareModeration', moderationId, side, changes, now });
+      if (outcome.kind === 'refused') reasons.push(...outcome.details);
+    }
+    return reasons;
+  }
+
+  private apply(meta: CommandMeta, moderationId: string, { account, side, changes }: Part, now: number): Promise<Outcome<AccountState, AccountEvent>> {
+    const rewardIds = Object.fromEntries(changes.map(({ referralId }) => [referralId, idWithin(account, `${referralId}/referred/${moderationId}`)]));
+    return this.tell(meta, account, { type: 'ApplyModeration', moderationId, side, changes, rewardIds, now });
+  }
+
+  /** Sends one command to one account; where another moderation holds it, that one is carried to its end first. */
+  private async tell(meta: CommandMeta, account: AccountRef, command: AccountCommand): Promise<Outcome<AccountState, AccountEvent>> {
+    const stream = this.names.accountStream(meta.scope, account);
+    const commandId = deterministicId(meta.commandId, `${command.type} ${account} ${'side' in command ? command.side : ''}`);
+    for (;;) {
+      const outcome = await this.streams.accounts.handle(stream, { ...meta, commandId }, (state) => decideAccount(state, command));
+      if (outcome.kind !== 'held') return outcome;
+      await this.drive(meta.scope, outcome.heldBy, meta);
+    }
+  }
+
+  private async step(meta: CommandMeta, moderationId: string, command: ModerationCommand): Promise<ModerationState> {
+    const stream = this.names.moderationStream(meta.scope, moderationId);
+    const commandId = deterministicId(meta.commandId, command.type);
+    const outcome = await this.streams.moderations.handle(stream, { ...meta, commandId, idempotency: null }, (state) => decide(state, command));
+    return outcome.kind === 'accepted' ? outcome.state : { status: 'absent' };
+  }
+}
+
+/** The work of each account, in one order for all moderations. A referrer's account takes part only where its side is concerned. */
+function partsOf(items: readonly ModerationItem[]): Part[] {
+  const parts = new Map<string, { account: AccountRef; side: SideOfAccount; changes: SideChanges[] }>();
+  const add = (account: AccountRef, side: SideOfAccount, { referralId, referred, referrer }: ModerationItem): void => {
+    const key = `${account} ${side}`;
+    const part = parts.get(key) ?? { account, side, changes: [] };
+    part.changes.push({ referralId, referred, referrer });
+    parts.set(key, part);
+  };
+  for (const item of items) {
+    add(item.referredAccount, 'referred', item);
+    if (item.referrer !== undefined) add(item.referrerAccount, 'referrer', item);
+  }
+  return [...parts.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part);
+}

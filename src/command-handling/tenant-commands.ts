@@ -1,0 +1,96 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { MODES, type Mode } from '../domain/scope.js';
+import {
+  decide,
+  type ApiKey,
+  type OpenTenant,
+  type ProgramDocument,
+  type ProgramType,
+  type SigningSecret,
+  type TenantCommand,
+} from '../domain/tenant/tenant.decider.js';
+import type { Refused } from '../domain/refusal.js';
+import type { Actor } from '../event-log/envelope.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import { sealBytes } from '../privacy/subject-keys.js';
+import type { Streams } from './streams.js';
+import { hashOfKey } from './tenant-directory.js';
+
+/** Secrets as they are shown, once. */
+export interface TenantSecrets {
+  readonly alias: string;
+  readonly liveApiKey: string;
+  readonly testApiKey: string;
+  readonly liveSigningSecret: string;
+  readonly testSigningSecret: string;
+}
+
+export interface NewTenant {
+  readonly alias: string;
+  readonly programType: ProgramType;
+  readonly openEndpoints: boolean;
+  readonly program: ProgramDocument;
+}
+
+/** Making and changing tenants. `announce` tells every process that a tenant changed, so that it counts at the next request. */
+export class TenantCommands {
+  constructor(
+    private readonly streams: Streams,
+    private readonly names: KeyedNames,
+    private readonly sealingKey: Buffer,
+    private readonly announce: (alias: string) => Promise<void>,
+    private readonly actor: Actor,
+  ) {}
+
+  async create(tenant: NewTenant): Promise<TenantSecrets | Refused> {
+    const keys = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
+    const secrets = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
+    const changed = await this.execute(tenant.alias, {
+      type: 'CreateTenant',
+      ...tenant,
+      keys: keys.map(({ mode, plain }) => this.sealKey(mode, plain)),
+      signingSecrets: secrets.map(({ mode, plain }) => this.sealSecret(mode, plain)),
+      now: Date.now(),
+    });
+    if ('refused' in changed) return changed;
+    const plainOf = (mode: Mode, of: typeof keys): string => of.find((secret) => secret.mode === mode)?.plain ?? '';
+    return {
+      alias: tenant.alias,
+      ...{ liveApiKey: plainOf('live', keys), testApiKey: plainOf('test', keys) },
+      ...{ liveSigningSecret: plainOf('live', secrets), testSigningSecret: plainOf('test', secrets) },
+    };
+  }
+
+  /** New keys for the modes; the old ones stay good for the grace. The new ones are returned by mode. */
+  async rotateKeys(alias: string, modes: readonly Mode[], graceMs: number): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
+    const fresh = modes.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
+    const keys = fresh.map(({ mode, plain }) => this.sealKey(mode, plain));
+    const changed = await this.execute(alias, { type: 'RotateKeys', keys, graceMs, now: Date.now() });
+    return 'refused' in changed ? changed : Object.fromEntries(fresh.map(({ mode, plain }) => [mode, plain]));
+  }
+
+  /** The tenant after the command. */
+  async execute(alias: string, command: TenantCommand): Promise<OpenTenant | Refused> {
+    const meta = {
+      ...{ commandId: randomUUID(), correlationId: randomUUID(), causationId: command.type, actor: this.actor, idempotency: null },
+      scope: { tenant: alias, mode: 'live' as const },
+    };
+    const outcome = await this.streams.tenants.handle(this.names.tenantStream(alias), meta, (state) => decide(state, command));
+    if (outcome.kind === 'refused') return { refused: outcome.refused };
+    await this.announce(alias);
+    if (outcome.kind === 'held' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
+    return outcome.state;
+  }
+
+  private sealKey(mode: Mode, plain: string): ApiKey {
+    const keyId = `${mode}-${randomBytes(4).toString('hex')}`;
+    return { keyId, mode, hash: hashOfKey(plain), sealed: sealBytes(this.sealingKey, Buffer.from(plain), keyId).toString('base64') };
+  }
+
+  private sealSecret(mode: Mode, plain: string): SigningSecret {
+    return { mode, sealed: sealBytes(this.sealingKey, Buffer.from(plain), `signing-${mode}`).toString('base64') };
+  }
+}
+
+/** 192 random bits; the prefix tells people what they hold: `live_…`, `test_…`, `live_secret_…`. */
+const newSecret = (mode: Mode, kind: 'key' | 'secret'): string => `${mode}_${kind === 'secret' ? 'secret_' : ''}${randomBytes(24).toString('hex')}`;
