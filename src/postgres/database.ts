@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { errorCode, errorMessage } from '../error-code.js';
 
 export interface PoolOptions {
   /** A function is asked at every connect: the embedded server may come back on another port after a crash. */
@@ -67,7 +68,7 @@ function dropWhenSilent(connection: pg.Client): void {
     const answer = ask(...args);
     if (answer instanceof Promise) {
       answer.catch((error: unknown) => {
-        if (error instanceof Error && error.message === 'Query read timeout') connection.end().catch(() => undefined);
+        if (errorMessage(error) === 'Query read timeout') connection.end().catch(() => undefined);
       });
     }
     return answer;
@@ -126,11 +127,17 @@ const UNAVAILABLE_MESSAGES =
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
-  if (!(error instanceof Error)) return false;
-  if (error instanceof AggregateError && error.errors.some(isUnavailable)) return true;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  const code = errorCode(error);
   if (code !== undefined && (code.startsWith('08') || UNAVAILABLE_STATES.has(code) || UNAVAILABLE_ERRNOS.has(code))) return true;
-  if (code === '57014') return /statement timeout/.test(error.message);
-  if (UNAVAILABLE_MESSAGES.test(error.message)) return true;
-  return error.cause !== undefined && isUnavailable(error.cause);
+  const message = errorMessage(error);
+  if (code === '57014') return message.includes('statement timeout');
+  if (UNAVAILABLE_MESSAGES.test(message)) return true;
+  return causesOf(error).some(isUnavailable);
+}
+
+/** Node reports a host with several addresses as one error with an error per address in `errors`. */
+function causesOf(error: unknown): readonly unknown[] {
+  if (typeof error !== 'object' || error === null) return [];
+  const causes: unknown[] = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
+  return 'cause' in error && error.cause !== undefined ? [...causes, error.cause] : causes;
 }

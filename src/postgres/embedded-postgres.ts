@@ -10,6 +10,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
 import { type PostgresAccount, choosePostgresAccount } from './postgres-account.js';
 import { isAlive, isServerOf, readPostmasterFile } from './postmaster-file.js';
+import { errorMessage, hasCode } from '../error-code.js';
 
 /** The part of a pino logger that the supervisor speaks to. */
 export interface SupervisorLogger {
@@ -59,7 +60,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new EmbeddedPostgresError(`cannot make the data folder ${dataDir}: ${describe(error)}`);
+    throw new EmbeddedPostgresError(`cannot make the data folder ${dataDir}: ${errorMessage(error)}`);
   }
   const member = new Member(await realpath(dataDir), options.fsync ?? true, options.logger);
   await member.enter();
@@ -141,7 +142,7 @@ class Member implements EmbeddedPostgres {
     try {
       return await lockFile(path, TURN_WAIT_MS);
     } catch (error) {
-      throw new EmbeddedPostgresError(`cannot lock ${path}: ${describe(error)}`);
+      throw new EmbeddedPostgresError(`cannot lock ${path}: ${errorMessage(error)}`);
     }
   }
 
@@ -150,7 +151,7 @@ class Member implements EmbeddedPostgres {
     const path = join(this.dataDir, 'postgres.password');
     const known = await readFile(path, 'utf8').catch((error: unknown) => {
       if (hasCode(error, 'ENOENT')) return undefined;
-      throw new EmbeddedPostgresError(`cannot read ${path}: ${describe(error)}`);
+      throw new EmbeddedPostgresError(`cannot read ${path}: ${errorMessage(error)}`);
     });
     if (known) return known.trim();
     if (await this.isInitialised()) throw new EmbeddedPostgresError(`${path} is missing: it belongs to the database in ${this.pgdata}`);
@@ -193,7 +194,7 @@ class Member implements EmbeddedPostgres {
         }
       }
       if (performance.now() > deadline) {
-        const reason = refused ? `: ${describe(refused)}` : '';
+        const reason = refused ? `: ${errorMessage(refused)}` : '';
         throw new EmbeddedPostgresError(
           `the Postgres of ${this.pgdata} (pid ${server.pid}) is ${server.status} and lets nobody in${reason}`,
         );
@@ -311,7 +312,7 @@ class Member implements EmbeddedPostgres {
       await rm(made, { recursive: true, force: true });
       if (await this.isInitialised()) return;
       if (hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw new EmbeddedPostgresError(`${this.pgdata} holds files, but no database`);
-      throw new EmbeddedPostgresError(`cannot make the database in ${this.pgdata}: ${lastLine(stderrOf(error)) || describe(error)}`);
+      throw new EmbeddedPostgresError(`cannot make the database in ${this.pgdata}: ${lastLine(stderrOf(error)) || errorMessage(error)}`);
     }
   }
 
@@ -374,7 +375,7 @@ class Member implements EmbeddedPostgres {
         await this.enter();
         return;
       } catch (error) {
-        this.logger?.warn({ reason: describe(error), retryInMs: wait }, 'cannot bring the embedded Postgres back yet');
+        this.logger?.warn({ reason: errorMessage(error), retryInMs: wait }, 'cannot bring the embedded Postgres back yet');
       }
       await delay(wait, undefined, { signal: this.leaving.signal }).catch(() => undefined);
     }
@@ -509,13 +510,5 @@ function lastLine(text: string, matching = /\S/): string {
 }
 
 function stderrOf(error: unknown): string {
-  return error instanceof Error && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr : '';
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function hasCode(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
+  return typeof error === 'object' && error !== null && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr : '';
 }

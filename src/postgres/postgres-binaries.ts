@@ -3,6 +3,7 @@ import { chmod, cp, lstat, mkdir, readFile, readdir, rename, rm, stat, symlink }
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import { hasCode } from '../error-code.js';
 
 export interface PostgresBinaries {
   readonly postgres: string;
@@ -137,8 +138,4 @@ async function exists(path: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function hasCode(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { hasCode } from '../error-code.js';
 
 /** What a running server writes about itself into its data folder (postmaster.pid, one value a line). */
 export interface PostmasterFile {
@@ -41,7 +42,7 @@ export async function isServerOf(pgdata: string, pid: number): Promise<boolean> 
     return folder.dev === own.dev && folder.ino === own.ino;
   } catch (error) {
     // Not allowed to look: some other user's process. The caller finds out by connecting.
-    return error instanceof Error && 'code' in error && error.code === 'EACCES' && isAlive(pid);
+    return hasCode(error, 'EACCES') && isAlive(pid);
   }
 }
 
@@ -50,7 +51,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return hasCode(error, 'EPERM');
   }
 }
 

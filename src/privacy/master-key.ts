@@ -1,0 +1,97 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { link, mkdir, open, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Config } from '../config.js';
+import { errorCode, hasCode } from '../error-code.js';
+
+/** The master key cannot be used; the message is one line for the operator and never shows a byte of it. */
+export class MasterKeyError extends Error {
+  override readonly name = 'MasterKeyError';
+}
+
+/** What a key is derived for. One key never serves two purposes. */
+export type KeyPurpose = 'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency';
+
+const KEY_BYTES = 32;
+
+/**
+ * Reads the master key: 32 bytes as 64 hex digits in a file that only its owner can read. With the embedded Postgres a missing one
+ * is made, but only before there is a database: to be called before Postgres is started. A new key beside old data would
+ * turn every personal field into noise without anybody noticing.
+ * @throws {MasterKeyError} when it is missing, readable for others, or no key.
+ */
+export async function loadMasterKey(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'masterKeyFile'>): Promise<Buffer> {
+  const path = config.masterKeyFile;
+  const known = await readKey(path);
+  if (known) return known;
+  if (config.databaseUrl !== undefined) throw new MasterKeyError(`the master key file ${path} does not exist`);
+  if (await exists(join(config.dataDir, 'postgres', 'PG_VERSION'))) {
+    throw new MasterKeyError(
+      `the master key file ${path} is missing, and ${config.dataDir} holds data encrypted with it: restore the file from its backup`,
+    );
+  }
+  await makeKey(config.dataDir, path);
+  const made = await readKey(path);
+  if (!made) throw new MasterKeyError(`the master key file ${path} was removed while the service started`);
+  return made;
+}
+
+/** The key for one purpose, 32 bytes, by HKDF-SHA256. The same master key and purpose give the same key for ever. */
+export function purposeKey(masterKey: Buffer, purpose: KeyPurpose): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `referral-ledger/${purpose}`, KEY_BYTES));
+}
+
+async function readKey(path: string): Promise<Buffer | undefined> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw new MasterKeyError(
+      `cannot read the master key file ${path}: ${hasCode(error, 'EACCES') ? 'permission denied' : (errorCode(error) ?? 'unknown error')}`,
+    );
+  });
+  if (!file) return undefined;
+  try {
+    const about = await file.stat();
+    if (!about.isFile()) throw new MasterKeyError(`the master key file ${path} is no file`);
+    if ((about.mode & 0o077) !== 0) {
+      throw new MasterKeyError(
+        `the master key file ${path} has mode ${(about.mode & 0o777).toString(8)}: others can read it; chmod 600 it`,
+      );
+    }
+    const content = (await file.readFile('utf8')).trim();
+    if (!/^[0-9a-f]{64}$/i.test(content))
+      throw new MasterKeyError(`the master key file ${path} must hold 32 bytes as 64 hex digits, nothing else`);
+    return Buffer.from(content, 'hex');
+  } finally {
+    await file.close();
+  }
+}
+
+/** Written aside and linked into place: two first starts at once end up with one key, and a crash leaves none rather than half of one. */
+async function makeKey(dataDir: string, path: string): Promise<void> {
+  const aside = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    const file = await open(aside, 'wx', 0o600);
+    try {
+      await file.writeFile(`${randomBytes(KEY_BYTES).toString('hex')}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await link(aside, path);
+    const folder = await open(dirname(path), 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST'))
+      throw new MasterKeyError(`cannot make the master key file ${path}: ${errorCode(error) ?? 'unknown error'}`);
+  } finally {
+    await rm(aside, { force: true }).catch(() => undefined);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
