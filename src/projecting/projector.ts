@@ -67,6 +67,11 @@ export interface Projector {
   readonly handles: ReadonlySet<AccountEvent['type']>;
   /** The rows that `apply` will read or write for this event. */
   keys(event: LedgerEvent): readonly RowKey[];
+  /**
+   * Further rows that only a loaded row can name, asked once the rows of `keys` are there. A row that an earlier event of the same
+   * batch makes is not there yet: that event's own `keys` must name what its followers will need.
+   */
+  furtherKeys?(event: LedgerEvent, rows: Pick<Rows, 'get'>): readonly RowKey[];
   /** Folds one event into the rows. Throws only when the event contradicts the rows: its account is parked then. */
   apply(event: LedgerEvent, rows: Rows): void;
 }

@@ -1,0 +1,112 @@
+import type { ReadModelTable, Row, RowKey, Rows } from './projector.js';
+
+/** What a batch leaves to write in one table. Keys in the order of the primary key. */
+export interface TableChanges {
+  readonly table: ReadModelTable;
+  readonly upserts: readonly Row[];
+  readonly deletes: readonly (readonly string[])[];
+}
+
+interface Entry {
+  readonly key: readonly string[];
+  readonly row: Row | undefined;
+  /** Whether the table holds a row under this key. */
+  readonly stored: boolean;
+  readonly changed: boolean;
+}
+
+type Entries = Map<string, Entry>;
+
+const textOf = (key: readonly string[]): string => JSON.stringify(key);
+
+/** The rows of one batch in memory. Changes of an event that fails half-way are taken back: see `attempt`. */
+export class BatchRows implements Rows {
+  private readonly tables: ReadonlyMap<string, { readonly table: ReadModelTable; readonly entries: Entries }>;
+  private readonly toLoad = new Map<string, (readonly string[])[]>();
+  private undo: (() => void)[] = [];
+
+  constructor(tables: readonly ReadModelTable[]) {
+    this.tables = new Map(tables.map((table) => [table.name, { table, entries: new Map() }]));
+  }
+
+  announce({ table, key }: RowKey): void {
+    const entries = this.entriesOf(table);
+    const text = textOf(key);
+    if (entries.has(text)) return;
+    entries.set(text, { key, row: undefined, stored: false, changed: false });
+    const waiting = this.toLoad.get(table);
+    if (waiting) waiting.push(key);
+    else this.toLoad.set(table, [key]);
+  }
+
+  /** Keys announced since the last call, by table. */
+  takeAnnounced(): ReadonlyMap<string, readonly (readonly string[])[]> {
+    const announced = new Map(this.toLoad);
+    this.toLoad.clear();
+    return announced;
+  }
+
+  loaded(table: string, row: Row): void {
+    const key = this.keyOf(table, row);
+    this.entriesOf(table).set(textOf(key), { key, row, stored: true, changed: false });
+  }
+
+  get(table: string, key: readonly string[]): Row | undefined {
+    return this.entry(table, key).row;
+  }
+
+  put(table: string, row: Row): void {
+    this.change(table, this.keyOf(table, row), row);
+  }
+
+  delete(table: string, key: readonly string[]): void {
+    this.change(table, key, undefined);
+  }
+
+  /** Runs one event's fold; if it throws, its changes are taken back and the error is returned. */
+  attempt(fold: () => void): { readonly failed: unknown } | undefined {
+    this.undo = [];
+    try {
+      fold();
+      return undefined;
+    } catch (failed) {
+      for (const step of this.undo.reverse()) step();
+      return { failed };
+    }
+  }
+
+  changes(): TableChanges[] {
+    return [...this.tables.values()]
+      .map(({ table, entries }) => {
+        const changed = [...entries.values()].filter((entry) => entry.changed);
+        const upserts = changed.flatMap(({ row }) => (row ? [row] : []));
+        const deletes = changed.filter(({ row, stored }) => !row && stored).map(({ key }) => key);
+        return { table, upserts, deletes };
+      })
+      .filter(({ upserts, deletes }) => upserts.length > 0 || deletes.length > 0);
+  }
+
+  private change(table: string, key: readonly string[], row: Row | undefined): void {
+    const entries = this.entriesOf(table);
+    const before = this.entry(table, key);
+    this.undo.push(() => entries.set(textOf(key), before));
+    entries.set(textOf(key), { ...before, row, changed: true });
+  }
+
+  private entry(table: string, key: readonly string[]): Entry {
+    const entry = this.entriesOf(table).get(textOf(key));
+    if (!entry) throw new Error(`a row of ${table} was not announced`);
+    return entry;
+  }
+
+  private entriesOf(table: string): Entries {
+    const known = this.tables.get(table);
+    if (!known) throw new Error(`there is no table ${table}`);
+    return known.entries;
+  }
+
+  private keyOf(table: string, row: Row): readonly string[] {
+    const known = this.tables.get(table);
+    return (known?.table.primaryKey ?? []).map((column) => String(row[column]));
+  }
+}

@@ -1,0 +1,86 @@
+import type { Pool } from 'pg';
+import type { Position } from '../event-log/event-log.js';
+
+/** Where a live generation stands. */
+export interface Checkpoint {
+  readonly projection: string;
+  readonly generation: number;
+  readonly position: Position | undefined;
+  /** Grows with every write; a decimal, passed on as text. */
+  readonly version: string;
+  readonly lastError: string | null;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+}
+
+/** The checkpoints of the live generations of these projections. */
+export async function liveCheckpoints(pool: Pool, projections: readonly string[]): Promise<Checkpoint[]> {
+  const { rows } = await pool.query<{
+    projection: string;
+    generation: number;
+    position: string | null;
+    version: string;
+    lastError: string | null;
+    updatedAt: number;
+  }>({
+    name: 'projection_checkpoints.live',
+    text: `
+      select projection, generation, c.position, c.version::text as version, c.last_error as "lastError",
+        (extract(epoch from c.updated_at) * 1000)::float8 as "updatedAt"
+      from ledger.projection_generations g join ledger.projection_checkpoints c using (projection, generation)
+      where g.state = 'live' and projection = any ($1::text[])`,
+    values: [projections],
+  });
+  return rows.map((row) => ({ ...row, position: row.position ?? undefined }));
+}
+
+export interface CheckpointMove {
+  readonly projection: string;
+  readonly generation: number;
+  readonly expectedVersion: string;
+}
+
+/**
+ * Moves several checkpoints over events that none of these projections handles. Returns the names of those that moved; the others
+ * were not what was expected. Rows are locked in the order of their names, so two writers cannot wait for each other.
+ */
+export async function moveCheckpoints(pool: Pool, moves: readonly CheckpointMove[], position: Position): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ projection: string }>({
+    name: 'projection_checkpoints.move',
+    text: `
+      with expected as (
+        select c.projection, c.generation
+        from unnest($2::text[], $3::integer[], $4::bigint[]) as e (projection, generation, version)
+        join ledger.projection_checkpoints c on c.projection = e.projection and c.generation = e.generation and c.version = e.version
+        order by c.projection, c.generation for update of c),
+      relaxed as materialized (select set_config('synchronous_commit', 'off', true))
+      update ledger.projection_checkpoints c set position = $1, version = version + 1, updated_at = now(), last_error = null
+      from expected, relaxed where c.projection = expected.projection and c.generation = expected.generation
+      returning c.projection`,
+    values: [
+      position,
+      moves.map((move) => move.projection),
+      moves.map((move) => move.generation),
+      moves.map((move) => move.expectedVersion),
+    ],
+  });
+  return new Set(rows.map((row) => row.projection));
+}
+
+/** Notes what a projection is stuck on; the next successful write clears it. */
+export async function recordLastError(pool: Pool, projection: string, generation: number, error: string): Promise<void> {
+  await pool.query(
+    `update ledger.projection_checkpoints set last_error = $3
+     where projection = $1 and generation = $2 and last_error is distinct from $3`,
+    [projection, generation, error],
+  );
+}
+
+/** The streams that are parked for a generation. */
+export async function parkedStreams(pool: Pool, projection: string, generation: number): Promise<string[]> {
+  const { rows } = await pool.query<{ stream: string }>(
+    'select stream from ledger.parked_streams where projection = $1 and generation = $2',
+    [projection, generation],
+  );
+  return rows.map((row) => row.stream);
+}

@@ -1,0 +1,22 @@
+import type { EventCodec } from '../event-log/codec.js';
+import type { DomainEvent } from '../domain/events.js';
+import { accountRefOf } from '../privacy/keyed-names.js';
+import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js';
+
+/** Decoded events as projectors and policies see them; those that cannot be read come as such. */
+export const decodeAny =
+  (codec: EventCodec) =>
+  async (recorded: Parameters<DecodeEvents>[0]): Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]> =>
+    (await codec.decode(recorded)).map((result) => {
+      const { stream, revision, position, recordedAt, id } = result.recorded;
+      if ('unreadable' in result) return { undecodable: result.unreadable, stream, revision, position };
+      const { tenant, mode, correlationId, commandId } = result.envelope;
+      return {
+        ...{ event: result.event, eventId: id, stream, revision, position, recordedAt },
+        // A tenant's own events belong to neither mode; no projector looks at them.
+        ...{ tenant, mode: mode ?? 'live', accountRef: accountRefOf(stream) ?? '', correlationId, commandId },
+      };
+    });
+
+/** For projectors: they look at the types they handle only, which are all an account's. */
+export const decodeForProjectors = (codec: EventCodec): DecodeEvents => decodeAny(codec) as DecodeEvents;

@@ -1,0 +1,156 @@
+import type { Pool } from 'pg';
+import type { Position } from '../event-log/event-log.js';
+import type { TableChanges } from './batch-rows.js';
+import { quoted, schemaOf } from './identifiers.js';
+import type { Projector, ReadModelTable, Row } from './projector.js';
+
+/** An event that is kept back because its stream is parked. */
+export interface ParkedEvent {
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly position: Position;
+  readonly reason: string;
+  /** True for the event that parked its stream, false for those that came after it. */
+  readonly first: boolean;
+}
+
+export interface BatchToWrite {
+  readonly changes: readonly TableChanges[];
+  readonly parked: readonly ParkedEvent[];
+  readonly position: Position;
+  /** The checkpoint's version as it was when the rows were loaded. */
+  readonly expectedVersion: string;
+}
+
+type Keys = ReadonlyMap<string, readonly (readonly string[])[]>;
+
+/**
+ * The rows of one generation in Postgres. A batch costs two round trips: one statement that loads every row it touches, one that
+ * writes rows, parked events and checkpoint together. Raw SQL, since both are made from table definitions, and rows travel as JSON
+ * (one parameter per table however many rows, no limit of parameters, a statement text that can be prepared).
+ */
+export class GenerationStore {
+  private readonly schema: string;
+  private readonly tables: readonly ReadModelTable[];
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly projector: Projector,
+    private readonly generation: number,
+  ) {
+    this.schema = schemaOf(projector.name, generation);
+    this.tables = projector.tables;
+  }
+
+  /** The rows that there are under these keys. */
+  async load(keys: Keys): Promise<{ readonly table: string; readonly row: Row }[]> {
+    const wanted = this.tables.flatMap((table, number) => ((keys.get(table.name)?.length ?? 0) > 0 ? [{ table, number }] : []));
+    if (wanted.length === 0) return [];
+    const values: string[][] = [];
+    const selects = wanted.map(({ table, number }) => {
+      const columns = table.primaryKey.map((_, place) => (keys.get(table.name) ?? []).map((key) => key[place] ?? ''));
+      return this.selectByKeys(table, number, columns, values);
+    });
+    const { rows } = await this.pool.query<{ number: number; row: Row }>({
+      name: `${this.schema}.load.${wanted.map(({ number }) => number).join('.')}`,
+      text: selects.join(' union all '),
+      values,
+    });
+    return rows.flatMap(({ number, row }) => {
+      const table = this.tables[number];
+      return table ? [{ table: table.name, row }] : [];
+    });
+  }
+
+  // The lateral subquery with `offset 0` keeps the planner at one index lookup per key. As a plain join, a plan prepared while the
+  // table was small would go on reading the whole of it.
+  private selectByKeys(table: ReadModelTable, number: number, columns: string[][], values: string[][]): string {
+    const parameters = columns.map((column) => `$${values.push(column)}::text[]`);
+    const names = table.primaryKey.map((_, place) => `k${place}`);
+    const where = table.primaryKey.map((column, place) => `t.${quoted(column)} = k.k${place}`).join(' and ');
+    const row = `select to_json(t) as "row" from ${this.place(table)} t where ${where} offset 0`;
+    return `select ${number} as "number", r."row" from unnest(${parameters.join(', ')}) as k (${names.join(', ')}) cross join lateral (${row}) r`;
+  }
+
+  /**
+   * Writes a batch and its checkpoint in one statement, which is one transaction. False, with nothing written, when the checkpoint is no
+   * longer what was expected: somebody else writes this generation. The update of the checkpoint row decides and orders everything
+   * else: each other part takes its rows from `moved`, which is empty for the loser.
+   */
+  async write({ changes, parked, position, expectedVersion }: BatchToWrite): Promise<boolean> {
+    const values: unknown[] = [position, this.projector.name, this.generation, expectedVersion];
+    const parameter = (value: unknown): string => `$${values.push(value)}`;
+    const parts = [
+      `moved as (
+        update ledger.projection_checkpoints set position = $1, version = version + 1, updated_at = now(), last_error = null
+        where projection = $2 and generation = $3 and version = $4::bigint returning projection, generation)`,
+      ...changes.flatMap((change, number) => [...this.upsert(change, number, parameter), ...this.deletion(change, number, parameter)]),
+      ...this.parking(parked, parameter),
+    ];
+    const result = await this.pool.query<{ moved: boolean }>({
+      ...this.preparedName(changes, parked),
+      // The log is the truth: a checkpoint and its rows that are lost together in a crash of the server are simply made again. So
+      // nobody waits for the disk here. The setting lasts for this transaction only.
+      text: `with ${parts.join(', ')}
+        select exists (select from moved) as moved, set_config('synchronous_commit', 'off', true)`,
+      values,
+    });
+    return result.rows[0]?.moved === true;
+  }
+
+  private upsert({ table, upserts }: TableChanges, number: number, parameter: (value: unknown) => string): string[] {
+    if (upserts.length === 0) return [];
+    const columns = Object.entries(table.columns);
+    const names = columns.map(([name]) => quoted(name));
+    const record = columns.map(([name, type]) => `${quoted(name)} ${bareType(type)}`).join(', ');
+    const others = names.filter((name) => !table.primaryKey.map(quoted).includes(name));
+    const update = others.length === 0 ? 'nothing' : `update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
+    return [
+      `upsert${number} as (
+        insert into ${this.place(table)} (${names.join(', ')})
+        select ${names.map((name) => `r.${name}`).join(', ')} from moved, json_to_recordset(${parameter(JSON.stringify(upserts))}::json) as r (${record})
+        on conflict (${table.primaryKey.map(quoted).join(', ')}) do ${update})`,
+    ];
+  }
+
+  private deletion({ table, deletes }: TableChanges, number: number, parameter: (value: unknown) => string): string[] {
+    if (deletes.length === 0) return [];
+    const columns = table.primaryKey.map((_, place) => `${parameter(deletes.map((key) => key[place] ?? ''))}::text[]`);
+    const names = table.primaryKey.map((_, place) => `k${place}`);
+    const where = table.primaryKey.map((column, place) => `t.${quoted(column)} = k.k${place}`).join(' and ');
+    return [
+      `deletion${number} as (
+        delete from ${this.place(table)} t using moved, unnest(${columns.join(', ')}) as k (${names.join(', ')}) where ${where})`,
+    ];
+  }
+
+  private parking(parked: readonly ParkedEvent[], parameter: (value: unknown) => string): string[] {
+    if (parked.length === 0) return [];
+    const events = parked.map((event) => ({ ...event, revision: String(event.revision) }));
+    const record = 'r (stream text, revision bigint, "position" text, reason text, first boolean)';
+    const from = `from moved, json_to_recordset(${parameter(JSON.stringify(events))}::json) as ${record}`;
+    return [
+      `parked_streams as (
+        insert into ledger.parked_streams (projection, generation, stream, "position", reason)
+        select moved.projection, moved.generation, r.stream, r."position", r.reason ${from} where r.first on conflict do nothing)`,
+      `parked_events as (
+        insert into ledger.parked_events (projection, generation, stream, revision, "position", reason)
+        select moved.projection, moved.generation, r.stream, r.revision, r."position", r.reason ${from} on conflict do nothing)`,
+    ];
+  }
+
+  // Common batches are prepared. Those that delete are planned each time, with the sizes of that time, for the reason given at `selectByKeys`.
+  private preparedName(changes: readonly TableChanges[], parked: readonly ParkedEvent[]): { readonly name?: string } {
+    if (parked.length > 0 || changes.some(({ deletes }) => deletes.length > 0)) return {};
+    return { name: `${this.schema}.write.${changes.map(({ table }) => this.tables.indexOf(table)).join('.')}` };
+  }
+
+  private place(table: ReadModelTable): string {
+    return `${quoted(this.schema)}.${quoted(table.name)}`;
+  }
+}
+
+/** `text not null default ''` → `text`. */
+function bareType(column: string): string {
+  return column.replace(/\s+(not null|null|default|check|collate|generated)\b.*$/i, '');
+}

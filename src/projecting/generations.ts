@@ -1,0 +1,106 @@
+import type { Pool, PoolClient } from 'pg';
+import { quoted, schemaOf } from './identifiers.js';
+import type { Projector, ReadModelTable } from './projector.js';
+
+/**
+ * A generation is one build of a projection: a schema with its tables, and a checkpoint. Exactly one is live; queries read that one.
+ * A row in `ledger.projection_generations` says which.
+ */
+export type GenerationState = 'live' | 'building' | 'retired';
+
+// Any number that nothing else in this database takes: processes that start at once make the tables one after the other.
+const CREATION_LOCK = 7_202_501;
+
+/** Makes generation 1, empty and live, of each projection that has no live generation. Safe when several processes start at once. */
+export async function ensureLiveGenerations(pool: Pool, projectors: readonly Projector[]): Promise<void> {
+  if ((await withoutLiveGeneration(pool, projectors)).length === 0) return;
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
+    for (const projector of await withoutLiveGeneration(client, projectors)) await createGeneration(client, projector, 1, 'live');
+    await client.query('commit');
+    client.release();
+  } catch (error) {
+    // The connection is thrown away: its transaction ends with it, whatever state it was in.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function withoutLiveGeneration(db: Pool | PoolClient, projectors: readonly Projector[]): Promise<Projector[]> {
+  const { rows } = await db.query<{ projection: string }>(`select projection from ledger.projection_generations where state = 'live'`);
+  const live = new Set(rows.map((row) => row.projection));
+  return projectors.filter((projector) => !live.has(projector.name));
+}
+
+/** Makes the schema, tables, indexes and checkpoint of a generation, within the caller's transaction. */
+export async function createGeneration(
+  client: PoolClient,
+  projector: Projector,
+  generation: number,
+  state: GenerationState,
+): Promise<void> {
+  const schema = schemaOf(projector.name, generation);
+  await client.query(`create schema ${quoted(schema)}`);
+  for (const table of projector.tables) for (const statement of tableStatements(schema, table)) await client.query(statement);
+  const key = [projector.name, generation];
+  await client.query('insert into ledger.projection_generations (projection, generation, state) values ($1, $2, $3)', [...key, state]);
+  await client.query('insert into ledger.projection_checkpoints (projection, generation) values ($1, $2)', key);
+}
+
+function tableStatements(schema: string, table: ReadModelTable): string[] {
+  const place = `${quoted(schema)}.${quoted(table.name)}`;
+  const columns = Object.entries(table.columns).map(([name, type]) => `${quoted(name)} ${type}`);
+  const primaryKey = `primary key (${table.primaryKey.map(quoted).join(', ')})`;
+  // Rows are rewritten as a whole; room in the page lets Postgres keep those that change no indexed column in place (HOT).
+  const create = `create table ${place} (${[...columns, primaryKey].join(', ')}) with (fillfactor = 85)`;
+  const indexes = Object.entries(table.indexes).map(
+    ([suffix, { definition, unique }]) =>
+      `create ${unique ? 'unique ' : ''}index ${quoted(`${table.name}_${suffix}`)} on ${place} ${definition}`,
+  );
+  return [create, ...indexes];
+}
+
+/**
+ * Which generation is live, for queries and for the runner. Cached for at most `maxAgeMs`: a swap of generations is one row, and
+ * every process follows it within that time (the generation before is kept, so a read in between finds its tables).
+ */
+export class LiveGenerations {
+  private live = new Map<string, number>();
+  private readAt = -Infinity;
+  private reading: Promise<void> | undefined;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly options: { readonly maxAgeMs?: number } = {},
+  ) {}
+
+  /** The schema that a query reads. @throws when the projection has no live generation. */
+  async liveSchema(projection: string): Promise<string> {
+    if (performance.now() - this.readAt > (this.options.maxAgeMs ?? 1_000)) await this.refresh();
+    const generation = this.live.get(projection);
+    if (generation === undefined) throw new Error(`projection ${projection} has no live generation`);
+    return schemaOf(projection, generation);
+  }
+
+  /** Reads the rows now; callers that come meanwhile share the one read. */
+  refresh(): Promise<void> {
+    this.reading ??= this.read().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  /** The live generation as last read. */
+  generationOf(projection: string): number | undefined {
+    return this.live.get(projection);
+  }
+
+  private async read(): Promise<void> {
+    const asked = performance.now();
+    const { rows } = await this.pool.query<{ projection: string; generation: number }>(
+      `select projection, generation from ledger.projection_generations where state = 'live'`,
+    );
+    this.live = new Map(rows.map(({ projection, generation }) => [projection, generation]));
+    this.readAt = asked;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import type { DecodeEvents, LedgerEvent } from './projector.js';
+
+/** One event of a page: decoded, or why it could not be. */
+export interface PageEvent {
+  readonly type: string;
+  readonly position: Position;
+  readonly decoded: LedgerEvent | undefined;
+  /** Set exactly when `decoded` is not. */
+  readonly undecodable: string | undefined;
+}
+
+/** A stretch of the log, decoded once for all projections that read it. Never empty. */
+export interface Page {
+  readonly events: readonly PageEvent[];
+  readonly last: Position;
+}
+
+export async function decodePage(recorded: readonly RecordedEvent[], decode: DecodeEvents): Promise<Page | undefined> {
+  const last = recorded.at(-1);
+  if (!last) return undefined;
+  const decoded = await decode(recorded);
+  if (decoded.length !== recorded.length) throw new Error(`${recorded.length} events went into decoding, ${decoded.length} came out`);
+  const events = recorded.map(({ type, position }, index): PageEvent => {
+    const result = decoded[index];
+    if (result && 'event' in result) return { type, position, decoded: result, undecodable: undefined };
+    return { type, position, decoded: undefined, undecodable: result?.undecodable ?? 'no result' };
+  });
+  return { events, last: last.position };
+}

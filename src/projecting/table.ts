@@ -1,0 +1,50 @@
+import type { ReadModelTable, Row, RowKey, Rows } from './projector.js';
+
+/** What a table is made of; the columns are those of its row type, so that the compiler finds the one that was forgotten. */
+export interface TableDefinition<R extends Row> {
+  readonly name: string;
+  readonly columns: Readonly<Record<keyof R & string, string>>;
+  readonly primaryKey: readonly (keyof R & string)[];
+  readonly indexes: ReadModelTable['indexes'];
+}
+
+/**
+ * A read model's table with its row type. Rows travel as JSON both ways, so a row that is read equals the row that was written:
+ * `bigint` columns are numbers (epoch milliseconds, amounts up to 2^53-1), `jsonb` columns are values.
+ */
+export class TableOf<R extends Row> implements ReadModelTable {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, string>>;
+  readonly primaryKey: readonly string[];
+  readonly indexes: ReadModelTable['indexes'];
+
+  constructor(definition: TableDefinition<R>) {
+    this.name = definition.name;
+    this.columns = definition.columns;
+    this.primaryKey = definition.primaryKey;
+    this.indexes = definition.indexes;
+  }
+
+  key(...key: readonly string[]): RowKey {
+    return { table: this.name, key };
+  }
+
+  get(rows: Pick<Rows, 'get'>, ...key: readonly string[]): R | undefined {
+    // The one place that knows that a row of this table has this type: only `put` below writes it.
+    return rows.get(this.name, key) as R | undefined;
+  }
+
+  put(rows: Rows, row: R): void {
+    rows.put(this.name, row);
+  }
+
+  /** Changes a row that is there; a missing one stays missing: its person or account is forgotten. */
+  change(rows: Rows, key: readonly string[], change: (row: R) => R): void {
+    const row = this.get(rows, ...key);
+    if (row) this.put(rows, change(row));
+  }
+
+  delete(rows: Rows, ...key: readonly string[]): void {
+    rows.delete(this.name, key);
+  }
+}
