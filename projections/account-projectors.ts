@@ -1,0 +1,17 @@
+import type { Projector } from '../src/projecting/projector.js';
+import { accountsProjector } from './accounts/projector.js';
+import { referralCodesProjector } from './referral-codes/projector.js';
+import { referralsProjector } from './referrals/projector.js';
+import { rewardBalancesProjector } from './reward-balances/projector.js';
+import { rewardsProjector } from './rewards/projector.js';
+import { usersProjector } from './users/projector.js';
+
+/** Every read model of accounts. The runner keeps these, and only these, up with the log. */
+export const accountProjectors: readonly Projector[] = [
+  accountsProjector,
+  usersProjector,
+  referralCodesProjector,
+  referralsProjector,
+  rewardsProjector,
+  rewardBalancesProjector,
+];

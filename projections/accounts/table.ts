@@ -1,0 +1,31 @@
+import type { Subscription } from '../../src/domain/account/account.events.js';
+import type { Mode } from '../../src/domain/scope.js';
+import { TableOf } from '../../src/projecting/table.js';
+
+export type AccountRow = {
+  readonly account_ref: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly account_id: string;
+  readonly currency: string;
+  /** Null until the first one is set. */
+  readonly subscription: Subscription | null;
+  readonly referral_code: string | null;
+  readonly date_opened: number;
+};
+
+export const accounts = new TableOf<AccountRow>({
+  name: 'accounts',
+  columns: {
+    account_ref: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    account_id: 'text not null',
+    currency: 'text not null',
+    subscription: 'jsonb',
+    referral_code: 'text',
+    date_opened: 'bigint not null',
+  },
+  primaryKey: ['account_ref'],
+  indexes: {},
+});

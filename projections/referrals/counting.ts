@@ -1,0 +1,71 @@
+import type { SideStatus } from '../../src/domain/program.js';
+import type { RowKey, Rows } from '../../src/projecting/projector.js';
+import { COUNTED_BY, referralCounts, type CountedBy, type ReferralRow } from './table.js';
+
+/** How many referrals there are of whom, by the statuses of both sides. */
+
+type Counted = Pick<
+  ReferralRow,
+  'tenant' | 'mode' | 'referrer_account_ref' | 'referrer_user_id' | 'referred_user_id' | 'referred_status' | 'referrer_status'
+>;
+
+/** The party under which a referral counts; undefined where the person is forgotten. */
+export function partyOf(
+  countedBy: CountedBy,
+  {
+    referrerAccountRef,
+    referrerUserId,
+    referredUserId,
+  }: { referrerAccountRef?: string; referrerUserId?: string | null; referredUserId?: string | null },
+): string | undefined {
+  switch (countedBy) {
+    case 'all':
+      return '';
+    case 'referrer-account':
+      return referrerAccountRef;
+    case 'referrer-user':
+      return referrerUserId ?? undefined;
+    case 'referrer-account-user':
+      return referrerAccountRef === undefined || referrerUserId == null ? undefined : `${referrerAccountRef}/${referrerUserId}`;
+    case 'referred-user':
+      return referredUserId ?? undefined;
+  }
+}
+
+/** The counters that a referral takes part in. */
+export function countKeys(referral: Omit<Counted, 'referred_status' | 'referrer_status'>): RowKey[] {
+  return partiesOf(referral).map(([countedBy, party]) => referralCounts.key(referral.tenant, referral.mode, countedBy, party));
+}
+
+/** Moves a referral from where it counted to where it counts now. Undefined: nowhere. */
+export function recount(rows: Rows, before: Counted | undefined, after: Counted): void {
+  if (before && before.referred_status === after.referred_status && before.referrer_status === after.referrer_status) return;
+  if (before) add(rows, before, -1);
+  add(rows, after, 1);
+}
+
+export const statusKey = (referred: SideStatus, referrer: SideStatus): string => `${referred} ${referrer}`;
+
+function add(rows: Rows, referral: Counted, step: 1 | -1): void {
+  const { tenant, mode } = referral;
+  const status = statusKey(referral.referred_status, referral.referrer_status);
+  for (const [counted_by, party] of partiesOf(referral)) {
+    const counted = referralCounts.get(rows, tenant, mode, counted_by, party)?.referrals ?? {};
+    const { [status]: number = 0, ...others } = counted;
+    const left = number + step > 0 ? { ...others, [status]: number + step } : others;
+    if (Object.keys(left).length === 0) referralCounts.delete(rows, tenant, mode, counted_by, party);
+    else referralCounts.put(rows, { tenant, mode, counted_by, party, referrals: left });
+  }
+}
+
+function partiesOf(referral: Pick<Counted, 'referrer_account_ref' | 'referrer_user_id' | 'referred_user_id'>): [CountedBy, string][] {
+  const parties = {
+    referrerAccountRef: referral.referrer_account_ref,
+    referrerUserId: referral.referrer_user_id,
+    referredUserId: referral.referred_user_id,
+  };
+  return COUNTED_BY.flatMap((countedBy): [CountedBy, string][] => {
+    const party = partyOf(countedBy, parties);
+    return party === undefined ? [] : [[countedBy, party]];
+  });
+}

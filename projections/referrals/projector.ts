@@ -1,0 +1,115 @@
+import type { AccountEventOf, RewardSource } from '../../src/domain/account/account.events.js';
+import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
+import { countKeys, recount } from './counting.js';
+import { referralCounts, referralRewards, referrals, type ReferralRow, type RewardedSide } from './table.js';
+
+/** Referrals with the statuses of both sides and their rewards. A side that is forgotten keeps its place, without ids. */
+export const referralsProjector: Projector = {
+  name: 'referrals',
+  tables: [referrals, referralRewards, referralCounts],
+  handles: new Set(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralModerated', 'RewardGranted']),
+
+  keys(ledgerEvent) {
+    const { event } = ledgerEvent;
+    switch (event.type) {
+      case 'ReferralStarted':
+        return [referrals.key(event.referralId), ...countKeys(started(ledgerEvent, event))];
+      case 'ReferralConverted':
+      case 'ReferralEnded':
+      case 'ReferralModerated':
+        return [referrals.key(event.referralId)];
+      case 'RewardGranted': {
+        const side = rewardedSide(event.source);
+        return event.referralId === null || side === undefined ? [] : [referralRewards.key(event.referralId, side)];
+      }
+      default:
+        return [];
+    }
+  },
+
+  // Only the referral's row knows under which ids it was counted: an event after a person was forgotten no longer names them.
+  furtherKeys({ event }, rows) {
+    switch (event.type) {
+      case 'ReferralStarted':
+      case 'ReferralConverted':
+      case 'ReferralModerated': {
+        const row = referrals.get(rows, event.referralId);
+        return row ? countKeys(row) : [];
+      }
+      default:
+        return [];
+    }
+  },
+
+  apply(ledgerEvent, rows) {
+    const { event } = ledgerEvent;
+    switch (event.type) {
+      case 'ReferralStarted': {
+        // A referral starts once; a second start would be counted twice.
+        if (referrals.get(rows, event.referralId)) return;
+        const row = started(ledgerEvent, event);
+        referrals.put(rows, row);
+        return recount(rows, undefined, row);
+      }
+      case 'ReferralConverted':
+        return change(rows, event, { ...statuses(event), date_paid: event.at });
+      case 'ReferralEnded':
+        return change(rows, event, { date_ended: event.at });
+      case 'ReferralModerated':
+        return change(rows, event, { ...statuses(event), date_moderated: event.at });
+      case 'RewardGranted':
+        return rewarded(ledgerEvent, event, rows);
+      default:
+        return;
+    }
+  },
+};
+
+function started({ tenant, mode }: LedgerEvent, event: AccountEventOf<'ReferralStarted'>): ReferralRow {
+  const { referred, referrer } = event;
+  return {
+    ...{ referral_id: event.referralId, tenant, mode, program_id: event.programId },
+    referred_account_ref: referred.account,
+    referred_person: referred.person,
+    referred_account_id: referred.ids.value?.accountId ?? null,
+    referred_user_id: referred.ids.value?.userId ?? null,
+    referrer_account_ref: referrer.account,
+    referrer_person: referrer.person,
+    referrer_account_id: referrer.ids.value?.accountId ?? null,
+    referrer_user_id: referrer.ids.value?.userId ?? null,
+    referral_code_used: event.code.value,
+    share_link_used: event.shareLinkUsed,
+    ...statuses(event),
+    fraud_signals: event.fraudSignals,
+    ...{ date_started: event.at, date_paid: null, date_ended: null, date_moderated: event.at, date_changed: event.at },
+  };
+}
+
+const statuses = (event: AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>) => ({
+  referred_status: event.referredStatus,
+  referrer_status: event.referrerStatus,
+});
+
+function change(rows: Rows, { referralId, at }: { readonly referralId: string; readonly at: number }, changes: Partial<ReferralRow>): void {
+  const before = referrals.get(rows, referralId);
+  if (!before) return;
+  const after: ReferralRow = { ...before, ...changes, date_changed: at };
+  referrals.put(rows, after);
+  recount(rows, before, after);
+}
+
+/** A reward whose owner is forgotten is gone from every read, from the other side's referral too. */
+function rewarded(
+  { tenant, mode }: LedgerEvent,
+  { referralId, source, rewardId, owner }: AccountEventOf<'RewardGranted'>,
+  rows: Rows,
+): void {
+  const side = rewardedSide(source);
+  if (referralId === null || side === undefined || !owner.value?.userId) return;
+  referralRewards.put(rows, { referral_id: referralId, side, tenant, mode, reward_id: rewardId });
+}
+
+function rewardedSide(source: RewardSource): RewardedSide | undefined {
+  if (source === 'REFERRED') return 'referred';
+  return source === 'FRIEND_SIGNUP' ? 'referrer' : undefined;
+}

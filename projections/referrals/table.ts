@@ -1,0 +1,133 @@
+import type { FraudSignal } from '../../src/domain/account/account.events.js';
+import type { SideStatus } from '../../src/domain/program.js';
+import type { Mode } from '../../src/domain/scope.js';
+import { TableOf } from '../../src/projecting/table.js';
+
+export type ReferralRow = {
+  readonly referral_id: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly program_id: string;
+  readonly referred_account_ref: string;
+  readonly referred_person: string;
+  /** Ids as clients know them; null once the person is forgotten. */
+  readonly referred_account_id: string | null;
+  readonly referred_user_id: string | null;
+  readonly referrer_account_ref: string;
+  readonly referrer_person: string;
+  readonly referrer_account_id: string | null;
+  readonly referrer_user_id: string | null;
+  readonly referral_code_used: string | null;
+  readonly share_link_used: string | null;
+  readonly referred_status: SideStatus;
+  readonly referrer_status: SideStatus;
+  readonly fraud_signals: Readonly<Record<string, FraudSignal>>;
+  readonly date_started: number;
+  readonly date_paid: number | null;
+  readonly date_ended: number | null;
+  readonly date_moderated: number;
+  readonly date_changed: number;
+};
+
+/**
+ * Most sides are approved, so the lists by status have small indexes over the others; approved ones are found along `newest_first`.
+ * An account is referred once, so `by_referred_account` finds a row or two.
+ */
+export const referrals = new TableOf<ReferralRow>({
+  name: 'referrals',
+  columns: {
+    referral_id: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    program_id: 'text not null',
+    referred_account_ref: 'text not null',
+    referred_person: 'text not null',
+    referred_account_id: 'text',
+    referred_user_id: 'text',
+    referrer_account_ref: 'text not null',
+    referrer_person: 'text not null',
+    referrer_account_id: 'text',
+    referrer_user_id: 'text',
+    referral_code_used: 'text',
+    share_link_used: 'text',
+    referred_status: 'text not null',
+    referrer_status: 'text not null',
+    fraud_signals: 'jsonb not null',
+    date_started: 'bigint not null',
+    date_paid: 'bigint',
+    date_ended: 'bigint',
+    date_moderated: 'bigint not null',
+    date_changed: 'bigint not null',
+  },
+  primaryKey: ['referral_id'],
+  indexes: {
+    newest_first: { definition: '(tenant, mode, date_started desc, referral_id)' },
+    by_referrer_account: { definition: '(referrer_account_ref, date_started desc, referral_id)' },
+    by_referrer_user: { definition: '(tenant, mode, referrer_user_id, date_started desc, referral_id)' },
+    by_referred_account: { definition: '(referred_account_ref)' },
+    by_referred_user: { definition: '(tenant, mode, referred_user_id, date_started desc, referral_id)' },
+    by_referred_status: {
+      definition: `(tenant, mode, referred_status, date_started desc, referral_id) where referred_status <> 'APPROVED'`,
+    },
+    by_referrer_status: {
+      definition: `(tenant, mode, referrer_status, date_started desc, referral_id) where referrer_status <> 'APPROVED'`,
+    },
+    by_date_paid: { definition: '(tenant, mode, date_paid) where date_paid is not null' },
+    by_date_ended: { definition: '(tenant, mode, date_ended) where date_ended is not null' },
+  },
+});
+
+export const REWARDED_SIDES = ['referred', 'referrer'] as const;
+export type RewardedSide = (typeof REWARDED_SIDES)[number];
+
+export type ReferralRewardRow = {
+  readonly referral_id: string;
+  readonly side: RewardedSide;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly reward_id: string;
+};
+
+/**
+ * Which reward a side got. A table of its own, since the referrer's reward is a fact of another account than the referral: every row
+ * comes from one account's stream, so that an account can be built anew without touching what others wrote.
+ */
+export const referralRewards = new TableOf<ReferralRewardRow>({
+  name: 'referral_rewards',
+  columns: {
+    referral_id: 'text not null',
+    side: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    reward_id: 'text not null',
+  },
+  primaryKey: ['referral_id', 'side'],
+  indexes: {},
+});
+
+/** Of whom referrals are counted; the party is '' for all, an account's ref, a user's id, or both with a slash between. */
+export const COUNTED_BY = ['all', 'referrer-account', 'referrer-user', 'referrer-account-user', 'referred-user'] as const;
+export type CountedBy = (typeof COUNTED_BY)[number];
+
+export type ReferralCountRow = {
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly counted_by: CountedBy;
+  readonly party: string;
+  /** Numbers above zero by `<referred status> <referrer status>`: at most nine. */
+  readonly referrals: Readonly<Record<string, number>>;
+};
+
+/** Kept so that a list's total is one row. A row whose numbers are all zero is deleted: its party may be a person's id. */
+export const referralCounts = new TableOf<ReferralCountRow>({
+  name: 'referral_counts',
+  columns: {
+    tenant: 'text not null',
+    mode: 'text not null',
+    counted_by: 'text not null',
+    party: 'text not null',
+    referrals: 'jsonb not null',
+  },
+  primaryKey: ['tenant', 'mode', 'counted_by', 'party'],
+  indexes: {},
+});

@@ -1,0 +1,92 @@
+import type { AccountEventOf } from '../../src/domain/account/account.events.js';
+import type { RewardValue } from '../../src/domain/program.js';
+import type { LedgerEvent, Projector, RowKey, Rows } from '../../src/projecting/projector.js';
+import { bucketOf, contribution, difference, nextDue, NOTHING, sum, type BalanceItem } from './contribution.js';
+import { balanceItems, balances, type BalanceItemRow } from './table.js';
+
+/** What people and accounts own, by type and unit. A reward whose owner is forgotten counts nowhere. */
+export const rewardBalancesProjector: Projector = {
+  name: 'reward-balances',
+  tables: [balanceItems, balances],
+  handles: new Set(['RewardGranted', 'RewardBecameAvailable', 'RewardExpired', 'CreditRedeemed', 'RewardCancelled', 'RewardRestored']),
+
+  keys({ event, accountRef }) {
+    switch (event.type) {
+      case 'RewardGranted':
+        return keysOf(accountRef, event.rewardId, event.person, event.value.type, unitOf(event.value));
+      case 'RewardBecameAvailable':
+      case 'RewardExpired':
+      case 'CreditRedeemed':
+      case 'RewardCancelled':
+      case 'RewardRestored':
+        return keysOf(accountRef, event.rewardId, event.person, event.rewardType, event.unit);
+      default:
+        return [];
+    }
+  },
+
+  apply(ledgerEvent, rows) {
+    const { event } = ledgerEvent;
+    switch (event.type) {
+      case 'RewardGranted':
+        return granted(ledgerEvent, event, rows);
+      case 'RewardBecameAvailable':
+        return change(rows, event.rewardId, () => ({ phase: 'AVAILABLE' }));
+      case 'RewardExpired':
+        return change(rows, event.rewardId, () => ({ phase: 'EXPIRED' }));
+      case 'CreditRedeemed':
+        return change(rows, event.rewardId, ({ redeemed }) => ({ redeemed: redeemed + event.amount }));
+      case 'RewardCancelled':
+        return change(rows, event.rewardId, () => ({ cancelled: true }));
+      case 'RewardRestored':
+        return change(rows, event.rewardId, () => ({ cancelled: false }));
+      default:
+        return;
+    }
+  },
+};
+
+const keysOf = (accountRef: string, rewardId: string, person: string, type: RewardValue['type'], unit: string | null): RowKey[] => [
+  balanceItems.key(rewardId),
+  balances.key(accountRef, person, type, unitKey(unit)),
+];
+
+const unitOf = (value: RewardValue): string | null => (value.type === 'PCT_DISCOUNT' ? '%' : value.unit);
+
+const unitKey = (unit: string | null): string => unit?.toLowerCase() ?? '';
+
+function granted({ tenant, mode, accountRef, revision }: LedgerEvent, event: AccountEventOf<'RewardGranted'>, rows: Rows): void {
+  const { value, owner, person, dateScheduledFor } = event;
+  // Given once: a second time would count twice.
+  if (!owner.value?.userId || balanceItems.get(rows, event.rewardId)) return;
+  const unit = unitOf(value);
+  const scoped = { tenant, mode, account_ref: accountRef, person, user_id: owner.value.userId, type: value.type, unit_key: unitKey(unit) };
+  if (!balances.get(rows, accountRef, person, value.type, unitKey(unit))) {
+    balances.put(rows, { ...scoped, ...NOTHING, unit, first_revision: Number(revision) });
+  }
+  const item: BalanceItem = {
+    ...{ type: value.type, source: event.source, phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING', cancelled: false },
+    ...{ assigned: value.type === 'CREDIT' ? value.assignedCredit : 0, redeemed: 0 },
+    percent: value.type === 'PCT_DISCOUNT' ? value.discountPercent : 0,
+    ...{ date_scheduled_for: dateScheduledFor, date_expires: event.dateExpires },
+  };
+  replace(rows, undefined, { ...scoped, ...item, reward_id: event.rewardId, ...derived(item), date_given: event.at });
+}
+
+function change(rows: Rows, rewardId: string, changes: (item: BalanceItem) => Partial<BalanceItem>): void {
+  const before = balanceItems.get(rows, rewardId);
+  if (!before) return;
+  const item = { ...before, ...changes(before) };
+  if (item.redeemed > item.assigned) throw new Error(`more was redeemed than assigned: reward ${rewardId}`);
+  replace(rows, before, { ...item, ...derived(item) });
+}
+
+const derived = (item: BalanceItem): Pick<BalanceItemRow, 'bucket' | 'due_at'> => ({ bucket: bucketOf(item), due_at: nextDue(item) });
+
+function replace(rows: Rows, before: BalanceItemRow | undefined, after: BalanceItemRow): void {
+  balanceItems.put(rows, after);
+  balances.change(rows, [after.account_ref, after.person, after.type, after.unit_key], (balance) => ({
+    ...balance,
+    ...sum(difference(balance, before ? contribution(before) : NOTHING), contribution(after)),
+  }));
+}

@@ -1,0 +1,77 @@
+import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
+import type { RewardType } from '../../src/domain/program.js';
+import type { AccountRef, Scope } from '../../src/domain/scope.js';
+import type { LiveReads } from '../../src/projecting/live-reads.js';
+import { atTime, contribution, difference, sum, type Figures } from './contribution.js';
+import type { BalanceItemRow } from './table.js';
+
+type SummedBalance = Figures & { readonly type: RewardType; readonly unit_key: string; readonly unit: string | null };
+
+export interface BalanceFilter {
+  readonly accountRef: AccountRef;
+  /** As the client spells it: what this user earned. Undefined: all users of the account. */
+  readonly userId?: string;
+  readonly type?: RewardType;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+export class RewardBalanceQueries {
+  constructor(private readonly reads: LiveReads) {}
+
+  /**
+   * One entry per type and unit, ordered by type, then unit; right at `now`, also where the clock has passed a date of which the
+   * ledger has no event yet: those few rewards are moved to their bucket here, with the same arithmetic as in the projector.
+   */
+  async list({ tenant, mode }: Scope, { accountRef, userId, type, now }: BalanceFilter): Promise<BalanceFacts[]> {
+    const found = await this.reads.first<{ balances: SummedBalance[]; due: BalanceItemRow[] }>({
+      name: 'balances',
+      text: (rm) => `
+        select json_build_object(
+          'balances', (select coalesce(json_agg(b), '[]') from (
+            select type, unit_key, (array_agg(unit order by first_revision))[1] as unit,
+              ${FIGURES.map((figure) => `sum("${figure}")::bigint as "${figure}"`).join(', ')}
+            from ${rm}.reward_balances
+            where account_ref = $1 and tenant = $2 and mode = $3 and ($4::text is null or user_id = $4) and ($5::text is null or type = $5)
+            group by type, unit_key) b),
+          'due', (select coalesce(json_agg(i), '[]') from ${rm}.balance_items i
+            where account_ref = $1 and due_at <= $6 and tenant = $2 and mode = $3
+              and ($4::text is null or user_id = $4) and ($5::text is null or type = $5))
+        ) as json`,
+      values: [accountRef, tenant, mode, userId ?? null, type ?? null, now],
+    });
+    const balances = new Map((found?.balances ?? []).map((balance) => [`${balance.type} ${balance.unit_key}`, balance]));
+    for (const item of found?.due ?? []) {
+      const key = `${item.type} ${item.unit_key}`;
+      const balance = balances.get(key);
+      if (balance) balances.set(key, { ...balance, ...sum(difference(balance, contribution(item)), contribution(atTime(item, now))) });
+    }
+    return [...balances.values()].sort(byTypeThenUnit).map(balanceFacts);
+  }
+}
+
+const FIGURES: readonly (keyof Figures)[] = [
+  ...(['count', 'redeemed_credit', 'available_credit', 'pending_credit', 'expired_credit', 'cancelled_credit'] as const),
+  ...(['discount_percent', 'referred_percent', 'referrer_percent', 'fuel_tank_codes'] as const),
+];
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const byTypeThenUnit = (a: SummedBalance, b: SummedBalance): number => byText(a.type, b.type) || byText(a.unit_key, b.unit_key);
+
+function balanceFacts(balance: SummedBalance): BalanceFacts {
+  return {
+    type: balance.type,
+    unit: balance.unit,
+    count: balance.count,
+    totalRedeemedCredit: balance.redeemed_credit,
+    totalAvailableCredit: balance.available_credit,
+    totalPendingCredit: balance.pending_credit,
+    totalExpiredCredit: balance.expired_credit,
+    totalCancelledCredit: balance.cancelled_credit,
+    totalDiscountPercent: balance.discount_percent,
+    referredDiscountPercent: balance.referred_percent,
+    referrerDiscountPercent: balance.referrer_percent,
+    totalFuelTankCodes: balance.fuel_tank_codes,
+  };
+}

@@ -1,0 +1,92 @@
+import type { RewardFacts } from '../../src/domain/account/account.facts.js';
+import type { RewardType } from '../../src/domain/program.js';
+import type { AccountRef, Scope } from '../../src/domain/scope.js';
+import { Conditions, type LiveReads } from '../../src/projecting/live-reads.js';
+import type { RedemptionRow, RewardRow } from './table.js';
+
+type RewardWithRedemptions = RewardRow & { readonly redemptions: readonly RedemptionRow[] };
+
+/** The row with its redemptions, oldest first; `r` is the reward. Most rewards have none and are not looked up for it. */
+const withRedemptions = (rm: string): string => `
+  to_jsonb(r) || jsonb_build_object('redemptions', case when r.redeemed_times = 0 then '[]'::jsonb else (
+    select coalesce(jsonb_agg(to_jsonb(d) order by d.number), '[]') from ${rm}.redemptions d where d.reward_id = r.reward_id) end)`;
+
+export class RewardQueries {
+  constructor(private readonly reads: LiveReads) {}
+
+  async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardFacts | undefined> {
+    const row = await this.reads.first<RewardWithRedemptions>({
+      name: 'reward_by_id',
+      text: (rm) => `select ${withRedemptions(rm)} as json from ${rm}.rewards r where reward_id = $1 and tenant = $2 and mode = $3`,
+      values: [rewardId, tenant, mode],
+    });
+    return row && rewardFacts(row);
+  }
+
+  /** The rewards of these ids that there are, by id. */
+  async byIds({ tenant, mode }: Scope, rewardIds: readonly string[]): Promise<ReadonlyMap<string, RewardFacts>> {
+    if (rewardIds.length === 0) return new Map();
+    const found = await this.reads.all<RewardWithRedemptions>({
+      name: 'rewards_by_ids',
+      text: (rm) =>
+        `select ${withRedemptions(rm)} as json from ${rm}.rewards r where reward_id = any ($1::text[]) and tenant = $2 and mode = $3`,
+      values: [rewardIds, tenant, mode],
+    });
+    return new Map(found.map((row) => [row.reward_id, rewardFacts(row)]));
+  }
+
+  /** All rewards of an account, newest first, ties by id. @param userId as the client spells it. */
+  async list(
+    { tenant, mode }: Scope,
+    { accountRef, userId, type }: { readonly accountRef: AccountRef; readonly userId?: string; readonly type?: RewardType },
+  ): Promise<RewardFacts[]> {
+    const conditions = new Conditions()
+      .equal('account_ref', accountRef)
+      .equal('tenant', tenant)
+      .equal('mode', mode)
+      .equal('user_id', userId)
+      .equal('type', type);
+    const rows = await this.reads.all<RewardWithRedemptions>({
+      text: (rm) =>
+        `select ${withRedemptions(rm)} as json from ${rm}.rewards r where ${conditions.where} order by date_given desc, reward_id`,
+      values: conditions.values,
+    });
+    return rows.map(rewardFacts);
+  }
+}
+
+function rewardFacts(row: RewardWithRedemptions): RewardFacts {
+  return {
+    rewardId: row.reward_id,
+    accountRef: row.account_ref,
+    person: row.person,
+    accountId: row.account_id,
+    userId: row.user_id,
+    type: row.type,
+    source: row.source,
+    unit: row.unit,
+    name: row.name,
+    description: row.description,
+    cancellable: row.cancellable,
+    dateGiven: row.date_given,
+    dateExpires: row.date_expires,
+    dateCancelled: row.date_cancelled,
+    dateScheduledFor: row.date_scheduled_for,
+    currency: row.currency,
+    discountPercent: row.discount_percent,
+    monthsDiscountIsValid: row.months_discount_is_valid,
+    assignedCredit: row.assigned_credit,
+    redeemedCredit: row.redeemed_credit,
+    redemptions:
+      row.type === 'CREDIT'
+        ? row.redemptions.map((redemption) => ({
+            id: redemption.redemption_id,
+            dateRedeemed: redemption.date_redeemed,
+            quantityRedeemed: redemption.quantity,
+          }))
+        : null,
+    amount: row.amount,
+    fuelTankCode: row.fuel_tank_code,
+    fuelTankType: row.fuel_tank_type,
+  };
+}

@@ -1,0 +1,86 @@
+import type { Profile } from '../../src/domain/account/account.events.js';
+import type { Mode } from '../../src/domain/scope.js';
+import { TableOf } from '../../src/projecting/table.js';
+
+export type UserRow = {
+  readonly person: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly account_ref: string;
+  readonly user_id: string;
+  readonly email: string | null;
+  readonly first_name: string | null;
+  readonly last_name: string | null;
+  /** E-mail, full name and id in lower case, for the search by a piece of text. */
+  readonly search: string;
+  readonly profile: Profile;
+  /** Primary code per program id. */
+  readonly primary_codes: Readonly<Record<string, string>>;
+  readonly date_created: number;
+  readonly date_blocked: number | null;
+  readonly date_changed: number;
+};
+
+export const users = new TableOf<UserRow>({
+  name: 'users',
+  columns: {
+    person: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    account_ref: 'text not null',
+    user_id: 'text not null',
+    email: 'text',
+    first_name: 'text',
+    last_name: 'text',
+    search: 'text not null',
+    profile: 'jsonb not null',
+    primary_codes: 'jsonb not null',
+    date_created: 'bigint not null',
+    date_blocked: 'bigint',
+    date_changed: 'bigint not null',
+  },
+  primaryKey: ['person'],
+  indexes: {
+    by_account: { definition: '(account_ref, user_id)' },
+    newest_first: { definition: '(tenant, mode, date_created desc, person)' },
+  },
+});
+
+/** What all users of an account share. */
+export type UserAccountRow = {
+  readonly account_ref: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly account_id: string | null;
+  readonly payment_provider_id: string | null;
+  /** The user who is the referred party of the account's referral. */
+  readonly referred_person: string | null;
+  readonly referred_by_code: string | null;
+  readonly is_converted: boolean;
+};
+
+export const userAccounts = new TableOf<UserAccountRow>({
+  name: 'user_accounts',
+  columns: {
+    account_ref: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    account_id: 'text',
+    payment_provider_id: 'text',
+    referred_person: 'text',
+    referred_by_code: 'text',
+    is_converted: 'boolean not null',
+  },
+  primaryKey: ['account_ref'],
+  indexes: {},
+});
+
+export type UserCountRow = { readonly tenant: string; readonly mode: Mode; readonly users: number };
+
+/** Kept so that a list's total is one row, however many users there are. */
+export const userCounts = new TableOf<UserCountRow>({
+  name: 'user_counts',
+  columns: { tenant: 'text not null', mode: 'text not null', users: 'bigint not null' },
+  primaryKey: ['tenant', 'mode'],
+  indexes: {},
+});
