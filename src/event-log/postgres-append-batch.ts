@@ -1,0 +1,107 @@
+import type { CustomTypesConfig, QueryArrayConfig } from 'pg';
+import type { NewEvent } from './event-log.js';
+import { int4Array, int8Array, textArray, uuidArray } from './postgres-binary-array.js';
+
+export interface BatchedAppend {
+  readonly stream: string;
+  /** -1 for a stream that must not exist. */
+  readonly expected: bigint;
+  readonly events: readonly NewEvent[];
+}
+
+export type BatchedResult =
+  | {
+      readonly kind: 'stored';
+      readonly position: bigint;
+      readonly revision: bigint;
+      readonly recordedAt: number;
+      readonly repeated: boolean;
+    }
+  /** -1 for a stream that does not exist. */
+  | { readonly kind: 'conflict'; readonly actual: bigint };
+
+export type BatchRow = readonly [positionBefore: string | null, recorded: string | null, refused: string | null];
+
+// Planned once per connection by its name. The server gives all three as text; nothing of it is for pg's parsers.
+const APPEND_BATCH = 'select * from ledger.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
+const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
+
+/** The one call that stores a batch: ledger.append_batch says what its arguments mean. */
+export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<Buffer[]> {
+  const streams: string[] = [];
+  const expected: bigint[] = [];
+  const counts: number[] = [];
+  const places: number[] = [];
+  const offsets: number[] = [];
+  const ids: string[] = [];
+  const types: string[] = [];
+  const datas: string[] = [];
+  const metadatas: string[] = [];
+  for (const append of appends) {
+    streams.push(append.stream);
+    expected.push(append.expected);
+    counts.push(append.events.length);
+    let offset = 0;
+    for (const event of append.events) {
+      places.push(streams.length);
+      offsets.push(offset++);
+      ids.push(event.id);
+      types.push(event.type);
+      datas.push(event.data);
+      metadatas.push(event.metadata);
+    }
+  }
+  return {
+    name: 'ledger-append-batch',
+    text: APPEND_BATCH,
+    rowMode: 'array',
+    types: AS_TEXT,
+    values: [
+      textArray(streams),
+      int8Array(expected),
+      int4Array(counts),
+      int4Array(lockOrder(streams)),
+      int4Array(places),
+      int4Array(offsets),
+      uuidArray(ids),
+      textArray(types),
+      textArray(datas),
+      textArray(metadatas),
+    ],
+  };
+}
+
+/** Places from 1, by stream name; the sort is stable, so appends to one stream keep their order. */
+function lockOrder(streams: readonly string[]): number[] {
+  const named = streams.map((stream, index) => ({ stream, place: index + 1 }));
+  named.sort((a, b) => (a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0));
+  return named.map(({ place }) => place);
+}
+
+/** One result per append, in their order. */
+export function batchResults(appends: readonly BatchedAppend[], row: BatchRow): BatchedResult[] {
+  const refused = refusals(row[2]);
+  let position = BigInt(row[0] ?? 0);
+  const recordedAt = Number(row[1] ?? 0);
+  return appends.map(({ expected, events }, index) => {
+    const refusal = refused.get(index + 1);
+    if (refusal !== undefined) return refusal;
+    position += BigInt(events.length);
+    return { kind: 'stored', position, revision: expected + BigInt(events.length), recordedAt, repeated: false };
+  });
+}
+
+/** From six numbers each, in the text form of an array: `{1,0,7,0,0,0}`. */
+function refusals(text: string | null): ReadonlyMap<number, BatchedResult> {
+  const refused = new Map<number, BatchedResult>();
+  if (text === null) return refused;
+  const numbers = text.slice(1, -1).split(',').map(BigInt);
+  for (let i = 0; i < numbers.length; i += 6) {
+    const [place = 0n, repeated = 0n, actual = 0n, revision = 0n, position = 0n, recorded = 0n] = numbers.slice(i, i + 6);
+    refused.set(
+      Number(place),
+      repeated === 1n ? { kind: 'stored', position, revision, recordedAt: Number(recorded), repeated: true } : { kind: 'conflict', actual },
+    );
+  }
+  return refused;
+}

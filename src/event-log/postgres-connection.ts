@@ -1,0 +1,52 @@
+import { Socket } from 'node:net';
+import pg from 'pg';
+
+export interface DedicatedConnectionOptions {
+  /** Asked at every connect: the server may come back at another address. */
+  readonly url: () => string;
+  readonly applicationName: string;
+  readonly connectTimeoutMs: number;
+  /** The server ends a statement after this time, so that one whose caller has gone does not wait for a lock for ever. */
+  readonly statementTimeoutMs: number;
+}
+
+/** A connection outside any pool, with a hold on its socket: a server that hangs never answers a polite goodbye. */
+export interface DedicatedConnection {
+  readonly client: pg.Client;
+  readonly isLost: () => boolean;
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly lost: Promise<void>;
+  /** Ends it at once; what is under way rejects. The server may still carry it out. */
+  destroy(): void;
+}
+
+export async function openDedicatedConnection(options: DedicatedConnectionOptions): Promise<DedicatedConnection> {
+  const socket = new Socket();
+  const client = new pg.Client({
+    connectionString: options.url(),
+    application_name: options.applicationName,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    statement_timeout: options.statementTimeoutMs,
+    client_encoding: 'UTF8',
+    keepAlive: true,
+    stream: () => socket,
+  });
+  let isLost = false;
+  const lost = new Promise<void>((resolve) => {
+    const lose = () => {
+      isLost = true;
+      resolve();
+    };
+    client.on('end', lose);
+    // Also keeps a connection that breaks while idle from ending the process.
+    client.on('error', lose);
+  });
+  const connection = { client, lost, isLost: () => isLost, destroy: () => void socket.destroy() };
+  try {
+    await client.connect();
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+  return connection;
+}

@@ -1,0 +1,392 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { isUnavailable, openPool } from '../postgres/database.js';
+import { checkAppend } from './append-checks.js';
+import { Doorbell } from './doorbell.js';
+import {
+  EventLogUnavailable,
+  type AppendResult,
+  type EventLog,
+  type ExpectedRevision,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
+} from './event-log.js';
+import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
+import { batchQuery, batchResults, type BatchRow } from './postgres-append-batch.js';
+import { openDedicatedConnection } from './postgres-connection.js';
+import { PostgresListener } from './postgres-listener.js';
+
+/** What the log tells of itself, for metrics; called in its busiest places, so it should do little. */
+export interface EventLogObserver {
+  /** An append was answered; `ms` from call to answer. */
+  append?(ms: number, outcome: 'appended' | 'repeated' | 'conflict' | 'failed'): void;
+  /** A transaction was committed with this many appends in it. */
+  batch?(appends: number, ms: number): void;
+  /** A batch is sent again; SQLSTATE or the operating system's code, where there is one. */
+  retry?(code: string | undefined): void;
+}
+
+export interface PostgresEventLogOptions {
+  /** A function is asked at every connect: the embedded server may come back at another port. */
+  readonly url: string | (() => string);
+  /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
+  readonly appendTimeoutMs?: number;
+  /** More appends than these that wait at the same time are refused with `EventLogUnavailable`. */
+  readonly waitingAppendsMax?: number;
+  /** A read is answered within this time (and the wait for a connection), or throws `EventLogUnavailable`. */
+  readonly readTimeoutMs?: number;
+  readonly readConnectionsMax?: number;
+  /** How often a tail looks by itself, should nobody wake it. */
+  readonly pollIntervalMs?: number;
+  /** One transaction takes at most this many appends, and bytes. */
+  readonly batchAppendsMax?: number;
+  readonly batchBytesMax?: number;
+  readonly observe?: EventLogObserver;
+}
+
+/** Events of a stream are read in pages of this many. */
+const STREAM_PAGE = 1_000;
+const FOLLOW_PAGE = 1_000;
+/** How long a closing waits for a server that does not answer a goodbye. */
+const GOODBYE_MS = 2_000;
+const FOLLOW_RETRY_FIRST_MS = 50;
+const FOLLOW_RETRY_MAX_MS = 1_000;
+const POSITION_MAX = 2n ** 63n - 1n;
+
+const EVENT_COLUMNS = 'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
+type EventRow = [
+  position: bigint,
+  stream: string,
+  revision: bigint,
+  id: string,
+  type: string,
+  data: string,
+  metadata: string,
+  recordedAt: number,
+];
+
+/**
+ * The event log on Postgres. Positions are counted by one row that every append moves last (migrations/0001_create_event_log.ts
+ * says why that gives readers no gaps and no late arrivals); what the row costs is won back by committing in groups. One writing
+ * connection and, while somebody follows, one listening connection of its own; reads use a pool.
+ *
+ * Position tokens: the first eight hex digits of the log's id, a dash, the position as a decimal.
+ */
+export class PostgresEventLog implements EventLog {
+  private readonly closing = new AbortController();
+  private readonly tuned = new WeakSet<pg.ClientBase>();
+
+  private constructor(
+    private readonly prefix: string,
+    private readonly pool: pg.Pool,
+    private readonly commits: GroupCommit,
+    private readonly doorbell: Doorbell,
+    private readonly listener: PostgresListener,
+    private readonly options: Required<Pick<PostgresEventLogOptions, 'readTimeoutMs' | 'pollIntervalMs'>> & PostgresEventLogOptions,
+  ) {}
+
+  /**
+   * Opens the log of a migrated database.
+   * @throws {EventLogUnavailable} when the server is away; any other error means that the database is not ours.
+   */
+  static async open(options: PostgresEventLogOptions): Promise<PostgresEventLog> {
+    const { appendTimeoutMs = 5_000, readTimeoutMs = 5_000, pollIntervalMs = 500, observe } = options;
+    const urlOption = options.url;
+    const url = typeof urlOption === 'function' ? urlOption : () => urlOption;
+    const pool = openPool({
+      url,
+      max: options.readConnectionsMax ?? 4,
+      applicationName: 'ledger-log-reader',
+      statementTimeoutMs: readTimeoutMs,
+    });
+    let logId: string;
+    try {
+      logId = await readLogId(pool);
+    } catch (error) {
+      await endPool(pool);
+      throw asUnavailable(error);
+    }
+    const connection = { url, connectTimeoutMs: attemptTimeout(appendTimeoutMs), statementTimeoutMs: attemptTimeout(appendTimeoutMs) };
+    const commits = new GroupCommit({
+      open: () => openWriter({ ...connection, applicationName: 'ledger-log-writer' }, logId),
+      isTransient,
+      appendTimeoutMs,
+      waitingAppendsMax: options.waitingAppendsMax ?? 10_000,
+      batchAppendsMax: options.batchAppendsMax ?? 500,
+      batchBytesMax: options.batchBytesMax ?? 4 * 1024 * 1024,
+      onBatch: (appends, ms) => observe?.batch?.(appends, ms),
+      onRetry: (error) => observe?.retry?.(errorCode(error)),
+    });
+    const doorbell = new Doorbell();
+    const listener = new PostgresListener(doorbell, { ...connection, applicationName: 'ledger-log-listener' });
+    return new PostgresEventLog(logId.slice(0, 8), pool, commits, doorbell, listener, { ...options, readTimeoutMs, pollIntervalMs });
+  }
+
+  /** @throws {InvalidAppend} besides what the port names. */
+  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    const bytes = checkAppend(stream, expected, events);
+    const startedAt = performance.now();
+    const observed = (outcome: 'appended' | 'repeated' | 'conflict' | 'failed') =>
+      this.options.observe?.append?.(performance.now() - startedAt, outcome);
+    try {
+      const result = await this.commits.append({ stream, expected: expected === 'no-stream' ? -1n : expected, events }, bytes);
+      if (result.kind === 'conflict') {
+        observed('conflict');
+        return { kind: 'conflict', expected, actual: result.actual < 0n ? 'no-stream' : result.actual };
+      }
+      const { position, revision, recordedAt, repeated } = result;
+      observed(repeated ? 'repeated' : 'appended');
+      this.doorbell.ring(position);
+      return { kind: 'appended', position: this.token(position), revision, recordedAt, repeated };
+    } catch (error) {
+      observed('failed');
+      throw error;
+    }
+  }
+
+  async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+    for (let next = from; ;) {
+      const page = await this.readEvents(
+        'ledger-read-stream',
+        `select ${EVENT_COLUMNS} from ledger.events where stream = $1 and revision >= $2 order by revision limit $3`,
+        [stream, next, STREAM_PAGE],
+      );
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < STREAM_PAGE) return;
+      next = last.revision + 1n;
+    }
+  }
+
+  /** @throws {TypeError} for a position of another log. @throws {EventLogUnavailable} */
+  async readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
+    return this.readPage(this.number(after), limit);
+  }
+
+  /** @throws {TypeError} for a position of another log. Ends when the log is closed. */
+  async *follow(
+    after: Position | undefined,
+    { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
+  ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
+    let position = this.number(after);
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    for (const ended of [signal, this.closing.signal]) {
+      if (ended.aborted) end();
+      ended.addEventListener('abort', end);
+    }
+    const release = this.listener.hold();
+    let retryMs = FOLLOW_RETRY_FIRST_MS;
+    try {
+      while (!ending.signal.aborted) {
+        const rung = this.doorbell.position;
+        let page: readonly RecordedEvent[] | undefined;
+        try {
+          page = await unlessAborted(this.readPage(position, pageSize), ending.signal);
+          retryMs = FOLLOW_RETRY_FIRST_MS;
+        } catch (error) {
+          if (!(error instanceof EventLogUnavailable)) throw error;
+          await delay(retryMs, undefined, { signal: ending.signal }).catch(() => undefined);
+          retryMs = Math.min(retryMs * 2, FOLLOW_RETRY_MAX_MS);
+          continue;
+        }
+        if (page === undefined) return;
+        const last = page.at(-1);
+        if (last !== undefined) {
+          position = this.number(last.position);
+          yield page;
+        }
+        // Beyond what it was rung for before the read as well: had the log lost its end, waiting for that again would never end.
+        if (page.length < pageSize)
+          await this.doorbell.beyond(rung > position ? rung : position, this.options.pollIntervalMs, ending.signal);
+      }
+    } finally {
+      release();
+      for (const ended of [signal, this.closing.signal]) ended.removeEventListener('abort', end);
+    }
+  }
+
+  /** @throws {EventLogUnavailable} */
+  async head(): Promise<Position | undefined> {
+    const rows = await this.read<[position: bigint]>({ text: 'select position from ledger.log_head', rowMode: 'array' });
+    const position = rows[0]?.[0] ?? 0n;
+    return position === 0n ? undefined : this.token(position);
+  }
+
+  /** @throws {TypeError} for a position of another log. */
+  compare(a: Position | undefined, b: Position | undefined): number {
+    const left = this.number(a);
+    const right = this.number(b);
+    return left < right ? -1 : left > right ? 1 : 0;
+  }
+
+  isPosition(token: string): boolean {
+    return this.parse(token) !== undefined;
+  }
+
+  /** Answers the appends that wait (each within its time), ends all tails, then lets go of all connections. */
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.commits.close();
+    await endPool(this.pool);
+  }
+
+  private token(position: bigint): Position {
+    return `${this.prefix}-${position}`;
+  }
+
+  private parse(token: string): bigint | undefined {
+    const [, prefix, digits] = /^([0-9a-f]{8})-([1-9][0-9]{0,18})$/.exec(token) ?? [];
+    if (prefix !== this.prefix || digits === undefined) return undefined;
+    const position = BigInt(digits);
+    return position > POSITION_MAX ? undefined : position;
+  }
+
+  /** 0 is before everything. */
+  private number(position: Position | undefined): bigint {
+    if (position === undefined) return 0n;
+    const number = this.parse(position);
+    if (number === undefined) throw new TypeError('not a position of this log');
+    return number;
+  }
+
+  private readPage(after: bigint, limit: number): Promise<readonly RecordedEvent[]> {
+    return this.readEvents('ledger-read-all', `select ${EVENT_COLUMNS} from ledger.events where position > $1 order by position limit $2`, [
+      after,
+      limit,
+    ]);
+  }
+
+  private async readEvents(name: string, text: string, values: readonly (string | bigint | number)[]): Promise<readonly RecordedEvent[]> {
+    const rows = await this.read<EventRow>({ name, text, values: [...values], rowMode: 'array' });
+    return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) => ({
+      id,
+      type,
+      data,
+      metadata,
+      stream,
+      revision,
+      position: this.token(position),
+      recordedAt,
+    }));
+  }
+
+  /** One statement, within the time for reads; a connection whose server does not answer is given up. */
+  private async read<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
+    if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
+    try {
+      const client = await this.pool.connect();
+      let released = false;
+      const release = (broken: boolean) => {
+        if (!released) client.release(broken);
+        released = true;
+      };
+      const timer = setTimeout(() => release(true), this.options.readTimeoutMs);
+      try {
+        if (!this.tuned.has(client)) {
+          await client.query(NO_SCANS);
+          this.tuned.add(client);
+        }
+        const { rows } = await client.query<R>(query);
+        release(false);
+        return rows;
+      } catch (error) {
+        release(true);
+        throw error;
+      } finally {
+        clearTimeout(timer);
+      }
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+}
+
+/**
+ * Plans are made once per connection, maybe while the tables are still tiny; a scan of the whole table, right at that size, would
+ * stay in use until the next analyse, while the table grows a thousandfold.
+ */
+const NO_SCANS = 'set enable_seqscan = off';
+
+/**
+ * The writing session. It reads committed rows whatever the database's default is, for the reasoning of ledger.append_batch rests
+ * on it, and it answers only for what is on disk: where commits are asynchronous by default they are not here.
+ */
+const WRITER_SETTINGS = `
+  select set_config('default_transaction_isolation', 'read committed', false),
+         set_config('enable_seqscan', 'off', false),
+         set_config('plan_cache_mode', 'force_generic_plan', false),
+         set_config('jit', 'off', false),
+         case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`;
+
+async function openWriter(options: Parameters<typeof openDedicatedConnection>[0], logId: string): Promise<BatchStore> {
+  const { client, isLost, destroy } = await openDedicatedConnection(options);
+  const timer = setTimeout(destroy, options.connectTimeoutMs);
+  try {
+    await client.query(WRITER_SETTINGS);
+    if ((await readLogId(client)) !== logId) throw new EventLogUnavailable('another log stands at the address of this one');
+  } catch (error) {
+    destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return {
+    isLost,
+    destroy,
+    commit: async (appends) => {
+      const { rows } = await client.query<[...BatchRow]>(batchQuery(appends));
+      const row = rows[0];
+      if (row === undefined) throw new Error('no answer row');
+      return batchResults(appends, row);
+    },
+  };
+}
+
+async function readLogId(connection: pg.Pool | pg.Client): Promise<string> {
+  const { rows } = await connection.query<{ log_id: string }>('select log_id from ledger.log_head');
+  const row = rows[0];
+  if (row === undefined) throw new Error('ledger.log_head has no row: the event log of this database is damaged');
+  return row.log_id;
+}
+
+/**
+ * Besides an absent server: a transaction that was undone (deadlock, serialisation), a server out of room, shutting down, or read-only because it
+ * is not the leading one. The same batch may succeed a moment later, on this server or on the one that takes over.
+ */
+function isTransient(error: unknown): boolean {
+  return isUnavailable(error) || error instanceof EventLogUnavailable || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
+}
+
+function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+function asUnavailable(error: unknown): unknown {
+  return isTransient(error) ? new EventLogUnavailable('the event log is away or does not answer', { cause: error }) : error;
+}
+
+async function endPool(pool: pg.Pool): Promise<void> {
+  const given = new AbortController();
+  await Promise.race([pool.end(), delay(GOODBYE_MS, undefined, { signal: given.signal }).catch(() => undefined)]);
+  given.abort();
+}
+
+/** The value, or undefined as soon as the signal aborts; what comes after that is dropped. */
+async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) {
+    value.catch(() => undefined);
+    return undefined;
+  }
+  let abort: () => void = () => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    abort = () => resolve(undefined);
+    signal.addEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([value, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

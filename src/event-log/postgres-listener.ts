@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Doorbell } from './doorbell.js';
+import { openDedicatedConnection, type DedicatedConnection, type DedicatedConnectionOptions } from './postgres-connection.js';
+
+const RETRY_MS = 500;
+
+/**
+ * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its connection again after a loss
+ * and then wakes everybody, for what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
+ */
+export class PostgresListener {
+  private holders = 0;
+  private connection: DedicatedConnection | undefined;
+  private running: Promise<void> | undefined;
+  private stopping = new AbortController();
+
+  constructor(
+    private readonly doorbell: Doorbell,
+    private readonly options: DedicatedConnectionOptions,
+  ) {}
+
+  /** Listens until the given function was called as often as this one. */
+  hold(): () => void {
+    this.holders += 1;
+    if (this.holders === 1) {
+      this.stopping = new AbortController();
+      const { signal } = this.stopping;
+      const before = this.running ?? Promise.resolve();
+      this.running = before.then(() => this.listen(signal));
+    }
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.holders -= 1;
+      if (this.holders > 0) return;
+      this.stopping.abort();
+      this.connection?.destroy();
+    };
+  }
+
+  /** When it has let go of its connection; only after the last holder has. */
+  async stopped(): Promise<void> {
+    await this.running;
+  }
+
+  private async listen(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const connection = await openDedicatedConnection(this.options);
+        this.connection = connection;
+        if (signal.aborted) connection.destroy();
+        connection.client.on('notification', ({ payload }) => {
+          if (payload !== undefined && /^\d{1,19}$/.test(payload)) this.doorbell.ring(BigInt(payload));
+        });
+        await connection.client.query('listen ledger_events');
+        this.doorbell.wakeAll();
+        await connection.lost;
+      } catch {
+        // Not said anywhere: whoever reads meets the same absence and reports it.
+      } finally {
+        this.connection?.destroy();
+        this.connection = undefined;
+      }
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
