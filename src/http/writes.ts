@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { deterministicId } from '../command-handling/deterministic-id.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import type { Position } from '../event-log/event-log.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import { ApiError, badRequest } from './api-error.js';
+import { callerOf } from './edge/access.js';
+import type { IdempotentRequests, KeptAnswer, KeyedRequest } from './idempotent-requests.js';
+import type { OwnWrites } from './own-writes.js';
+
+/** What a write came to. */
+export interface WriteAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly position: Position | null;
+  /** Some policy reacts to what was written. */
+  readonly setsOff: boolean;
+  /** The effect stood in the log already. */
+  readonly replayed: boolean;
+}
+
+/** Errors that a decision gives are part of the answer and are kept with the key; outages and faults are not. */
+const KEPT_ERRORS: ReadonlySet<number> = new Set([400, 403, 404, 409]);
+
+/** The frame around every write: its command's envelope, its idempotency key, its position, and the memory of own writes. */
+export class Writes {
+  constructor(
+    private readonly requests: IdempotentRequests,
+    private readonly ownWrites: OwnWrites,
+    private readonly names: KeyedNames,
+    private readonly logger: { warn(fields: object, message: string): void },
+  ) {}
+
+  /** Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal. */
+  async answer(request: FastifyRequest, reply: FastifyReply, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+    const { scope, actor } = callerOf(request);
+    const keyed = this.keyedRequest(request);
+    const requestId = String(request.id);
+    const meta: CommandMeta = {
+      scope,
+      commandId: keyed ? deterministicId(`${scope.tenant}/${scope.mode}/${keyed.key}`, 'request') : randomUUID(),
+      ...{ correlationId: requestId, causationId: requestId, actor: { kind: 'api-key', id: actor.id } },
+      idempotency: keyed && { key: keyed.key, fingerprint: keyed.fingerprint },
+    };
+    if (!keyed) return this.send(reply, meta, await write(meta));
+    const kept = await this.requests.claim(keyed);
+    if (kept) return this.sendAgain(reply, kept);
+    return this.runOnce(reply, meta, keyed, write);
+  }
+
+  private async runOnce(reply: FastifyReply, meta: CommandMeta, keyed: KeyedRequest, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+    let answer: WriteAnswer;
+    try {
+      answer = await write(meta);
+    } catch (error) {
+      if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
+        await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
+      } else {
+        await this.requests.abandon(keyed).catch(() => undefined);
+      }
+      throw error;
+    }
+    await this.keep(keyed, { status: answer.status, body: answer.body, position: answer.position });
+    return this.send(reply, meta, answer);
+  }
+
+  /** The effect is in the log whatever becomes of the memory of its answer, so the client gets its answer all the same. */
+  private async keep(keyed: KeyedRequest, answer: KeptAnswer): Promise<void> {
+    try {
+      await this.requests.keep(keyed, answer);
+    } catch {
+      this.logger.warn({}, 'an answer could not be kept for its idempotency key');
+      await this.requests.abandon(keyed).catch(() => undefined);
+    }
+  }
+
+  private send(reply: FastifyReply, { scope }: CommandMeta, { status, body, position, setsOff, replayed }: WriteAnswer): unknown {
+    this.ownWrites.note(scope, position, setsOff);
+    if (position !== null) void reply.header('Ledger-Position', position);
+    if (replayed) void reply.header('Idempotency-Replayed', 'true');
+    void reply.status(status);
+    return body;
+  }
+
+  private sendAgain(reply: FastifyReply, { status, body, position }: KeptAnswer): unknown {
+    if (position !== null) void reply.header('Ledger-Position', position);
+    void reply.header('Idempotency-Replayed', 'true').status(status);
+    return body;
+  }
+
+  private keyedRequest(request: FastifyRequest): KeyedRequest | null {
+    const key = request.headers['idempotency-key'];
+    if (key === undefined) return null;
+    if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    const { scope } = callerOf(request);
+    const target = (request.raw.url ?? '').replace(/\/+(?=\?|$)/, '');
+    return {
+      scope,
+      key: this.names.digest('idempotency-key', scope.tenant, scope.mode, key),
+      fingerprint: this.names.digest('fingerprint', request.method, target, canonical(request.body)),
+    };
+  }
+}
+
+/** JSON with sorted members: two bodies of the same value have the same text. Depth is bounded by the body parser. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
+    .join(',')}}`;
+}

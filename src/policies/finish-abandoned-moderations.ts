@@ -1,0 +1,15 @@
+import type { Policy } from './policy.js';
+
+/** The request that asked for a moderation carries it out itself. This long after, a job looks whether a crash left it unfinished. */
+const LOOK_AFTER_MS = 10_000;
+
+export const finishAbandonedModerations: Policy = {
+  name: 'finish-abandoned-moderations',
+  handles: new Set(['ModerationRequested']),
+  react: ({ event, tenant, mode, recordedAt }) => {
+    if (event.type !== 'ModerationRequested') return [];
+    const { moderationId } = event;
+    const payload = { tenant, mode, moderationId };
+    return [{ kind: 'job', task: 'finish-moderation', payload, runAt: recordedAt + LOOK_AFTER_MS, key: `finish-moderation/${tenant}/${mode}/${moderationId}` }];
+  },
+};

@@ -1,0 +1,27 @@
+import type { AccountRequest } from '../command-handling/account-commands.js';
+import type { DomainEvent } from '../domain/events.js';
+import type { AccountRef } from '../domain/scope.js';
+import type { LedgerEvent } from '../projecting/projector.js';
+
+/** What a policy wants done. Both kinds may be asked for more than once; the second time changes nothing. */
+export type Reaction =
+  | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
+  | {
+      readonly kind: 'job';
+      readonly task: 'settle-reward' | 'finish-moderation';
+      readonly payload: Readonly<Record<string, string>>;
+      /** Epoch milliseconds. */
+      readonly runAt: number;
+      /** Jobs of one key replace each other. */
+      readonly key: string;
+    };
+
+/**
+ * A rule across accounts or across time: event in, commands and jobs out. Pure; the runner carries out what it says, at least once,
+ * with ids made from the event and the rule. Policies are never replayed with the read models.
+ */
+export interface Policy {
+  readonly name: string;
+  readonly handles: ReadonlySet<DomainEvent['type']>;
+  react(event: LedgerEvent<DomainEvent>): readonly Reaction[];
+}
