@@ -16,7 +16,7 @@ export interface PoolOptions {
 /** How long a caller waits for a connection, a new one or a free one of the pool. */
 const CONNECT_WAIT_MS = 5_000;
 /** A server that does not even answer its own time-out: the network or the machine is gone. */
-const SILENCE_MARGIN_MS = 5_000;
+const SILENCE_MARGIN_MS = 2_000;
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;

@@ -428,7 +428,7 @@ function serverSettings(port: number, fsync: boolean): Readonly<Record<string, s
     max_wal_size: '256MB',
     min_wal_size: '64MB',
     checkpoint_timeout: '5min',
-    ...(fsync ? { fsync: 'on' } : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', autovacuum_naptime: '10min' }),
+    ...(fsync ? { fsync: 'on' } : { fsync: 'off', full_page_writes: 'off' }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import type pg from 'pg';
 import { kyselyOver, openPool } from './database.js';
+import * as createEventLog from '../../migrations/0001_create_event_log.js';
 import * as createProjections from '../../migrations/0002_create_projections.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -13,6 +14,7 @@ const SCHEMA = 'ledger';
 
 /** By name, in order: the names sort as they are to run. A new migration is one import above and one entry here. */
 const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
+  '0001_create_event_log': createEventLog,
   '0002_create_projections': createProjections,
 };
 

@@ -35,7 +35,9 @@ test('a later release runs only what is new', async () => {
 });
 
 test('processes that start at once take turns: each migration runs once', async () => {
-  const ran = await Promise.all(Array.from({ length: 4 }, () => migrateToLatest(database.url, { '0001_first': first, '0002_second': second })));
+  const ran = await Promise.all(
+    Array.from({ length: 4 }, () => migrateToLatest(database.url, { '0001_first': first, '0002_second': second })),
+  );
   expect(ran.flat().sort()).toEqual(['0001_first', '0002_second']);
 });
 

@@ -1,0 +1,97 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import { DatabaseUnavailable, isUnavailable, kyselyOver, openPool } from '../../src/postgres/database.js';
+import { type TestDatabase, createTestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => (database = await createTestDatabase({ migrated: false })));
+afterAll(() => database.drop());
+beforeEach(() => (pool = openPool({ url: database.url, max: 2, applicationName: 'pool-test', statementTimeoutMs: 300 })));
+afterEach(() => pool.end());
+
+async function refusalOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => {
+      throw new Error('it went well');
+    },
+    (error: unknown) => error,
+  );
+}
+
+test('bigint comes as BigInt, alone and in arrays, and only in our pools', async () => {
+  const { rows } = await pool.query(
+    `select 9007199254740993 as big, array[1, null, 2]::bigint[] as many, count(*) as counted, 7 as small from pg_class where false`,
+  );
+  expect(rows).toEqual([{ big: 9007199254740993n, many: [1n, null, 2n], counted: 0n, small: 7 }]);
+  const other = new pg.Client(database.url);
+  await other.connect();
+  expect((await other.query('select 1::bigint as big')).rows).toEqual([{ big: '1' }]);
+  await other.end();
+});
+
+test('Kysely runs over the pool', async () => {
+  const { rows } = await sql<{ big: bigint }>`select ${'12'}::bigint as big`.execute(kyselyOver(pool));
+  expect(rows).toEqual([{ big: 12n }]);
+});
+
+test('the address is asked for at every connect', async () => {
+  let url = 'postgresql://nobody:x@127.0.0.1:1/none';
+  const following = openPool({ url: () => url, max: 1, applicationName: 'pool-test' });
+  expect(isUnavailable(await refusalOf(following.query('select 1')))).toBe(true);
+  url = database.url;
+  expect((await following.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await following.end();
+});
+
+test('a connection that is cut off between statements is replaced, and ends nothing', async () => {
+  const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const other = new pg.Client(database.url);
+  await other.connect();
+  await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  await other.end();
+  await eventually(async () => (await pool.query('select 1')).rows.length === 1);
+});
+
+test('what a server that is away says counts as unavailable', async () => {
+  const client = await pool.connect();
+  const cut = refusalOf(client.query('select pg_terminate_backend(pg_backend_pid())'));
+  expect(isUnavailable(await cut)).toBe(true);
+  expect(isUnavailable(await refusalOf(client.query('select 1')))).toBe(true);
+  client.release();
+  expect(isUnavailable(await refusalOf(pool.query('select pg_sleep(30)')))).toBe(true);
+  expect(isUnavailable(new DatabaseUnavailable('away'))).toBe(true);
+  expect(isUnavailable(new Error('outer', { cause: Object.assign(new Error('inner'), { code: '57P03' }) }))).toBe(true);
+  expect(isUnavailable(new AggregateError([Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })]))).toBe(true);
+});
+
+test('a full pool counts as unavailable', async () => {
+  const taken = await Promise.all([pool.connect(), pool.connect()]);
+  expect(isUnavailable(await refusalOf(pool.query('select 1')))).toBe(true);
+  for (const client of taken) client.release();
+});
+
+test('a wrong statement or a cancelled one does not', async () => {
+  expect(isUnavailable(await refusalOf(pool.query('select 1 / 0')))).toBe(false);
+  expect(isUnavailable(await refusalOf(pool.query('selct')))).toBe(false);
+  expect(isUnavailable(Object.assign(new Error('canceling statement due to user request'), { code: '57014' }))).toBe(false);
+  expect(isUnavailable(new Error('no'))).toBe(false);
+  expect(isUnavailable(undefined)).toBe(false);
+});
+
+test('a frozen server ends in an error, and its connection is not handed on', async () => {
+  const client = await pool.connect();
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const pid = rows[0]?.pid ?? 0;
+  process.kill(pid, 'SIGSTOP');
+  try {
+    expect(isUnavailable(await refusalOf(client.query('select 1')))).toBe(true);
+    expect(isUnavailable(await refusalOf(client.query('rollback')))).toBe(true);
+    client.release();
+    expect((await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid).not.toBe(pid);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+});

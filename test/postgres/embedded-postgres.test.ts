@@ -1,0 +1,222 @@
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openPool } from '../../src/postgres/database.js';
+import { EmbeddedPostgresError } from '../../src/postgres/embedded-postgres-error.js';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded-postgres.js';
+import { createDataDir, eventually, removeDataDir, serverPid, startInOtherProcess, textOf } from '../support/embedded.js';
+
+let dataDir: string;
+let members: EmbeddedPostgres[];
+
+beforeEach(async () => {
+  dataDir = await createDataDir();
+  members = [];
+});
+
+afterEach(async () => {
+  await Promise.all(members.map((member) => member.stop()));
+  await removeDataDir(dataDir);
+});
+
+async function start(folder = dataDir): Promise<EmbeddedPostgres> {
+  const member = await startEmbeddedPostgres({ dataDir: folder, fsync: false });
+  members.push(member);
+  return member;
+}
+
+async function ask(url: string, statement: string): Promise<string> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const { rows } = await client.query<[string]>({ text: statement, rowMode: 'array' });
+    return String(rows[0]?.[0]);
+  } finally {
+    await client.end();
+  }
+}
+
+function killServer(pid: number | undefined): void {
+  if (pid === undefined) throw new Error('no server runs');
+  process.kill(pid, 'SIGKILL');
+}
+
+/** What a server that was killed with the machine leaves behind. */
+async function leavePostmasterFile(folder: string, pid: number, port: number): Promise<void> {
+  const lines = [pid, join(folder, 'postgres'), 1_700_000_000, port, '', '127.0.0.1', '', 'ready'];
+  await writeFile(join(folder, 'postgres', 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
+}
+
+test('the first start makes a database, a later one finds what is in it', async () => {
+  const first = await start();
+  expect(first.attached).toBe(false);
+  expect(
+    await ask(
+      first.url,
+      `select concat_ws(' ', datlocprovider, datlocale, pg_encoding_to_char(encoding)) from pg_database where datname = current_database()`,
+    ),
+  ).toBe('b C.UTF-8 UTF8');
+  await ask(first.url, 'create table kept as select 7 as value');
+  await first.stop();
+  expect(await serverPid(dataDir)).toBeUndefined();
+
+  const second = await start();
+  expect(second.attached).toBe(false);
+  expect(await ask(second.url, 'select value from kept')).toBe('7');
+});
+
+test('the data folder is made for its owner alone, wherever it is and whatever its name', async () => {
+  const folder = join(dataDir, 'Daten des Bücherwurms', '日本語 "&$x', '.data');
+  const server = await start(folder);
+  expect(await ask(server.url, 'select 1')).toBe('1');
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(folder, 'postgres'))).mode & 0o777).toBe(0o700);
+  expect((await stat(join(folder, 'postgres.password'))).mode & 0o777).toBe(0o600);
+  await server.stop();
+});
+
+test('first starts at once share one server', async () => {
+  const [one, two, three] = await Promise.all([start(), start(), startInOtherProcess(dataDir)]);
+  expect([one, two, three].filter(({ attached }) => !attached)).toHaveLength(1);
+  expect(new Set([one.port, two.port, three.port]).size).toBe(1);
+  await three.stop();
+  expect((await readdir(dataDir)).sort()).toEqual(['postgres', 'postgres-start.log', 'postgres.lock', 'postgres.password']);
+});
+
+test('a second process attaches, and the last one out stops the server, whoever started it', async () => {
+  const starter = await startInOtherProcess(dataDir);
+  const second = await start();
+  expect(second).toMatchObject({ attached: true, port: starter.port });
+  await starter.stop();
+  expect(await ask(second.url, 'select 1')).toBe('1');
+  await second.stop();
+  expect(await serverPid(dataDir)).toBeUndefined();
+});
+
+test('a start that meets a stop gets a server', async () => {
+  const first = await start();
+  const [second] = await Promise.all([start(), first.stop()]);
+  expect(await ask(second.url, 'select 1')).toBe('1');
+});
+
+test('a server whose process was killed is found again, and stopped by the next one', async () => {
+  const killed = await startInOtherProcess(dataDir);
+  const pid = await serverPid(dataDir);
+  await killed.kill();
+  const next = await start();
+  expect(next).toMatchObject({ attached: true, port: killed.port });
+  expect(await serverPid(dataDir)).toBe(pid);
+  await eventually(
+    async () => (await ask(next.url, `select count(*) from pg_stat_activity where application_name = 'ledger-supervisor'`)) === '1',
+  );
+  await next.stop();
+  expect(await serverPid(dataDir)).toBeUndefined();
+});
+
+test('process and server killed together: the next start recovers', async () => {
+  const killed = await startInOtherProcess(dataDir);
+  await ask(killed.url, 'create table kept as select generate_series(1, 1000) as value');
+  const pid = await serverPid(dataDir);
+  await killed.kill();
+  killServer(pid);
+  const next = await start();
+  expect(next.attached).toBe(false);
+  expect(await ask(next.url, 'select count(*) from kept')).toBe('1000');
+});
+
+test('a process id that some other program has now is no obstacle, and that program is left alone', async () => {
+  const before = await start();
+  await before.stop();
+  // Of all the programs that could have it: this very test.
+  await leavePostmasterFile(dataDir, process.pid, before.port);
+  const after = await start();
+  expect(after.attached).toBe(false);
+  expect(await ask(after.url, 'select 1')).toBe('1');
+});
+
+test('the server of another data folder at the recorded process and port is left alone', async () => {
+  const other = await createDataDir();
+  try {
+    const foreign = await start(other);
+    const foreignPid = await serverPid(other);
+    const before = await start();
+    await before.stop();
+    await leavePostmasterFile(dataDir, foreignPid ?? 0, foreign.port);
+
+    const own = await start();
+    expect(own.attached).toBe(false);
+    expect(own.port).not.toBe(foreign.port);
+    expect(await ask(own.url, 'show data_directory')).toBe(join(dataDir, 'postgres'));
+    await own.stop();
+    expect(await serverPid(other)).toBe(foreignPid);
+    expect(await ask(foreign.url, 'show data_directory')).toBe(join(other, 'postgres'));
+    await foreign.stop();
+  } finally {
+    await removeDataDir(other);
+  }
+});
+
+test('a server that crashes comes back on its port, and pools recover by themselves', async () => {
+  const server = await start();
+  const pool = openPool({ url: () => server.url, max: 3, applicationName: 'test' });
+  try {
+    await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0)')));
+    const { port } = server;
+    const pid = await serverPid(dataDir);
+    killServer(pid);
+    await eventually(async () => (await pool.query('select 1')).rows.length === 1 && (await serverPid(dataDir)) !== pid);
+    expect(server.port).toBe(port);
+  } finally {
+    await pool.end();
+  }
+});
+
+test('after a crash every member is a member again', async () => {
+  const other = await startInOtherProcess(dataDir);
+  const one = await start();
+  const pid = await serverPid(dataDir);
+  killServer(pid);
+  await eventually(
+    async () => (await ask(one.url, `select count(*) from pg_locks where locktype = 'advisory' and mode = 'ShareLock'`)) === '2',
+  );
+  await one.stop();
+  expect(await serverPid(dataDir)).toBeDefined();
+  await other.stop();
+  expect(await serverPid(dataDir)).toBeUndefined();
+});
+
+test('nothing is restarted once it was stopped', async () => {
+  const server = await start();
+  killServer(await serverPid(dataDir));
+  await server.stop();
+  await server.stop();
+  await eventually(async () => (await serverPid(dataDir)) === undefined);
+});
+
+test('what a statement carried stays out of the log', async () => {
+  const server = await start();
+  await expect(ask(server.url, `select 'jane@example.com'::integer`)).rejects.toThrow('jane@example.com');
+  await ask(server.url, 'create table person (email text primary key)');
+  await ask(server.url, `insert into person values ('jane@example.com')`);
+  await expect(ask(server.url, `insert into person values ('jane@example.com')`)).rejects.toThrow('duplicate key');
+  await server.stop();
+  const [name = ''] = await readdir(join(dataDir, 'postgres', 'log'));
+  const log = await textOf(dataDir, 'postgres', 'log', name);
+  expect(log).toContain('ready to accept connections');
+  expect(log).not.toContain('jane');
+});
+
+test("a folder with other files in the database's place is refused in one line", async () => {
+  await mkdir(join(dataDir, 'postgres'));
+  await writeFile(join(dataDir, 'postgres', 'notes.txt'), 'mine');
+  const refusal: unknown = await start().catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(EmbeddedPostgresError);
+  expect(String(refusal)).toMatch(/holds files, but no database$/);
+  expect(await textOf(dataDir, 'postgres', 'notes.txt')).toBe('mine');
+});
+
+test('a lost password is named, not replaced', async () => {
+  await mkdir(join(dataDir, 'postgres'));
+  await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '18\n');
+  await expect(start()).rejects.toThrow(/postgres\.password is missing/);
+});

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { isServerOf, readPostmasterFile } from '../../src/postgres/postmaster-file.js';
+
+/** A data folder of one's own, closed to other users. */
+export function createDataDir(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'ledger-embedded-'));
+}
+
+/** Removes a data folder; a server that a failed test left running on it goes with it. */
+export async function removeDataDir(dataDir: string): Promise<void> {
+  const pid = await serverPid(dataDir);
+  if (pid !== undefined) {
+    process.kill(pid, 'SIGQUIT');
+    await eventually(async () => (await serverPid(dataDir)) === undefined);
+  }
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+/** The process id of the server that runs on this data folder; undefined when none does. */
+export async function serverPid(dataDir: string): Promise<number | undefined> {
+  const pgdata = join(dataDir, 'postgres');
+  const server = await readPostmasterFile(pgdata);
+  return server && (await isServerOf(pgdata, server.pid)) ? server.pid : undefined;
+}
+
+/** Waits until the condition holds; an exception counts as "not yet". */
+export async function eventually(condition: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    if (await condition().catch(() => false)) return;
+    if (performance.now() > deadline) throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`);
+    await delay(5);
+  }
+}
+
+export interface OtherProcess {
+  readonly url: string;
+  readonly port: number;
+  readonly attached: boolean;
+  /** Stops as a service does. */
+  stop(): Promise<void>;
+  /** kill -9: nothing is cleaned up. */
+  kill(): Promise<void>;
+}
+
+const PROGRAM = `
+  const { startEmbeddedPostgres } = await import(process.argv[1]);
+  const server = await startEmbeddedPostgres({ dataDir: process.argv[2], fsync: false });
+  console.log(JSON.stringify({ url: server.url, port: server.port, attached: server.attached }));
+  process.stdin.once('end', () => server.stop()).resume();
+`;
+
+/** Another process that starts, or attaches to, the server of a data folder: the compiled service's supervisor, as it ships. */
+export async function startInOtherProcess(dataDir: string): Promise<OtherProcess> {
+  const supervisor = pathToFileURL(join(__dirname, '../../dist/src/postgres/embedded-postgres.js')).href;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, supervisor, dataDir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const started: unknown = JSON.parse(await firstLine(child));
+  if (!isStarted(started)) throw new Error('the other process did not say where its server is');
+  const ended = once(child, 'exit');
+  return {
+    ...started,
+    stop: async () => {
+      child.stdin.end();
+      await ended;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('no output to read');
+  for await (const line of createInterface(child.stdout)) return line;
+  throw new Error('the other process ended without a word');
+}
+
+function isStarted(value: unknown): value is Pick<OtherProcess, 'url' | 'port' | 'attached'> {
+  return typeof value === 'object' && value !== null && 'url' in value && 'port' in value && 'attached' in value;
+}
+
+/** The text of a file below a data folder; empty when there is none. */
+export function textOf(dataDir: string, ...path: string[]): Promise<string> {
+  return readFile(join(dataDir, ...path), 'utf8').catch(() => '');
+}
