@@ -67,7 +67,9 @@ export class IdempotentRequests {
 
   /** Removes what is older than the promise of seven days. @returns how many. */
   async purge(olderThanDays = 8): Promise<number> {
-    const { rowCount } = await this.pool.query(`delete from ledger.idempotency_keys where created_at < now() - make_interval(days => $1)`, [olderThanDays]);
+    const { rowCount } = await this.pool.query(`delete from ledger.idempotency_keys where created_at < now() - make_interval(days => $1)`, [
+      olderThanDays,
+    ]);
     return rowCount ?? 0;
   }
 

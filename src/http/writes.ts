@@ -49,7 +49,12 @@ export class Writes {
     return this.runOnce(reply, meta, keyed, write);
   }
 
-  private async runOnce(reply: FastifyReply, meta: CommandMeta, keyed: KeyedRequest, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+  private async runOnce(
+    reply: FastifyReply,
+    meta: CommandMeta,
+    keyed: KeyedRequest,
+    write: (meta: CommandMeta) => Promise<WriteAnswer>,
+  ): Promise<unknown> {
     let answer: WriteAnswer;
     try {
       answer = await write(meta);
@@ -92,7 +97,8 @@ export class Writes {
   private keyedRequest(request: FastifyRequest): KeyedRequest | null {
     const key = request.headers['idempotency-key'];
     if (key === undefined) return null;
-    if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key))
+      throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
     const { scope } = callerOf(request);
     const target = (request.raw.url ?? '').replace(/\/+(?=\?|$)/, '');
     return {

@@ -1,0 +1,129 @@
+import { HttpException } from '@nestjs/common';
+
+/** What a code stands for: the HTTP status, the sentence given when there is no better one, and the numeric code that goes with it. */
+interface ErrorMeaning {
+  readonly status: number;
+  readonly message: string;
+  readonly rsCode?: string;
+}
+
+const meanings = {
+  BAD_REQUEST: { status: 400, message: 'The request is malformed' },
+  VALIDATION_FAILED: { status: 400, message: 'The document does not fit its schema' },
+  SELF_REFERRAL: { status: 400, message: 'An account cannot be referred by one of its own users' },
+  ALREADY_REFERRED: { status: 400, message: 'The account has been referred already' },
+  NOT_ATTRIBUTABLE: { status: 400, message: 'The account had paid before it was referred' },
+  NOT_REFERABLE: { status: 400, message: 'The user cannot be referred' },
+  REFERRAL_CODE_TAKEN: { status: 400, message: 'The referral code belongs to another user' },
+  // Clients match this exact spelling.
+  INVALD_REWARD_REDEMPTION: { status: 400, message: 'The redemption is not possible' },
+  REWARD_NOT_CANCELLABLE: { status: 400, message: 'The reward cannot be cancelled' },
+  MODERATION_NOT_POSSIBLE: { status: 400, message: 'The moderation is not possible; nothing was changed' },
+  USER_EXISTS: { status: 400, message: 'User already exists', rsCode: 'RS048' },
+  DO_NOT_TRACK: { status: 400, message: 'The user asked not to be tracked', rsCode: 'RS050' },
+  TOO_MANY_USERS: { status: 400, message: 'The account has as many users as it can have', rsCode: 'RS013' },
+  PAYMENT_PROVIDER_ID_SET: { status: 400, message: 'The account has another paymentProviderId already', rsCode: 'RS019' },
+  PAYMENT_PROVIDER_ID_USED: { status: 400, message: 'The paymentProviderId belongs to another account', rsCode: 'RS029' },
+  AMOUNT_TOO_LARGE: { status: 400, message: 'The sum of all amounts of the account would be too large' },
+  EXPORT_NOT_READY: { status: 400, message: 'The export is not complete' },
+  ENDPOINT_NOT_ALLOWED: { status: 400, message: 'The endpoint is not allowed' },
+  POSITION_INVALID: { status: 400, message: 'The ledger position was not issued by this service' },
+  UNAUTHORIZED: { status: 401, message: 'The credentials are missing or wrong' },
+  FORBIDDEN: { status: 403, message: 'The credentials do not allow this' },
+  OPEN_ENDPOINTS_DISABLED: { status: 403, message: 'Open endpoints are disabled for this tenant' },
+  API_REQUEST_NOT_SUPPORTED: { status: 403, message: 'Not supported by a program that is connected to a payment provider' },
+  USER_ALREADY_BLOCKED: { status: 403, message: 'The user is blocked already' },
+  USER_NOT_BLOCKED: { status: 403, message: 'The user is not blocked' },
+  NOT_FOUND: { status: 404, message: 'There is no such route' },
+  TENANT_NOT_FOUND: { status: 404, message: 'There is no such tenant', rsCode: 'RS015' },
+  ACCOUNT_NOT_FOUND: { status: 404, message: 'There is no such account', rsCode: 'RS041' },
+  USER_NOT_FOUND: { status: 404, message: 'There is no such user', rsCode: 'RS042' },
+  REFERRAL_CODE_NOT_FOUND: { status: 404, message: 'There is no such referral code' },
+  REFERRAL_NOT_FOUND: { status: 404, message: 'There is no such referral' },
+  REWARD_NOT_FOUND: { status: 404, message: 'There is no such reward' },
+  EXPORT_NOT_FOUND: { status: 404, message: 'There is no such export' },
+  THEME_NOT_FOUND: { status: 404, message: 'There is no such theme' },
+  SUBSCRIPTION_NOT_FOUND: { status: 404, message: 'There is no such subscription' },
+  PROGRAM_NOT_FOUND: { status: 404, message: 'There is no such program' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'The route does not have this method' },
+  EVENTS_ALREADY_RECEIVED: { status: 409, message: 'These events were received before' },
+  REQUEST_IN_PROGRESS: { status: 409, message: 'A request with this idempotency key is still running' },
+  EXPORT_EXPIRED: { status: 410, message: 'The export has expired' },
+  PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is too large' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be JSON in UTF-8', rsCode: 'RS046' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, message: 'The idempotency key was used for another request' },
+  RATE_LIMITED: { status: 429, message: 'Too many requests', rsCode: 'RS033' },
+  INTERNAL: { status: 500, message: 'Internal error' },
+  UNAVAILABLE: { status: 503, message: 'The service is not available at the moment' },
+  POSITION_NOT_REACHED: { status: 503, message: 'What was asked for is not visible yet' },
+} as const satisfies Record<string, ErrorMeaning>;
+
+/** Every `apiErrorCode` there is. A closed list: docs/errors.md documents each, a test holds the two together. */
+export type ApiErrorCode = keyof typeof meanings;
+
+export const API_ERRORS: Readonly<Record<ApiErrorCode, ErrorMeaning>> = meanings;
+
+export const isApiErrorCode = (text: string): text is ApiErrorCode => Object.hasOwn(meanings, text);
+
+export const API_ERROR_CODES: readonly ApiErrorCode[] = Object.keys(meanings).filter(isApiErrorCode);
+
+/** What every error answers with. `validationErrors` stands where the error has reasons to list. */
+export interface ErrorJson {
+  readonly statusCode: number;
+  readonly message: string;
+  readonly apiErrorCode: ApiErrorCode;
+  readonly rsCode: string | null;
+  readonly validationErrors?: readonly string[];
+}
+
+export interface ApiErrorDetails {
+  /** Instead of the code's own sentence. Goes to the client and never to a log. */
+  readonly message?: string;
+  /** Instead of the code's own; null: none. */
+  readonly rsCode?: string | null;
+  /** One line per reason, each beginning with what it is about. */
+  readonly validationErrors?: readonly string[];
+  /** E.g. `Retry-After`, `Allow`, `WWW-Authenticate`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Instead of the code's own: BAD_REQUEST alone serves 408, 414, 417 and the like as well. */
+  readonly status?: number;
+}
+
+/** Codes whose body always lists reasons, be it none. */
+const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set(['BAD_REQUEST', 'VALIDATION_FAILED', 'MODERATION_NOT_POSSIBLE']);
+
+/** The body of an error, without throwing it: also for answers below the framework. */
+export function errorJson(code: ApiErrorCode, details: ApiErrorDetails = {}): ErrorJson {
+  const meaning = API_ERRORS[code];
+  const reasons = details.validationErrors ?? (LISTS_REASONS.has(code) ? [] : undefined);
+  return {
+    statusCode: details.status ?? meaning.status,
+    message: details.message ?? meaning.message,
+    apiErrorCode: code,
+    rsCode: details.rsCode === undefined ? (meaning.rsCode ?? null) : details.rsCode,
+    ...(reasons === undefined ? {} : { validationErrors: reasons }),
+  };
+}
+
+/** The one error that controllers and hooks throw; the edge answers with its body and headers. */
+export class ApiError extends HttpException {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ErrorJson;
+
+  constructor(
+    readonly code: ApiErrorCode,
+    details: ApiErrorDetails = {},
+  ) {
+    const body = errorJson(code, details);
+    super({ ...body }, body.statusCode);
+    this.body = body;
+    this.headers = details.headers ?? {};
+  }
+}
+
+/** 400 BAD_REQUEST with its reasons; each begins with the member or parameter it is about. */
+export const badRequest = (...validationErrors: readonly string[]): ApiError => new ApiError('BAD_REQUEST', { validationErrors });
+
+/** 503 UNAVAILABLE that asks the client to come back. */
+export const unavailable = (retryAfterSeconds = 1): ApiError =>
+  new ApiError('UNAVAILABLE', { headers: { 'Retry-After': String(retryAfterSeconds) } });

@@ -1,0 +1,66 @@
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../api-error.js';
+import { isTenantAlias, type Tenant, type TenantDirectory } from '../tenant-directory.js';
+import { TENANT_PARAMETER, type AccessRule, type Actor, type Caller } from './access.js';
+import type { Mode } from '../../domain/scope.js';
+
+const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="referral-ledger", charset="UTF-8"' };
+
+const unauthorized = (rsCode: string | null): ApiError => new ApiError('UNAUTHORIZED', { rsCode, headers: CHALLENGE });
+
+/**
+ * Finds tenant and caller of a request, in the order of the contract: tenant, credentials, open switch, what the program allows.
+ * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, API_REQUEST_NOT_SUPPORTED.
+ */
+export async function authenticate(request: FastifyRequest, access: AccessRule, tenants: TenantDirectory): Promise<Caller | null> {
+  if (access.kind === 'none') return null;
+  const tenant = await tenantOf(request, tenants);
+  const caller = await callerWithin(request, access, tenant, tenants);
+  if ((access.kind === 'key-open' || access.kind === 'anyone-open') && !tenant.openEndpoints) throw new ApiError('OPEN_ENDPOINTS_DISABLED');
+  if (access.apiOnlyPrograms && tenant.programType !== 'API_ONLY') throw new ApiError('API_REQUEST_NOT_SUPPORTED');
+  return caller;
+}
+
+async function tenantOf(request: FastifyRequest, tenants: TenantDirectory): Promise<Tenant> {
+  const alias = aliasOf(request.params);
+  const tenant = alias === undefined ? undefined : await tenants.find(alias);
+  if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
+  return tenant;
+}
+
+function aliasOf(params: unknown): string | undefined {
+  if (typeof params !== 'object' || params === null) return undefined;
+  const alias: unknown = Reflect.get(params, TENANT_PARAMETER);
+  return typeof alias === 'string' && isTenantAlias(alias) ? alias : undefined;
+}
+
+async function callerWithin(request: FastifyRequest, access: AccessRule, tenant: Tenant, tenants: TenantDirectory): Promise<Caller> {
+  const anyone = () => callerOf(tenant, 'live', { kind: 'anyone', id: 'anyone' });
+  if (access.kind === 'tenant') return anyone();
+  const { authorization } = request.headers;
+  const hasToken = Boolean(request.headers['x-saasquatch-user-token']);
+  if (hasToken || /^bearer(\s|$)/i.test(authorization ?? '')) throw unauthorized('RS032');
+  if (!authorization) {
+    if (access.kind === 'anyone-open') return anyone();
+    throw unauthorized('RS045');
+  }
+  const key = apiKeyIn(authorization);
+  const recognised = key === undefined ? undefined : await tenants.authenticate(tenant, key);
+  if (recognised === undefined) throw unauthorized(null);
+  return callerOf(tenant, recognised.mode, { kind: 'api-key', id: recognised.keyId });
+}
+
+const callerOf = (tenant: Tenant, mode: Mode, actor: Actor): Caller => ({ tenant, mode, scope: { tenant: tenant.alias, mode }, actor });
+
+/**
+ * The API key in an `Authorization` field: the password under any user name, or the user name when the password is empty.
+ * Undefined: not HTTP Basic, or malformed. A password may hold colons, a user name cannot.
+ */
+export function apiKeyIn(authorization: string): string | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})[ \t]*$/i.exec(authorization)?.[1];
+  if (encoded === undefined) return undefined;
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  if (colon === -1) return undefined;
+  return decoded.slice(colon + 1) || decoded.slice(0, colon) || undefined;
+}

@@ -1,0 +1,181 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { errorJson, type ErrorJson } from '../api-error.js';
+
+/** What Node says of a message that it gave up on. `rawPacket` is the last piece it read. */
+interface BrokenMessage extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** After the last word on a broken connection the client has this long to read it before the socket is torn down. */
+const LINGER_MS = 1_000;
+
+const lastOfSocket = new WeakMap<Duplex, Exchange>();
+
+/**
+ * The server and what is going on on its sockets. Answers what goes wrong below the framework, in the same JSON as everything else,
+ * and knows how many requests are in flight.
+ */
+export class Connections {
+  private readonly exchanges = new Map<Duplex, Set<Exchange>>();
+  private readonly broken = new WeakSet<Duplex>();
+  private open = 0;
+
+  /** Requests that were begun and are not answered yet. */
+  get inFlight(): number {
+    return this.open;
+  }
+
+  /** The server of the framework. `options` are Node's own limits. */
+  createServer(options: ServerOptions, handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
+    const server = createServer(options, (request, response) => {
+      this.track(request, response);
+      handle(request, response);
+    });
+    server.on('clientError', (error, socket) => this.onClientError(error, socket));
+    // Node would answer these two without a body.
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      this.track(request, response);
+      answer(response, errorJson('BAD_REQUEST', { status: 417, message: 'The expectation cannot be met' }));
+    });
+    server.on('connect', (_request, socket) =>
+      this.answerRaw(socket, errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' })),
+    );
+    return server;
+  }
+
+  /** A message could not be parsed, or took too long to arrive. */
+  private onClientError(error: BrokenMessage, socket: Duplex): void {
+    if (this.broken.has(socket)) return;
+    this.broken.add(socket);
+    if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const unfinished = [...(this.exchanges.get(socket) ?? [])];
+    const current = unfinished.find(({ request }) => !request.complete);
+    // The broken message is the body of a request whose answer has begun: nothing may be put after it.
+    if (
+      current?.response.headersSent ||
+      (unfinished.length === 0 && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasAnsweredUnread(socket))
+    ) {
+      socket.destroy();
+      return;
+    }
+    const body = describeBroken(error);
+    const earlier = unfinished.filter((exchange) => exchange !== current);
+    // Answers to earlier, whole requests of the same connection come first: ours must not be taken for one of theirs.
+    whenAllClosed(
+      earlier.map(({ response }) => response),
+      () => this.answerRaw(socket, body),
+    );
+  }
+
+  private answerRaw(socket: Duplex, body: ErrorJson): void {
+    this.broken.add(socket);
+    if (socket.destroyed || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const text = JSON.stringify(body);
+    const head = [
+      `HTTP/1.1 ${body.statusCode} ${STATUS_CODES[body.statusCode] ?? 'Error'}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(text)}`,
+      'Connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+    // Closing while the client still sends would throw the answer away on its side.
+    socket.resume();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  }
+
+  private track(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const exchange = { request, response };
+    const ofSocket = this.ofSocket(socket);
+    ofSocket.add(exchange);
+    lastOfSocket.set(socket, exchange);
+    this.open += 1;
+    response.once('close', () => this.closed(ofSocket, exchange));
+  }
+
+  private closed(ofSocket: Set<Exchange>, exchange: Exchange): void {
+    if (ofSocket.delete(exchange)) this.open -= 1;
+  }
+
+  private ofSocket(socket: Duplex): Set<Exchange> {
+    const known = this.exchanges.get(socket);
+    if (known !== undefined) return known;
+    const made = new Set<Exchange>();
+    this.exchanges.set(socket, made);
+    // The response to a pipelined request that still waits for its turn never closes by itself when the socket does.
+    socket.once('close', () => {
+      for (const exchange of made) this.closed(made, exchange);
+      this.exchanges.delete(socket);
+    });
+    return made;
+  }
+}
+
+/** The last request was answered before its body had arrived; what is late is the rest of that body. */
+const hasAnsweredUnread = (socket: Duplex): boolean => {
+  const last = lastOfSocket.get(socket);
+  return last !== undefined && last.response.writableFinished && !last.request.complete;
+};
+
+function whenAllClosed(responses: readonly ServerResponse[], then: () => void): void {
+  const [first, ...others] = responses;
+  if (first === undefined) then();
+  else if (first.writableFinished || first.destroyed) whenAllClosed(others, then);
+  else first.once('close', () => whenAllClosed(others, then));
+}
+
+function answer(response: ServerResponse, body: ErrorJson): void {
+  const text = JSON.stringify(body);
+  response.writeHead(body.statusCode, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+  });
+  response.end(text);
+}
+
+function describeBroken(error: BrokenMessage): ErrorJson {
+  switch (error.code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return errorJson('BAD_REQUEST', { status: 408, message: 'The request took too long to arrive' });
+    case 'HPE_HEADER_OVERFLOW':
+      return isWithinRequestLine(error.rawPacket)
+        ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
+        : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return errorJson('PAYLOAD_TOO_LARGE');
+    case 'HPE_INVALID_METHOD':
+      return errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' });
+    case 'HPE_INVALID_VERSION':
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return errorJson('BAD_REQUEST', { status: 505, message: 'The HTTP version is not supported' });
+    default:
+      return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
+  }
+}
+
+/** Whether the overflow happened before the request line ended, as far as the last packet tells. */
+function isWithinRequestLine(packet: Buffer | undefined): boolean {
+  if (packet === undefined) return false;
+  const lineEnd = packet.indexOf('\n');
+  const line = packet.subarray(0, lineEnd === -1 ? packet.length : lineEnd);
+  return /^[A-Z]+ \S+/.test(line.subarray(0, 64).toString('latin1')) && line.length > TARGET_BYTES_MAX;
+}
+
+/** A request target longer than this is 414. Two ids and a code of 255 characters, each of 12 bytes when percent-encoded, fit. */
+export const TARGET_BYTES_MAX = 16 * 1024;
+/** Request line and header fields together; beyond it Node stops parsing. */
+export const HEAD_BYTES_MAX = 32 * 1024;

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import type { NestApplicationOptions } from '@nestjs/common';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import type { Logger } from 'pino';
+import { ApiError, unavailable } from '../api-error.js';
+import type { HttpMetrics } from '../metrics.js';
+import type { TenantDirectory } from '../tenant-directory.js';
+import { RequestValidationPipe } from '../validation.js';
+import { authenticate } from './authentication.js';
+import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
+import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
+import { checkContentType, installBodyParser } from './json-body.js';
+import { frameworkLogger, logRequest, routeOf } from './request-log.js';
+import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
+
+/** Bounds of the service towards its clients. Times in milliseconds. */
+export interface HttpLimits {
+  /** Requests in flight; more are turned away with 503, so that those inside finish in time. */
+  readonly inFlightMax: number;
+  /** From the arrival of the head to the answer; then 503, or 408 when the body is still missing. */
+  readonly deadlineMs: number;
+  /** For the head of a request to arrive. */
+  readonly headersTimeoutMs: number;
+  /** For a whole request to arrive, body included. */
+  readonly requestTimeoutMs: number;
+  /** How long an idle connection is kept. Longer than that of a proxy in front, or it would send into a closing socket. */
+  readonly keepAliveTimeoutMs: number;
+  /** How often late requests are looked for. */
+  readonly timeoutCheckMs: number;
+}
+
+export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+  inFlightMax: 512,
+  deadlineMs: 15_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 75_000,
+  timeoutCheckMs: 2_000,
+};
+
+export interface HttpEdgeOptions {
+  readonly logger: Logger;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+export interface HttpEdgeParts {
+  readonly tenants: TenantDirectory;
+  readonly metrics: HttpMetrics;
+  /** True for an error that says that a store is away: the answer is 503 with Retry-After. */
+  readonly isUnavailable: (error: unknown) => boolean;
+}
+
+/** Methods whose body, if there is one, nobody reads. */
+const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
+
+/**
+ * Everything between the socket and a controller. Use: make it, create the Nest application with `adapter` and `applicationOptions`,
+ * call `configure` before `init` or `listen`.
+ */
+export class HttpEdge {
+  readonly adapter: FastifyAdapter;
+  /** For `NestFactory.create`: the framework's own body parsers are off. */
+  readonly applicationOptions: NestApplicationOptions = { bodyParser: false, abortOnError: false };
+  private readonly connections = new Connections();
+  private readonly routes = new RouteTable();
+  private readonly limits: HttpLimits;
+  private readonly logger: Logger;
+  private draining = false;
+
+  constructor({ logger, limits }: HttpEdgeOptions) {
+    this.logger = logger;
+    this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
+    this.adapter = this.createAdapter();
+    this.adapter.getInstance().addHook('onRoute', (route) => {
+      if (route.config?.access === undefined)
+        throw new Error(`${[route.method].flat().join(', ')} ${route.url} does not say who may call it`);
+      this.routes.add(route.method, route.url);
+    });
+  }
+
+  /** Requests that are not answered yet. */
+  get inFlight(): number {
+    return this.connections.inFlight;
+  }
+
+  /** From now on every answer asks the client to close its connection; requests are still served. */
+  beginShutdown(): void {
+    this.draining = true;
+  }
+
+  /** Installs the checks, the error answers, the log line and the metrics of every request. */
+  configure(app: NestFastifyApplication, { tenants, metrics, isUnavailable }: HttpEdgeParts): void {
+    const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
+    const server: FastifyInstance = this.adapter.getInstance();
+    metrics.watchInFlight(() => this.inFlight);
+    installBodyParser(server);
+    server.decorateRequest('caller', null);
+    server.addHook('onRequest', async (request, reply) => {
+      if (this.draining) void reply.header('Connection', 'close');
+      this.checkTarget(request);
+      await this.admit(request, tenants);
+    });
+    server.addHook('onResponse', (request, reply, done) => {
+      metrics.answered({ method: request.method, route: routeOf(request), status: reply.statusCode, seconds: reply.elapsedTime / 1000 });
+      logRequest(this.logger, request, reply);
+      done();
+    });
+    this.answerFrameworkError = (error, request, reply) => answerWithError(error, request, reply, mapping);
+    app.useGlobalFilters(new HttpErrorFilter(mapping));
+    app.useGlobalPipes(new RequestValidationPipe());
+  }
+
+  /** Until `configure` has run there is no route either, so nothing can get here. */
+  private answerFrameworkError: (error: Error, request: FastifyRequest, reply: FastifyReply) => void = (error, _request, reply) =>
+    void reply.send(error);
+
+  private createAdapter(): FastifyAdapter {
+    const { limits, connections } = this;
+    const options: FastifyServerOptions = {
+      loggerInstance: frameworkLogger(this.logger),
+      logController: new LogController({ disableRequestLogging: true }),
+      genReqId: () => randomUUID(),
+      requestIdHeader: false,
+      routerOptions: ROUTER_OPTIONS,
+      handlerTimeout: limits.deadlineMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      // Requests that arrive on open connections during a shutdown are served, with `Connection: close` (see `beginShutdown`).
+      return503OnClosing: false,
+      forceCloseConnections: 'idle',
+      frameworkErrors: (error, request, reply) => this.answerFrameworkError(error, request, reply),
+      // Broken messages are answered by `Connections`, which knows what else is going on on the socket.
+      clientErrorHandler: () => undefined,
+      serverFactory: (handle) =>
+        connections.createServer(
+          {
+            maxHeaderSize: HEAD_BYTES_MAX,
+            headersTimeout: limits.headersTimeoutMs,
+            requestTimeout: limits.requestTimeoutMs,
+            keepAliveTimeout: limits.keepAliveTimeoutMs,
+            connectionsCheckingInterval: limits.timeoutCheckMs,
+            // Node would answer a missing Host field without a body; `checkTarget` does it in JSON.
+            requireHostHeader: false,
+          },
+          handle,
+        ),
+    };
+    // No middleware is used: it would see paths that the router has not matched.
+    return new FastifyAdapter({ ...options, skipMiddie: true });
+  }
+
+  private checkTarget(request: FastifyRequest): void {
+    const { raw } = request;
+    if ((raw.url?.length ?? 0) > TARGET_BYTES_MAX)
+      throw new ApiError('BAD_REQUEST', { status: 414, message: 'The request target is too long' });
+    if (raw.httpVersionMajor === 1 && raw.httpVersionMinor === 1 && raw.headers.host === undefined) {
+      throw new ApiError('BAD_REQUEST', { validationErrors: ['Host is missing'] });
+    }
+    if (request.is404) this.refuseUnmatched(request);
+    // The router matches an empty segment with a parameter; a resource without an id is no route.
+    if (hasEmptyParameter(request.params)) throw new ApiError('NOT_FOUND');
+  }
+
+  private refuseUnmatched(request: FastifyRequest): never {
+    const allowed = this.routes.methodsOf(request.raw.url ?? '/');
+    if (allowed.length === 0 || allowed.includes(request.method)) throw new ApiError('NOT_FOUND');
+    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { Allow: allowed.join(', ') } });
+  }
+
+  private async admit(request: FastifyRequest, tenants: TenantDirectory): Promise<void> {
+    const { access } = request.routeOptions.config;
+    if (access === undefined) throw new ApiError('FORBIDDEN');
+    // Health and metrics answer however busy the service is.
+    if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
+    request.caller = await authenticate(request, access, tenants);
+    checkContentTypeOf(request, access.emptyBody);
+  }
+}
+
+function checkContentTypeOf(request: FastifyRequest, emptyBody: boolean): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return;
+  checkContentType(request, emptyBody || BODYLESS.has(request.method));
+}
+
+function hasEmptyParameter(params: unknown): boolean {
+  return typeof params === 'object' && params !== null && Object.values(params).some((value) => value === '');
+}

@@ -1,0 +1,111 @@
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { ApiError, unavailable } from '../api-error.js';
+import { wrongTypeTolerated } from './json-body.js';
+import { loggedError, routeOf } from './request-log.js';
+
+export interface ErrorMapping {
+  readonly logger: Logger;
+  /** True for an error that says that a store is away or too slow: 503 instead of 500. */
+  readonly isUnavailable: (error: unknown) => boolean;
+}
+
+/** Answers every error of the framework and of controllers with the one JSON body. */
+@Catch()
+export class HttpErrorFilter implements ExceptionFilter {
+  constructor(private readonly mapping: ErrorMapping) {}
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    answerWithError(exception, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), this.mapping);
+  }
+}
+
+/** Sends the answer to an error, unless an answer is under way. Errors that are nobody's expectation get a log line. */
+export function answerWithError(exception: unknown, request: FastifyRequest, reply: FastifyReply, mapping: ErrorMapping): void {
+  const error = apiErrorOf(exception, request, mapping);
+  if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE') logFailure(error, exception, request, mapping.logger);
+  if (reply.sent || reply.raw.headersSent) return;
+  if (!request.raw.complete) {
+    // The rest of the body is read and dropped. Closing on a client that still sends would make it lose the answer.
+    reply.removeHeader('connection');
+    request.raw.resume();
+  }
+  // What the controller had set was meant for another answer.
+  reply.removeHeader('content-length');
+  void reply.code(error.body.statusCode).headers(error.headers).type('application/json; charset=utf-8').send(error.body);
+}
+
+function logFailure(error: ApiError, exception: unknown, request: FastifyRequest, logger: Logger): void {
+  // Turning clients away is no failure of a request, and would write a line for each just when there is least time for it.
+  if (exception instanceof ApiError) return;
+  logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
+    { requestId: request.id, method: request.method, route: routeOf(request), error: loggedError(exception) },
+    'request failed',
+  );
+}
+
+export function apiErrorOf(exception: unknown, request: FastifyRequest, mapping: Pick<ErrorMapping, 'isUnavailable'>): ApiError {
+  if (exception instanceof ApiError) return exception;
+  const cause = exception instanceof HttpException && exception.cause instanceof Error ? exception.cause : exception;
+  if (cause instanceof ApiError) return cause;
+  return ofFramework(cause, request) ?? ofOwnStores(cause, mapping) ?? ofStatus(exception) ?? new ApiError('INTERNAL');
+}
+
+function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefined {
+  switch (codeOf(error)) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      // A wrong content type comes before a size; it could not be told earlier that the body is not empty.
+      return new ApiError(wrongTypeTolerated(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ApiError('UNSUPPORTED_MEDIA_TYPE');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new ApiError('BAD_REQUEST', { message: 'The body is not as long as announced' });
+    case 'FST_ERR_BAD_URL':
+      return new ApiError('BAD_REQUEST', { message: 'The path is not a valid percent-encoding' });
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new ApiError('BAD_REQUEST', { status: 414, message: 'The request target is too long' });
+    case 'FST_ERR_HANDLER_TIMEOUT':
+      return request.raw.complete
+        ? unavailable()
+        : new ApiError('BAD_REQUEST', { status: 408, message: 'The request took too long to arrive', headers: { Connection: 'close' } });
+    case 'ECONNRESET':
+      // The client went away while it was sending; nobody reads this answer.
+      return request.raw.complete ? undefined : new ApiError('BAD_REQUEST', { message: 'The body did not arrive' });
+    default:
+      return undefined;
+  }
+}
+
+const ofOwnStores = (error: unknown, { isUnavailable }: Pick<ErrorMapping, 'isUnavailable'>): ApiError | undefined =>
+  isUnavailable(error) ? unavailable() : undefined;
+
+function ofStatus(exception: unknown): ApiError | undefined {
+  if (!(exception instanceof HttpException)) return undefined;
+  const status = exception.getStatus();
+  switch (status) {
+    case 401:
+      return new ApiError('UNAUTHORIZED', { headers: { 'WWW-Authenticate': 'Basic realm="referral-ledger"' } });
+    case 403:
+      return new ApiError('FORBIDDEN');
+    case 404:
+      return new ApiError('NOT_FOUND');
+    case 405:
+      return new ApiError('METHOD_NOT_ALLOWED');
+    case 413:
+      return new ApiError('PAYLOAD_TOO_LARGE');
+    case 415:
+      return new ApiError('UNSUPPORTED_MEDIA_TYPE');
+    case 429:
+      return new ApiError('RATE_LIMITED', { headers: { 'Retry-After': '1' } });
+    case 503:
+      return unavailable();
+    default:
+      return status >= 400 && status < 500 ? new ApiError('BAD_REQUEST', { status }) : undefined;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
+}

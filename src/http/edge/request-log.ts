@@ -1,0 +1,72 @@
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+
+/** What an error may say in a log: its kind and where it came from. Its message may quote a client's words, so it stays out. */
+export interface LoggedError {
+  readonly name: string;
+  readonly code?: string;
+  readonly frames: readonly string[];
+  readonly cause?: LoggedError;
+}
+
+export function loggedError(error: unknown): LoggedError {
+  if (!(error instanceof Error)) return { name: typeof error, frames: [] };
+  const code: unknown = Reflect.get(error, 'code');
+  return {
+    name: error.name,
+    ...(typeof code === 'string' && /^[A-Za-z0-9_]{1,64}$/.test(code) ? { code } : {}),
+    frames: (error.stack ?? '')
+      .split('\n')
+      .filter((line) => /^\s+at /.test(line))
+      .map((line) => line.trim())
+      .slice(0, 10),
+    ...(error.cause instanceof Error ? { cause: loggedError(error.cause) } : {}),
+  };
+}
+
+/** The pattern of the route, never the path: paths hold ids that clients chose, often e-mail addresses. */
+export const routeOf = (request: FastifyRequest): string => (request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched'));
+
+/** One line per request. Everything in it is ours or the framework's: nothing that the client could fill. */
+export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  logger.info(
+    {
+      requestId: request.id,
+      method: request.method,
+      route: routeOf(request),
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+      ...(request.caller ? { tenant: request.caller.tenant.alias, mode: request.caller.mode } : {}),
+    },
+    'request',
+  );
+}
+
+type Line = (...args: readonly unknown[]) => void;
+
+/**
+ * The logger that the framework gets. Its own lines quote request targets, headers and messages; of each only the error's kind is kept.
+ */
+export function frameworkLogger(logger: Logger): FastifyBaseLogger {
+  const line =
+    (level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'): Line =>
+    (first) => {
+      const error = first instanceof Error ? first : isRecord(first) ? first['err'] : undefined;
+      logger[level]({ source: 'http framework', ...(error === undefined ? {} : { error: loggedError(error) }) }, 'http framework');
+    };
+  const lines: FastifyBaseLogger = {
+    level: logger.level,
+    fatal: line('fatal'),
+    error: line('error'),
+    warn: line('warn'),
+    // Below warnings the framework has nothing to say that our own lines do not say better.
+    info: () => undefined,
+    debug: () => undefined,
+    trace: () => undefined,
+    silent: () => undefined,
+    child: () => lines,
+  };
+  return lines;
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;

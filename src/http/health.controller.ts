@@ -1,0 +1,50 @@
+import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { errorJson } from './api-error.js';
+import { Access } from './edge/access.js';
+
+/** The state of one thing the service needs, or of one projection. */
+export interface HealthCheck {
+  readonly ok: boolean;
+  /** What an operator wants to know: lag, position, generation … Never an address, a secret or a client's id. */
+  readonly [detail: string]: boolean | number | string | null;
+}
+
+export interface Readiness {
+  /** Requests can be served. A single parked stream does not make the whole service unready. */
+  readonly ready: boolean;
+  /** By name: `postgres`, `event-log`, `projection rewards` … */
+  readonly checks: Readonly<Record<string, HealthCheck>>;
+}
+
+/** Answers quickly (it has own, short time limits) and does not reject. */
+export interface ReadinessProbe {
+  check(): Promise<Readiness>;
+}
+
+export const READINESS_PROBE = Symbol('readiness probe');
+
+@ApiExcludeController()
+@Controller('health')
+export class HealthController {
+  constructor(@Inject(READINESS_PROBE) private readonly probe: ReadinessProbe) {}
+
+  /** 200 as long as the process answers at all. */
+  @Get('live')
+  @Access('none')
+  live() {
+    return { status: 'live' };
+  }
+
+  /** 200 while requests can be served, else 503; either way with the state of every part. */
+  @Get('ready')
+  @Access('none')
+  async ready(@Res({ passthrough: true }) reply: FastifyReply) {
+    const { ready, checks } = await this.probe.check();
+    void reply.header('Cache-Control', 'no-store');
+    if (ready) return { status: 'ready', ready, checks };
+    void reply.code(503).header('Retry-After', '1');
+    return { ...errorJson('UNAVAILABLE', { message: 'The service is not ready' }), status: 'not ready', ready, checks };
+  }
+}

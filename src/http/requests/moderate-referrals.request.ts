@@ -1,0 +1,38 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { plainToInstance } from 'class-transformer';
+import { ValidateNested } from 'class-validator';
+import { Id, isPlainObject, Must, Raw } from './members.js';
+
+const ACTIONS_MAX = 100;
+
+export const MODERATION_ACTIONS = [
+  'APPROVED',
+  'DENIED',
+  'REFERRER_APPROVED',
+  'REFERRED_APPROVED',
+  'REFERRER_DENIED',
+  'REFERRED_DENIED',
+] as const;
+export type ModerationAction = (typeof MODERATION_ACTIONS)[number];
+
+export class ModerationActionRequest {
+  @Id({ required: true })
+  referralId: string;
+
+  @Must(`be one of ${MODERATION_ACTIONS.join(', ')}`, (value) => MODERATION_ACTIONS.some((action) => action === value))
+  @ApiProperty({ enum: MODERATION_ACTIONS })
+  action: ModerationAction;
+}
+
+const actionOf = (action: unknown): unknown => (isPlainObject(action) ? plainToInstance(ModerationActionRequest, action) : action);
+
+/** POST referrals/moderate: all or nothing. */
+export class ModerateReferralsRequest {
+  // No more than what shows that there are too many: the rules of each would be checked before their number.
+  @Raw((value) => (Array.isArray(value) ? value.slice(0, ACTIONS_MAX + 1).map(actionOf) : value))
+  @Must(`be an array of 1 to ${ACTIONS_MAX} actions`, (value) => Array.isArray(value) && value.length >= 1 && value.length <= ACTIONS_MAX)
+  @Must('hold objects', (value) => !Array.isArray(value) || value.every((action) => action instanceof ModerationActionRequest))
+  @ValidateNested({ each: true })
+  @ApiProperty({ type: [ModerationActionRequest], minItems: 1, maxItems: ACTIONS_MAX })
+  actions: ModerationActionRequest[];
+}

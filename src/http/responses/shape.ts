@@ -1,0 +1,15 @@
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+
+/** What the members of answers are made of. All are always there unless they say otherwise. */
+
+export const Text = (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  ApiProperty(Object.assign({ type: 'string' as const }, options));
+export const TextOrNull = (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  ApiProperty(Object.assign({ type: 'string' as const, nullable: true }, options));
+export const Integer = (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  ApiProperty(Object.assign({ type: 'integer' as const }, options));
+export const IntegerOrNull = (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  ApiProperty(Object.assign({ type: 'integer' as const, nullable: true }, options));
+/** Epoch milliseconds. */
+export const Time = (description?: string): PropertyDecorator => Integer({ description: description ?? 'Epoch milliseconds' });
+export const TimeOrNull = (description?: string): PropertyDecorator => IntegerOrNull({ description: description ?? 'Epoch milliseconds' });
