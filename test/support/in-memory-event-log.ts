@@ -1,0 +1,105 @@
+import {
+  EventLogUnavailable,
+  type AppendResult,
+  type EventLog,
+  type ExpectedRevision,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
+} from '../../src/event-log/event-log.js';
+
+/** A log for tests of what reads it: positions are `m-1`, `m-2` …; `away` makes every call fail until it is back. */
+export class InMemoryEventLog implements EventLog {
+  private readonly events: RecordedEvent[] = [];
+  private readonly listeners = new Set<() => void>();
+  away = false;
+  /** How often somebody asked for a page, by `readAll` or while following. */
+  reads = 0;
+
+  constructor(private readonly clock: () => number = Date.now) {}
+
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    return this.answer(() => {
+      const known = this.events.filter((event) => event.stream === stream);
+      const actual = known.at(-1)?.revision ?? 'no-stream';
+      if (actual !== expected) return { kind: 'conflict', expected, actual };
+      const first = actual === 'no-stream' ? 0n : actual + 1n;
+      const recordedAt = this.clock();
+      for (const [index, event] of events.entries()) {
+        this.events.push({ ...event, stream, revision: first + BigInt(index), position: `m-${this.events.length + 1}`, recordedAt });
+      }
+      for (const wake of this.listeners) wake();
+      const position = `m-${this.events.length}`;
+      return { kind: 'appended', position, revision: first + BigInt(events.length - 1), recordedAt, repeated: false };
+    });
+  }
+
+  async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncIterable<RecordedEvent> {
+    yield* await this.answer(() => this.events.filter((event) => event.stream === stream && event.revision >= from));
+  }
+
+  readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
+    return this.answer(() => {
+      this.reads += 1;
+      const start = numberOf(after);
+      return this.events.slice(start, start + limit);
+    });
+  }
+
+  async *follow(
+    after: Position | undefined,
+    { signal, pageSize = 100 }: { readonly signal: AbortSignal; readonly pageSize?: number },
+  ): AsyncIterable<readonly RecordedEvent[]> {
+    for (let at = numberOf(after); !signal.aborted;) {
+      const page = this.away ? [] : this.events.slice(at, at + pageSize);
+      if (page.length === 0) {
+        await this.news(signal);
+        continue;
+      }
+      this.reads += 1;
+      at += page.length;
+      yield page;
+    }
+  }
+
+  head(): Promise<Position | undefined> {
+    return this.answer(() => this.events.at(-1)?.position);
+  }
+
+  compare(a: Position | undefined, b: Position | undefined): number {
+    return numberOf(a) - numberOf(b);
+  }
+
+  isPosition(token: string): boolean {
+    return /^m-[1-9][0-9]*$/.test(token);
+  }
+
+  comeBack(): void {
+    this.away = false;
+    for (const wake of this.listeners) wake();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private async answer<T>(work: () => T): Promise<T> {
+    if (this.away) throw new EventLogUnavailable('the log is away');
+    return Promise.resolve(work());
+  }
+
+  private news(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.listeners.delete(wake);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.listeners.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+      if (signal.aborted) wake();
+    });
+  }
+}
+
+const numberOf = (position: Position | undefined): number => (position === undefined ? 0 : Number(position.slice(2)));

@@ -1,0 +1,87 @@
+import type pg from 'pg';
+import { AccountQueries } from '../../projections/accounts/queries.js';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
+import { ReferralQueries } from '../../projections/referrals/queries.js';
+import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
+import { RewardQueries } from '../../projections/rewards/queries.js';
+import { UserQueries } from '../../projections/users/queries.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { openPool } from '../../src/postgres/database.js';
+import { LiveGenerations } from '../../src/projecting/generations.js';
+import { LiveReads } from '../../src/projecting/live-reads.js';
+import { ProjectionRunner, type ProjectionRunnerOptions } from '../../src/projecting/projection-runner.js';
+import type { TestAccount } from './account-events.js';
+import { createTestDatabase } from './database.js';
+import { InMemoryEventLog } from './in-memory-event-log.js';
+import { TestLedger } from './test-ledger.js';
+
+/** Waits until a condition holds; the only way in which these tests wait. */
+export async function until(condition: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const end = performance.now() + withinMs;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error('the condition did not come true in time');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** The six read models over a log in memory and a database of their own, with as many runners as a test starts. */
+export class ProjectedLedger {
+  private readonly runners: ProjectionRunner[] = [];
+  private readonly pools: pg.Pool[] = [];
+  readonly log = new InMemoryEventLog();
+  readonly ledger = new TestLedger(this.log);
+  readonly pool: pg.Pool;
+  readonly generations: LiveGenerations;
+
+  private constructor(private readonly database: Awaited<ReturnType<typeof createTestDatabase>>) {
+    this.pool = this.openPool();
+    this.generations = new LiveGenerations(this.pool);
+  }
+
+  static async open(): Promise<ProjectedLedger> {
+    return new ProjectedLedger(await createTestDatabase());
+  }
+
+  openPool(max = 10): pg.Pool {
+    const pool = openPool({ url: this.database.url, max, applicationName: 'test' });
+    this.pools.push(pool);
+    return pool;
+  }
+
+  startRunner(over: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
+    const runner = new ProjectionRunner({
+      ...{ pool: this.pool, log: this.log, decode: this.ledger.decode, projectors: accountProjectors, generations: this.generations },
+      ...{ leaseEveryMs: 20, retryMs: { first: 5, max: 20 } },
+      ...over,
+    });
+    this.runners.push(runner);
+    runner.start();
+    return runner;
+  }
+
+  /** Events of an account happen, and the read models (of the first runner) have them. */
+  async given(account: TestAccount, ...events: readonly AccountEvent[]): Promise<void> {
+    const position = await this.ledger.happened(account, ...events);
+    const [runner] = this.runners;
+    const projections = accountProjectors.map(({ name }) => name);
+    if (!(await runner?.waitFor(position, projections, 10_000))) throw new Error('the read models did not come so far');
+  }
+
+  readonly accounts = () => new AccountQueries(this.reads('accounts'));
+  readonly users = () => new UserQueries(this.reads('users'));
+  readonly codes = () => new ReferralCodeQueries(this.reads('referral-codes'));
+  readonly referrals = () => new ReferralQueries(this.reads('referrals'));
+  readonly rewards = () => new RewardQueries(this.reads('rewards'));
+  readonly balances = () => new RewardBalanceQueries(this.reads('reward-balances'));
+
+  async close(): Promise<void> {
+    await Promise.all(this.runners.map((runner) => runner.stop()));
+    await Promise.all(this.pools.map((pool) => pool.end()));
+    await this.database.drop();
+  }
+
+  private reads(projection: string): LiveReads {
+    return new LiveReads(this.pool, this.generations, projection);
+  }
+}
