@@ -15,7 +15,7 @@ export class CodeOwners {
   ) {}
 
   /** Whose code it is; null when nobody has it (any more). */
-  async find(scope: Scope, code: string): Promise<(CodeOwner & { readonly user: UserState }) | null> {
+  async find(scope: Scope, code: string): Promise<(CodeOwner & { readonly user: UserState; readonly since: number }) | null> {
     const { state: reservation } = await this.streams.reservations.load(this.names.codeStream(scope, code));
     if (reservation.status === 'free' || reservation.holder.person === null) return null;
     const { account, person } = reservation.holder;
@@ -24,7 +24,7 @@ export class CodeOwners {
     const held = user?.codes.get(code.toLowerCase());
     if (state.status === 'absent' || !user?.profile || !held) return null;
     const party: Party = { account, person, ids: personal(person, partyIds(state, person)) };
-    return { code: held.code, programId: held.programId, party, user };
+    return { code: held.code, programId: held.programId, since: held.since, party, user };
   }
 
   /** The first of several codes that anybody has. */

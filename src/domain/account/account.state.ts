@@ -69,7 +69,7 @@ export interface UserState {
   readonly dateCreated: number;
   readonly dateBlocked: number | null;
   /** Every code the user ever had, by its lower case. */
-  readonly codes: Map<string, { readonly code: string; readonly programId: string }>;
+  readonly codes: Map<string, { readonly code: string; readonly programId: string; readonly since: number }>;
   readonly primaryCodes: Map<string, string>;
 }
 
@@ -130,7 +130,7 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
     case 'UserProfileChanged':
       return withUser(state, event.person, (user) => ({ ...user, profile: user.profile && { ...user.profile, ...event.changes.value } }));
     case 'ReferralCodeAssigned':
-      return withUser(state, event.person, (user) => assignCode(user, event.code.value, event.programId));
+      return withUser(state, event.person, (user) => assignCode(user, event.code.value, event.programId, event.at));
     case 'UserBlocked':
       return withUser(state, event.person, (user) => ({ ...user, dateBlocked: event.at }));
     case 'UserUnblocked':
@@ -215,9 +215,11 @@ function identify(state: OpenAccount, event: AccountEventOf<'UserIdentified'>): 
   };
 }
 
-function assignCode(user: UserState, code: string | null, programId: string): UserState {
+function assignCode(user: UserState, code: string | null, programId: string, at: number): UserState {
   if (code === null) return user;
-  return { ...user, codes: user.codes.set(code.toLowerCase(), { code, programId }), primaryCodes: user.primaryCodes.set(programId, code) };
+  const key = code.toLowerCase();
+  const since = user.codes.get(key)?.since ?? at;
+  return { ...user, codes: user.codes.set(key, { code, programId, since }), primaryCodes: user.primaryCodes.set(programId, code) };
 }
 
 function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {

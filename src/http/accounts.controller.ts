@@ -1,0 +1,60 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccountQueries } from '../../projections/accounts/queries.js';
+import { RewardQueries } from '../../projections/rewards/queries.js';
+import { accountFacts } from '../domain/account/facts-of-state.js';
+import { KeyedNames } from '../privacy/keyed-names.js';
+import { ApiError } from './api-error.js';
+import { Access, Caller, TENANT_PATH } from './edge/access.js';
+import { Ledger } from './ledger.js';
+import { identifier } from './parameters.js';
+import { accountJson, rewardJson } from './presenters.js';
+import { subscriptionOf, SyncAccountRequest } from './requests/sync-account.request.js';
+
+@Controller(TENANT_PATH)
+export class AccountsController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly accounts: AccountQueries,
+    private readonly rewards: RewardQueries,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @Post('accountsync')
+  @HttpCode(200)
+  @Access('key', { apiOnlyPrograms: true })
+  sync(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Caller() { scope }: Caller, @Body() body: SyncAccountRequest) {
+    const code = body.referral?.code;
+    return this.ledger.write(
+      request,
+      reply,
+      this.names.accountRef(scope, body.id),
+      {
+        type: 'SyncAccount',
+        accountId: body.id,
+        subscription: subscriptionOf(body.subscription),
+        currency: body.currency,
+        codes: code === undefined ? [] : [code],
+      },
+      ({ state }) => accountJson(accountFacts(state)),
+    );
+  }
+
+  @Get('account/:accountId')
+  @Access('key', { apiOnlyPrograms: true })
+  async account(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
+    await this.ledger.readable(request, ['accounts']);
+    const facts = await this.accounts.byRef(scope, this.names.accountRef(scope, identifier(accountId, 'accountId')));
+    if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
+    return accountJson(facts);
+  }
+
+  @Get('account/:accountId/reward')
+  @Access('key')
+  async rewardsOf(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
+    await this.ledger.readable(request, ['accounts', 'rewards']);
+    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    if (!(await this.accounts.byRef(scope, accountRef))) throw new ApiError('ACCOUNT_NOT_FOUND');
+    return (await this.rewards.list(scope, { accountRef })).map(rewardJson);
+  }
+}

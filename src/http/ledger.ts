@@ -1,0 +1,72 @@
+import type { CommandBus } from '@nestjs/cqrs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccountCommandEnvelope, ModerationCommandEnvelope } from '../command-handling/commands.js';
+import type { AccountOutcome, AccountRequest } from '../command-handling/account-commands.js';
+import type { AccountEvent } from '../domain/account/account.events.js';
+import type { OpenAccount } from '../domain/account/account.state.js';
+import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
+import type { AccountRef } from '../domain/scope.js';
+import type { EventLog } from '../event-log/event-log.js';
+import { ApiError } from './api-error.js';
+import { callerOf } from './edge/access.js';
+import type { OwnWrites } from './own-writes.js';
+import { refusalAnswer } from './refusal-answers.js';
+import type { Writes } from './writes.js';
+
+/** What a write has to show: the account after it, and what it brought about. */
+export interface Written {
+  readonly state: OpenAccount;
+  readonly events: readonly AccountEvent[];
+}
+
+/** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
+export class Ledger {
+  constructor(
+    private readonly bus: CommandBus,
+    private readonly writes: Writes,
+    private readonly ownWrites: OwnWrites,
+    private readonly log: EventLog,
+    /** Types that some policy reacts to. */
+    private readonly settingOff: ReadonlySet<string>,
+  ) {}
+
+  /** Sends a request to an account and answers with what `present` makes of the outcome. @throws {ApiError} for a refusal. */
+  write(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account: AccountRef,
+    asked: AccountRequest,
+    present: (written: Written) => unknown,
+    status = 200,
+  ): Promise<unknown> {
+    return this.writes.answer(request, reply, async (meta) => {
+      const outcome: AccountOutcome = await this.bus.execute(new AccountCommandEnvelope(meta, account, asked));
+      if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
+      const { events, state, position, replayed } = outcome;
+      if (state.status === 'absent') throw new Error('a write was accepted and left no account');
+      const setsOff = events.some((event) => this.settingOff.has(event.type));
+      return { status, body: await present({ state, events }), position, setsOff, replayed };
+    });
+  }
+
+  /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */
+  moderate(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
+  ): Promise<unknown> {
+    return this.writes.answer(request, reply, async (meta) => {
+      const { reasons } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+      if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
+      // Its steps went to many streams, some perhaps carried out by another driver: the head is past all of them.
+      return { status: 200, body: {}, position: (await this.log.head()) ?? null, setsOff: true, replayed: false };
+    });
+  }
+
+  /** Waits, bounded, until these projections show what was written before, and what the client asks to be there. */
+  async readable(request: FastifyRequest, projections: readonly string[]): Promise<void> {
+    const atLeast = request.headers['ledger-position-at-least'];
+    if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
+    await this.ownWrites.visible(callerOf(request).scope, projections, atLeast);
+  }
+}

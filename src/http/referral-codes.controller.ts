@@ -1,0 +1,57 @@
+import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
+import { CodeOwners } from '../command-handling/code-owners.js';
+import { KeyedNames } from '../privacy/keyed-names.js';
+import { ApiError } from './api-error.js';
+import { Access, Caller, TENANT_PATH } from './edge/access.js';
+import { Ledger } from './ledger.js';
+import { identifier, referralCode } from './parameters.js';
+import { Presentation } from './presentation.js';
+
+@Controller(TENANT_PATH)
+export class ReferralCodesController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly codes: ReferralCodeQueries,
+    private readonly owners: CodeOwners,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @Get('code/:code')
+  @Access('key')
+  async details(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
+    const wanted = referralCode(code);
+    await this.ledger.readable(request, ['referral-codes']);
+    const found = await this.codes.byCode(scope, wanted);
+    // A blocked user's code looks like one that does not exist.
+    if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
+    return this.presentation.codeDetails(scope, { code: found.code, dateCreated: found.dateCreated, programId: found.programId, owner });
+  }
+
+  @Post('open/code/:referralCode/account/:accountId/user/:userId')
+  @HttpCode(200)
+  @Access('key-open', { emptyBody: true })
+  apply(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('referralCode') code: string,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    const wanted = referralCode(code);
+    return this.ledger.write(request, reply, account, { type: 'ApplyCode', userId: identifier(userId, 'userId'), code: wanted }, async () => {
+      const found = await this.owners.find(scope, wanted);
+      if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+      const { firstName = null, lastName = null } = found.user.profile ?? {};
+      return this.presentation.codeDetails(scope, {
+        ...{ code: found.code, dateCreated: found.since, programId: found.programId },
+        owner: { firstName, lastName },
+      });
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralQueries, type ReferralFilter } from '../../projections/referrals/queries.js';
+import type { SideStatus } from '../domain/program.js';
+import type { Scope } from '../domain/scope.js';
+import { KeyedNames } from '../privacy/keyed-names.js';
+import { ApiError } from './api-error.js';
+import { Access, Caller, TENANT_PATH } from './edge/access.js';
+import { Ledger } from './ledger.js';
+import { choiceQuery, dateFilter, identifierQuery, page, resourceId, type Query } from './parameters.js';
+import { Presentation } from './presentation.js';
+import { ModerateReferralsRequest } from './requests/moderate-referrals.request.js';
+
+const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
+/** A referral is shown with its people and rewards. */
+const SHOWN_FROM = ['referrals', 'users', 'rewards'];
+
+@Controller(TENANT_PATH)
+export class ReferralsController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly referrals: ReferralQueries,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @Get('referrals')
+  @Access('key')
+  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const filter = this.filter(scope, query);
+    const wanted = page(query);
+    await this.ledger.readable(request, SHOWN_FROM);
+    const { totalCount, items } = await this.referrals.list(scope, filter, wanted);
+    return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items) };
+  }
+
+  @Get('referrals/:referralId')
+  @Access('key')
+  async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('referralId') referralId: string) {
+    const id = resourceId(referralId, 'REFERRAL_NOT_FOUND');
+    await this.ledger.readable(request, SHOWN_FROM);
+    const found = await this.referrals.byId(scope, id);
+    if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
+    return (await this.presentation.referrals(scope, [found]))[0];
+  }
+
+  @Post('referrals/moderate')
+  @HttpCode(200)
+  @Access('key')
+  moderate(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Body() { actions }: ModerateReferralsRequest) {
+    return this.ledger.moderate(request, reply, actions);
+  }
+
+  private filter(scope: Scope, query: Query): ReferralFilter {
+    const accountOf = (name: string) => {
+      const id = identifierQuery(query, name);
+      return id === undefined ? undefined : this.names.accountRef(scope, id);
+    };
+    return {
+      referrerAccountRef: accountOf('referringAccountId'),
+      referrerUserId: identifierQuery(query, 'referringUserId'),
+      referredAccountRef: accountOf('referredAccountId'),
+      referredUserId: identifierQuery(query, 'referredUserId'),
+      referredStatus: choiceQuery(query, 'referredModerationStatus', SIDE_STATUSES),
+      referrerStatus: choiceQuery(query, 'referrerModerationStatus', SIDE_STATUSES),
+      started: dateFilter(query, 'dateReferralStarted'),
+      paid: dateFilter(query, 'dateReferralPaid'),
+      ended: dateFilter(query, 'dateReferralEnded'),
+    };
+  }
+}

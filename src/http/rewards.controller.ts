@@ -1,0 +1,143 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
+import { RewardQueries } from '../../projections/rewards/queries.js';
+import type { AccountEvent } from '../domain/account/account.events.js';
+import { amountLeft, type OpenAccount } from '../domain/account/account.state.js';
+import { rewardFacts } from '../domain/account/facts-of-state.js';
+import { availableCredit } from '../domain/account/redemption.js';
+import { REWARD_TYPES } from '../domain/program.js';
+import type { AccountRef, Scope } from '../domain/scope.js';
+import { accountOfId, KeyedNames } from '../privacy/keyed-names.js';
+import { ApiError } from './api-error.js';
+import { Access, Caller, TENANT_PATH } from './edge/access.js';
+import { Ledger } from './ledger.js';
+import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from './parameters.js';
+import { balanceJson, redemptionResultJson, rewardJson } from './presenters.js';
+import { CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './requests/create-reward.request.js';
+import { BulkRedeemRequest, RedeemRequest } from './requests/redeem.request.js';
+
+@Controller(TENANT_PATH)
+export class RewardsController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly rewards: RewardQueries,
+    private readonly balances: RewardBalanceQueries,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @Get('reward/balance')
+  @Access('key')
+  async balance(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const filter = this.filter(scope, query);
+    await this.ledger.readable(request, ['reward-balances']);
+    return (await this.balances.list(scope, { ...filter, now: Date.now() })).map(balanceJson);
+  }
+
+  @Get('reward')
+  @Access('key')
+  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const filter = this.filter(scope, query);
+    await this.ledger.readable(request, ['rewards']);
+    return (await this.rewards.list(scope, filter)).map(rewardJson);
+  }
+
+  /** 201, as the interface shows it. */
+  @Get('reward/:id')
+  @HttpCode(201)
+  @Access('key')
+  async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('id') id: string) {
+    const rewardId = resourceId(id, 'REWARD_NOT_FOUND');
+    await this.ledger.readable(request, ['rewards']);
+    const found = await this.rewards.byId(scope, rewardId);
+    if (!found) throw new ApiError('REWARD_NOT_FOUND');
+    return rewardJson(found);
+  }
+
+  @Post('rewards/account/:accountId/user/:userId')
+  @HttpCode(201)
+  @Access('key')
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+    @Body(CreateRewardPipe) body: CreateRewardRequest,
+  ) {
+    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    return this.ledger.write(
+      request,
+      reply,
+      account,
+      {
+        type: 'CreateReward',
+        userId: identifier(userId, 'userId'),
+        value: rewardValueOf(body),
+        name: body.name ?? null,
+        description: body.description ?? null,
+        cancellable: body.cancellable ?? true,
+        dateScheduledFor: body.dateScheduledFor ?? null,
+        dateExpires: body.dateExpires ?? null,
+      },
+      ({ state, events }) => rewardShown(state, account, granted(events)),
+      201,
+    );
+  }
+
+  @Post('credit/bulkredeem')
+  @HttpCode(200)
+  @Access('key')
+  redeemFromAccount(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Caller() { scope }: Caller, @Body() body: BulkRedeemRequest) {
+    const { accountId, amount, unit } = body;
+    const asked = { type: 'RedeemAccountCredit', amount, unit } as const;
+    return this.ledger.write(request, reply, this.names.accountRef(scope, accountId), asked, ({ state, events }) => {
+      const spelled = redemptionsIn(events)[0]?.unit ?? unit;
+      return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: availableCredit(state, unit, Date.now()), unit: spelled });
+    });
+  }
+
+  @Post('credit/:id/redeem')
+  @HttpCode(200)
+  @Access('key')
+  redeem(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string, @Body() { amount, unit }: RedeemRequest) {
+    const asked = { type: 'RedeemCredit', rewardId: id, amount, unit } as const;
+    return this.ledger.write(request, reply, accountOf(id), asked, ({ state, events }) => {
+      const reward = state.rewards.get(id);
+      const spelled = redemptionsIn(events)[0]?.unit ?? unit;
+      return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: reward ? amountLeft(reward) : 0, unit: spelled });
+    });
+  }
+
+  @Post('reward/:id/cancel')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
+    const account = accountOf(id);
+    return this.ledger.write(request, reply, account, { type: 'CancelReward', rewardId: id }, ({ state }) => rewardShown(state, account, id));
+  }
+
+  private filter(scope: Scope, query: Query) {
+    const accountRef = this.names.accountRef(scope, requiredIdentifierQuery(query, 'accountId'));
+    return { accountRef, userId: identifierQuery(query, 'userId'), type: choiceQuery(query, 'rewardTypeFilter', REWARD_TYPES) };
+  }
+}
+
+/** A reward lives in the account that its id names; another id is nobody's. */
+function accountOf(rewardId: string): AccountRef {
+  const account = accountOfId(rewardId);
+  if (account === undefined) throw new ApiError('REWARD_NOT_FOUND');
+  return account;
+}
+
+function rewardShown(state: OpenAccount, account: AccountRef, rewardId: string | undefined) {
+  const reward = rewardId === undefined ? undefined : state.rewards.get(rewardId);
+  if (!reward) throw new ApiError('REWARD_NOT_FOUND');
+  return rewardJson(rewardFacts(state, account, reward));
+}
+
+const granted = (events: readonly AccountEvent[]): string | undefined => events.find((event) => event.type === 'RewardGranted')?.rewardId;
+
+const redemptionsIn = (events: readonly AccountEvent[]) => events.filter((event) => event.type === 'CreditRedeemed');
+
+const redeemed = (events: readonly AccountEvent[]): number => redemptionsIn(events).reduce((sum, { amount }) => sum + amount, 0);

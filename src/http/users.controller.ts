@@ -1,0 +1,114 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
+import { UserQueries } from '../../projections/users/queries.js';
+import { userFacts } from '../domain/account/facts-of-state.js';
+import { KeyedNames } from '../privacy/keyed-names.js';
+import { ApiError } from './api-error.js';
+import { Access, Caller, TENANT_PATH } from './edge/access.js';
+import { Ledger, type Written } from './ledger.js';
+import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from './parameters.js';
+import { Presentation } from './presentation.js';
+import { codesInPassing, IdentifiedUserRequest } from './requests/user.request.js';
+
+@Controller(TENANT_PATH)
+export class UsersController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly users: UserQueries,
+    private readonly codes: ReferralCodeQueries,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @Post('user')
+  @HttpCode(200)
+  @Access('key')
+  upsert(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Caller() { scope }: Caller, @Body() body: IdentifiedUserRequest) {
+    const { id: userId, accountId, email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments } = body;
+    const account = this.names.accountRef(scope, accountId);
+    return this.ledger.write(
+      request,
+      reply,
+      account,
+      {
+        type: 'UpsertUser',
+        userId,
+        changes: { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments },
+        referralCode: body.referralCode,
+        referralCodes: body.referralCodes ?? {},
+        paymentProviderId: body.paymentProviderId,
+        codes: codesInPassing(body),
+      },
+      ({ state, events }: Written) => {
+        const person = state.personsByUserId.get(userId);
+        const facts = person === undefined ? undefined : userFacts(state, account, person);
+        if (!facts) throw new ApiError('USER_NOT_FOUND');
+        const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);
+        return this.presentation.user(scope, facts, newlyReferred);
+      },
+    );
+  }
+
+  @Get('user')
+  @Access('key')
+  async byCode(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const code = referralCode(requiredTextQuery(query, 'referralCode'));
+    await this.ledger.readable(request, ['referral-codes', 'users']);
+    const found = await this.codes.byCode(scope, code);
+    const owner = found && (await this.users.byPersons(scope, [found.person])).get(found.person);
+    if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    return this.presentation.user(scope, owner);
+  }
+
+  @Get('account/:accountId/user/:userId')
+  @Access('key')
+  async user(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    const id = identifier(userId, 'userId');
+    await this.ledger.readable(request, ['users']);
+    const facts = await this.users.byUserId(scope, accountRef, id);
+    if (!facts) throw new ApiError('USER_NOT_FOUND');
+    return this.presentation.user(scope, facts);
+  }
+
+  @Post('account/:accountId/user/:userId/block')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  block(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() caller: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    return this.setBlocked('BlockUser', request, reply, caller, accountId, userId);
+  }
+
+  @Post('account/:accountId/user/:userId/unblock')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  unblock(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() caller: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    return this.setBlocked('UnblockUser', request, reply, caller, accountId, userId);
+  }
+
+  @Get('users')
+  @Access('key')
+  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const wanted = { ...page(query), query: textQuery(query, 'query') };
+    await this.ledger.readable(request, ['users']);
+    const { totalCount, items } = await this.users.list(scope, wanted);
+    return { count: items.length, totalCount, users: await this.presentation.userListItems(scope, items) };
+  }
+
+  private setBlocked(type: 'BlockUser' | 'UnblockUser', request: FastifyRequest, reply: FastifyReply, { scope }: Caller, accountId: string, userId: string) {
+    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    return this.ledger.write(request, reply, account, { type, userId: identifier(userId, 'userId') }, () => ({}));
+  }
+}
