@@ -11,6 +11,7 @@ const LOCK_CLASS = 720_250;
 export class ProjectionLease {
   private client: PoolClient | undefined;
   private locked: ReadonlySet<string> = new Set();
+  private renewing: Promise<ReadonlySet<string>> | undefined;
 
   constructor(
     private readonly pool: Pool,
@@ -25,9 +26,14 @@ export class ProjectionLease {
 
   /**
    * Tries for what is not held yet, and shows that the connection is alive; to be called every second or so. @throws when the
-   * database is away; nothing is held then.
+   * database is away; nothing is held then. Callers that come meanwhile share the answer.
    */
-  async renew(): Promise<ReadonlySet<string>> {
+  renew(): Promise<ReadonlySet<string>> {
+    this.renewing ??= this.tryLocks().finally(() => (this.renewing = undefined));
+    return this.renewing;
+  }
+
+  private async tryLocks(): Promise<ReadonlySet<string>> {
     const client = this.client ?? (await this.connect());
     const missing = this.projections.filter((projection) => !this.locked.has(projection));
     try {

@@ -117,10 +117,11 @@ export class ProjectionRunner {
     return reached;
   }
 
-  /** All projections of this process, with the part it plays. @throws when the database or the log is away. */
+  /** All projections of this process, in its order, with the part it plays. @throws when the database or the log is away. */
   async status(): Promise<(ProjectionStatus & { readonly role: 'leader' | 'standby' })[]> {
     const rows = await projectionStatus(this.options.pool, this.options.log, this.names, Date.now());
-    return rows.map((row) => ({
+    const ordered = this.names.flatMap((name) => rows.filter(({ projection }) => projection === name));
+    return ordered.map((row) => ({
       ...row,
       lastError: this.errors.get(row.projection) ?? row.lastError,
       role: this.leads(row.projection) ? 'leader' : 'standby',

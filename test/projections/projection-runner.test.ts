@@ -1,0 +1,312 @@
+import type pg from 'pg';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { usersProjector } from '../../projections/users/projector.js';
+import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
+import { createGeneration, ensureLiveGenerations } from '../../src/projecting/generations.js';
+import { decodePage } from '../../src/projecting/page.js';
+import { ProjectionTrack } from '../../src/projecting/projection-track.js';
+import type { Projector } from '../../src/projecting/projector.js';
+import { accountOpened, anAccount, credit, partyOf, rewardGranted, userIdentified, type TestAccount } from '../support/account-events.js';
+import { ProjectedLedger, until } from '../support/projected-ledger.js';
+
+const ALL = accountProjectors.map(({ name }) => name);
+const WITHIN_MS = 10_000;
+const scope = { tenant: 'demo', mode: 'live' } as const;
+const acme = anAccount('acme');
+const other = anAccount('other');
+
+let projected: ProjectedLedger;
+beforeEach(async () => {
+  projected = await ProjectedLedger.open();
+});
+afterEach(() => projected.close());
+
+const usersCounted = async () => (await projected.users().list(scope, { limit: 0, offset: 0 })).totalCount;
+const usersStored = async () => (await projected.users().list(scope, { limit: 1_000, offset: 0 })).items.length;
+const manyUsers = (account: TestAccount, from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => userIdentified(account, `u${from + index}`));
+
+/** A pool whose statements a test can let fail, before they are sent or when their answer comes. */
+function unreliable(pool: pg.Pool): {
+  pool: pg.Pool;
+  failing: (when: 'before' | 'after', matching: RegExp, times: number) => void;
+  failed: () => number;
+} {
+  let plan: { when: 'before' | 'after'; matching: RegExp; left: number } | undefined;
+  let failures = 0;
+  const query = async (...args: [pg.QueryConfig | string, unknown[]?]): Promise<pg.QueryResult> => {
+    const [statement] = args;
+    const text = typeof statement === 'string' ? statement : statement.text;
+    const hit = plan && plan.left > 0 && plan.matching.test(text) ? plan : undefined;
+    if (hit) {
+      hit.left -= 1;
+      failures += 1;
+      if (hit.when === 'after') await pool.query(...args);
+      throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+    }
+    return pool.query(...args);
+  };
+  return {
+    pool: new Proxy(pool, { get: (target, name) => (name === 'query' ? query : Reflect.get(target, name).bind?.(target)) }),
+    failing: (when, matching, times) => (plan = { when, matching, left: times }),
+    failed: () => failures,
+  };
+}
+
+describe('rows and checkpoint', () => {
+  test.each(['before', 'after'] as const)(
+    'stay one when the connection breaks %s a write: nothing is lost, nothing counted twice',
+    async (when) => {
+      const { pool, failing, failed } = unreliable(projected.openPool());
+      failing(when, /insert into "rm_users_1"/, 3);
+      const runner = projected.startRunner({ pool, pageSize: 10 });
+      const position = await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 50));
+      expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+      expect(failed()).toBe(3);
+      expect([await usersCounted(), await usersStored()]).toEqual([50, 50]);
+    },
+  );
+
+  test('survive that every connection is cut, again and again', async () => {
+    const runner = projected.startRunner({ pageSize: 7 });
+    const cutter = projected.openPool(1);
+    const admin = () =>
+      cutter.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
+    let position = await projected.ledger.happened(acme, accountOpened(acme));
+    for (let round = 0; round < 5; round++) {
+      position = await projected.ledger.happened(acme, ...manyUsers(acme, round * 40, round * 40 + 40));
+      await admin();
+    }
+    expect(await runner.waitFor(position, ALL, 20_000)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([200, 200]);
+  });
+
+  test('a writer that lost the race writes nothing (fencing)', async () => {
+    await ensureLiveGenerations(projected.pool, accountProjectors);
+    await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
+    const page = await decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
+    const [checkpoint] = await liveCheckpoints(projected.pool, ['users']);
+    if (!page || !checkpoint) throw new Error('nothing to apply');
+    const [first, second] = [1, 2].map(() => new ProjectionTrack(projected.pool, usersProjector, 1, projected.log, usersProjector.handles));
+    await first?.restoreFrom(checkpoint);
+    await second?.restoreFrom(checkpoint);
+    const outcomes = await Promise.allSettled([first?.apply(page), second?.apply(page)]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({ name: 'CheckpointMoved' });
+    expect([await usersCounted(), await usersStored()]).toEqual([3, 3]);
+    const [after] = await liveCheckpoints(projected.pool, ['users']);
+    expect(after).toMatchObject({ position: page.last, version: '1' });
+  });
+
+  test('a checkpoint that somebody else moved is taken up from where it is', async () => {
+    const runner = projected.startRunner();
+    expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, 0, 2)), ALL, WITHIN_MS)).toBe(true);
+    await projected.pool.query(`update ledger.projection_checkpoints set version = version + 5`);
+    expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, 2, 4)), ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([4, 4]);
+  });
+});
+
+describe('leading', () => {
+  test('of two runners one leads; the other takes over when it stops', async () => {
+    const first = projected.startRunner({ pool: projected.openPool() });
+    await until(() => ALL.every((name) => first.leads(name)));
+    const second = projected.startRunner({ pool: projected.openPool() });
+    const early = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
+    expect(await second.waitFor(early, ALL, WITHIN_MS)).toBe(true);
+    expect(ALL.some((name) => second.leads(name))).toBe(false);
+    expect((await second.status()).map(({ role }) => role)).toEqual(ALL.map(() => 'standby'));
+    await first.stop();
+    const late = await projected.ledger.happened(acme, ...manyUsers(acme, 5, 9));
+    expect(await second.waitFor(late, ALL, WITHIN_MS)).toBe(true);
+    await until(() => ALL.every((name) => second.leads(name)));
+    expect(ALL.some((name) => first.leads(name))).toBe(false);
+    expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
+  });
+
+  test('losing the connection that holds the locks is giving up the lead, until somebody has it again', async () => {
+    const runners = [projected.startRunner({ pool: projected.openPool() }), projected.startRunner({ pool: projected.openPool() })];
+    const leaders = () => runners.filter((runner) => ALL.every((name) => runner.leads(name)));
+    await until(() => leaders().length === 1);
+    await projected.pool.query(
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and pid <> pg_backend_pid()`,
+    );
+    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
+    expect(await Promise.all(runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS)))).toEqual([true, true]);
+    expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
+  });
+
+  test('processes that start at once make each generation once', async () => {
+    await Promise.all([1, 2, 3, 4].map(() => ensureLiveGenerations(projected.pool, accountProjectors)));
+    const { rows } = await projected.pool.query(
+      'select projection, generation, state from ledger.projection_generations order by projection',
+    );
+    expect(rows).toEqual([...ALL].sort().map((projection) => ({ projection, generation: 1, state: 'live' })));
+  });
+
+  test('another generation that becomes live is followed by runner and reads', async () => {
+    const runner = projected.startRunner();
+    expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3)), ALL, WITHIN_MS)).toBe(true);
+    const client = await projected.pool.connect();
+    await client.query('begin');
+    await client.query(`update ledger.projection_generations set state = 'retired' where projection = 'users'`);
+    await createGeneration(client, usersProjector, 2, 'live');
+    await client.query('commit');
+    client.release();
+    await projected.generations.refresh();
+    expect(await projected.generations.liveSchema('users')).toBe('rm_users_2');
+    await until(async () => (await usersCounted()) === 3);
+    expect((await runner.status()).find(({ projection }) => projection === 'users')).toMatchObject({ generation: 2, lagEvents: 0 });
+  });
+});
+
+describe('an event that cannot be applied', () => {
+  const failingOn = (userId: string): readonly Projector[] =>
+    accountProjectors.map((projector) =>
+      projector !== usersProjector
+        ? projector
+        : {
+            ...projector,
+            apply: (event, rows) => {
+              projector.apply(event, rows);
+              // After the rows were changed, so that taking the changes back is tested too.
+              if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === userId) throw new Error('contradiction');
+            },
+          },
+    );
+  const parkedEvents = async () =>
+    (
+      await projected.pool.query(
+        'select projection, stream, revision::integer as revision, position, reason from ledger.parked_events order by revision',
+      )
+    ).rows;
+
+  test('parks its stream, in order, and the rest goes on; a restart does not forget it', async () => {
+    const runner = projected.startRunner({ projectors: failingOn('u1') });
+    await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
+    await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 3, 4));
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
+    const behind = 'follows a parked event of its stream';
+    const parked = [
+      { projection: 'users', stream: acme.stream, revision: 1, position: 'm-2', reason: 'Error: contradiction' },
+      { projection: 'users', stream: acme.stream, revision: 2, position: 'm-3', reason: behind },
+      { projection: 'users', stream: acme.stream, revision: 3, position: 'm-5', reason: behind },
+    ];
+    expect(await parkedEvents()).toEqual(parked);
+    await runner.stop();
+    const next = projected.startRunner();
+    const later = await projected.ledger.happened(acme, userIdentified(acme, 'u9'));
+    expect(await next.waitFor(later, ALL, WITHIN_MS)).toBe(true);
+    expect(await parkedEvents()).toEqual([
+      ...parked,
+      { projection: 'users', stream: acme.stream, revision: 4, position: 'm-6', reason: behind },
+    ]);
+    const users = (await next.status()).find(({ projection }) => projection === 'users');
+    expect(users).toMatchObject({ parkedStreams: 1, position: later, lastError: null });
+  });
+
+  test('is found among hundreds when it is Postgres that refuses it', async () => {
+    await projected.ledger.happened(acme, ...manyUsers(acme, 0, 100));
+    // A NUL character: JSON can carry it, a text column cannot.
+    await projected.ledger.happened(
+      other,
+      userIdentified(other, 'good'),
+      userIdentified(other, 'bad', { firstName: 'N\u0000' }),
+      userIdentified(other, 'late'),
+    );
+    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 100, 200));
+    const runner = projected.startRunner();
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([201, 201]);
+    const ofUsers = (await parkedEvents()).filter(({ projection }) => projection === 'users');
+    expect(ofUsers).toMatchObject([
+      { stream: other.stream, revision: 1, reason: expect.stringMatching(/^database error 22/) },
+      { stream: other.stream, revision: 2 },
+    ]);
+  });
+
+  test('undecodable: those that would have to read it wait and say so, the others go on', async () => {
+    const runner = projected.startRunner();
+    await projected.ledger.happened(acme, accountOpened(acme));
+    const { id } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
+    const position = await projected.ledger.happened(acme, rewardGranted('w1', partyOf(acme, 'ann'), credit(5)));
+    expect(await runner.waitFor(position, ['accounts', 'referrals', 'rewards', 'reward-balances'], WITHIN_MS)).toBe(true);
+    await until(async () => (await runner.status()).some(({ projection, lastError }) => projection === 'users' && lastError !== null));
+    expect(await runner.appliedPosition('users')).toBe('m-1');
+    const stopped = (await runner.status()).filter(({ lastError }) => lastError !== null);
+    expect(stopped.map(({ projection }) => projection).sort()).toEqual(['referral-codes', 'users']);
+    expect(stopped[0]).toMatchObject({
+      lagEvents: 2,
+      lastError: expect.stringContaining('m-2 cannot be decoded: written by a later release'),
+    });
+    const [stored] = await liveCheckpoints(projected.pool, ['users']);
+    expect(stored?.lastError).toContain('cannot be decoded');
+    expect(await runner.waitFor(position, ALL, 30)).toBe(false);
+    projected.ledger.undecodable.delete(id);
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    expect(await usersCounted()).toBe(1);
+    await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
+  });
+
+  test('undecodable and of a type that nobody knows: all wait', async () => {
+    const runner = projected.startRunner();
+    const { id, position } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'), 'SomethingNew');
+    await until(async () => (await runner.status()).every(({ lastError }) => lastError !== null));
+    expect(await runner.appliedPosition('rewards')).toBeUndefined();
+    projected.ledger.undecodable.delete(id);
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  });
+});
+
+describe('going on', () => {
+  test('waits for a log that is away', async () => {
+    const runner = projected.startRunner();
+    await until(() => runner.leads('users'));
+    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
+    projected.log.away = true;
+    expect(await runner.waitFor('m-4', ALL, 20)).toBe(false);
+    projected.log.comeBack();
+    const later = await projected.ledger.happened(acme, ...manyUsers(acme, 3, 5));
+    expect(projected.log.compare(later, position)).toBeGreaterThan(0);
+    expect(await runner.waitFor(later, ALL, WITHIN_MS)).toBe(true);
+    expect(await usersCounted()).toBe(5);
+  });
+
+  test('a projection that is new catches up by itself and then shares the one pass over the log', async () => {
+    const before = projected.startRunner({ projectors: accountProjectors.filter((projector) => projector !== usersProjector) });
+    const old = await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 60));
+    expect(await before.waitFor(old, ['rewards', 'referral-codes'], WITHIN_MS)).toBe(true);
+    await before.stop();
+    const runner = projected.startRunner({ pageSize: 10 });
+    expect(await runner.waitFor(old, ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([60, 60]);
+    for (let user = 60; user < 64; user++) {
+      const decodings = projected.ledger.decodings;
+      expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, user, user + 1)), ALL, WITHIN_MS)).toBe(true);
+      expect(projected.ledger.decodings - decodings).toBe(1);
+    }
+  });
+
+  test('a position that is reached already is answered at once, one that does not come is not waited for longer than said', async () => {
+    const runner = projected.startRunner();
+    const position = await projected.ledger.happened(acme, accountOpened(acme));
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    expect(await runner.waitFor(position, ALL, 0)).toBe(true);
+    expect(await runner.waitFor('m-9', ['rewards'], 10)).toBe(false);
+    expect(await runner.waitFor('m-9', [], 10)).toBe(true);
+    expect(await runner.status()).toMatchObject(
+      ALL.map((projection) => ({
+        projection,
+        position,
+        head: position,
+        lagEvents: 0,
+        lagSeconds: 0,
+        generation: 1,
+        parkedStreams: 0,
+        role: 'leader',
+      })),
+    );
+  });
+});
