@@ -11,6 +11,8 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** A statement that runs longer is cut off by the server. Default: no limit. */
   readonly statementTimeoutMs?: number;
+  /** True leaves `bigint` as pg gives it, as text: for libraries that expect that. */
+  readonly bigintAsText?: boolean;
 }
 
 /** How long a caller waits for a connection, a new one or a free one of the pool. */
@@ -30,7 +32,7 @@ export class DatabaseUnavailable extends Error {
  * A pool of connections. `bigint` columns (and counts) come as `BigInt`, in these pools only. An idle connection that breaks is
  * dropped silently; the next caller gets a new one, or an error for which `isUnavailable` holds.
  */
-export function openPool({ url, max, applicationName, statementTimeoutMs }: PoolOptions): pg.Pool {
+export function openPool({ url, max, applicationName, statementTimeoutMs, bigintAsText = false }: PoolOptions): pg.Pool {
   const currentUrl = typeof url === 'string' ? () => url : url;
   class Connection extends pg.Client {
     constructor(config: pg.ClientConfig = {}) {
@@ -48,7 +50,7 @@ export function openPool({ url, max, applicationName, statementTimeoutMs }: Pool
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     client_encoding: 'UTF8',
-    types: { getTypeParser },
+    ...(bigintAsText ? {} : { types: { getTypeParser } }),
     ...(statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_MARGIN_MS }),

@@ -10,6 +10,8 @@ import { type PostgresBinaries, copiedBinaries, packagedBinaries } from './postg
 export interface PostgresAccount {
   readonly prefix: readonly string[];
   readonly binaries: PostgresBinaries;
+  /** `18.4`. */
+  readonly version: string;
 }
 
 interface Way {
@@ -31,20 +33,41 @@ const run = promisify(execFile);
 export async function choosePostgresAccount(dataDir: string, pgdata: string): Promise<PostgresAccount> {
   const owner = await ownerOf(pgdata);
   const ways = await waysFor(owner);
-  for (const binariesOf of [packagedBinaries, () => copiedBinaries(dataDir)]) {
-    const binaries = await binariesOf();
-    if (!binaries) continue;
-    for (const way of ways) {
-      if (!(await works(way, dataDir, binaries))) continue;
-      if (owner !== undefined && owner !== way.owner) await handOver(pgdata, way.owner);
-      return { prefix: way.prefix, binaries };
-    }
+  const found = (await firstThatWorks(ways, dataDir, await packagedBinaries())) ?? (await withCopies(ways, dataDir));
+  if (found) {
+    if (owner !== undefined && owner !== found.way.owner) await handOver(pgdata, found.way.owner);
+    return { prefix: found.way.prefix, binaries: found.binaries, version: found.version };
   }
   throw new EmbeddedPostgresError(
     process.getuid?.() === 0
       ? 'Postgres does not run as root, and neither unshare (user namespaces) nor setpriv works here: start as another user or set DATABASE_URL'
       : `the embedded Postgres cannot be run on ${dataDir}: the folder must be writable and the binaries must run on this system; or set DATABASE_URL`,
   );
+}
+
+interface Working {
+  readonly way: Way;
+  readonly binaries: PostgresBinaries;
+  readonly version: string;
+}
+
+async function firstThatWorks(ways: readonly Way[], dataDir: string, binaries: PostgresBinaries | undefined): Promise<Working | undefined> {
+  if (!binaries) return undefined;
+  for (const way of ways) {
+    // Says where everything is and ends: finds out whether the binaries find each other, and whether the uid has a name.
+    const said = await tryOut(way, dataDir, [binaries.initdb, '--show', `--pgdata=${join(dataDir, 'postgres')}`]);
+    const version = said && /^VERSION=(\S+)/m.exec(said)?.[1];
+    if (version) return { way, binaries, version };
+  }
+  return undefined;
+}
+
+/** For binaries that the other user cannot read; not tried where the way itself is closed, since a copy takes a second and 60 MB. */
+async function withCopies(ways: readonly Way[], dataDir: string): Promise<Working | undefined> {
+  for (const way of ways) {
+    if ((await tryOut(way, dataDir, ['true'])) !== undefined) return firstThatWorks(ways, dataDir, await copiedBinaries(dataDir));
+  }
+  return undefined;
 }
 
 async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
@@ -58,8 +81,8 @@ async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
     return hasName() ? [direct] : [await userNamespace(uid), direct];
   }
   const namespace = await userNamespace(0);
-  const other = otherUser(owner || (await unprivilegedUid()));
-  return owner ? [other, namespace] : [namespace, other];
+  const others = otherUser(owner || (await unprivilegedUid()));
+  return owner ? [...others, namespace] : [namespace, ...others];
 }
 
 async function userNamespace(owner: number): Promise<Way> {
@@ -67,20 +90,21 @@ async function userNamespace(owner: number): Promise<Way> {
   return { prefix: ['unshare', '--user', `--map-user=${inside}`, `--map-group=${inside}`, '--'], owner };
 }
 
-function otherUser(uid: number): Way {
+function otherUser(uid: number): readonly Way[] {
   const capability = '+dac_override';
-  return {
-    prefix: [
-      'setpriv',
-      `--reuid=${uid}`,
-      `--regid=${uid}`,
-      '--clear-groups',
-      `--inh-caps=${capability}`,
-      `--ambient-caps=${capability}`,
-      '--',
-    ],
-    owner: uid,
-  };
+  const become = [
+    'setpriv',
+    `--reuid=${uid}`,
+    `--regid=${uid}`,
+    '--clear-groups',
+    `--inh-caps=${capability}`,
+    `--ambient-caps=${capability}`,
+  ];
+  return [
+    // Postgres asks access(2) for its own programs, which leaves capabilities out of account for every uid but 0 unless told otherwise.
+    { prefix: [...become, '--securebits=+no_setuid_fixup', '--'], owner: uid },
+    { prefix: [...become, '--'], owner: uid },
+  ];
 }
 
 /** A uid that has a name (initdb looks it up) and is not root's. */
@@ -106,22 +130,18 @@ function hasName(): boolean {
   }
 }
 
-// Asked for real and at every start (some 6 ms): kernels, containers and file permissions forbid these things in too many ways to predict.
-async function works(way: Way, dataDir: string, { postgres }: PostgresBinaries): Promise<boolean> {
-  const [command = '/bin/sh', ...args] = [
-    ...way.prefix,
-    '/bin/sh',
-    '-c',
-    'cd -- "$1" && [ -w . ] && exec "$2" --version',
-    'sh',
-    dataDir,
-    postgres,
-  ];
+/**
+ * What the program says when it is run that way in the data folder; undefined when that fails. Tried for real and at every start (some
+ * 20 ms): kernels, containers and file permissions forbid these things in too many ways to predict.
+ */
+async function tryOut(way: Way, dataDir: string, program: readonly string[]): Promise<string | undefined> {
+  const script = 'cd -- "$1" && [ -w . ] && shift && exec "$@"';
+  const [command = '/bin/sh', ...args] = [...way.prefix, '/bin/sh', '-c', script, 'sh', dataDir, ...program];
   try {
-    await run(command, args, { timeout: 10_000, env: { PATH: process.env.PATH, LC_ALL: 'C' } });
-    return true;
+    const { stdout, stderr } = await run(command, args, { timeout: 10_000, env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+    return stdout + stderr;
   } catch {
-    return false;
+    return undefined;
   }
 }
 
