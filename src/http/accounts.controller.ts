@@ -23,7 +23,12 @@ export class AccountsController {
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
-  sync(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Caller() { scope }: Caller, @Body() body: SyncAccountRequest) {
+  sync(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Body() body: SyncAccountRequest,
+  ) {
     const code = body.referral?.code;
     return this.ledger.write(
       request,

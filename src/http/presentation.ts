@@ -38,7 +38,8 @@ export class Presentation {
       this.rewards.byIds(scope, [...new Set(rewardIds.filter((id) => id !== null))]),
     ]);
     const userOf = (person: PersonId) => presentOrNull(users.get(person), (facts) => userJson(facts, surroundings));
-    const rewardOf = (id: string | null) => presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) => rewardJson(facts));
+    const rewardOf = (id: string | null) =>
+      presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) => rewardJson(facts));
     return referrals.map((referral) =>
       referralJson(referral, {
         ...{ referredUser: userOf(referral.referredPerson), referrerUser: userOf(referral.referrerPerson) },

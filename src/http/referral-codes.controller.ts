@@ -44,14 +44,20 @@ export class ReferralCodesController {
   ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     const wanted = referralCode(code);
-    return this.ledger.write(request, reply, account, { type: 'ApplyCode', userId: identifier(userId, 'userId'), code: wanted }, async () => {
-      const found = await this.owners.find(scope, wanted);
-      if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-      const { firstName = null, lastName = null } = found.user.profile ?? {};
-      return this.presentation.codeDetails(scope, {
-        ...{ code: found.code, dateCreated: found.since, programId: found.programId },
-        owner: { firstName, lastName },
-      });
-    });
+    return this.ledger.write(
+      request,
+      reply,
+      account,
+      { type: 'ApplyCode', userId: identifier(userId, 'userId'), code: wanted },
+      async () => {
+        const found = await this.owners.find(scope, wanted);
+        if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+        const { firstName = null, lastName = null } = found.user.profile ?? {};
+        return this.presentation.codeDetails(scope, {
+          ...{ code: found.code, dateCreated: found.since, programId: found.programId },
+          owner: { firstName, lastName },
+        });
+      },
+    );
   }
 }

@@ -88,19 +88,33 @@ export class RewardsController {
   @Post('credit/bulkredeem')
   @HttpCode(200)
   @Access('key')
-  redeemFromAccount(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Caller() { scope }: Caller, @Body() body: BulkRedeemRequest) {
+  redeemFromAccount(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Body() body: BulkRedeemRequest,
+  ) {
     const { accountId, amount, unit } = body;
     const asked = { type: 'RedeemAccountCredit', amount, unit } as const;
     return this.ledger.write(request, reply, this.names.accountRef(scope, accountId), asked, ({ state, events }) => {
       const spelled = redemptionsIn(events)[0]?.unit ?? unit;
-      return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: availableCredit(state, unit, Date.now()), unit: spelled });
+      return redemptionResultJson({
+        creditRedeemed: redeemed(events),
+        creditAvailable: availableCredit(state, unit, Date.now()),
+        unit: spelled,
+      });
     });
   }
 
   @Post('credit/:id/redeem')
   @HttpCode(200)
   @Access('key')
-  redeem(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string, @Body() { amount, unit }: RedeemRequest) {
+  redeem(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() { amount, unit }: RedeemRequest,
+  ) {
     const asked = { type: 'RedeemCredit', rewardId: id, amount, unit } as const;
     return this.ledger.write(request, reply, accountOf(id), asked, ({ state, events }) => {
       const reward = state.rewards.get(id);
@@ -114,7 +128,9 @@ export class RewardsController {
   @Access('key', { emptyBody: true })
   cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
     const account = accountOf(id);
-    return this.ledger.write(request, reply, account, { type: 'CancelReward', rewardId: id }, ({ state }) => rewardShown(state, account, id));
+    return this.ledger.write(request, reply, account, { type: 'CancelReward', rewardId: id }, ({ state }) =>
+      rewardShown(state, account, id),
+    );
   }
 
   private filter(scope: Scope, query: Query) {

@@ -24,7 +24,12 @@ export class UsersController {
   @Post('user')
   @HttpCode(200)
   @Access('key')
-  upsert(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Caller() { scope }: Caller, @Body() body: IdentifiedUserRequest) {
+  upsert(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Body() body: IdentifiedUserRequest,
+  ) {
     const { id: userId, accountId, email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments } = body;
     const account = this.names.accountRef(scope, accountId);
     return this.ledger.write(
@@ -63,7 +68,12 @@ export class UsersController {
 
   @Get('account/:accountId/user/:userId')
   @Access('key')
-  async user(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+  async user(
+    @Req() request: FastifyRequest,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
     const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     await this.ledger.readable(request, ['users']);
@@ -107,7 +117,14 @@ export class UsersController {
     return { count: items.length, totalCount, users: await this.presentation.userListItems(scope, items) };
   }
 
-  private setBlocked(type: 'BlockUser' | 'UnblockUser', request: FastifyRequest, reply: FastifyReply, { scope }: Caller, accountId: string, userId: string) {
+  private setBlocked(
+    type: 'BlockUser' | 'UnblockUser',
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { scope }: Caller,
+    accountId: string,
+    userId: string,
+  ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     return this.ledger.write(request, reply, account, { type, userId: identifier(userId, 'userId') }, () => ({}));
   }

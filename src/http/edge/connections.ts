@@ -6,6 +6,8 @@ import { errorJson, type ErrorJson } from '../api-error.js';
 interface BrokenMessage extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
+  /** How far into it. */
+  readonly bytesParsed?: number;
 }
 
 interface Exchange {
@@ -152,12 +154,15 @@ function describeBroken(error: BrokenMessage): ErrorJson {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return errorJson('BAD_REQUEST', { status: 408, message: 'The request took too long to arrive' });
     case 'HPE_HEADER_OVERFLOW':
-      return isWithinRequestLine(error.rawPacket)
+      return isLongRequestLine(lineOf(error))
         ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
         : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return errorJson('PAYLOAD_TOO_LARGE');
     case 'HPE_INVALID_METHOD':
+      // The parser says the same of a method it does not know and of bytes that were never meant to be one.
+      if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
+        return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
       return errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' });
     case 'HPE_INVALID_VERSION':
     case 'HPE_PAUSED_H2_UPGRADE':
@@ -167,12 +172,14 @@ function describeBroken(error: BrokenMessage): ErrorJson {
   }
 }
 
-/** Whether the overflow happened before the request line ended, as far as the last packet tells. */
-function isWithinRequestLine(packet: Buffer | undefined): boolean {
-  if (packet === undefined) return false;
-  const lineEnd = packet.indexOf('\n');
-  const line = packet.subarray(0, lineEnd === -1 ? packet.length : lineEnd);
-  return /^[A-Z]+ \S+/.test(line.subarray(0, 64).toString('latin1')) && line.length > TARGET_BYTES_MAX;
+const isLongRequestLine = (line: string): boolean => line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
+
+/** The line in which the parser gave up, as far as the last packet holds it. */
+function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
+  if (rawPacket === undefined) return '';
+  const begin = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1;
+  const end = rawPacket.indexOf('\n', begin);
+  return rawPacket.subarray(begin, end === -1 ? undefined : end).toString('latin1');
 }
 
 /** A request target longer than this is 414. Two ids and a code of 255 characters, each of 12 bytes when percent-encoded, fit. */

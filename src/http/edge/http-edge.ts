@@ -3,6 +3,8 @@ import type { NestApplicationOptions } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
+import { EventLogUnavailable } from '../../event-log/event-log.js';
+import { isUnavailable } from '../../postgres/database.js';
 import { ApiError, unavailable } from '../api-error.js';
 import type { HttpMetrics } from '../metrics.js';
 import type { TenantDirectory } from '../tenant-directory.js';
@@ -47,9 +49,11 @@ export interface HttpEdgeOptions {
 export interface HttpEdgeParts {
   readonly tenants: TenantDirectory;
   readonly metrics: HttpMetrics;
-  /** True for an error that says that a store is away: the answer is 503 with Retry-After. */
-  readonly isUnavailable: (error: unknown) => boolean;
+  /** True for an error that says that a store is away: the answer is 503 with Retry-After. Default: the log's and the database's own. */
+  readonly isUnavailable?: (error: unknown) => boolean;
 }
+
+const isStoreAway = (error: unknown): boolean => error instanceof EventLogUnavailable || isUnavailable(error);
 
 /** Methods whose body, if there is one, nobody reads. */
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
@@ -90,7 +94,7 @@ export class HttpEdge {
   }
 
   /** Installs the checks, the error answers, the log line and the metrics of every request. */
-  configure(app: NestFastifyApplication, { tenants, metrics, isUnavailable }: HttpEdgeParts): void {
+  configure(app: NestFastifyApplication, { tenants, metrics, isUnavailable = isStoreAway }: HttpEdgeParts): void {
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
     metrics.watchInFlight(() => this.inFlight);
@@ -101,12 +105,19 @@ export class HttpEdge {
       this.checkTarget(request);
       await this.admit(request, tenants);
     });
-    server.addHook('onResponse', (request, reply, done) => {
+    const record = (request: FastifyRequest, reply: FastifyReply) => {
       metrics.answered({ method: request.method, route: routeOf(request), status: reply.statusCode, seconds: reply.elapsedTime / 1000 });
       logRequest(this.logger, request, reply);
+    };
+    server.addHook('onResponse', (request, reply, done) => {
+      record(request, reply);
       done();
     });
-    this.answerFrameworkError = (error, request, reply) => answerWithError(error, request, reply, mapping);
+    this.answerFrameworkError = (error, request, reply) => {
+      // What the router itself refuses has no route, and runs no hook.
+      reply.raw.once('finish', () => record(request, reply));
+      answerWithError(error, request, reply, mapping);
+    };
     app.useGlobalFilters(new HttpErrorFilter(mapping));
     app.useGlobalPipes(new RequestValidationPipe());
   }
@@ -155,7 +166,7 @@ export class HttpEdge {
     if ((raw.url?.length ?? 0) > TARGET_BYTES_MAX)
       throw new ApiError('BAD_REQUEST', { status: 414, message: 'The request target is too long' });
     if (raw.httpVersionMajor === 1 && raw.httpVersionMinor === 1 && raw.headers.host === undefined) {
-      throw new ApiError('BAD_REQUEST', { validationErrors: ['Host is missing'] });
+      throw new ApiError('BAD_REQUEST', { validationErrors: ['Host is missing'], headers: { Connection: 'close' } });
     }
     if (request.is404) this.refuseUnmatched(request);
     // The router matches an empty segment with a parameter; a resource without an id is no route.

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ApiError, unavailable } from '../api-error.js';
 import { wrongTypeTolerated } from './json-body.js';
-import { loggedError, routeOf } from './request-log.js';
+import { isError, loggedError, routeOf } from './request-log.js';
 
 export interface ErrorMapping {
   readonly logger: Logger;
@@ -48,7 +48,7 @@ function logFailure(error: ApiError, exception: unknown, request: FastifyRequest
 
 export function apiErrorOf(exception: unknown, request: FastifyRequest, mapping: Pick<ErrorMapping, 'isUnavailable'>): ApiError {
   if (exception instanceof ApiError) return exception;
-  const cause = exception instanceof HttpException && exception.cause instanceof Error ? exception.cause : exception;
+  const cause = exception instanceof HttpException && isError(exception.cause) ? exception.cause : exception;
   if (cause instanceof ApiError) return cause;
   return ofFramework(cause, request) ?? ofOwnStores(cause, mapping) ?? ofStatus(exception) ?? new ApiError('INTERNAL');
 }
@@ -107,5 +107,5 @@ function ofStatus(exception: unknown): ApiError | undefined {
 }
 
 function codeOf(error: unknown): unknown {
-  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return isError(error) ? Reflect.get(error, 'code') : undefined;
 }

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 
@@ -9,8 +10,11 @@ export interface LoggedError {
   readonly cause?: LoggedError;
 }
 
+/** Errors of another realm included: Node's own are, wherever code runs in a context of its own. */
+export const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
+
 export function loggedError(error: unknown): LoggedError {
-  if (!(error instanceof Error)) return { name: typeof error, frames: [] };
+  if (!isError(error)) return { name: typeof error, frames: [] };
   const code: unknown = Reflect.get(error, 'code');
   return {
     name: error.name,
@@ -20,7 +24,7 @@ export function loggedError(error: unknown): LoggedError {
       .filter((line) => /^\s+at /.test(line))
       .map((line) => line.trim())
       .slice(0, 10),
-    ...(error.cause instanceof Error ? { cause: loggedError(error.cause) } : {}),
+    ...(isError(error.cause) ? { cause: loggedError(error.cause) } : {}),
   };
 }
 

@@ -25,6 +25,10 @@ export class RouteTable {
 
   /** The methods that this request target has; empty: it is no route. */
   methodsOf(target: string): readonly string[] {
-    return METHODS.filter((method) => this.router.find(method, target) !== null);
+    return METHODS.filter((method) => {
+      const found = this.router.find(method, target);
+      // The router takes an empty segment for a parameter; a resource without an id is no route.
+      return found !== null && Object.values(found.params).every((value) => value !== '');
+    });
   }
 }

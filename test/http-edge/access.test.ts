@@ -1,0 +1,142 @@
+import { Controller, Get } from '@nestjs/common';
+import { apiKeyIn } from '../../src/http/edge/authentication.js';
+import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+
+let it_: SampleApp;
+beforeAll(async () => {
+  it_ = await startSampleApp();
+});
+afterAll(() => it_.app.close());
+
+async function call(path: string, init: RequestInit = {}) {
+  const response = await fetch(`${it_.origin}${path}`, init);
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: (text === '' ? undefined : JSON.parse(text)) as Record<string, unknown>,
+  };
+}
+
+const withKey = (credentials: string): RequestInit => ({ headers: { authorization: basic(credentials) } });
+
+describe('the key', () => {
+  test.each([
+    [':LIVE_acme', 'live'],
+    ['LIVE_acme:', 'live'],
+    ['anybody:LIVE_acme', 'live'],
+    [':TEST_acme', 'test'],
+    ['TEST_acme:', 'test'],
+  ])('%s opens %s mode', async (credentials, mode) => {
+    const { status, json } = await call(`${API}/whoami`, withKey(credentials));
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      tenant: { alias: 'acme', openEndpoints: true, programType: 'API_ONLY' },
+      mode,
+      scope: { tenant: 'acme', mode },
+      actor: { kind: 'api-key', id: `key-${mode}-acme` },
+    });
+  });
+
+  test.each([
+    ['no credentials', {}, 'RS045'],
+    ['a wrong key', { authorization: basic(':nope') }, null],
+    ["another tenant's key", { authorization: basic(':LIVE_closed') }, null],
+    ['a user with a colon', { authorization: basic('a:b:LIVE_acme') }, null],
+    ['no colon', { authorization: basic('LIVE_acme') }, null],
+    ['nothing on either side', { authorization: basic(':') }, null],
+    ['no base64', { authorization: 'Basic ???' }, null],
+    ['no value', { authorization: 'Basic' }, null],
+    ['another scheme', { authorization: 'Digest abc' }, null],
+    ['a bearer token', { authorization: 'Bearer abc.def.ghi' }, 'RS032'],
+    ['a user token', { 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS032'],
+    ['a user token beside a key', { ...LIVE, 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS032'],
+  ])('%s: 401 with a challenge', async (_name, headers, rsCode) => {
+    for (const path of ['/whoami', '/open/keyed', '/account/1']) {
+      const answer = await call(`${API}${path}`, { headers });
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+      expect(answer.json).toEqual({ statusCode: 401, message: expect.any(String), apiErrorCode: 'UNAUTHORIZED', rsCode });
+    }
+  });
+
+  test('is the scheme in any case', () => {
+    expect(apiKeyIn('bAsIc OmtleQ==')).toBe('key');
+  });
+});
+
+describe('the order of checks', () => {
+  const tooLarge = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x'.repeat(1024 * 1024 + 1) };
+
+  test.each([
+    ['an unknown route before all', '/api/v1/nobody/nowhere', tooLarge, 404, 'NOT_FOUND'],
+    ['another method before the tenant', '/api/v1/nobody/whoami', tooLarge, 405, 'METHOD_NOT_ALLOWED'],
+    ['the tenant before credentials', '/api/v1/nobody/echo', tooLarge, 404, 'TENANT_NOT_FOUND'],
+    ['credentials before the body', '/api/v1/acme/echo', tooLarge, 401, 'UNAUTHORIZED'],
+    [
+      'the content type before the size',
+      '/api/v1/acme/echo',
+      { ...tooLarge, headers: { ...tooLarge.headers, ...LIVE } },
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+    ],
+    [
+      'the size before the content',
+      '/api/v1/acme/echo',
+      { ...tooLarge, headers: { 'content-type': 'application/json', ...LIVE } },
+      413,
+      'PAYLOAD_TOO_LARGE',
+    ],
+    ['credentials before the open switch', '/api/v1/closed/open/keyed', { headers: { authorization: basic(':no') } }, 401, 'UNAUTHORIZED'],
+    ['the open switch, for keys too', '/api/v1/closed/open/keyed', withKey(':LIVE_closed'), 403, 'OPEN_ENDPOINTS_DISABLED'],
+    ['the open switch, for everybody', '/api/v1/closed/open/whoami', {}, 403, 'OPEN_ENDPOINTS_DISABLED'],
+    ['bad credentials at an open door', '/api/v1/closed/open/whoami', withKey(':no'), 401, 'UNAUTHORIZED'],
+    ['what the program allows', '/api/v1/payments/account/1', withKey(':LIVE_payments'), 403, 'API_REQUEST_NOT_SUPPORTED'],
+    [
+      'what the program allows before the body',
+      '/api/v1/payments/accountsync',
+      { method: 'POST', headers: { authorization: basic(':LIVE_payments'), 'content-type': 'application/json' }, body: '{' },
+      403,
+      'API_REQUEST_NOT_SUPPORTED',
+    ],
+  ] as const)('%s', async (_name, path, init, status, code) => {
+    const answer = await call(path, init as RequestInit);
+    expect([answer.status, answer.json['apiErrorCode']]).toEqual([status, code]);
+    expect(it_.sample.entered).not.toContain('echo');
+  });
+
+  test.each(['Acme', 'ac%20me', 'a'.repeat(65), '%F0%9F%98%80', 'nobody', '%00'])('tenant %s: 404 RS015', async (alias) => {
+    const { status, json } = await call(`/api/v1/${alias}/whoami`, { headers: LIVE });
+    expect(status).toBe(404);
+    expect(json).toMatchObject({ apiErrorCode: 'TENANT_NOT_FOUND', rsCode: 'RS015' });
+  });
+});
+
+test('an open door for everybody: nobody is live, a key decides the mode', async () => {
+  expect((await call(`${API}/open/whoami`)).json).toMatchObject({ mode: 'live', actor: { kind: 'anyone' } });
+  expect((await call(`${API}/open/whoami`, withKey(':TEST_acme'))).json).toMatchObject({ mode: 'test', actor: { kind: 'api-key' } });
+});
+
+test('a directory that is away: 503 with Retry-After', async () => {
+  it_.sample.tenantsAway = true;
+  try {
+    const answer = await call(`${API}/whoami`, { headers: LIVE });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.json).toMatchObject({ apiErrorCode: 'UNAVAILABLE' });
+  } finally {
+    it_.sample.tenantsAway = false;
+  }
+});
+
+test('a route that does not say who may call it keeps the service from starting', async () => {
+  @Controller('forgotten')
+  class Forgotten {
+    @Get()
+    get() {
+      return {};
+    }
+  }
+  await expect(startSampleApp({}, [Forgotten])).rejects.toThrow('GET /forgotten does not say who may call it');
+});

@@ -1,0 +1,110 @@
+import { Agent, request as httpRequest } from 'node:http';
+import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { sendRaw } from '../support/raw-http.js';
+
+const apps: SampleApp[] = [];
+afterEach(async () => {
+  for (const { app } of apps.splice(0)) await app.close();
+});
+
+async function start(limits: Parameters<typeof startSampleApp>[0]): Promise<SampleApp> {
+  const started = await startSampleApp(limits);
+  apps.push(started);
+  return started;
+}
+
+function closeGate({ sample }: SampleApp): () => void {
+  let open = () => undefined as void;
+  sample.gate = new Promise((resolve) => (open = resolve));
+  return open;
+}
+
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+};
+
+test('more requests than fit are turned away; health still answers', async () => {
+  const started = await start({ inFlightMax: 3 });
+  const open = closeGate(started);
+  const inside = Array.from({ length: 3 }, () => fetch(`${started.origin}${API}/slow`, { headers: LIVE }));
+  await until(() => started.sample.entered.length === 3);
+  expect(started.edge.inFlight).toBe(3);
+
+  const outside = await fetch(`${started.origin}${API}/whoami`, { headers: LIVE });
+  expect([outside.status, outside.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await outside.json()).toEqual({ statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null });
+  expect((await fetch(`${started.origin}/health/live`)).status).toBe(200);
+  const metrics = await (await fetch(`${started.origin}/metrics`)).text();
+  expect(metrics).toMatch(/^http_requests_in_flight 4$/m);
+
+  open();
+  expect((await Promise.all(inside)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  await until(() => started.edge.inFlight === 0);
+  expect((await fetch(`${started.origin}${API}/whoami`, { headers: LIVE })).status).toBe(200);
+});
+
+test('requests of clients that left are not counted, pipelined ones included', async () => {
+  const started = await start({ inFlightMax: 10 });
+  const open = closeGate(started);
+  const slow = `GET ${API}/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
+  const whoami = slow.replace('/slow', '/whoami');
+  const { connect } = await import('node:net');
+  const socket = connect(started.port, '127.0.0.1', () => socket.write(slow + whoami + whoami));
+  await until(() => started.edge.inFlight === 3);
+  socket.destroy();
+  await until(() => started.edge.inFlight === 0);
+  open();
+});
+
+test('the deadline: 503, and the late answer goes nowhere', async () => {
+  const started = await start({ deadlineMs: 100 });
+  const open = closeGate(started);
+  const late = await fetch(`${started.origin}${API}/slow`, { headers: LIVE });
+  expect([late.status, late.headers.get('retry-after'), await late.json()]).toEqual([
+    503,
+    '1',
+    { statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null },
+  ]);
+  open();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect((await fetch(`${started.origin}${API}/whoami`, { headers: LIVE })).status).toBe(200);
+  expect(started.logText()).not.toContain('/api/v1/acme');
+});
+
+test('the deadline of a body that does not arrive: 408', async () => {
+  const started = await start({ deadlineMs: 100 });
+  const answers = await sendRaw(
+    started.port,
+    `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: 100\r\n\r\n{"a":`,
+    1,
+  );
+  expect(answers).toMatchObject([{ status: 408, json: { statusCode: 408, apiErrorCode: 'BAD_REQUEST', validationErrors: [] } }]);
+});
+
+test('during a shutdown kept-alive connections are served and asked to close', async () => {
+  const started = await startSampleApp();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const get = (path: string) =>
+    new Promise<{ status: number | undefined; connection: string | undefined }>((resolve, reject) => {
+      httpRequest(`${started.origin}${path}`, { agent, headers: LIVE }, (response) => {
+        response.resume().on('end', () => resolve({ status: response.statusCode, connection: response.headers.connection }));
+      })
+        .on('error', reject)
+        .end();
+    });
+  expect(await get(`${API}/whoami`)).toEqual({ status: 200, connection: 'keep-alive' });
+  const open = closeGate(started);
+  const slow = get(`${API}/slow`);
+  await until(() => started.sample.entered.includes('slow'));
+  started.edge.beginShutdown();
+  expect(
+    (await sendRaw(started.port, `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`)).map(
+      ({ status, headers }) => [status, headers['connection']],
+    ),
+  ).toEqual([[200, 'close']]);
+  const closed = started.app.close();
+  open();
+  expect(await slow).toEqual({ status: 200, connection: expect.any(String) });
+  await closed;
+  agent.destroy();
+});

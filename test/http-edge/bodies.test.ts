@@ -1,0 +1,212 @@
+import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { sendRaw } from '../support/raw-http.js';
+
+let it_: SampleApp;
+beforeAll(async () => {
+  it_ = await startSampleApp();
+});
+afterAll(() => it_.app.close());
+
+type Bytes = string | Buffer<ArrayBuffer>;
+
+async function send(
+  path: string,
+  body: Bytes | undefined,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+  method = 'POST',
+) {
+  const response = await fetch(`${it_.origin}${API}${path}`, {
+    method,
+    headers: { ...LIVE, ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  return { status: response.status, json: (text === '' ? undefined : JSON.parse(text)) as Record<string, unknown> };
+}
+
+/** Through a socket, where no client adds a content type. */
+async function sendBare(path: string, body: string, headers: readonly string[] = [], method = 'POST') {
+  const head = [`${method} ${API}${path} HTTP/1.1`, 'Host: x', 'Connection: close', `Authorization: ${LIVE.authorization}`, ...headers];
+  if (!headers.some((header) => /^transfer-encoding/i.test(header))) head.push(`Content-Length: ${Buffer.byteLength(body)}`);
+  const [answer] = await sendRaw(it_.port, `${head.join('\r\n')}\r\n\r\n${body}`);
+  return answer;
+}
+
+const badRequest = {
+  statusCode: 400,
+  message: expect.any(String),
+  apiErrorCode: 'BAD_REQUEST',
+  rsCode: null,
+  validationErrors: [expect.any(String)],
+};
+
+describe('what is JSON', () => {
+  test.each([
+    ['no type at all', []],
+    ['an empty type', ['Content-Type:']],
+    ['application/json', ['Content-Type: application/json']],
+    ['in any case, with a charset', ['Content-Type: Application/JSON; Charset="UTF-8"']],
+    ['utf8', ['content-type: application/json;charset=utf8']],
+    ['with another parameter', ['Content-Type: application/json; profile=x']],
+    ['identity encoding', ['Content-Encoding: identity']],
+  ])('%s is read', async (_name, headers) => {
+    const answer = await sendBare('/echo', '{"a":[1,"é😀"]}', headers);
+    expect(answer).toMatchObject({ status: 200, json: { body: { a: [1, 'é😀'] } } });
+  });
+
+  test.each([
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json-patch+json',
+    'application/jsonx',
+    'application/json; charset=iso-8859-1',
+    'application/json; charset=utf-16',
+    'nonsense',
+    ';',
+    'application/json, text/plain',
+  ])('%s: 415 RS046', async (type) => {
+    for (const body of ['{"a":1}', '']) {
+      const answer = await sendBare('/echo', body, [`Content-Type: ${type}`]);
+      expect(answer).toMatchObject({ status: 415, json: { statusCode: 415, apiErrorCode: 'UNSUPPORTED_MEDIA_TYPE', rsCode: 'RS046' } });
+    }
+  });
+
+  test('a compressed body: 415', async () => {
+    expect(await sendBare('/echo', '{}', ['Content-Encoding: gzip'])).toMatchObject({ status: 415 });
+  });
+
+  test('chunks are put together', async () => {
+    const body = '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n';
+    expect(await sendBare('/echo', body, ['Transfer-Encoding: chunked'])).toMatchObject({ status: 200, json: { body: { a: 1 } } });
+  });
+
+  test('nothing, or white space, reaches a route that needs a body as undefined', async () => {
+    expect(await sendBare('/echo', '')).toMatchObject({ status: 200, json: { body: null } });
+    expect(await sendBare('/echo', ' \n')).toMatchObject({ status: 200, json: { body: null } });
+    expect(await sendBare('/echo', '0\r\n\r\n', ['Transfer-Encoding: chunked'])).toMatchObject({ status: 200, json: { body: null } });
+    expect(await sendBare('/accountsync', '', ['Content-Type: application/json'])).toMatchObject({
+      status: 400,
+      json: { apiErrorCode: 'BAD_REQUEST' },
+    });
+  });
+});
+
+describe('what is no JSON: 400', () => {
+  const nested = (depth: number, open: string, close: string) => `${open.repeat(depth)}${close.repeat(depth)}`;
+  test.each<[string, Bytes]>([
+    ['broken', '{"a":'],
+    ['two values', '{}{}'],
+    ['a trailing comma', '[1,]'],
+    ['NaN', '{"a":NaN}'],
+    ['a raw control character', '{"a":"\u0001"}'],
+    ['a raw NUL', '{"a":"\0"}'],
+    ['an escaped NUL', '{"a":"\\u0000"}'],
+    ['an escaped NUL in a key', '{"\\u0000":1}'],
+    ['half a pair', '{"a":["\\ud800"]}'],
+    ['the other half', '{"a":{"b":"x\\uDC00y"}}'],
+    ['half a pair in a key', '{"a":{"\\udfff":1}}'],
+    ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d])],
+    ['UTF-8 cut short', Buffer.from([0x22, 0xe2, 0x82, 0x22])],
+    ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
+    ['UTF-16', Buffer.from('{"a":1}', 'utf16le')],
+    ['__proto__', '{"__proto__":{"admin":true}}'],
+    ['__proto__, nested', '{"a":[{"__proto__":1}]}'],
+    ['__proto__, escaped', '{"\\u005f_proto__":1}'],
+    ['constructor.prototype', '{"constructor":{"prototype":{"x":1}}}'],
+    ['33 arrays', nested(33, '[', ']')],
+    ['33 objects', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`],
+    ['100 000 arrays', nested(100_000, '[', ']')],
+    ['100 000 objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+    ['100 000 arrays that never end', '['.repeat(100_000)],
+  ])('%s', async (_name, body) => {
+    expect(await send('/echo', body)).toEqual({ status: 400, json: badRequest });
+  });
+
+  test('what looks alike is fine', async () => {
+    const bodies = [
+      '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]',
+      '{"constructor":"x"}',
+      '{"a":"\\ud83d\\ude00"}',
+      '"__proto__"',
+      '{"proto":1}',
+      '{"toString":1}',
+    ];
+    for (const body of bodies) expect(await send('/echo', body)).toEqual({ status: 200, json: { body: JSON.parse(body) } });
+  });
+
+  test('many keys and escapes', async () => {
+    const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, i]));
+    const { status } = await send('/echo', JSON.stringify({ ...many, e: '\\u0041' }).replace('\\\\u', '\\u'));
+    expect(status).toBe(200);
+  });
+});
+
+describe('the size', () => {
+  const MIB = 1024 * 1024;
+  const ofLength = (length: number) => `{"a":"${'x'.repeat(length - 8)}"}`;
+
+  test('1 MiB is fine, one byte more is not', async () => {
+    expect((await send('/echo', ofLength(MIB))).status).toBe(200);
+    const over = await send('/echo', ofLength(MIB + 1));
+    expect(over.status).toBe(413);
+    expect(over.json).toEqual({ statusCode: 413, message: expect.any(String), apiErrorCode: 'PAYLOAD_TOO_LARGE', rsCode: null });
+  });
+
+  test('in chunks as well', async () => {
+    const chunked = (text: string) => [...Array(17)].map(() => `${text.length.toString(16)}\r\n${text}\r\n`).join('') + '0\r\n\r\n';
+    expect(await sendBare('/echo', chunked('x'.repeat(64 * 1024)), ['Transfer-Encoding: chunked'])).toMatchObject({ status: 413 });
+  });
+
+  test('20 MiB are answered, and the connection goes on', async () => {
+    const path = `${API}/echo`;
+    const big = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: ${20 * MIB}\r\n\r\n`;
+    const next = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
+    const answers = await sendRaw(it_.port, [big, Buffer.alloc(20 * MIB, 0x20), next], 2);
+    expect(answers.map(({ status }) => status)).toEqual([413, 200]);
+  });
+});
+
+describe('a route whose body is empty', () => {
+  test.each<[string, string, string, string[]]>([
+    ['nothing', 'POST', '', []],
+    ['nothing, said to be JSON', 'POST', '', ['Content-Type: application/json']],
+    ['nothing, said to be a form', 'POST', '', ['Content-Type: application/x-www-form-urlencoded']],
+    ['nothing, of a broken type', 'POST', '', ['Content-Type: nonsense']],
+    ['{}', 'POST', '{}', ['Content-Type: application/json']],
+    ['{} without a type', 'POST', '{}', []],
+    ['{} as text', 'POST', ' { } ', ['Content-Type: text/plain']],
+    ['more than {}', 'POST', '{"why":"because"}', ['Content-Type: application/json']],
+  ])('takes %s', async (_name, method, body, headers) => {
+    expect(await sendBare('/reward/r1/cancel', body, headers, method)).toMatchObject({ status: 200, json: { id: 'r1' } });
+  });
+
+  test('DELETE too', async () => {
+    for (const [body, headers] of [
+      ['', ['Content-Type: text/plain']],
+      ['{}', ['Content-Type: text/plain']],
+      ['{}', []],
+      ['', ['Content-Type: application/json']],
+    ] as const) {
+      expect(await sendBare('/account/1', body, headers, 'DELETE')).toMatchObject({ status: 204 });
+    }
+  });
+
+  test('GET with a body of any kind', async () => {
+    expect(await sendBare('/whoami', 'hello', ['Content-Type: text/plain'], 'GET')).toMatchObject({ status: 200 });
+  });
+
+  test('does not take another content that is not empty, be it too large', async () => {
+    expect(await sendBare('/reward/r1/cancel', 'hello', ['Content-Type: text/plain'])).toMatchObject({ status: 415 });
+    expect(await sendBare('/reward/r1/cancel', 'x'.repeat(1024 * 1024 + 1), ['Content-Type: text/plain'])).toMatchObject({ status: 415 });
+    const chunk = `100001\r\n${'x'.repeat(0x100001)}\r\n0\r\n\r\n`;
+    expect(await sendBare('/reward/r1/cancel', chunk, ['Content-Type: text/plain', 'Transfer-Encoding: chunked'])).toMatchObject({
+      status: 415,
+    });
+  });
+
+  test('nor broken JSON', async () => {
+    expect(await sendBare('/reward/r1/cancel', '{', ['Content-Type: application/json'])).toMatchObject({ status: 400 });
+  });
+});

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { API_ERROR_CODES, API_ERRORS, ApiError, errorJson } from '../../src/http/api-error.js';
+import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+
+let it_: SampleApp;
+beforeAll(async () => {
+  it_ = await startSampleApp();
+});
+afterAll(() => it_.app.close());
+
+const get = async (path: string) => {
+  const response = await fetch(`${it_.origin}${API}${path}`, { headers: LIVE });
+  return {
+    status: response.status,
+    type: response.headers.get('content-type'),
+    retryAfter: response.headers.get('retry-after'),
+    json: await response.json(),
+  };
+};
+
+test.each([
+  ['/fail/any', 500, { statusCode: 500, message: 'Internal error', apiErrorCode: 'INTERNAL', rsCode: null }],
+  ['/fail/string', 500, { statusCode: 500, message: 'Internal error', apiErrorCode: 'INTERNAL', rsCode: null }],
+  ['/fail/away', 503, { statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null }],
+  ['/fail/nest', 404, { statusCode: 404, message: 'There is no such route', apiErrorCode: 'NOT_FOUND', rsCode: null }],
+  ['/account/missing', 404, { statusCode: 404, message: expect.any(String), apiErrorCode: 'ACCOUNT_NOT_FOUND', rsCode: 'RS041' }],
+])('%s: %i as JSON', async (path, status, json) => {
+  const answer = await get(path);
+  expect(answer).toMatchObject({ status, type: 'application/json; charset=utf-8', json });
+  expect(answer.json).toEqual(json);
+  if (status === 503) expect(answer.retryAfter).toBe('1');
+});
+
+test('a failure is logged by its kind and place, without its words', async () => {
+  await get('/fail/any');
+  const line = it_.logged.findLast(({ msg }) => msg === 'request failed');
+  expect(line).toMatchObject({
+    level: 50,
+    method: 'GET',
+    route: '/api/v1/:tenantAlias/fail/:how',
+    error: { name: 'Error', frames: expect.any(Array) },
+  });
+  expect(it_.logText()).not.toMatch(/secret|ann@|10\.0\.0\.1/);
+});
+
+test('a request leaves one line with nothing of the client in it', async () => {
+  const before = it_.logged.length;
+  await fetch(`${it_.origin}${API}/account/ann%40example.com/user/bob?secret=x`, {
+    headers: { ...LIVE, 'x-request-id': 'mine', 'user-agent': 'curious' },
+  });
+  await fetch(`${it_.origin}/ann%40example.com?secret=x`);
+  await fetch(`${it_.origin}${API}/account/%zz`);
+  // The line is written when the answer has gone out, which the client may see first.
+  while (it_.logged.length < before + 3) await new Promise((resolve) => setImmediate(resolve));
+  const lines = it_.logged.slice(before);
+  expect(lines.map(({ time, pid, hostname, requestId, durationMs, ...line }) => line)).toEqual([
+    {
+      level: 30,
+      method: 'GET',
+      route: '/api/v1/:tenantAlias/account/:accountId/user/:userId',
+      status: 200,
+      tenant: 'acme',
+      mode: 'live',
+      msg: 'request',
+    },
+    { level: 30, method: 'GET', route: 'unmatched', status: 404, msg: 'request' },
+    { level: 30, method: 'GET', route: 'unmatched', status: 400, msg: 'request' },
+  ]);
+  for (const line of lines)
+    expect(line).toMatchObject({ requestId: expect.stringMatching(/^[0-9a-f-]{36}$/), durationMs: expect.any(Number) });
+  expect(it_.logText()).not.toMatch(/ann|bob|secret|mine|curious|LIVE_/);
+});
+
+describe('the list of codes', () => {
+  // What the contract lists, by status.
+  const LISTED: Readonly<Record<number, string>> = {
+    400: `BAD_REQUEST VALIDATION_FAILED SELF_REFERRAL ALREADY_REFERRED NOT_ATTRIBUTABLE NOT_REFERABLE REFERRAL_CODE_TAKEN INVALD_REWARD_REDEMPTION
+      REWARD_NOT_CANCELLABLE MODERATION_NOT_POSSIBLE USER_EXISTS DO_NOT_TRACK TOO_MANY_USERS PAYMENT_PROVIDER_ID_SET PAYMENT_PROVIDER_ID_USED
+      AMOUNT_TOO_LARGE EXPORT_NOT_READY ENDPOINT_NOT_ALLOWED POSITION_INVALID`,
+    401: 'UNAUTHORIZED',
+    403: 'FORBIDDEN OPEN_ENDPOINTS_DISABLED API_REQUEST_NOT_SUPPORTED USER_ALREADY_BLOCKED USER_NOT_BLOCKED',
+    404: `NOT_FOUND TENANT_NOT_FOUND ACCOUNT_NOT_FOUND USER_NOT_FOUND REFERRAL_CODE_NOT_FOUND REFERRAL_NOT_FOUND REWARD_NOT_FOUND EXPORT_NOT_FOUND
+      THEME_NOT_FOUND SUBSCRIPTION_NOT_FOUND PROGRAM_NOT_FOUND`,
+    405: 'METHOD_NOT_ALLOWED',
+    409: 'EVENTS_ALREADY_RECEIVED REQUEST_IN_PROGRESS',
+    410: 'EXPORT_EXPIRED',
+    413: 'PAYLOAD_TOO_LARGE',
+    415: 'UNSUPPORTED_MEDIA_TYPE',
+    422: 'IDEMPOTENCY_KEY_REUSED',
+    429: 'RATE_LIMITED',
+    500: 'INTERNAL',
+    503: 'UNAVAILABLE POSITION_NOT_REACHED',
+  };
+
+  test('is the contract’s', () => {
+    const listed = Object.entries(LISTED).flatMap(([status, codes]) => codes.split(/\s+/).map((code) => [code, Number(status)]));
+    expect(Object.fromEntries(API_ERROR_CODES.map((code) => [code, API_ERRORS[code].status]))).toEqual(Object.fromEntries(listed));
+  });
+
+  test('is documented, each with its status, numeric code and sentence, and nothing else is', () => {
+    const documentation = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
+    const rows = documentation
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) => line.split('|').map((cell) => cell.trim()))
+      .map(([, code, status, rsCode, message]) => [code?.replaceAll('`', ''), Number(status), rsCode, message]);
+    expect(rows).toEqual(
+      API_ERROR_CODES.map((code) => [code, API_ERRORS[code].status, API_ERRORS[code].rsCode ?? '', API_ERRORS[code].message]),
+    );
+  });
+
+  test('an existing user is told in these very words', () => {
+    expect(errorJson('USER_EXISTS')).toEqual({
+      statusCode: 400,
+      message: 'User already exists',
+      apiErrorCode: 'USER_EXISTS',
+      rsCode: 'RS048',
+    });
+  });
+
+  test('reasons are always listed where they can be', () => {
+    expect(new ApiError('BAD_REQUEST').body).toHaveProperty('validationErrors', []);
+    expect(new ApiError('MODERATION_NOT_POSSIBLE', { validationErrors: ['r1 is unknown'] }).body).toHaveProperty('validationErrors', [
+      'r1 is unknown',
+    ]);
+    expect(new ApiError('INTERNAL').body).not.toHaveProperty('validationErrors');
+  });
+});

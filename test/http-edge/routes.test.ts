@@ -1,0 +1,179 @@
+import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { sendRaw } from '../support/raw-http.js';
+
+let it_: SampleApp;
+beforeAll(async () => {
+  it_ = await startSampleApp();
+});
+afterAll(() => it_.app.close());
+
+/** Through a socket: a client library would normalise the path. */
+async function request(target: string, method = 'GET', headers: readonly string[] = []) {
+  const [answer] = await sendRaw(
+    it_.port,
+    `${[`${method} ${target} HTTP/1.1`, 'Host: x', 'Connection: close', `Authorization: ${LIVE.authorization}`, ...headers].join('\r\n')}\r\n\r\n`,
+  );
+  if (answer === undefined) throw new Error('no answer');
+  return answer;
+}
+
+const notFound = { statusCode: 404, message: expect.any(String), apiErrorCode: 'NOT_FOUND', rsCode: null };
+
+test.each([
+  '/',
+  '/nowhere',
+  '/api',
+  '/api/v1',
+  '/api/v1/acme',
+  `${API}/nowhere`,
+  `${API}/account`,
+  `${API}/Account/1`,
+  `${API}/account//user/1`,
+  '//',
+  `/${API}/whoami`,
+  `${API}//whoami`,
+  `${API}/whoami//`,
+  '*',
+  `${API}/account/1/user/`,
+  `${API}/account/..%2f..`.replace('account', 'x'),
+])('%s is no route', async (target) => {
+  for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
+    const answer = await request(target, method);
+    expect([answer.status, answer.json]).toEqual([404, notFound]);
+  }
+});
+
+test('an absolute target is its path', async () => {
+  expect((await request(`http://elsewhere${API}/whoami`)).status).toBe(200);
+});
+
+test.each([
+  [`${API}/whoami`, 'POST', 'GET, HEAD'],
+  [`${API}/whoami/`, 'PUT', 'GET, HEAD'],
+  [`${API}/whoami?x=1`, 'OPTIONS', 'GET, HEAD'],
+  [`${API}/account/1`, 'PATCH', 'GET, HEAD, DELETE'],
+  [`${API}/account/a%2Fb%20c`, 'TRACE', 'GET, HEAD, DELETE'],
+  [`${API}/echo`, 'GET', 'POST'],
+  [`${API}/accountsync`, 'PROPFIND', 'POST'],
+  ['/health/live', 'POST', 'GET, HEAD'],
+])('%s has no %s: 405', async (target, method, allow) => {
+  const answer = await request(target, method);
+  expect(answer.status).toBe(405);
+  expect(answer.headers['allow']).toBe(allow);
+  expect(answer.json).toEqual({ statusCode: 405, message: expect.any(String), apiErrorCode: 'METHOD_NOT_ALLOWED', rsCode: null });
+});
+
+test('HEAD is GET without its body', async () => {
+  const response = await fetch(`${it_.origin}${API}/whoami`, { method: 'HEAD', headers: LIVE });
+  expect([response.status, await response.text()]).toEqual([200, '']);
+  const wrong = await fetch(`${it_.origin}${API}/echo`, { method: 'HEAD', headers: LIVE });
+  expect([wrong.status, wrong.headers.get('allow'), await wrong.text()]).toEqual([405, 'POST', '']);
+  const missing = await fetch(`${it_.origin}/nowhere`, { method: 'HEAD' });
+  expect(missing.status).toBe(404);
+});
+
+test('a trailing slash is ignored', async () => {
+  expect((await request(`${API}/account/a/user/b/`)).json).toEqual({ accountId: 'a', userId: 'b' });
+  expect((await request('/health/live/')).status).toBe(200);
+});
+
+test.each([
+  ['ann@example.com', 'ann%40example.com'],
+  ['ann@example.com', 'ann@example.com'],
+  ['a/b', 'a%2Fb'],
+  ['a b', 'a%20b'],
+  ['a+b', 'a+b'],
+  ['50%', '50%25'],
+  ['%2F', '%252F'],
+  ['a?b#c', 'a%3Fb%23c'],
+  ['é😀', '%C3%A9%F0%9F%98%80'],
+  ['..', '%2E%2E'],
+  ['a:b;c', 'a:b;c'],
+  ['<script>', '%3Cscript%3E'],
+  ['x'.repeat(255), 'x'.repeat(255)],
+  ['😀'.repeat(255), '%F0%9F%98%80'.repeat(255)],
+])('the id %s arrives decoded', async (id, encoded) => {
+  const answer = await request(`${API}/account/${encoded}/user/${encoded}`);
+  expect([answer.status, answer.json]).toEqual([200, { accountId: id, userId: id }]);
+});
+
+test.each([
+  '%00',
+  'a%00b',
+  '%0A',
+  '%7F',
+  '%C2%85',
+  'x'.repeat(256),
+  'x'.repeat(2000),
+  'x'.repeat(3000),
+  '%F0%9F%98%80'.repeat(256),
+  '%zz',
+  '%',
+  '%f',
+  '%ff',
+  '%ED%A0%80',
+  '%C3',
+])('the id %s is malformed: 400', async (encoded) => {
+  for (const target of [`${API}/account/${encoded}`, `${API}/account/ok/user/${encoded}`, `${API}/account/${encoded}/user/ok`]) {
+    const answer = await request(target);
+    expect([answer.status, answer.json]).toEqual([
+      400,
+      { statusCode: 400, message: expect.any(String), apiErrorCode: 'BAD_REQUEST', rsCode: null, validationErrors: expect.any(Array) },
+    ]);
+  }
+});
+
+test.each(['a-b', '%00', '%2F', 'x'.repeat(16), 'x'.repeat(2000), 'é'])('the code %s cannot be one: 404', async (code) => {
+  expect((await request(`${API}/code/${encodeURIComponent(decodeURIComponent(code))}`)).json).toMatchObject({
+    statusCode: 404,
+    apiErrorCode: 'REFERRAL_CODE_NOT_FOUND',
+  });
+});
+
+test('a target of 16 KiB is judged by its content, a longer one is 414', async () => {
+  expect((await request(`${API}/list?${'x'.repeat(16_000)}=1`)).status).toBe(200);
+  const longer = await request(`${API}/list?${'x'.repeat(17_000)}=1`);
+  expect([longer.status, longer.json]).toEqual([
+    414,
+    { statusCode: 414, message: expect.any(String), apiErrorCode: 'BAD_REQUEST', rsCode: null, validationErrors: [] },
+  ]);
+});
+
+test.each([
+  ['', { limit: 10, offset: 0, date: null }],
+  ['?limit=&offset=', { limit: 10, offset: 0, date: null }],
+  ['?limit=0&offset=7', { limit: 0, offset: 7, date: null }],
+  ['?limit=1000&unknown=x&unknown=y', { limit: 1000, offset: 0, date: null }],
+  ['?date=1,2', { limit: 10, offset: 0, date: { from: 1, to: 2 } }],
+  [
+    '?date=2026-01-02T03:04:05+01:00',
+    { limit: 10, offset: 0, date: { from: Date.UTC(2026, 0, 2, 2, 4, 5), to: Date.UTC(2026, 0, 2, 2, 4, 5) } },
+  ],
+  ['?constructor=1&__proto__=2&toString=3', { limit: 10, offset: 0, date: null }],
+])('the query %s', async (query, expected) => {
+  const answer = await request(`${API}/list${query}`);
+  expect([answer.status, answer.json]).toEqual([200, expected]);
+});
+
+test.each([
+  'limit=1001',
+  'limit=-1',
+  'limit=1.5',
+  'limit=abc',
+  'limit=1e2',
+  'limit=%zz',
+  'limit=1&limit=2',
+  'offset=-1',
+  'offset=99999999999999999999',
+  'date=yesterday',
+  'date=1,2,3',
+  'date=2026-02-30',
+  'date=1&date=2',
+  'limit=%00',
+])('the query %s: 400', async (query) => {
+  const answer = await request(`${API}/list?${query}`);
+  expect([answer.status, answer.json]).toMatchObject([
+    400,
+    { apiErrorCode: 'BAD_REQUEST', validationErrors: [expect.stringMatching(/^(limit|offset|date) /)] },
+  ]);
+});

@@ -1,0 +1,234 @@
+import { Body, Controller, Delete, Get, HttpCode, Inject, Module, NotFoundException, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { pino } from 'pino';
+import { ApiError } from '../../src/http/api-error.js';
+import { Access, Caller, TENANT_PATH } from '../../src/http/edge/access.js';
+import { HttpEdge, type HttpLimits } from '../../src/http/edge/http-edge.js';
+import { HealthController, READINESS_PROBE, type Readiness } from '../../src/http/health.controller.js';
+import { createMetricsRegistry, HttpMetrics, METRICS_REGISTRY, MetricsController } from '../../src/http/metrics.js';
+import { Fails, serveInterfaceDescription } from '../../src/http/openapi.js';
+import { dateFilter, identifier, page, referralCode, type Query as ParsedQuery } from '../../src/http/parameters.js';
+import {
+  ApiCreateRewardBody,
+  CreateRewardPipe,
+  rewardValueOf,
+  type CreateRewardRequest,
+} from '../../src/http/requests/create-reward.request.js';
+import { SyncAccountRequest } from '../../src/http/requests/sync-account.request.js';
+import { UserRequest } from '../../src/http/requests/user.request.js';
+import { AccountResponse } from '../../src/http/responses/account.response.js';
+import type { Tenant, TenantDirectory } from '../../src/http/tenant-directory.js';
+import { DatabaseUnavailable } from '../../src/postgres/database.js';
+
+/** What the sample's controllers and stores do, settable by a test. */
+export class Sample {
+  readonly entered: string[] = [];
+  readiness: Readiness = { ready: true, checks: { postgres: { ok: true } } };
+  tenantsAway = false;
+  /** Requests to `/slow` wait for it. */
+  gate: Promise<void> = Promise.resolve();
+
+  enter(name: string): void {
+    this.entered.push(name);
+  }
+}
+
+const SAMPLE = Symbol('sample');
+
+@Controller(TENANT_PATH)
+class SampleController {
+  constructor(@Inject(SAMPLE) private readonly sample: Sample) {}
+
+  @Get('account/:accountId')
+  @Access('key', { apiOnlyPrograms: true })
+  @ApiOkResponse({ type: AccountResponse })
+  @Fails('ACCOUNT_NOT_FOUND')
+  account(@Param('accountId') accountId: string) {
+    if (accountId === 'missing') throw new ApiError('ACCOUNT_NOT_FOUND');
+    return { id: identifier(accountId, 'accountId'), currency: 'USD', subscription: { status: 'TRIAL' }, referral: null };
+  }
+
+  @Get('account/:accountId/user/:userId')
+  @Access('key')
+  user(@Param('accountId') accountId: string, @Param('userId') userId: string) {
+    return { accountId: identifier(accountId, 'accountId'), userId: identifier(userId, 'userId') };
+  }
+
+  @Delete('account/:accountId')
+  @HttpCode(204)
+  @Access('key')
+  remove(): void {
+    this.sample.enter('remove');
+  }
+
+  @Get('code/:code')
+  @Access('key')
+  code(@Param('code') code: string) {
+    return { code: referralCode(code) };
+  }
+
+  @Get('whoami')
+  @Access('key')
+  whoAmI(@Caller() caller: Caller) {
+    return caller;
+  }
+
+  @Get('open/whoami')
+  @Access('anyone-open')
+  whoAmIOpen(@Caller() caller: Caller) {
+    return caller;
+  }
+
+  @Get('open/keyed')
+  @Access('key-open')
+  keyed(@Caller() caller: Caller) {
+    return caller;
+  }
+
+  @Get('list')
+  @Access('key')
+  list(@Query() query: ParsedQuery) {
+    return { ...page(query), date: dateFilter(query, 'date') ?? null };
+  }
+
+  @Post('echo')
+  @HttpCode(200)
+  @Access('key')
+  echo(@Body() body: unknown) {
+    this.sample.enter('echo');
+    return { body: body ?? null };
+  }
+
+  @Post('accountsync')
+  @HttpCode(200)
+  @Access('key', { apiOnlyPrograms: true })
+  sync(@Body() body: SyncAccountRequest) {
+    return body;
+  }
+
+  @Put('open/account/:accountId/user/:userId')
+  @Access('key-open')
+  upsert(@Body() body: UserRequest) {
+    return body;
+  }
+
+  @Post('rewards/account/:accountId/user/:userId')
+  @Access('key')
+  @ApiCreateRewardBody()
+  @ApiCreatedResponse()
+  reward(@Body(CreateRewardPipe) body: CreateRewardRequest) {
+    return rewardValueOf(body);
+  }
+
+  @Post('reward/:id/cancel')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  cancel(@Param('id') id: string) {
+    return { id };
+  }
+
+  @Get('slow')
+  @Access('key')
+  async slow() {
+    this.sample.enter('slow');
+    await this.sample.gate;
+    return { slow: true };
+  }
+
+  @Get('fail/:how')
+  @Access('key')
+  fail(@Param('how') how: string, @Res({ passthrough: true }) reply: FastifyReply) {
+    void reply.header('Content-Type', 'text/plain');
+    switch (how) {
+      case 'away':
+        throw new DatabaseUnavailable('connection to 10.0.0.1 refused');
+      case 'nest':
+        throw new NotFoundException('ann@example.com is not here');
+      case 'string':
+        throw 'ann@example.com';
+      default:
+        throw new Error('secret ann@example.com');
+    }
+  }
+}
+
+const TENANTS: Readonly<Record<string, Tenant>> = {
+  acme: { alias: 'acme', openEndpoints: true, programType: 'API_ONLY' },
+  closed: { alias: 'closed', openEndpoints: false, programType: 'API_ONLY' },
+  payments: { alias: 'payments', openEndpoints: true, programType: 'PAYMENT_PROVIDER' },
+};
+
+/** Keys: `LIVE_<alias>` and `TEST_<alias>`. */
+function directory(sample: Sample): TenantDirectory {
+  return {
+    find: async (alias) => {
+      if (sample.tenantsAway) throw new DatabaseUnavailable('away');
+      return TENANTS[alias];
+    },
+    authenticate: async ({ alias }, key) => {
+      if (key === `LIVE_${alias}`) return { mode: 'live', keyId: `key-live-${alias}` };
+      if (key === `TEST_${alias}`) return { mode: 'test', keyId: `key-test-${alias}` };
+      return undefined;
+    },
+  };
+}
+
+export interface SampleApp {
+  readonly app: NestFastifyApplication;
+  readonly edge: HttpEdge;
+  readonly sample: Sample;
+  readonly port: number;
+  readonly origin: string;
+  /** The JSON lines that were logged, parsed. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  readonly logText: () => string;
+}
+
+/** A service that listens on the loopback interface, with controllers that show what reaches them. */
+export async function startSampleApp(
+  limits: Partial<HttpLimits> = {},
+  controllers: readonly (new (...args: never[]) => object)[] = [],
+): Promise<SampleApp> {
+  const sample = new Sample();
+  const registry = createMetricsRegistry();
+
+  @Module({
+    controllers: [SampleController, HealthController, MetricsController, ...controllers],
+    providers: [
+      { provide: SAMPLE, useValue: sample },
+      { provide: METRICS_REGISTRY, useValue: registry },
+      { provide: READINESS_PROBE, useValue: { check: async () => sample.readiness } },
+    ],
+  })
+  class SampleModule {}
+
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const edge = new HttpEdge({ logger, limits });
+  const app = await NestFactory.create<NestFastifyApplication>(SampleModule, edge.adapter, { ...edge.applicationOptions, logger: false });
+  edge.configure(app, { tenants: directory(sample), metrics: new HttpMetrics(registry) });
+  serveInterfaceDescription(app, { version: '0.0.0' });
+  await app.listen(0, '127.0.0.1');
+  const { port } = new URL(await app.getUrl());
+  return {
+    app,
+    edge,
+    sample,
+    port: Number(port),
+    origin: `http://127.0.0.1:${port}`,
+    get logged() {
+      return lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line));
+    },
+    logText: () => lines.join(''),
+  };
+}
+
+export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+/** The fields of a request with the live key of `acme`. */
+export const LIVE = { authorization: basic(':LIVE_acme') };
+
+export const API = '/api/v1/acme';
