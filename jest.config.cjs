@@ -2,9 +2,9 @@
  * Everything, node_modules included, is transformed to CommonJS: Nest 12 ships ES modules only, and jest on Node 20 cannot
  * mix them with CommonJS dependencies that require them. What ships is tested as ES modules by the black-box suite on dist/.
  */
-module.exports = {
+const common = {
+  rootDir: __dirname,
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transformIgnorePatterns: [],
@@ -21,10 +21,29 @@ module.exports = {
         module: { type: 'commonjs' },
       },
     ],
-    '\\.m?js$': ['@swc/jest', { isModule: 'unknown', jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } }, module: { type: 'commonjs' } }],
+    '\\.m?js$': [
+      '@swc/jest',
+      { isModule: 'unknown', jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } }, module: { type: 'commonjs' } },
+    ],
   },
   cacheDirectory: '<rootDir>/.cache/jest',
-  globalSetup: '<rootDir>/test/support/global-setup.cjs',
-  globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
+};
+
+/** Tests that need neither a database nor dist/: seconds, and part of `npm run check`. */
+const unit = ['<rootDir>/test/domain/', '<rootDir>/test/architecture/'];
+
+module.exports = {
+  // Read from here only; inside a project it counts for nothing.
   testTimeout: 30_000,
+  projects: [
+    { ...common, displayName: 'unit', testMatch: unit.map((folder) => `${folder}**/*.test.ts`) },
+    {
+      ...common,
+      displayName: 'service',
+      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testPathIgnorePatterns: unit,
+      globalSetup: '<rootDir>/test/support/global-setup.cjs',
+      globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
+    },
+  ],
 };

@@ -1,0 +1,180 @@
+/**
+ * Who may know whom. A rule that stands in the way is changed here, with its reason, and not worked around; the picture that these
+ * rules keep true is in docs/ARCHITECTURE.md. Types count as imports: what only a type ties together is tied together all the same.
+ */
+
+/** Where adapters are chosen and everything is wired together: the only places that know all folders. */
+const composition = ['^src/(main|app\\.module|core|service)\\.ts$', '^src/operations/'];
+const folder = (...names) => `^src/(${names.join('|')})/`;
+const library = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'domain-is-pure',
+      comment:
+        'A decision must come out the same in ten years, in a test and in a replay. So the domain imports itself and the persistent maps of ' +
+        '`immutable`, nothing that has a clock, a file, a socket or a framework; time, ids and terms come in with the command.',
+      severity: 'error',
+      from: { path: '^src/domain/' },
+      to: { pathNot: ['^src/domain/', ...library('immutable')] },
+    },
+    {
+      name: 'projectors-know-facts-only',
+      comment:
+        'A projector is run again from the first event beside the live one. It may know the facts, the contract of projecting and its own tables; ' +
+        'anything else (a query, a driver, a clock) could make the second run differ. Only queries.ts reads.',
+      severity: 'error',
+      from: { path: '^projections/', pathNot: '/queries\\.ts$' },
+      to: { pathNot: ['^src/domain/', '^src/projecting/', '^src/event-log/event-log\\.ts$', '^projections/'] },
+    },
+    {
+      name: 'read-models-know-no-way-in',
+      comment:
+        'Read models follow the log. One that sends a command or answers HTTP itself would do so again at every rebuild, and a decision that ' +
+        'waits for a read model would be a decision on old facts.',
+      severity: 'error',
+      from: { path: ['^projections/', '^src/projecting/'] },
+      to: { path: folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations') },
+    },
+    {
+      name: 'decisions-read-no-read-model',
+      comment:
+        'What a command may do is decided on the folded stream alone. A read model is late by nature: a balance read there can be spent twice.',
+      severity: 'error',
+      from: { path: '^src/command-handling/' },
+      to: { path: ['^projections/', folder('projecting', 'http', 'policies', 'webhooks', 'exports', 'themes', 'operations')] },
+    },
+    {
+      name: 'policies-know-no-http',
+      comment:
+        'A policy answers to facts, whoever caused them: a request, a job, an operator. It sends commands through the same door as everybody ' +
+        'and must work in a process without an HTTP server.',
+      severity: 'error',
+      from: { path: '^src/policies/' },
+      to: { path: folder('http', 'operations') },
+    },
+    {
+      name: 'the-log-stands-below',
+      comment:
+        'The log stores and gives back; it does not know who decides and who reads. Only so can another adapter take its place and one ' +
+        'contract suite hold all of them.',
+      severity: 'error',
+      from: { path: '^src/event-log/' },
+      to: {
+        path: [
+          '^projections/',
+          folder('http', 'command-handling', 'projecting', 'policies', 'webhooks', 'exports', 'themes', 'operations'),
+        ],
+      },
+    },
+    {
+      name: 'only-the-composition-knows-the-adapter',
+      comment:
+        'Everybody else speaks to the port (src/event-log/event-log.ts). A second place that knows which store runs is a place that ' +
+        'breaks with the other one.',
+      severity: 'error',
+      from: { pathNot: ['^src/event-log/', '^bench/', '^test/', ...composition] },
+      to: { path: '^src/event-log/(postgres|eventstoredb)-' },
+    },
+    {
+      name: 'ground-stands-below',
+      comment:
+        'Connections to Postgres, and keys and names of people, are used from everywhere. What they imported in turn could not be started or ' +
+        'tested without them any more.',
+      severity: 'error',
+      from: { path: folder('postgres', 'privacy') },
+      to: { path: ['^projections/', folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations')] },
+    },
+    {
+      name: 'http-has-no-database',
+      comment:
+        'A controller parses, sends a command or asks a query, and maps the answer. SQL there would be a second way in or a read that no ' +
+        'projection keeps. Kept answers of idempotent requests are the exception: that table belongs to HTTP itself.',
+      severity: 'error',
+      from: { path: '^src/http/', pathNot: '^src/http/idempotent-requests\\.ts$' },
+      to: { path: library('pg', '@types/pg', 'kysely', 'pg-query-stream') },
+    },
+    {
+      name: 'validation-at-the-edge',
+      comment:
+        'class-validator checks what came over the wire, once, where it came in. Behind that the types hold; checking again elsewhere means ' +
+        'that nobody knows which check counts.',
+      severity: 'error',
+      from: { pathNot: ['^src/http/', '^test/'] },
+      to: { path: library('class-validator', 'class-transformer') },
+    },
+    {
+      name: 'framework-at-the-edge',
+      comment:
+        'Nest and Fastify are the shell. Decisions, log, projections and policies run without them: in a test, in a benchmark, in the command ' +
+        'line. (@nestjs/cqrs gives command-handling its one door, the CommandBus.)',
+      severity: 'error',
+      from: { pathNot: ['^src/http/', '^test/', '^bench/', ...composition] },
+      to: { path: library('@nestjs/(common|core|swagger|platform-fastify)', 'fastify', '@fastify/[^/]+') },
+    },
+    {
+      name: 'migrations-stand-alone',
+      comment:
+        'A migration is frozen once merged, so nothing that it uses may change under it: it imports the query builder and no code of ours.',
+      severity: 'error',
+      from: { path: '^migrations/' },
+      to: { pathNot: library('kysely') },
+    },
+    {
+      name: 'nobody-imports-the-composition',
+      comment: 'Code that reaches back into the place where it is wired together cannot be wired any other way.',
+      severity: 'error',
+      from: { path: ['^src/', '^projections/', '^migrations/'], pathNot: composition },
+      to: { path: ['^src/(main|app\\.module|service)\\.ts$', '^src/operations/'] },
+    },
+    {
+      name: 'what-ships-knows-no-tests',
+      comment: 'Tests and benchmarks are not in the image.',
+      severity: 'error',
+      from: { path: ['^src/', '^projections/', '^migrations/'] },
+      to: { path: ['^test/', '^bench/'] },
+    },
+    {
+      name: 'what-ships-is-declared',
+      comment:
+        'A library that is there only for development, or only because another one brought it, is missing after `npm ci --omit=dev`.',
+      severity: 'error',
+      from: { path: ['^src/', '^projections/', '^migrations/'] },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        // Types vanish when the service is compiled.
+        dependencyTypesNot: ['type-only'],
+        pathNot: library('@types/[^/]+'),
+      },
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'An import that leads nowhere: a file was moved or a library is not installed.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-circular',
+      comment: 'Two files that need each other are one file in two pieces, and which one runs first depends on who asked first.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A file that nobody imports and that imports nothing does nothing.',
+      severity: 'error',
+      from: { orphan: true, pathNot: '\\.d\\.ts$' },
+      to: {},
+    },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,187 @@
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+const tests = ['test/**/*.ts'];
+const operatorFacing = ['bench/**/*.ts', 'src/operations/**/*.ts', 'scripts/**/*.mjs', 'test/support/embedded.ts'];
+
+/** What is kept out by its name, each with the reason that the linter prints. */
+const restrictedImports = {
+  paths: [
+    {
+      name: '@nestjs/cqrs',
+      importNames: [
+        'AggregateRoot',
+        'EventBus',
+        'EventPublisher',
+        'EventsHandler',
+        'IEventBus',
+        'IEventHandler',
+        'ICommandPublisher',
+        'Saga',
+        'ofType',
+      ],
+      message:
+        'It lives in memory and loses failures. Facts go through the log; what reacts to them is a policy (docs/adr/0001-deciders-not-aggregates.md).',
+    },
+    {
+      name: '@nestjs/schedule',
+      message: 'A timer in a process loses what it holds. Use a job (docs/adr/0008-jobs-on-graphile-worker.md).',
+    },
+    { name: 'typeorm', message: 'SQL goes through Kysely or pg.' },
+    { name: 'assert', message: 'Import node:assert/strict in tests; elsewhere throw an error that says what is wrong.' },
+    {
+      name: 'uuid',
+      message: 'node:crypto has randomUUID; ids that must come out the same again are made in src/command-handling/deterministic-id.ts.',
+    },
+  ],
+  patterns: [{ group: ['**/dist/**'], message: 'dist/ is made from the sources: import those.' }],
+};
+
+const unsafeSql = [
+  {
+    selector: "MemberExpression[object.name='sql'][property.name=/^(raw|lit|literal)$/]",
+    message: 'Puts text into SQL unescaped. Use a parameter, or sql.id for a name from our own code.',
+  },
+  {
+    selector: 'CallExpression[callee.property.name=/^(key|at)$/][callee.object.callee.property.name=/^(ref|jsonPath|key|at)$/]',
+    message: "Kysely's JSON paths (.key, .at) are not escaped. Use a parameter with ->> or jsonb_extract_path_text.",
+  },
+  {
+    selector: "MemberExpression[property.name='dynamic'][object.name=/^(db|trx|transaction|kysely|eb)$/]",
+    message: 'Dynamic references take names that nobody checks. List the allowed columns and choose among them.',
+  },
+];
+
+const houseNames = [
+  {
+    selector:
+      ':matches(ClassDeclaration, TSInterfaceDeclaration, TSTypeAliasDeclaration)[id.name=/(Manager|Helpers?|Utils?|Common|Base|Impl)$/]',
+    message: 'A name says what the thing does; this one could hold anything.',
+  },
+  { selector: 'TSInterfaceDeclaration[id.name=/^I[A-Z][a-z]/]', message: 'An interface is named like any other thing, without I.' },
+  {
+    selector: 'TSEnumDeclaration',
+    message: 'A union of literals reads the same in the log, in JSON and in code, and a switch over it is exhaustive too.',
+  },
+];
+
+export default defineConfig(
+  globalIgnores(['dist/', 'coverage/', '.cache/', '.data/', 'docs/generated/']),
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    // What the compiler does not see, for every file, scripts included.
+    files: ['**/*.ts', '**/*.mjs', '**/*.cjs'],
+    rules: {
+      'array-callback-return': ['error', { allowImplicit: false }],
+      // `== null` asks for null and undefined at once.
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      'no-console': 'error',
+      'no-constant-binary-expression': 'error',
+      'no-control-regex': 'off',
+      'no-debugger': 'error',
+      'no-duplicate-imports': ['error', { allowSeparateTypeImports: true }],
+      'no-empty': 'error',
+      'no-fallthrough': 'error',
+      'no-irregular-whitespace': 'error',
+      'no-loss-of-precision': 'error',
+      'no-misleading-character-class': 'error',
+      'no-new-wrappers': 'error',
+      'no-self-compare': 'error',
+      'no-sparse-arrays': 'error',
+      'no-template-curly-in-string': 'error',
+      'no-unmodified-loop-condition': 'error',
+      'no-unreachable-loop': 'error',
+      'no-unsafe-finally': 'error',
+      'no-unsafe-optional-chaining': 'error',
+      'no-useless-assignment': 'error',
+      'no-useless-rename': 'error',
+      'no-var': 'error',
+      'object-shorthand': 'error',
+      'prefer-const': 'error',
+      'preserve-caught-error': 'error',
+      radix: 'error',
+    },
+  },
+  {
+    files: ['**/*.mjs', '**/*.cjs'],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: { parser: tseslint.parser },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/consistent-type-exports': 'error',
+      '@typescript-eslint/array-type': 'error',
+      '@typescript-eslint/ban-tslint-comment': 'error',
+      '@typescript-eslint/consistent-generic-constructors': 'error',
+      // `return put(…)` ends a case of a switch in one line; a value that is used by mistake does not compile.
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      // Nest's modules are classes without members.
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      // Promises only: a reply of Fastify is a thenable, too, and is sent, not awaited.
+      '@typescript-eslint/no-floating-promises': 'error',
+      // Text is measured in code points, as clients count it; a spread is how that is said.
+      '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+      // Believes that what was true before an `await` is true after it: a signal that aborted meanwhile would count as useless to ask.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      // Nest declares the shapes of its options as classes.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // What was caught may be thrown again, whatever it is; only literals are never thrown.
+      '@typescript-eslint/only-throw-error': 'off',
+      'no-throw-literal': 'error',
+      // Postgres' type ids are plain numbers; the driver declares some of them as an enum.
+      '@typescript-eslint/no-unsafe-enum-assignment': 'off',
+      // An async function without await turns what it throws into a rejection, which its interface promises.
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/prefer-includes': 'error',
+      '@typescript-eslint/prefer-string-starts-ends-with': 'error',
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { args: 'all', argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'all', ignoreRestSiblings: true },
+      ],
+      '@typescript-eslint/prefer-nullish-coalescing': [
+        'error',
+        { ignoreConditionalTests: true, ignorePrimitives: { string: true, boolean: true } },
+      ],
+      // Without a default: a new member of the union must be met by every switch that folds it.
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { allowDefaultCaseForExhaustiveSwitch: false, considerDefaultExhaustiveForUnions: false, requireDefaultForNonUnion: true },
+      ],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
+      'no-restricted-exports': [
+        'error',
+        { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } },
+      ],
+      'no-restricted-imports': ['error', restrictedImports],
+      'no-restricted-syntax': ['error', ...unsafeSql, ...houseNames],
+    },
+  },
+  {
+    // A projector or a policy looks at the few types that it names; the others are somebody else's.
+    files: ['projections/**/*.ts', 'src/policies/**/*.ts', 'src/webhooks/**/*.ts'],
+    rules: {
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: true },
+      ],
+    },
+  },
+  {
+    // A test reaches into shapes that the compiler cannot know (parsed answers), and names what it expects.
+    files: tests,
+    rules: {
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+      'no-template-curly-in-string': 'off',
+    },
+  },
+  { files: operatorFacing, rules: { 'no-console': 'off' } },
+  // Prettier, eslint and jest read a default export.
+  { files: ['**/*.mjs', '**/*.cjs'], rules: { 'no-restricted-exports': 'off' } },
+);

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+
+/**
+ * Who may import whom (.dependency-cruiser.cjs). The first half holds the code to the rules, the second one the rules to their word:
+ * a pattern with a slip in it forbids nothing and nobody notices.
+ */
+const root = join(__dirname, '..', '..');
+const config = join(root, '.dependency-cruiser.cjs');
+const shipped = ['src', 'projections', 'migrations', 'bench'];
+
+const Report = z.object({
+  summary: z.object({
+    totalCruised: z.number(),
+    violations: z.array(z.object({ from: z.string(), to: z.string(), rule: z.object({ name: z.string() }) })),
+  }),
+});
+
+/** Runs dependency-cruiser in a process of its own: it is an ES module that loads more of them. */
+async function cruise(cwd: string, folders: readonly string[]): Promise<z.infer<typeof Report>['summary']> {
+  const program = join(root, 'node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
+  const output = await new Promise<string>((resolve, reject) => {
+    execFile(
+      process.execPath,
+      [program, '--config', config, '--output-type', 'json', ...folders],
+      { cwd, maxBuffer: 256 * 1024 * 1024 },
+      // Its exit code counts the violations; only an answer that is no report is a failure.
+      (error, stdout, stderr) => {
+        if (stdout.startsWith('{')) resolve(stdout);
+        else reject(new Error(stderr || 'dependency-cruiser printed no report', { cause: error }));
+      },
+    );
+  });
+  return Report.parse(JSON.parse(output)).summary;
+}
+
+describe('imports of the code', () => {
+  it('keep to the rules', async () => {
+    const { violations, totalCruised } = await cruise(root, shipped);
+    expect(violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
+    expect(totalCruised).toBeGreaterThan(100);
+  }, 60_000);
+});
+
+describe('rules on imports', () => {
+  /** Rule, the file that breaks it, what that file imports. */
+  const offences: readonly (readonly [rule: string, file: string, imported: string])[] = [
+    ['domain-is-pure', 'src/domain/account/a.ts', 'node:crypto'],
+    ['domain-is-pure', 'src/domain/b.ts', 'src/error-code.ts'],
+    ['domain-is-pure', 'src/domain/c.ts', 'zod'],
+    ['projectors-know-facts-only', 'projections/things/projector.ts', 'pg'],
+    ['projectors-know-facts-only', 'projections/things/table.ts', 'node:crypto'],
+    ['read-models-know-no-way-in', 'projections/things/queries.ts', 'src/command-handling/door.ts'],
+    ['read-models-know-no-way-in', 'src/projecting/runner.ts', 'src/http/answer.ts'],
+    ['decisions-read-no-read-model', 'src/command-handling/door.ts', 'projections/things/queries.ts'],
+    ['policies-know-no-http', 'src/policies/policy.ts', 'src/http/answer.ts'],
+    ['the-log-stands-below', 'src/event-log/codec.ts', 'src/projecting/runner.ts'],
+    ['only-the-composition-knows-the-adapter', 'src/policies/other.ts', 'src/event-log/postgres-event-log.ts'],
+    ['ground-stands-below', 'src/privacy/keys.ts', 'src/command-handling/door.ts'],
+    ['http-has-no-database', 'src/http/answer.ts', 'pg'],
+    ['validation-at-the-edge', 'src/command-handling/checked.ts', 'class-validator'],
+    ['framework-at-the-edge', 'src/projecting/injected.ts', '@nestjs/common'],
+    ['migrations-stand-alone', 'migrations/0001_create_things.ts', 'src/error-code.ts'],
+    ['nobody-imports-the-composition', 'src/webhooks/hook.ts', 'src/main.ts'],
+    ['what-ships-knows-no-tests', 'src/exports/export.ts', 'test/support/thing.ts'],
+    ['what-ships-is-declared', 'src/themes/theme.ts', 'fast-check'],
+    ['no-unresolvable', 'src/lost.ts', 'src/nowhere.ts'],
+    ['no-circular', 'src/ping.ts', 'src/pong.ts'],
+    ['no-orphans', 'src/alone.ts', ''],
+    // Only there to be imported. (A circle is reported once, at one of its files.)
+    ['', 'src/pong.ts', 'src/ping.ts'],
+    ['', 'src/error-code.ts', 'zod'],
+    ['', 'src/main.ts', 'src/event-log/postgres-event-log.ts'],
+    ['', 'src/event-log/postgres-event-log.ts', 'pg'],
+    ['', 'test/support/thing.ts', 'pg'],
+  ];
+  let scratch: string;
+
+  beforeAll(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'imports-'));
+    for (const name of ['node_modules', 'package.json', 'tsconfig.json']) await symlink(join(root, name), join(scratch, name));
+    for (const [, file, imported] of offences) {
+      await mkdir(join(scratch, dirname(file)), { recursive: true });
+      const up = '../'.repeat(file.split('/').length - 1);
+      const target = imported.endsWith('.ts') ? `./${up}${imported.replace(/\.ts$/, '.js')}` : imported;
+      await writeFile(join(scratch, file), imported === '' ? 'export {};\n' : `import '${target}';\n`);
+    }
+  });
+  afterAll(() => rm(scratch, { recursive: true, force: true }));
+
+  it('each forbid what they name, and all of them are tried here', async () => {
+    const { violations } = await cruise(scratch, ['src', 'projections', 'migrations', 'test']);
+    const found = new Set(violations.map(({ rule, from }) => `${rule.name}: ${from}`));
+    const expected = offences.filter(([rule]) => rule !== '').map(([rule, file]) => `${rule}: ${file}`);
+    expect(expected.filter((offence) => !found.has(offence))).toEqual([]);
+
+    const names = [...(await readFile(config, 'utf8')).matchAll(/^ {6}name: '([^']+)'/gm)].map(([, name]) => name);
+    expect(new Set(offences.map(([rule]) => rule).filter((rule) => rule !== ''))).toEqual(new Set(names));
+  }, 60_000);
+});
