@@ -8,8 +8,8 @@ import type { CommandHandling } from './handle-command.js';
 const TRUSTED_MS = 2_000;
 
 /**
- * Tenants as every request needs them: from memory, yet true to the log. A "no" (unknown tenant, wrong key, endpoints closed) is never
- * answered from memory: the stream is read again first, so a change made beside the running service counts at its next request.
+ * Tenants as every request needs them: from memory, yet true to the log. A "no" (unknown tenant, wrong key) is never answered
+ * from memory: the stream is read again first. Every other change is announced, so it too counts at the next request.
  */
 export class TenantDirectory {
   private readonly known = new Map<string, { tenant: OpenTenant; until: number }>();
@@ -43,11 +43,6 @@ export class TenantDirectory {
   async authenticate(alias: string, key: string): Promise<{ readonly mode: Mode; readonly keyId: string } | undefined> {
     const known = await this.find(alias);
     return this.match(known, key) ?? this.match(await this.read(alias), key);
-  }
-
-  /** Whether open endpoints are on. */
-  async openEndpoints(alias: string): Promise<boolean> {
-    return ((await this.find(alias))?.openEndpoints || (await this.read(alias))?.openEndpoints) ?? false;
   }
 
   private match(tenant: OpenTenant | undefined, key: string): { readonly mode: Mode; readonly keyId: string } | undefined {

@@ -1,0 +1,108 @@
+import { Module, type DynamicModule, type FactoryProvider, type InjectionToken, type Provider, type ValueProvider } from '@nestjs/common';
+import { CommandBus, CqrsModule } from '@nestjs/cqrs';
+import { AccountQueries } from '../projections/accounts/queries.js';
+import { ReferralCodeQueries } from '../projections/referral-codes/queries.js';
+import { ReferralQueries } from '../projections/referrals/queries.js';
+import { RewardBalanceQueries } from '../projections/reward-balances/queries.js';
+import { RewardQueries } from '../projections/rewards/queries.js';
+import { UserQueries } from '../projections/users/queries.js';
+import { CodeOwners } from './command-handling/code-owners.js';
+import { AccountCommandHandler, ModerationCommandHandler } from './command-handling/commands.js';
+import type { Core } from './core.js';
+import { AccountsController } from './http/accounts.controller.js';
+import { HealthController, READINESS_PROBE, type ReadinessProbe } from './http/health.controller.js';
+import { IdempotentRequests } from './http/idempotent-requests.js';
+import { Ledger } from './http/ledger.js';
+import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
+import { OwnWrites, type Progress } from './http/own-writes.js';
+import { Presentation } from './http/presentation.js';
+import { ReferralCodesController } from './http/referral-codes.controller.js';
+import { ReferralsController } from './http/referrals.controller.js';
+import { RewardsController } from './http/rewards.controller.js';
+import { UsersController } from './http/users.controller.js';
+import { Writes } from './http/writes.js';
+import { POLICIES } from './policies/policies.js';
+import type { ProcessPresence } from './postgres/process-presence.js';
+import { KeyedNames } from './privacy/keyed-names.js';
+import type { LiveGenerations } from './projecting/generations.js';
+import { LiveReads } from './projecting/live-reads.js';
+import type { Registry } from 'prom-client';
+import type { Logger } from 'pino';
+
+/** What the module is made of, opened before (and closed after) by src/service.ts. */
+export interface ModuleParts {
+  readonly core: Core;
+  readonly generations: LiveGenerations;
+  readonly presence: ProcessPresence;
+  readonly readiness: ReadinessProbe;
+  readonly registry: Registry;
+  readonly logger: Logger;
+  readonly progress: Progress;
+  readonly positionWaitMs: number;
+  readonly publicUrl: () => string;
+}
+
+/** The one composition root of the process: everything that controllers and command handlers are given is made here. */
+@Module({})
+export class AppModule {
+  static of(parts: ModuleParts): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [CqrsModule.forRoot()],
+      controllers: [
+        AccountsController,
+        UsersController,
+        ReferralCodesController,
+        ReferralsController,
+        RewardsController,
+        HealthController,
+        MetricsController,
+      ],
+      providers: [...readModels(parts), ...commandHandlers(parts.core), ...http(parts)],
+    };
+  }
+}
+
+function readModels({ core, generations }: ModuleParts): Provider[] {
+  const reads = (projection: string): LiveReads => new LiveReads(core.pool, generations, projection);
+  return [
+    value(AccountQueries, new AccountQueries(reads('accounts'))),
+    value(UserQueries, new UserQueries(reads('users'))),
+    value(ReferralCodeQueries, new ReferralCodeQueries(reads('referral-codes'))),
+    value(ReferralQueries, new ReferralQueries(reads('referrals'))),
+    value(RewardQueries, new RewardQueries(reads('rewards'))),
+    value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
+  ];
+}
+
+function commandHandlers({ accounts, moderations, streams, names }: Core): Provider[] {
+  // By factory: the bus does not find the command of a handler that is given as a value.
+  return [
+    made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
+    made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
+  ];
+}
+
+function http(parts: ModuleParts): Provider[] {
+  const { core, presence, logger, progress, positionWaitMs, publicUrl } = parts;
+  const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
+  const requests = new IdempotentRequests(core.pool, presence, core.answersKey);
+  const writes = new Writes(requests, ownWrites, core.names, logger);
+  const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
+  return [
+    value(KeyedNames, core.names),
+    value(CodeOwners, core.owners),
+    value(READINESS_PROBE, parts.readiness),
+    value(METRICS_REGISTRY, parts.registry),
+    made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),
+    made(Presentation, [UserQueries, RewardQueries], (users: UserQueries, rewards: RewardQueries) => new Presentation(core.tenants, users, rewards, publicUrl)),
+  ];
+}
+
+const value = (provide: InjectionToken, useValue: unknown): ValueProvider => ({ provide, useValue });
+
+const made = <A extends unknown[]>(provide: InjectionToken, inject: InjectionToken[], useFactory: (...parts: A) => unknown): FactoryProvider => ({
+  provide,
+  inject,
+  useFactory,
+});

@@ -1,0 +1,98 @@
+import type { Core } from './core.js';
+import type { HealthCheck, Readiness, ReadinessProbe } from './http/health.controller.js';
+import type { PolicyRunner } from './policies/policy-runner.js';
+import { pause } from './projecting/pause.js';
+import type { ProjectionRunner } from './projecting/projection-runner.js';
+
+const ANSWER_WITHIN_MS = 2_000;
+const RETRY_MS = 50;
+/** Behind by less than this, a read model counts as following. */
+const LAG_SECONDS_MAX = 30;
+
+/** Readiness of the whole process: its stores answer, its read models have caught up once and follow. */
+export class ServiceReadiness implements ReadinessProbe {
+  private readonly stopping = new AbortController();
+  private caughtUp = false;
+
+  constructor(
+    private readonly core: Pick<Core, 'pool' | 'log'>,
+    private readonly projections: ProjectionRunner,
+    private readonly policies: PolicyRunner,
+    private readonly names: readonly string[],
+  ) {}
+
+  /** After a start a client must find its earlier writes: what stood in the log then must show first, consequences included. */
+  async catchUp(): Promise<void> {
+    const { signal } = this.stopping;
+    let head: string | null | undefined;
+    while (!this.caughtUp && !signal.aborted) {
+      head ??= await this.core.log.head().then((position) => position ?? null, () => undefined);
+      this.caughtUp = head === null || (head !== undefined && (await this.reached(head)));
+      if (!this.caughtUp) await pause(RETRY_MS, signal);
+    }
+  }
+
+  private async reached(head: string): Promise<boolean> {
+    const waits = [this.policies.waitFor(head, ANSWER_WITHIN_MS), this.projections.waitFor(head, this.names, ANSWER_WITHIN_MS)];
+    return (await Promise.all(waits)).every((reached) => reached);
+  }
+
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  async check(): Promise<Readiness> {
+    const [postgres, log, projections, policies] = await Promise.all([
+      this.guarded(async () => {
+        await this.core.pool.query('select 1');
+        return { ok: true };
+      }),
+      this.guarded(async () => ({ ok: true, head: (await this.core.log.head()) ?? null })),
+      this.projectionChecks(),
+      this.guarded(async () => ({
+        ok: this.policies.lastError === null,
+        role: this.policies.role,
+        position: await this.policies.checkpoint(),
+        parked: await this.policies.parked(),
+        lastError: this.policies.lastError,
+      })),
+    ]);
+    const checks = { postgres, 'event-log': log, ...projections, policies };
+    const behind = Object.values(projections).some(({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX);
+    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, checks };
+  }
+
+  private async projectionChecks(): Promise<Record<string, HealthCheck>> {
+    try {
+      const status = await inTime(this.projections.status());
+      return Object.fromEntries(
+        status.map(({ projection, generation, position, lagEvents, lagSeconds, parkedStreams, lastError, role }) => [
+          `projection ${projection}`,
+          { ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX, role, generation, position, lagEvents, lagSeconds, parkedStreams, lastError },
+        ]),
+      );
+    } catch {
+      return Object.fromEntries(this.names.map((name) => [`projection ${name}`, { ok: false, lastError: 'the database is away' }]));
+    }
+  }
+
+  private async guarded(check: () => Promise<HealthCheck>): Promise<HealthCheck> {
+    try {
+      return await inTime(check());
+    } catch {
+      return { ok: false };
+    }
+  }
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), ANSWER_WITHIN_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,64 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { EventLogObserver } from './event-log/postgres-event-log.js';
+import type { PolicyRunner } from './policies/policy-runner.js';
+import type { ProjectionRunner } from './projecting/projection-runner.js';
+
+/** What is counted of the log, the read models and the policies. Labels are names of ours, never ids. */
+export class LedgerMetrics {
+  /** To be handed to the log. */
+  readonly eventLog: EventLogObserver;
+
+  constructor(private readonly registry: Registry) {
+    const registers = [registry];
+    const appends = new Histogram({
+      name: 'ledger_append_duration_seconds',
+      help: 'Time from the call of an append to its answer',
+      labelNames: ['outcome'],
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
+      registers,
+    });
+    const batches = new Histogram({
+      name: 'ledger_append_batch_size',
+      help: 'Appends that were committed together',
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+      registers,
+    });
+    const retries = new Counter({ name: 'ledger_append_retries_total', help: 'Batches that were sent again after an unknown outcome', registers });
+    this.eventLog = {
+      append: (ms, outcome) => appends.observe({ outcome }, ms / 1000),
+      batch: (size) => batches.observe(size),
+      retry: () => retries.inc(),
+    };
+  }
+
+  /** Asked whenever the metrics are; a database that is away leaves the gauges as they were. */
+  watch({ projections, policies }: { readonly projections: ProjectionRunner; readonly policies: PolicyRunner }): void {
+    const registers = [this.registry];
+    const lagSeconds = new Gauge({ name: 'ledger_projection_lag_seconds', help: 'Age of the oldest event not applied', labelNames: ['projection'], registers });
+    const parked = new Gauge({ name: 'ledger_projection_parked_streams', help: 'Streams that could not be applied', labelNames: ['projection'], registers });
+    const lagEvents = new Gauge({
+      name: 'ledger_projection_lag_events',
+      help: 'Events not applied yet, counted up to a bound',
+      labelNames: ['projection'],
+      registers,
+      async collect() {
+        const rows = await projections.status().catch(() => []);
+        for (const { projection, ...row } of rows) {
+          this.set({ projection }, row.lagEvents);
+          lagSeconds.set({ projection }, row.lagSeconds);
+          parked.set({ projection }, row.parkedStreams);
+        }
+      },
+    });
+    new Gauge({
+      name: 'ledger_policy_parked_reactions',
+      help: 'Reactions that failed again and again',
+      registers,
+      async collect() {
+        const count = await policies.parked().catch(() => undefined);
+        if (count !== undefined) this.set(count);
+      },
+    });
+    void lagEvents;
+  }
+}

@@ -1,0 +1,2 @@
+import 'reflect-metadata';
+process.stderr.write('not built yet\n');

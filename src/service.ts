@@ -1,0 +1,154 @@
+import { NestFactory } from '@nestjs/core';
+import { CommandBus } from '@nestjs/cqrs';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Logger } from 'pino';
+import { accountProjectors } from '../projections/account-projectors.js';
+import { AppModule } from './app.module.js';
+import { publicUrlAt, type Config } from './config.js';
+import { isStoreAway, openCore, type Core } from './core.js';
+import { ServiceReadiness } from './health.js';
+import { HttpEdge } from './http/edge/http-edge.js';
+import { IdempotentRequests } from './http/idempotent-requests.js';
+import { createMetricsRegistry, HttpMetrics } from './http/metrics.js';
+import { serveInterfaceDescription } from './http/openapi.js';
+import { LedgerMetrics } from './metrics.js';
+import { Jobs } from './policies/jobs.js';
+import { POLICIES } from './policies/policies.js';
+import { PolicyRunner } from './policies/policy-runner.js';
+import { carryOutReactions, jobHandlers } from './policies/reactions.js';
+import { openPool } from './postgres/database.js';
+import { ProcessPresence } from './postgres/process-presence.js';
+import { hearTenants } from './postgres/tenant-announcements.js';
+import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
+import { LiveGenerations } from './projecting/generations.js';
+import { pause } from './projecting/pause.js';
+import { ProjectionRunner } from './projecting/projection-runner.js';
+
+export interface Service {
+  readonly core: Core;
+  readonly app: NestFastifyApplication;
+  /** Where it listens; undefined without the role `api`. */
+  readonly url: string;
+  readonly projections: ProjectionRunner;
+  readonly policies: PolicyRunner;
+  /** Requests in flight finish, checkpoints are written, everything is released. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly version: string;
+  /** False for benchmarks and tests of the embedded server. */
+  readonly fsync?: boolean;
+  /** Called when the stores are open, before anything listens. */
+  readonly prepare?: (core: Core) => Promise<void>;
+}
+
+/** Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for them. */
+export async function startService({ config, logger, version, fsync, prepare }: ServiceOptions): Promise<Service> {
+  const registry = createMetricsRegistry();
+  const metrics = new LedgerMetrics(registry);
+  const actor = { kind: 'system' as const, id: 'service' };
+  const core = await openCore({ config, logger, actor, applicationName: 'ledger-service', observe: metrics.eventLog, fsync });
+  /** Undone in reverse order, whatever of it was reached. */
+  const undo: (() => Promise<unknown> | void)[] = [() => core.close()];
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    await prepare?.(core);
+    const { pool, log, codec } = core;
+    const background = openPool({ url: core.databaseUrl, max: 12, applicationName: 'ledger-projector' });
+    undo.push(() => background.end());
+    const presence = new ProcessPresence(background);
+    await presence.start();
+    undo.push(() => presence.stop());
+    const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
+    await announcements.start();
+    undo.push(() => announcements.stop());
+
+    const generations = new LiveGenerations(pool);
+    const names = accountProjectors.map(({ name }) => name);
+    const projections = new ProjectionRunner({
+      ...{ pool: background, log, decode: decodeForProjectors(codec), projectors: accountProjectors, generations, logger },
+    });
+    const jobsPool = openPool({ url: core.databaseUrl, max: 4, applicationName: 'ledger-jobs', bigintAsText: true });
+    // The queue's library asks for listeners of its own kind, although the pool's connections have theirs.
+    jobsPool.on('connect', (client) => client.on('error', () => undefined));
+    undo.push(() => jobsPool.end());
+
+    const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax } });
+    let listeningAt = '';
+    let bus: CommandBus | undefined;
+    const busOrThrow = (): CommandBus => {
+      if (!bus) throw new Error('the command bus is not there yet');
+      return bus;
+    };
+    const requests = new IdempotentRequests(pool, presence, core.answersKey);
+    const throughBus = { execute: (command: Parameters<CommandBus['execute']>[0]) => busOrThrow().execute(command) } as CommandBus;
+    const jobs = new Jobs(jobsPool, jobHandlers(throughBus, core.moderations, () => requests.purge()), logger);
+    const policies = new PolicyRunner({
+      ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isStoreAway, logger },
+      carryOut: carryOutReactions(throughBus, jobs),
+    });
+    const readiness = new ServiceReadiness(core, projections, policies, names);
+    const app = await NestFactory.create<NestFastifyApplication>(
+      AppModule.of({
+        ...{ core, generations, presence, readiness, registry, logger, positionWaitMs: config.positionWaitMs },
+        progress: {
+          projectionsReach: (position, of, timeoutMs) => projections.waitFor(position, of, timeoutMs),
+          policiesReach: (position, timeoutMs) => policies.waitFor(position, timeoutMs),
+        },
+        publicUrl: () => config.publicUrl ?? listeningAt,
+      }),
+      edge.adapter,
+      { ...edge.applicationOptions, logger: false },
+    );
+    undo.push(() => app.close());
+    bus = app.get(CommandBus);
+    edge.configure(app, { tenants: edgeTenants(core), metrics: new HttpMetrics(registry), isUnavailable: isStoreAway });
+    metrics.watch({ projections, policies });
+    await app.init();
+    serveInterfaceDescription(app, { version });
+
+    if (config.roles.has('projector')) projections.start();
+    undo.push(() => projections.stop());
+    if (config.roles.has('worker')) {
+      await jobs.prepare();
+      jobs.start();
+      policies.start();
+    }
+    undo.push(() => jobs.stop());
+    undo.push(() => policies.stop());
+    void readiness.catchUp();
+    undo.push(() => readiness.stop());
+    await app.listen({ port: config.port, host: config.host });
+    const { port } = new URL(await app.getUrl());
+    listeningAt = publicUrlAt(config, Number(port));
+    undo.push(() => stopAnswering(app, config.shutdownGraceMs));
+    undo.push(() => edge.beginShutdown());
+    return { core, app, url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`, projections, policies, stop };
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** No new connections; requests in flight finish, within the grace. What runs behind them is stopped after that. */
+async function stopAnswering(app: NestFastifyApplication, graceMs: number): Promise<void> {
+  const patience = new AbortController();
+  const closed = app.getHttpAdapter().getInstance().close();
+  await Promise.race([closed, pause(graceMs, patience.signal)]);
+  patience.abort();
+}
+
+function edgeTenants({ tenants }: Core) {
+  return {
+    find: async (alias: string) => {
+      const tenant = await tenants.find(alias);
+      return tenant && { alias, programType: tenant.programType, openEndpoints: tenant.openEndpoints };
+    },
+    authenticate: ({ alias }: { readonly alias: string }, key: string) => tenants.authenticate(alias, key),
+  };
+}
