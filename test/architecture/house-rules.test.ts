@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { z } from 'zod';
+import { CURRENT_VERSIONS } from '../../src/event-log/event-schemas.js';
+
+/** What neither the compiler nor the linter sees. Each rule says in its name what to do about it. */
+const root = join(__dirname, '..', '..');
+
+function filesBelow(folder: string): string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = `${folder}/${entry.name}`;
+      return entry.isDirectory() ? filesBelow(path) : [path];
+    })
+    .sort();
+}
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+const shipped = ['src', 'projections', 'migrations', 'bench'].flatMap(filesBelow).filter((path) => path.endsWith('.ts'));
+const tests = filesBelow('test').filter((path) => path.endsWith('.ts'));
+const typescript = [...shipped, ...tests];
+const self = 'test/architecture/house-rules.test.ts';
+
+/** Lines that match, as `file:line text`, so that a failure can be clicked. */
+function lines(files: readonly string[], pattern: RegExp): string[] {
+  return files
+    .filter((file) => file !== self)
+    .flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
+    );
+}
+
+/** The code without comments and without what stands in quotes; lines keep their numbers. Good enough to look for words of the language. */
+function codeOf(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|(?<!:)\/\/[^\n]*/g, (match) =>
+    match.replace(/[^\n]/g, ' '),
+  );
+}
+
+describe('names of files', () => {
+  it('say what is inside: no utils, helpers, common, shared, no barrels', () => {
+    const vague = /(^|[/.-])(utils?|helpers?|common|shared|misc|base|impl|manager|types)([/.-]|$)|(^|\/)index\.ts$/;
+    expect(typescript.filter((path) => vague.test(path))).toEqual([]);
+  });
+
+  it('are kebab-case, with a role from the known ones behind the first dot', () => {
+    const roles = 'decider|events|facts|state|controller|request|response|module|contract|test|policy|projector|page|template|property';
+    const migration = /^migrations\/\d{4}(_[a-z0-9]+)+\.ts$/;
+    const other = new RegExp(`^([a-z0-9-]+/)+[a-z][a-z0-9]*(-[a-z0-9]+)*(\\.(${roles}))?(\\.test)?\\.ts$`);
+    expect(typescript.filter((path) => !(path.startsWith('migrations/') ? migration : other).test(path))).toEqual([]);
+  });
+
+  it('of a read model are table.ts, projector.ts and queries.ts', () => {
+    const folders = [...new Set(shipped.filter((path) => /^projections\/[^/]+\//.test(path)).map((path) => dirname(path)))];
+    const missing = folders.flatMap((folder) => ['table.ts', 'projector.ts', 'queries.ts'].map((name) => `${folder}/${name}`));
+    expect(missing.filter((path) => !shipped.includes(path))).toEqual([]);
+  });
+
+  it('of controllers, requests and responses are below src/http', () => {
+    expect(shipped.filter((path) => /\.(controller|request|response)\.ts$/.test(path) && !path.startsWith('src/http/'))).toEqual([]);
+  });
+});
+
+describe('code', () => {
+  it('never says any', () => {
+    const says = /(:|<|\||&|\bas|\bextends|=>)\s*any\b|\bany\[\]/;
+    const found = typescript.flatMap((path) =>
+      codeOf(read(path))
+        .split('\n')
+        .flatMap((line, index) => (says.test(line) ? [`${path}:${index + 1}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('does not silence the compiler, and the linter only with a reason (-- why)', () => {
+    expect(lines(typescript, /@ts-(ignore|nocheck|expect-error)/)).toEqual([]);
+    expect(lines(typescript, /eslint-disable(?!.* -- \S)/)).toEqual([]);
+  });
+
+  it('leaves nothing for later', () => {
+    expect(lines(typescript, /\b(TODO|FIXME|XXX|HACK)\b|not (yet )?implemented/)).toEqual([]);
+  });
+
+  it('does not name a machine, its paths or its package registry', () => {
+    const texts = [...typescript, ...filesBelow('scripts'), ...filesBelow('docs'), 'package.json', 'jest.config.cjs', 'eslint.config.mjs'];
+    expect(lines(texts, /["'`\s(](\/work\/|\/home\/|\/Users\/|\/root\/)/)).toEqual([]);
+    const elsewhere = [...read('package-lock.json').matchAll(/"resolved": "([^"]+)"/g)]
+      .map(([, url = '']) => url)
+      .filter((url) => !url.startsWith('https://'));
+    expect(elsewhere).toEqual([]);
+  });
+});
+
+describe('tests', () => {
+  it('are all run', () => {
+    expect(lines(tests, /\b(describe|it|test)\.(only|skip|todo)\b|\b(xit|xdescribe|fit|fdescribe)\(/)).toEqual([]);
+  });
+
+  it('wait for a condition, and only test/support knows how', () => {
+    const files = tests.filter((path) => !path.startsWith('test/support/'));
+    expect(lines(files, /await (delay|sleep|pause|wait)\(|setTimeout\((resolve|done|r),|timers\/promises/)).toEqual([]);
+  });
+});
+
+describe('events', () => {
+  it('are named by what happened in the words of the business, never as updates', () => {
+    const types = Object.keys(CURRENT_VERSIONS);
+    expect(types.filter((type) => /(Updated|Modified|Edited|Saved|Set|Deleted)$/.test(type) && type !== 'PaymentProviderIdSet')).toEqual(
+      [],
+    );
+    expect(types.filter((type) => !/^([A-Z][a-z]+)+$/.test(type))).toEqual([]);
+  });
+});
+
+describe('migrations', () => {
+  const frozen = z.record(z.string(), z.string()).parse(JSON.parse(read('docs/generated/migrations.json')));
+  const files = filesBelow('migrations').map((path) => relative('migrations', path));
+
+  it('are numbered without gaps', () => {
+    expect(files.map((file) => Number(file.slice(0, 4)))).toEqual(files.map((_, index) => index + 1));
+  });
+
+  it('are frozen once recorded; a new one is recorded by `npm run migrations:freeze`', () => {
+    const now = Object.fromEntries(
+      files.map((file) => [
+        file,
+        createHash('sha256')
+          .update(readFileSync(join(root, 'migrations', file)))
+          .digest('hex'),
+      ]),
+    );
+    expect(now).toEqual(frozen);
+  });
+});
+
+describe('documents', () => {
+  const records = filesBelow('docs/adr').map((path) => path.replace('docs/adr/', ''));
+
+  it('number their decisions without gaps', () => {
+    expect(records.map((name) => Number(name.slice(0, 4)))).toEqual(records.map((_, index) => index + 1));
+  });
+
+  it('give a line of reason for every dependency', () => {
+    const { dependencies, devDependencies } = z
+      .object({ dependencies: z.record(z.string(), z.string()), devDependencies: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read('package.json')));
+    const page = records.find((name) => name.endsWith('-dependencies.md')) ?? '';
+    const reasons = read(`docs/adr/${page}`);
+    const declared = [...Object.keys(dependencies), ...Object.keys(devDependencies)];
+    expect(declared.filter((name) => !reasons.includes(`\`${name}\``))).toEqual([]);
+    const named = [...reasons.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(named.filter((name) => !declared.includes(name))).toEqual([]);
+  });
+
+  it('link to files that are there', () => {
+    const pages = [...filesBelow('docs'), ...readdirSync(root)].filter((path) => path.endsWith('.md'));
+    const broken = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)[^)]*\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !existsSync(join(root, dirname(page), target)))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});
