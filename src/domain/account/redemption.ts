@@ -44,7 +44,8 @@ export interface RedeemAccountCredit {
 export function redeemAccountCredit(state: AccountState, { amount, unit, redemptionId, now }: RedeemAccountCredit): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
-  const ofUnit = creditOf(state, unit).filter((reward) => amountLeft(reward) > 0 && reward.dateCancelled === null);
+  // What a moderation cancelled counts among what is held: the one under way may bring it back.
+  const ofUnit = creditOf(state, unit).filter((reward) => amountLeft(reward) > 0 && reward.cancelledBy !== 'REQUEST');
   const hold = ofUnit.map((reward) => heldBy(state, reward)).find((held) => held !== undefined);
   if (hold !== undefined) return { heldBy: hold };
   const draft = new Draft(state);

@@ -1,0 +1,98 @@
+import type { ApplyCode, CodeOwner, ReferralContext } from '../../src/domain/account/referral.js';
+import {
+  accountAttributed,
+  accountOpened,
+  discount,
+  partyOf,
+  referralStarted,
+  rewardGranted,
+  subscriptionChanged,
+  userIdentified,
+} from '../support/account-events.js';
+import { ACME, ANN, annsCode, BOB, given, noCode, NOW, TEN_PERCENT } from './support/account-scenario.js';
+
+const apply = (context: ReferralContext, userId = 'bob'): ApplyCode => ({ type: 'ApplyCode', userId, context });
+
+const here = [accountOpened(ACME), subscriptionChanged({ status: 'TRIAL' }), userIdentified(ACME, 'bob')];
+const ownCode: CodeOwner = { code: 'BOB', programId: 'default', party: BOB };
+const paid = subscriptionChanged({ status: 'PAID', value: 1, billingIntervalType: 'MONTH', billingIntervalValue: 1 });
+
+it('attributes the account, starts the referral with this user and grants what the start earns', () => {
+  given(...here)
+    .when(apply(annsCode()))
+    .then(
+      accountAttributed('ANNLEE', ANN, NOW),
+      referralStarted('referral', BOB, ANN, { at: NOW, code: { subject: ANN.person, value: 'ANNLEE' }, referredReward: TEN_PERCENT }),
+      rewardGranted('reward-of-start', BOB, discount(10), {
+        ...{ at: NOW, source: 'REFERRED', referralId: 'referral', programId: 'default', programVersion: 1 },
+      }),
+    );
+});
+
+it('refers the user it was applied to, not the first one of the account', () => {
+  const { decision } = given(...here, userIdentified(ACME, 'cat')).when(apply(annsCode(), 'cat'));
+  expect('events' in decision && decision.events[1]).toMatchObject({ type: 'ReferralStarted', referred: partyOf(ACME, 'cat') });
+});
+
+it('does not find a code that nobody holds, whose owner is gone, or is blocked', () => {
+  given(...here)
+    .when(apply(noCode()))
+    .refused('REFERRAL_CODE_NOT_FOUND');
+  given(...here)
+    .when(apply(annsCode({ referrer: null })))
+    .refused('REFERRAL_CODE_NOT_FOUND');
+  given(...here)
+    .when(apply(annsCode({ referrer: { blocked: true } })))
+    .refused('REFERRAL_CODE_NOT_FOUND');
+});
+
+it('does not find a user who is not there', () => {
+  given().when(apply(annsCode())).refused('USER_NOT_FOUND');
+  given(...here)
+    .when(apply(annsCode(), 'nobody'))
+    .refused('USER_NOT_FOUND');
+});
+
+it('misses the code first when both are missing', () => {
+  given().when(apply(noCode(), 'nobody')).refused('REFERRAL_CODE_NOT_FOUND');
+});
+
+// Every account below also fails all checks that come later.
+it('says what stands against it, in this order', () => {
+  const notReferable = [accountOpened(ACME), userIdentified(ACME, 'bob', { referable: false })];
+  const paidToo = [...notReferable, paid];
+  const referredToo = [...paidToo, accountAttributed('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'))];
+  given(...referredToo)
+    .when(apply(annsCode({ codeOwner: ownCode })))
+    .refused('SELF_REFERRAL');
+  given(...referredToo)
+    .when(apply(annsCode()))
+    .refused('ALREADY_REFERRED');
+  given(...paidToo)
+    .when(apply(annsCode()))
+    .refused('NOT_ATTRIBUTABLE');
+  given(...notReferable)
+    .when(apply(annsCode()))
+    .refused('NOT_REFERABLE');
+});
+
+it('takes a code of somebody else in the same account for an own one', () => {
+  const colleague: CodeOwner = { code: 'CAT', programId: 'default', party: partyOf(ACME, 'cat') };
+  given(...here, userIdentified(ACME, 'cat'))
+    .when(apply(annsCode({ codeOwner: colleague })))
+    .refused('SELF_REFERRAL');
+});
+
+it('is refused the second time, with the same code too', () => {
+  const first = given(...here).when(apply(annsCode())).decision;
+  const events = 'events' in first ? first.events : [];
+  given(...here, ...events)
+    .when(apply(annsCode()))
+    .refused('ALREADY_REFERRED');
+});
+
+it('is not possible for an account that paid once and does not any more', () => {
+  given(...here, paid, subscriptionChanged({ status: 'CANCELLED' }))
+    .when(apply(annsCode()))
+    .refused('NOT_ATTRIBUTABLE');
+});

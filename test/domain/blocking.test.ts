@@ -1,0 +1,38 @@
+import { accountOpened, personOf, userIdentified } from '../support/account-events.js';
+import { ACME, given, NOW } from './support/account-scenario.js';
+
+const person = personOf(ACME, 'bob');
+const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+const blocked = { type: 'UserBlocked', at: 2_000, person } as const;
+const unblocked = { type: 'UserUnblocked', at: 2_100, person } as const;
+
+it('a user is blocked and unblocked', () => {
+  given(...here)
+    .when({ type: 'BlockUser', userId: 'bob', now: NOW })
+    .then({ ...blocked, at: NOW });
+  given(...here, blocked)
+    .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
+    .then({ ...unblocked, at: NOW });
+  given(...here, blocked, unblocked)
+    .when({ type: 'BlockUser', userId: 'bob', now: NOW })
+    .then({ ...blocked, at: NOW });
+});
+
+it('not twice', () => {
+  given(...here, blocked)
+    .when({ type: 'BlockUser', userId: 'bob', now: NOW })
+    .refused('USER_ALREADY_BLOCKED');
+  given(...here)
+    .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
+    .refused('USER_NOT_BLOCKED');
+  given(...here, blocked, unblocked)
+    .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
+    .refused('USER_NOT_BLOCKED');
+});
+
+it('only somebody who is there', () => {
+  given().when({ type: 'BlockUser', userId: 'bob', now: NOW }).refused('USER_NOT_FOUND');
+  given(...here)
+    .when({ type: 'UnblockUser', userId: 'cat', now: NOW })
+    .refused('USER_NOT_FOUND');
+});

@@ -1,0 +1,295 @@
+import type { AccountEvent, Subscription } from '../../src/domain/account/account.events.js';
+import type { ReferralContext } from '../../src/domain/account/referral.js';
+import {
+  accountAttributed,
+  accountOpened,
+  credit,
+  discount,
+  partyOf,
+  personOf,
+  referralConverted,
+  referralStarted,
+  rewardGranted,
+  subscriptionChanged,
+  userIdentified,
+} from '../support/account-events.js';
+import {
+  ACME,
+  ANN,
+  annsCode,
+  annStands,
+  aProgram,
+  BOB,
+  given,
+  noCode,
+  NOW,
+  TEN_DOLLARS,
+  TEN_PERCENT,
+  terms,
+} from './support/account-scenario.js';
+
+const PAID: Subscription = { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+const CANCELLED: Subscription = { status: 'CANCELLED' };
+
+const sync = (subscription: Subscription, context: ReferralContext = annStands()) =>
+  ({ type: 'SyncAccount', accountId: 'acme', newAccount: ACME.accountRef, subscription, currency: undefined, context }) as const;
+
+const upsert = (userId: string, context: ReferralContext = annStands(), changes = {}) =>
+  ({ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes, codes: [], paymentProviderId: undefined, context }) as const;
+
+const here = [accountOpened(ACME), subscriptionChanged({ status: 'TRIAL' })];
+const attributed = accountAttributed('ANNLEE', ANN);
+const bob = userIdentified(ACME, 'bob', { email: null });
+
+const startedNow = (over = {}) =>
+  referralStarted('referral', BOB, ANN, { at: NOW, code: { subject: ANN.person, value: 'ANNLEE' }, referredReward: TEN_PERCENT, ...over });
+const started = (over = {}) => startedNow({ at: 2_000, ...over });
+const convertedNow = (over = {}) => referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS, ...over });
+const startReward = (at = NOW) =>
+  rewardGranted('reward-of-start', BOB, discount(10), {
+    at,
+    source: 'REFERRED',
+    referralId: 'referral',
+    programId: 'default',
+    programVersion: 1,
+  });
+
+describe('the start', () => {
+  it('comes with the first user of an attributed account', () => {
+    given(...here, attributed)
+      .when(upsert('bob'))
+      .then({ ...bob, at: NOW }, startedNow(), startReward());
+  });
+
+  it('passes over users who cannot be referred, for the next one who can', () => {
+    const eve = userIdentified(ACME, 'eve', { email: null, referable: false });
+    given(...here, attributed)
+      .when(upsert('eve', annStands(), { referable: false }))
+      .then({ ...eve, at: NOW });
+    given(...here, attributed, eve)
+      .when(upsert('bob'))
+      .then({ ...bob, at: NOW }, startedNow(), startReward());
+  });
+
+  it('comes with a user who can be referred from now on', () => {
+    const changed = {
+      type: 'UserProfileChanged',
+      at: NOW,
+      person: BOB.person,
+      changes: { subject: BOB.person, value: { referable: true } },
+    } as const;
+    given(...here, attributed, userIdentified(ACME, 'bob', { referable: false }))
+      .when(upsert('bob', annStands(), { referable: true }))
+      .then(changed, startedNow(), startReward());
+  });
+
+  it('comes with an existing user whose update brings a code, who then is the referred one', () => {
+    const cat = partyOf(ACME, 'cat');
+    const { decision } = given(...here, bob, userIdentified(ACME, 'cat')).when(upsert('cat', annsCode()));
+    expect('events' in decision && decision.events.slice(0, 2)).toEqual([{ ...attributed, at: NOW }, startedNow({ referred: cat })]);
+  });
+
+  it('comes with a code for an account that has users: the first of them is referred', () => {
+    given(...here, bob, userIdentified(ACME, 'cat'))
+      .when(sync({ status: 'TRIAL' }, annsCode()))
+      .then({ ...attributed, at: NOW }, startedNow(), startReward());
+  });
+
+  it('does not come with the code of a user who cannot be referred; nothing is recorded, a later code still counts', () => {
+    const eve = userIdentified(ACME, 'eve', { email: null, referable: false });
+    given(...here)
+      .when(upsert('eve', annsCode(), { referable: false }))
+      .then({ ...eve, at: NOW });
+    given(...here, eve)
+      .when(upsert('bob', annsCode()))
+      .then({ ...bob, at: NOW }, { ...attributed, at: NOW }, startedNow(), startReward());
+  });
+
+  it('does not come when the referrer is gone meanwhile', () => {
+    given(...here, attributed)
+      .when(upsert('bob', annStands({ referrer: null })))
+      .then({ ...bob, at: NOW });
+  });
+
+  it('comes for an account that was cancelled meanwhile, and is not ended by that', () => {
+    given(...here, attributed, subscriptionChanged(CANCELLED))
+      .when(upsert('bob'))
+      .then({ ...bob, at: NOW }, startedNow(), startReward());
+  });
+
+  it('comes once: a second code changes nothing', () => {
+    const eve = { code: 'EVE', programId: 'default', party: partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve') };
+    const events = [...here, attributed, bob, started()];
+    given(...events)
+      .when(upsert('bob', annsCode({ codeOwner: eve })))
+      .then();
+    given(...events)
+      .when(sync({ status: 'TRIAL' }, annsCode({ codeOwner: eve })))
+      .then();
+  });
+
+  it('earns what the program says then, also for the referrer', () => {
+    const program = aProgram({ version: 7, referredReward: null, referrerReward: terms(credit(5)) });
+    given(...here, attributed)
+      .when(upsert('bob', annStands({ program })))
+      .then({ ...bob, at: NOW }, startedNow({ programVersion: 7, referredReward: null, referrerReward: terms(credit(5)) }));
+  });
+
+  it('earns nothing yet for a side that waits for approval, but records what it earned', () => {
+    const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'PENDING' } });
+    given(...here, attributed)
+      .when(upsert('bob', annStands({ program })))
+      .then({ ...bob, at: NOW }, startedNow({ referredStatus: 'PENDING', referrerStatus: 'PENDING' }));
+  });
+
+  it('has both sides denied when a blocked user’s code came in passing', () => {
+    given(...here)
+      .when(upsert('bob', annsCode({ referrer: { blocked: true } })))
+      .then({ ...bob, at: NOW }, { ...attributed, at: NOW }, startedNow({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }));
+  });
+
+  it('gives a reward that is delayed and expires its dates', () => {
+    const day = 86_400_000;
+    const referredReward = terms(discount(10), { delayDays: 2, validDays: 30 });
+    const { decision } = given(...here, attributed).when(upsert('bob', annStands({ program: aProgram({ referredReward }) })));
+    expect('events' in decision && decision.events[2]).toMatchObject({ dateScheduledFor: NOW + 2 * day, dateExpires: NOW + 32 * day });
+  });
+});
+
+describe('the conversion', () => {
+  const running = [...here, attributed, bob, started()];
+
+  it('comes with the first PAID', () => {
+    given(...running)
+      .when(sync(PAID))
+      .then(subscriptionChanged(PAID, NOW), convertedNow());
+  });
+
+  it('does not come twice', () => {
+    const converted = [...running, subscriptionChanged(PAID), convertedNow({ at: 3_000 })];
+    given(...converted)
+      .when(sync(PAID))
+      .then();
+    given(...converted)
+      .when(sync({ ...PAID, value: 10 }))
+      .then(subscriptionChanged({ ...PAID, value: 10 }, NOW));
+    given(...converted, subscriptionChanged(CANCELLED))
+      .when(sync(PAID))
+      .then(subscriptionChanged(PAID, NOW));
+    given(...converted)
+      .when(upsert('cat'))
+      .then(userIdentified(ACME, 'cat', { email: null }, NOW));
+  });
+
+  it('comes in one call with code and user’s start, in this order', () => {
+    given(...here, bob)
+      .when(sync(PAID, annsCode()))
+      .then({ ...attributed, at: NOW }, subscriptionChanged(PAID, NOW), startedNow(), startReward(), convertedNow());
+  });
+
+  it('comes with the user when the account paid before there was one', () => {
+    given(...here, attributed, subscriptionChanged(PAID))
+      .when(upsert('bob'))
+      .then({ ...bob, at: NOW }, startedNow(), startReward(), convertedNow());
+  });
+
+  it('comes with the user even if the account does not pay any more', () => {
+    const decided = given(...here, attributed, subscriptionChanged(PAID), subscriptionChanged(CANCELLED)).when(upsert('bob'));
+    expect(decided.types()).toEqual(['UserIdentified', 'ReferralStarted', 'RewardGranted', 'ReferralConverted']);
+  });
+
+  it('comes with a first PAID after CANCELLED', () => {
+    const ended: AccountEvent = { type: 'ReferralEnded', at: 2_500, referralId: 'referral' };
+    given(...running, subscriptionChanged(CANCELLED), ended)
+      .when(sync(PAID))
+      .then(subscriptionChanged(PAID, NOW), convertedNow());
+  });
+
+  it('never comes for an account that was not referred', () => {
+    given(...here, bob)
+      .when(sync(PAID, noCode()))
+      .then(subscriptionChanged(PAID, NOW));
+  });
+
+  it('denies the side of a referrer who was blocked meanwhile, and records what it would have earned', () => {
+    given(...running)
+      .when(sync(PAID, annStands({ referrer: { blocked: true } })))
+      .then(subscriptionChanged(PAID, NOW), convertedNow({ referrerStatus: 'DENIED' }));
+  });
+
+  it('comes for a referrer who is gone', () => {
+    given(...running)
+      .when(sync(PAID, annStands({ referrer: null })))
+      .then(subscriptionChanged(PAID, NOW), convertedNow());
+  });
+
+  it('keeps the statuses of the sides and still counts while they wait', () => {
+    const waiting = [...here, attributed, bob, started({ referredStatus: 'PENDING', referrerStatus: 'DENIED' })];
+    given(...waiting)
+      .when(sync(PAID))
+      .then(subscriptionChanged(PAID, NOW), convertedNow({ referredStatus: 'PENDING', referrerStatus: 'DENIED' }));
+  });
+
+  it('grants the referred side what the conversion earns', () => {
+    const program = aProgram({ referredReward: terms(credit(500), { when: 'CONVERTED' }), referrerReward: null });
+    given(...here, attributed, bob, started({ referredReward: null }))
+      .when(sync(PAID, annStands({ program })))
+      .then(
+        subscriptionChanged(PAID, NOW),
+        convertedNow({ referredReward: program.referredReward, referrerReward: null }),
+        rewardGranted('reward-of-conversion', BOB, credit(500), {
+          ...{ at: NOW, source: 'REFERRED', referralId: 'referral', programId: 'default', programVersion: 1 },
+        }),
+      );
+  });
+
+  it('pays no side twice when the program moved the moment from start to conversion', () => {
+    const program = aProgram({
+      referredReward: terms(discount(20), { when: 'CONVERTED' }),
+      referrerReward: terms(credit(9), { when: 'CONVERTED' }),
+    });
+    given(...here, attributed, bob, started({ referrerReward: terms(credit(5)) }))
+      .when(sync(PAID, annStands({ program })))
+      .then(subscriptionChanged(PAID, NOW), convertedNow({ referrerReward: null }));
+  });
+
+  it('goes on without a reward that would be more than can be counted, and says why', () => {
+    const program = aProgram({ referredReward: terms(credit(2), { when: 'CONVERTED' }), referrerReward: null });
+    const rich = rewardGranted('rich', BOB, credit(Number.MAX_SAFE_INTEGER - 1));
+    given(...here, attributed, bob, rich, started({ referredReward: null }))
+      .when(sync(PAID, annStands({ program })))
+      .then(subscriptionChanged(PAID, NOW), convertedNow({ referredReward: program.referredReward, referrerReward: null }), {
+        ...{ type: 'RewardWithheld', at: NOW, referralId: 'referral', person: BOB.person, reason: 'AMOUNT_TOO_LARGE' },
+      });
+  });
+});
+
+describe('the end', () => {
+  const running = [...here, attributed, bob, started()];
+  const ended: AccountEvent = { type: 'ReferralEnded', at: NOW, referralId: 'referral' };
+
+  it('comes with CANCELLED, once', () => {
+    given(...running)
+      .when(sync(CANCELLED))
+      .then(subscriptionChanged(CANCELLED, NOW), ended);
+    given(...running, subscriptionChanged(CANCELLED), ended)
+      .when(sync(CANCELLED))
+      .then();
+    const again = [subscriptionChanged(CANCELLED), ended, subscriptionChanged(PAID), convertedNow()];
+    given(...running, ...again)
+      .when(sync(CANCELLED))
+      .then(subscriptionChanged(CANCELLED, NOW));
+  });
+
+  it('comes for a converted referral too, and rewards stay', () => {
+    given(...running, startReward(2_000), subscriptionChanged(PAID), convertedNow({ at: 3_000 }))
+      .when(sync(CANCELLED))
+      .then(subscriptionChanged(CANCELLED, NOW), ended);
+  });
+
+  it('does not come for an account without a referral', () => {
+    given(...here, attributed)
+      .when(sync(CANCELLED))
+      .then(subscriptionChanged(CANCELLED, NOW));
+  });
+});

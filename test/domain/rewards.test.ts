@@ -1,0 +1,219 @@
+import { AMOUNT_MAX, underTerms, type CreateReward } from '../../src/domain/account/rewards.js';
+import {
+  aboutReward,
+  accountOpened,
+  credit,
+  creditRedeemed,
+  discount,
+  rewardCancelled,
+  rewardGranted,
+  tankCode,
+  userIdentified,
+} from '../support/account-events.js';
+import { ACME, BOB, DAY_MS, given, NOW, refOf, terms } from './support/account-scenario.js';
+
+const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+
+describe('a reward by hand', () => {
+  const create = (over: Partial<CreateReward> = {}): CreateReward => ({
+    ...{ type: 'CreateReward', userId: 'bob', rewardId: 'reward', value: credit(500), name: null, description: null, cancellable: true },
+    ...{ dateScheduledFor: null, dateExpires: null, now: NOW },
+    ...over,
+  });
+
+  it.each([credit(500), discount(20), tankCode('TANK-1')])('of $type is given now', (value) => {
+    given(...here)
+      .when(create({ value, name: 'Thanks', description: 'for all', cancellable: false }))
+      .then(rewardGranted('reward', BOB, value, { at: NOW, name: 'Thanks', description: 'for all', cancellable: false }));
+  });
+
+  it('may be scheduled and expire; both at the same time is just possible', () => {
+    const dates = { dateScheduledFor: NOW + 5, dateExpires: NOW + 5 };
+    given(...here)
+      .when(create(dates))
+      .then(rewardGranted('reward', BOB, credit(500), { at: NOW, ...dates }));
+  });
+
+  it('that is scheduled for the past, or for now, is available now', () => {
+    given(...here)
+      .when(create({ dateScheduledFor: NOW - 1 }))
+      .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
+    given(...here)
+      .when(create({ dateScheduledFor: NOW }))
+      .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
+  });
+
+  it('does not expire in the past or before it becomes available', () => {
+    given(...here)
+      .when(create({ dateExpires: NOW }))
+      .refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
+    given(...here)
+      .when(create({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
+      .refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
+  });
+
+  it('needs its user', () => {
+    given().when(create()).refused('USER_NOT_FOUND');
+    given(...here)
+      .when(create({ userId: 'cat' }))
+      .refused('USER_NOT_FOUND');
+  });
+
+  it('never brings what was ever assigned of a unit beyond what a client can count', () => {
+    const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
+    given(...here)
+      .when(create({ value: credit(AMOUNT_MAX) }))
+      .then(rewardGranted('reward', BOB, credit(AMOUNT_MAX), { at: NOW }));
+    given(...here, nearly)
+      .when(create({ value: credit(10, 'Cents') }))
+      .then(rewardGranted('reward', BOB, credit(10, 'Cents'), { at: NOW }));
+    given(...here, nearly)
+      .when(create({ value: credit(11, 'CENTS') }))
+      .refused('AMOUNT_TOO_LARGE');
+    given(...here, nearly)
+      .when(create({ value: credit(11, 'POINTS') }))
+      .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
+    // Assigned is assigned, whatever became of it.
+    given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
+      .when(create({ value: credit(11) }))
+      .refused('AMOUNT_TOO_LARGE');
+  });
+});
+
+describe('cancelling', () => {
+  const cancel = { type: 'CancelReward', rewardId: 'reward', now: NOW } as const;
+  const reward = rewardGranted('reward', BOB, credit(500));
+
+  it('takes what is there', () => {
+    given(...here, reward)
+      .when(cancel)
+      .then(rewardCancelled(reward, 500, NOW));
+    const percent = rewardGranted('reward', BOB, discount(10));
+    given(...here, percent)
+      .when(cancel)
+      .then(rewardCancelled(percent, 0, NOW));
+  });
+
+  it('changes nothing the second time', () => {
+    given(...here, reward, rewardCancelled(reward, 500, 3_000))
+      .when(cancel)
+      .then();
+  });
+
+  it('pins a reward that a moderation cancelled, without taking its amount again', () => {
+    const scenario = given(...here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
+    scenario.when(cancel).then(rewardCancelled(reward, 0, NOW));
+    const after = given(...here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'), rewardCancelled(reward, 0, NOW));
+    after.when(cancel).then();
+    // The day it was cancelled stays the first one.
+    expect(after.state.status === 'open' && after.state.rewards.get('reward')).toMatchObject({
+      dateCancelled: 3_000,
+      cancelledBy: 'REQUEST',
+    });
+  });
+
+  it('is not possible once any part was redeemed, or when the reward says so', () => {
+    given(...here, reward, creditRedeemed(reward, 'r', 1, 3_000))
+      .when(cancel)
+      .refused('REWARD_NOT_CANCELLABLE');
+    given(...here, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
+      .when(cancel)
+      .refused('REWARD_NOT_CANCELLABLE');
+  });
+
+  it('does not find what is not there', () => {
+    given().when(cancel).refused('REWARD_NOT_FOUND');
+    given(...here)
+      .when(cancel)
+      .refused('REWARD_NOT_FOUND');
+  });
+
+  it('first records what the clock says', () => {
+    const due = rewardGranted('reward', BOB, credit(5), { dateScheduledFor: 3_000, dateExpires: 4_000 });
+    given(...here, due)
+      .when(cancel)
+      .then(aboutReward('RewardBecameAvailable', due, 5, 3_000), aboutReward('RewardExpired', due, 5, 4_000), rewardCancelled(due, 5, NOW));
+  });
+
+  it('waits for the moderation that holds it', () => {
+    const held = rewardGranted('reward', BOB, credit(5), { referralId: 'referral' });
+    const prepared = { type: 'ModerationPrepared', at: 3_000, moderationId: 'm', referralIds: ['referral'] } as const;
+    given(...here, held, prepared)
+      .when(cancel)
+      .heldBy('m');
+    given(...here, held, prepared, { type: 'ModerationReleased', at: 3_100, moderationId: 'm' })
+      .when(cancel)
+      .then(rewardCancelled(held, 5, NOW));
+  });
+});
+
+describe('settling', () => {
+  const settle = (now: number) => ({ type: 'SettleReward', rewardId: 'reward', now }) as const;
+  const reward = rewardGranted('reward', BOB, credit(5), { dateScheduledFor: 3_000, dateExpires: 4_000 });
+  const available = aboutReward('RewardBecameAvailable', reward, 5, 3_000);
+  const expired = aboutReward('RewardExpired', reward, 5, 4_000);
+
+  it('records what is due, at the time it was due, once', () => {
+    given(...here, reward)
+      .when(settle(2_999))
+      .then();
+    given(...here, reward)
+      .when(settle(3_000))
+      .then(available);
+    given(...here, reward, available)
+      .when(settle(3_999))
+      .then();
+    given(...here, reward, available)
+      .when(settle(4_000))
+      .then(expired);
+    given(...here, reward)
+      .when(settle(9_000))
+      .then(available, expired);
+    given(...here, reward, available, expired)
+      .when(settle(9_000))
+      .then();
+  });
+
+  it('posts what is left', () => {
+    given(...here, reward, available, creditRedeemed(reward, 'r', 2, 3_500))
+      .when(settle(4_000))
+      .then(aboutReward('RewardExpired', reward, 3, 4_000));
+  });
+
+  it('leaves alone what was cancelled, and what is not there', () => {
+    given(...here, reward, rewardCancelled(reward, 5, 2_500))
+      .when(settle(9_000))
+      .then();
+    given(...here)
+      .when(settle(9_000))
+      .then();
+    given().when(settle(9_000)).then();
+  });
+
+  it('works for every kind of reward', () => {
+    const percent = rewardGranted('reward', BOB, discount(5), { dateExpires: 4_000 });
+    given(...here, percent)
+      .when(settle(4_000))
+      .then(aboutReward('RewardExpired', percent, 0, 4_000));
+    expect(refOf(given(...here, percent).state, 'reward')).toEqual({
+      rewardId: 'reward',
+      person: BOB.person,
+      rewardType: 'PCT_DISCOUNT',
+      unit: '%',
+    });
+  });
+});
+
+describe('terms', () => {
+  const dates = (over: Parameters<typeof terms>[1]) => {
+    const { dateScheduledFor, dateExpires } = underTerms(terms(credit(1), over), NOW);
+    return [dateScheduledFor, dateExpires];
+  };
+
+  it('count the delay from earning and the validity from when it became available', () => {
+    expect(dates({})).toEqual([null, null]);
+    expect(dates({ delayDays: 3 })).toEqual([NOW + 3 * DAY_MS, null]);
+    expect(dates({ validDays: 3 })).toEqual([null, NOW + 3 * DAY_MS]);
+    expect(dates({ delayDays: 3, validDays: 4 })).toEqual([NOW + 3 * DAY_MS, NOW + 7 * DAY_MS]);
+  });
+});

@@ -1,0 +1,89 @@
+import type { AccountEvent } from '../../../src/domain/account/account.events.js';
+import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
+import { evolve, initialState, type AccountState } from '../../../src/domain/account/account.state.js';
+import type { CodeOwner, ReferralContext } from '../../../src/domain/account/referral.js';
+import { rewardRef, type OpenAccount } from '../../../src/domain/account/account.state.js';
+import type { Program, RewardTerms, RewardValue } from '../../../src/domain/program.js';
+import type { Decision, Refusal } from '../../../src/domain/refusal.js';
+import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
+import { anAccount, credit, discount, partyOf } from '../../support/account-events.js';
+
+/** The moment of every decision, unless a test says another. Events of the past have small times. */
+export const NOW = 1_700_000_000_000;
+export const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The account that the tests are about; Ann, who refers it, lives in another one. */
+export const ACME = anAccount('acme');
+export const ANNS = anAccount('anns');
+export const ANN = partyOf(ANNS, 'ann');
+export const BOB = partyOf(ACME, 'bob');
+
+export const DEFAULT: Program = toProgram({ version: 1, document: DEFAULT_PROGRAM }, true);
+
+export const terms = (value: RewardValue, over: Partial<RewardTerms> = {}): RewardTerms => ({
+  ...{ value, when: 'STARTED', name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
+  ...over,
+});
+
+/** What the default program pays. */
+export const TEN_PERCENT = terms(discount(10));
+export const TEN_DOLLARS = terms(credit(1000), { when: 'CONVERTED' });
+
+export const aProgram = (over: Partial<Program> = {}): Program => ({ ...DEFAULT, ...over });
+
+export const ANNS_CODE: CodeOwner = { code: 'ANNLEE', programId: 'default', party: ANN };
+
+/** No code was given and none stands. */
+export const noCode = (over: Partial<ReferralContext> = {}): ReferralContext => ({
+  ...{ now: NOW, account: ACME.accountRef, codeOwner: null, referrer: null, program: null },
+  ...{ referralId: 'referral', rewardIds: { started: 'reward-of-start', converted: 'reward-of-conversion' } },
+  ...over,
+});
+
+/** Ann's code was given. */
+export const annsCode = (over: Partial<ReferralContext> = {}): ReferralContext =>
+  noCode({ codeOwner: ANNS_CODE, referrer: { blocked: false }, program: DEFAULT, ...over });
+
+/** Ann's code stands already: looked up are she and the program. */
+export const annStands = (over: Partial<ReferralContext> = {}): ReferralContext => annsCode({ codeOwner: null, ...over });
+
+/** `given(events).when(command).then(events)`, or `.refused(code)`, or `.heldBy(process)`; all compared exactly. */
+export function given(...events: readonly AccountEvent[]) {
+  const state = fold(events);
+  return {
+    state,
+    when: (command: AccountCommand) => outcome(decide(state, command)),
+  };
+}
+
+export const fold = (events: readonly AccountEvent[]): AccountState => events.reduce<AccountState>(evolve, initialState);
+
+function outcome(decision: Decision<AccountEvent>) {
+  return {
+    decision,
+    then: (...events: readonly AccountEvent[]) => expect(decision).toStrictEqual({ events }),
+    refused: (code: Refusal, ...details: readonly string[]) =>
+      expect(decision).toStrictEqual(details.length > 0 ? { refused: code, details } : { refused: code }),
+    heldBy: (process: string) => expect(decision).toStrictEqual({ heldBy: process }),
+    /** The types alone, where a test is about which facts there are. */
+    types: () => ('events' in decision ? decision.events.map(({ type }) => type) : decision),
+  };
+}
+
+/** The facts of a decision that was accepted. */
+export function eventsOf(decision: Decision<AccountEvent>): readonly AccountEvent[] {
+  if (!('events' in decision)) throw new Error(`not accepted: ${JSON.stringify(decision)}`);
+  return decision.events;
+}
+
+export function opened(state: AccountState): OpenAccount {
+  if (state.status === 'absent') throw new Error('the account is not there');
+  return state;
+}
+
+/** How an event names this reward. */
+export function refOf(state: AccountState, rewardId: string) {
+  const reward = opened(state).rewards.get(rewardId);
+  if (!reward) throw new Error(`no reward ${rewardId}`);
+  return rewardRef(reward);
+}

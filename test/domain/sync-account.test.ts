@@ -1,0 +1,133 @@
+import { personal } from '../../src/domain/personal.js';
+import type { ReferralContext } from '../../src/domain/account/referral.js';
+import type { SyncAccount } from '../../src/domain/account/sync-account.js';
+import type { Subscription } from '../../src/domain/account/account.events.js';
+import { accountAttributed, accountOpened, partyOf, personOf, subscriptionChanged, userIdentified } from '../support/account-events.js';
+import { ACME, ANN, annsCode, annStands, given, noCode, NOW } from './support/account-scenario.js';
+
+const NEW_ACCOUNT = personOf(ACME, 'the account itself');
+const TRIAL: Subscription = { status: 'TRIAL' };
+const PAID: Subscription = { status: 'PAID', value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+
+const sync = (subscription: Subscription, context: ReferralContext = noCode(), currency?: string): SyncAccount => ({
+  ...{ type: 'SyncAccount', accountId: 'acme', newAccount: NEW_ACCOUNT, subscription, currency, context },
+});
+
+const openedNow = (currency: string) =>
+  accountOpened(ACME, { at: NOW, account: NEW_ACCOUNT, accountId: personal(NEW_ACCOUNT, 'acme'), currency });
+
+describe('an account that is new', () => {
+  it('is opened in US dollars unless told otherwise', () => {
+    given().when(sync(TRIAL)).then(openedNow('USD'), subscriptionChanged(TRIAL, NOW));
+  });
+
+  it('is opened in the currency that came with it, which is no change of currency', () => {
+    given()
+      .when(sync(PAID, noCode(), 'EUR'))
+      .then(openedNow('EUR'), subscriptionChanged(PAID, NOW));
+  });
+
+  it('shows the code that came with it before there is a user', () => {
+    given()
+      .when(sync(TRIAL, annsCode()))
+      .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(TRIAL, NOW));
+  });
+
+  it('is attributed before it is paid when both come in one call', () => {
+    given()
+      .when(sync(PAID, annsCode()))
+      .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(PAID, NOW));
+  });
+});
+
+describe('an account that is there', () => {
+  const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
+
+  it('records nothing when nothing changed', () => {
+    given(...here)
+      .when(sync(TRIAL))
+      .then();
+    given(...here)
+      .when(sync({ status: 'TRIAL' }, noCode(), 'USD'))
+      .then();
+  });
+
+  it('replaces the subscription as a whole: members left out are gone', () => {
+    given(...here, subscriptionChanged(PAID))
+      .when(sync({ status: 'PAID' }))
+      .then(subscriptionChanged({ status: 'PAID' }, NOW));
+  });
+
+  it.each<[string, Subscription]>([
+    ['status', { ...PAID, status: 'FREE' }],
+    ['value', { ...PAID, value: 10 }],
+    ['billingIntervalType', { ...PAID, billingIntervalType: 'YEAR' }],
+    ['billingIntervalValue', { ...PAID, billingIntervalValue: 2 }],
+  ])('notices a change of %s', (_, subscription) => {
+    given(...here, subscriptionChanged(PAID))
+      .when(sync(subscription))
+      .then(subscriptionChanged(subscription, NOW));
+  });
+
+  it('keeps its currency when none is given, and changes it when another one is', () => {
+    given(...here)
+      .when(sync(TRIAL, noCode(), 'EUR'))
+      .then({ type: 'CurrencyChanged', at: NOW, currency: 'EUR' });
+  });
+
+  it('may be attributed later, while it has not paid', () => {
+    given(...here)
+      .when(sync(TRIAL, annsCode()))
+      .then(accountAttributed('ANNLEE', ANN, NOW));
+  });
+});
+
+describe('a code that comes in passing is passed over', () => {
+  const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
+
+  it('when nobody holds it; a later valid one still counts', () => {
+    given(...here)
+      .when(sync(TRIAL, noCode()))
+      .then();
+    given(...here)
+      .when(sync(TRIAL, annsCode()))
+      .then(accountAttributed('ANNLEE', ANN, NOW));
+  });
+
+  it('when it is the account’s own', () => {
+    const own = { code: 'BOB', programId: 'default', party: partyOf(ACME, 'bob') };
+    given(...here, userIdentified(ACME, 'bob'))
+      .when(sync(TRIAL, annsCode({ codeOwner: own })))
+      .then();
+  });
+
+  it('when the account paid before, even if it does not pay any more', () => {
+    const free: Subscription = { status: 'FREE' };
+    given(...here, subscriptionChanged(PAID), subscriptionChanged(free))
+      .when(sync(free, annsCode()))
+      .then();
+  });
+
+  it('when the account is attributed already: the first code stays', () => {
+    const first = accountAttributed('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'));
+    given(...here, first)
+      .when(sync(TRIAL, annsCode()))
+      .then();
+  });
+
+  it('when its owner is gone', () => {
+    given(...here)
+      .when(sync(TRIAL, annsCode({ referrer: null })))
+      .then();
+  });
+
+  it('and the rest of the call goes on', () => {
+    given(...here, subscriptionChanged(PAID))
+      .when(sync({ status: 'FREE' }, annsCode()))
+      .then(subscriptionChanged({ status: 'FREE' }, NOW));
+  });
+});
+
+it('an attributed account without a user stays without a referral, paid or not', () => {
+  given(accountOpened(ACME), accountAttributed('ANNLEE', ANN)).when(sync(PAID, annStands())).then(subscriptionChanged(PAID, NOW));
+});
