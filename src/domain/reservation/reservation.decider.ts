@@ -62,7 +62,7 @@ export interface Reserve {
   readonly key: Personal<string>;
   readonly holder: Holder;
   readonly programId: string | null;
-  /** True when the present holder was looked up and never confirmed its reservation in time. */
+  /** True when the present holder, whoever it is, was looked up and never confirmed its reservation in time. */
   readonly takeOver: boolean;
   readonly now: number;
 }
@@ -90,6 +90,8 @@ function reserve(state: ReservationState, { kind, key, holder, programId, takeOv
   const made: ReservationEvent = { type: 'ReservationMade', at: now, kind, key, holder, programId };
   if (state.status === 'free') return { events: [made] };
   if (sameHolder(state.holder, holder)) {
+    // Its own that was never confirmed is made anew: else another one could take it over while the holder confirms it.
+    if (takeOver) return { events: [made] };
     if (state.programId !== programId) return refused('CODE_PROGRAM_CONFLICT');
     // Sent again in another spelling: the newest spelling is the one that is shown.
     return { events: state.key === key.value ? [] : [made] };

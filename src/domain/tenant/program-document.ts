@@ -33,13 +33,18 @@ export function toProgram({ document, version }: AppliedProgram, isDefault: bool
     name: (document['name'] as string | undefined) ?? document.id,
     isDefault,
     landingPage: (document['landingPage'] as string | undefined) ?? null,
-    referredReward: toTerms(document['referredReward'] as RewardDocument | null | undefined, 'STARTED'),
-    referrerReward: toTerms(document['referrerReward'] as RewardDocument | null | undefined, 'CONVERTED'),
+    referredReward: toTerms(rewardOf(document, 'referredReward'), 'STARTED'),
+    referrerReward: toTerms(rewardOf(document, 'referrerReward'), 'CONVERTED'),
     moderation: { referred: moderation.referred ?? 'APPROVED', referrer: moderation.referrer ?? 'APPROVED' },
   };
 }
 
-function toTerms(document: RewardDocument | null | undefined, when: RewardTerms['when']): RewardTerms | null {
+/** Left out: what the default program pays. Null: nothing. */
+function rewardOf(document: ProgramDocument, side: 'referredReward' | 'referrerReward'): RewardDocument | null {
+  return (document[side] === undefined ? DEFAULT_PROGRAM[side] : document[side]) as RewardDocument | null;
+}
+
+function toTerms(document: RewardDocument | null, when: RewardTerms['when']): RewardTerms | null {
   const value = document && toValue(document);
   if (!value) return null;
   return {
@@ -56,9 +61,18 @@ function toTerms(document: RewardDocument | null | undefined, when: RewardTerms[
 function toValue(document: RewardDocument): RewardValue | null {
   switch (document.type) {
     case 'CREDIT':
-      return { type: 'CREDIT', unit: document.unit ?? '', assignedCredit: document.assignedCredit ?? 0, currency: document.currency ?? null };
+      return {
+        type: 'CREDIT',
+        unit: document.unit ?? '',
+        assignedCredit: document.assignedCredit ?? 0,
+        currency: document.currency ?? null,
+      };
     case 'PCT_DISCOUNT':
-      return { type: 'PCT_DISCOUNT', discountPercent: document.discountPercent ?? 0, monthsDiscountIsValid: document.monthsDiscountIsValid ?? null };
+      return {
+        type: 'PCT_DISCOUNT',
+        discountPercent: document.discountPercent ?? 0,
+        monthsDiscountIsValid: document.monthsDiscountIsValid ?? null,
+      };
     case 'FUELTANK':
       // A pool hands out its codes one by one; programs with pools are refused when they are applied.
       return null;

@@ -21,14 +21,26 @@ export interface SigningSecret {
 export type ProgramDocument = Readonly<Record<string, unknown>> & { readonly id: string };
 
 export type TenantEvent =
-  | { readonly type: 'TenantCreated'; readonly at: number; readonly alias: string; readonly programType: ProgramType; readonly openEndpoints: boolean }
+  | {
+      readonly type: 'TenantCreated';
+      readonly at: number;
+      readonly alias: string;
+      readonly programType: ProgramType;
+      readonly openEndpoints: boolean;
+    }
   | ({ readonly type: 'ApiKeyIssued'; readonly at: number } & ApiKey)
   /** From `validUntil` on the key is refused. */
   | { readonly type: 'ApiKeyRetired'; readonly at: number; readonly keyId: string; readonly validUntil: number }
   | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
   | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
   | { readonly type: 'ProgramTypeChanged'; readonly at: number; readonly programType: ProgramType }
-  | { readonly type: 'ProgramApplied'; readonly at: number; readonly version: number; readonly isDefault: boolean; readonly document: ProgramDocument };
+  | {
+      readonly type: 'ProgramApplied';
+      readonly at: number;
+      readonly version: number;
+      readonly isDefault: boolean;
+      readonly document: ProgramDocument;
+    };
 
 export interface AppliedProgram {
   readonly version: number;
@@ -63,7 +75,10 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
   if (state.status === 'absent') return state;
   switch (event.type) {
     case 'ApiKeyIssued':
-      return { ...state, keys: [...state.keys, { keyId: event.keyId, mode: event.mode, hash: event.hash, sealed: event.sealed, validUntil: null }] };
+      return {
+        ...state,
+        keys: [...state.keys, { keyId: event.keyId, mode: event.mode, hash: event.hash, sealed: event.sealed, validUntil: null }],
+      };
     case 'ApiKeyRetired':
       return { ...state, keys: state.keys.map((key) => (key.keyId === event.keyId ? { ...key, validUntil: event.validUntil } : key)) };
     case 'SigningSecretIssued':
@@ -133,10 +148,12 @@ function rotated(state: OpenTenant, keys: readonly ApiKey[], at: number, graceMs
   ];
 }
 
-/** The same document again changes nothing, so that terms keep their version. */
+/** The same document again changes nothing, or only which program is the default one, so that terms keep their version. */
 function applied(state: OpenTenant, document: ProgramDocument, at: number): TenantEvent[] {
-  const before = state.programs[document.id];
+  const before = Object.hasOwn(state.programs, document.id) ? state.programs[document.id] : undefined;
   const isDefault = document['default'] === true || document.id === state.defaultProgramId;
-  if (before && JSON.stringify(before.document) === JSON.stringify(document)) return [];
-  return [{ type: 'ProgramApplied', at, version: (before?.version ?? 0) + 1, isDefault, document }];
+  const isSame = before !== undefined && JSON.stringify(before.document) === JSON.stringify(document);
+  if (isSame && isDefault === (document.id === state.defaultProgramId)) return [];
+  const version = isSame ? before.version : (before?.version ?? 0) + 1;
+  return [{ type: 'ProgramApplied', at, version, isDefault, document }];
 }

@@ -1,8 +1,7 @@
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
-import { evolve, initialState, type AccountState } from '../../../src/domain/account/account.state.js';
+import { evolve, initialState, rewardRef, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
 import type { CodeOwner, ReferralContext } from '../../../src/domain/account/referral.js';
-import { rewardRef, type OpenAccount } from '../../../src/domain/account/account.state.js';
 import type { Program, RewardTerms, RewardValue } from '../../../src/domain/program.js';
 import type { Decision, Refusal } from '../../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';

@@ -1,0 +1,25 @@
+import type { Decision } from '../refusal.js';
+
+/** The list of tenants, a stream of its own. An alias is entered before its tenant is made: a list may hold one that never came to be. */
+export type TenantRegisterEvent = { readonly type: 'TenantAliasEntered'; readonly at: number; readonly alias: string };
+
+export interface TenantRegisterState {
+  /** In the order in which they were entered. */
+  readonly aliases: readonly string[];
+}
+
+export const initialState: TenantRegisterState = { aliases: [] };
+
+export function evolve({ aliases }: TenantRegisterState, { alias }: TenantRegisterEvent): TenantRegisterState {
+  return { aliases: [...aliases, alias] };
+}
+
+export interface EnterAlias {
+  readonly type: 'EnterAlias';
+  readonly alias: string;
+  readonly now: number;
+}
+
+export function decide({ aliases }: TenantRegisterState, { alias, now }: EnterAlias): Decision<TenantRegisterEvent> {
+  return { events: aliases.includes(alias) ? [] : [{ type: 'TenantAliasEntered', at: now, alias }] };
+}

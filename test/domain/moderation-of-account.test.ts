@@ -1,0 +1,332 @@
+import type { AccountEvent, AccountEventOf, Party } from '../../src/domain/account/account.events.js';
+import type { ApplyModeration, PrepareModeration, SideChanges, SideOfAccount } from '../../src/domain/account/moderation-of-account.js';
+import {
+  aboutReward,
+  accountAttributed,
+  accountOpened,
+  credit,
+  creditRedeemed,
+  discount,
+  referralConverted,
+  referralModerated,
+  referralStarted,
+  rewardCancelled,
+  rewardGranted,
+  userIdentified,
+} from '../support/account-events.js';
+import { ACME, ANN, ANNS, BOB, given, NOW, opened, TEN_DOLLARS, TEN_PERCENT, terms } from './support/account-scenario.js';
+
+const prepare = (side: SideOfAccount, ...changes: readonly SideChanges[]): PrepareModeration => ({
+  ...{ type: 'PrepareModeration', moderationId: 'm', side, changes, now: NOW },
+});
+const apply = (side: SideOfAccount, ...changes: readonly SideChanges[]): ApplyModeration => ({
+  ...{ type: 'ApplyModeration', moderationId: 'm', side, changes, rewardIds: { referral: 'reward-of-approval' }, now: NOW },
+});
+const release = { type: 'ReleaseModeration', moderationId: 'm', now: NOW } as const;
+
+const change = (over: Partial<SideChanges>): SideChanges => ({ referralId: 'referral', referred: undefined, referrer: undefined, ...over });
+const held = (moderationId = 'm', ...referralIds: readonly string[]): AccountEvent => ({
+  ...{ type: 'ModerationPrepared', at: NOW, moderationId, referralIds: referralIds.length > 0 ? referralIds : ['referral'] },
+});
+const moderated = (over: Partial<AccountEventOf<'ReferralModerated'>>) =>
+  referralModerated('referral', ANN, { at: NOW, moderationId: 'm', ...over });
+
+const started = (over: Partial<AccountEventOf<'ReferralStarted'>> = {}) =>
+  referralStarted('referral', BOB, ANN, { referredReward: TEN_PERCENT, ...over });
+const ofReferral = (owner: Party, value = credit(500), over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
+  rewardGranted('reward', owner, value, { source: 'REFERRED', referralId: 'referral', programId: 'default', programVersion: 1, ...over });
+
+const referred = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN), started()];
+const referrer = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
+
+describe('preparing the referred account', () => {
+  it('holds the referral', () => {
+    given(...referred, ofReferral(BOB))
+      .when(prepare('referred', change({ referred: 'DENIED' })))
+      .then(held());
+  });
+
+  it('holds it for a change of the other side too', () => {
+    given(...referred)
+      .when(prepare('referred', change({ referrer: 'DENIED' })))
+      .then(held());
+  });
+
+  it('is done once', () => {
+    given(...referred, held())
+      .when(prepare('referred', change({ referred: 'DENIED' })))
+      .then();
+  });
+
+  it('waits for another moderation of the same referral', () => {
+    given(...referred, held('other'))
+      .when(prepare('referred', change({ referred: 'DENIED' })))
+      .heldBy('other');
+  });
+
+  it('does not find what is not there', () => {
+    const reason = 'elsewhere: there is no such referral';
+    given()
+      .when(prepare('referred', change({ referralId: 'elsewhere' })))
+      .refused('MODERATION_NOT_POSSIBLE', reason);
+    given(...referred)
+      .when(prepare('referred', change({ referralId: 'elsewhere' })))
+      .refused('MODERATION_NOT_POSSIBLE', reason);
+  });
+
+  it('is refused for a reward that is not cancellable', () => {
+    given(...referred, ofReferral(BOB, discount(10), { cancellable: false }))
+      .when(prepare('referred', change({ referred: 'DENIED' })))
+      .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward is not cancellable");
+  });
+
+  it('denies nothing that was redeemed in any part; approving it is possible', () => {
+    const reward = ofReferral(BOB);
+    const events = [...referred, reward, creditRedeemed(reward, 'r', 1, 3_000)];
+    given(...events)
+      .when(prepare('referred', change({ referred: 'DENIED' })))
+      .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward has been redeemed");
+    given(...events)
+      .when(prepare('referred', change({ referred: 'APPROVED' })))
+      .then(held());
+  });
+
+  it('answers for its own side only', () => {
+    const reward = ofReferral(BOB, credit(5), { cancellable: false });
+    given(...referred, reward)
+      .when(prepare('referred', change({ referrer: 'DENIED' })))
+      .then(held());
+  });
+
+  it('may deny a side whose reward was cancelled by request', () => {
+    const reward = ofReferral(BOB);
+    given(...referred, reward, rewardCancelled(reward, 500, 3_000))
+      .when(prepare('referred', change({ referred: 'DENIED' })))
+      .then(held());
+  });
+});
+
+describe('preparing the referrer’s account', () => {
+  const deny = (referralId: string) => change({ referralId, referrer: 'DENIED' });
+
+  it('holds all its referrals of the moderation at once, and only what is not held yet', () => {
+    given(...referrer)
+      .when(prepare('referrer', deny('a'), deny('b')))
+      .then(held('m', 'a', 'b'));
+    given(...referrer, held('m', 'a'))
+      .when(prepare('referrer', deny('a'), deny('b')))
+      .then(held('m', 'b'));
+  });
+
+  it('names every reason', () => {
+    const redeemed = ofReferral(ANN, credit(5), { rewardId: 'ra', referralId: 'a' });
+    const kept = ofReferral(ANN, credit(5), { rewardId: 'rb', referralId: 'b', cancellable: false });
+    given(...referrer, redeemed, kept, creditRedeemed(redeemed, 'r', 5, 3_000))
+      .when(prepare('referrer', deny('a'), deny('b'), deny('c')))
+      .refused(
+        'MODERATION_NOT_POSSIBLE',
+        "a: the referrer side's reward has been redeemed",
+        "b: the referrer side's reward is not cancellable",
+      );
+  });
+
+  it('has nothing to hold when the account is gone', () => {
+    given()
+      .when(prepare('referrer', deny('a')))
+      .then();
+  });
+});
+
+describe('applying in the referred account', () => {
+  it('needs the hold: what is not held was applied before', () => {
+    given(...referred, ofReferral(BOB))
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then();
+    given(...referred, ofReferral(BOB), held('other'))
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then();
+    given()
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then();
+  });
+
+  it('denying cancels the reward', () => {
+    const reward = ofReferral(BOB);
+    given(...referred, reward, held())
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then(moderated({ referredStatus: 'DENIED' }), rewardCancelled(reward, 500, NOW, 'MODERATION'));
+  });
+
+  it('approving brings back what a moderation cancelled', () => {
+    const reward = ofReferral(BOB);
+    given(
+      ...referred,
+      reward,
+      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+      moderated({ at: 3_000, referredStatus: 'DENIED' }),
+      held(),
+    )
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(moderated({}), aboutReward('RewardRestored', reward, 500, NOW));
+  });
+
+  it('a reward cancelled by request stays cancelled, whatever is said later', () => {
+    const reward = ofReferral(BOB);
+    const cancelled = [reward, rewardCancelled(reward, 500, 3_000)];
+    given(...referred, ...cancelled, held())
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then(moderated({ referredStatus: 'DENIED' }));
+    given(...referred, ...cancelled, held())
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(moderated({}));
+    const pinned = [reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'), rewardCancelled(reward, 0, 3_100)];
+    given(...referred, ...pinned, held())
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(moderated({}));
+  });
+
+  it('a denial that changes nothing is recorded all the same: it has a date', () => {
+    const reward = ofReferral(BOB);
+    const denied = [reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'), moderated({ at: 3_000, referredStatus: 'DENIED' })];
+    const scenario = given(...referred, ...denied, held());
+    scenario.when(apply('referred', change({ referred: 'DENIED' }))).then(moderated({ referredStatus: 'DENIED' }));
+    const after = given(...referred, ...denied, held(), moderated({ referredStatus: 'DENIED' }));
+    expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
+  });
+
+  it('nobody has moderated yet: the date is that of the start', () => {
+    expect(opened(given(...referred).state).referral?.dateModerated).toBe(2_000);
+  });
+
+  it('tells what the referrer has earned so far, under its recorded terms', () => {
+    const converted = referralConverted('referral', ANN, { referrerStatus: 'PENDING', referrerReward: TEN_DOLLARS });
+    given(accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referrerStatus: 'PENDING' }), converted, held())
+      .when(apply('referred', change({ referrer: 'APPROVED' })))
+      .then(moderated({ referrerReward: TEN_DOLLARS }));
+    given(accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referrerStatus: 'PENDING' }), held())
+      .when(apply('referred', change({ referrer: 'APPROVED' })))
+      .then(moderated({ referrerReward: null }));
+  });
+
+  const granted = (value = discount(10), over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
+    ofReferral(BOB, value, { rewardId: 'reward-of-approval', at: NOW, ...over });
+
+  it('approving later grants what the start earned, once', () => {
+    const waiting = [accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referredStatus: 'PENDING' })];
+    given(...waiting, held())
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(moderated({}), granted());
+    given(...waiting, held(), moderated({}), granted(), held())
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(moderated({}));
+  });
+
+  it('approving later grants what the conversion earned meanwhile', () => {
+    const reward = terms(credit(700), { when: 'CONVERTED', validDays: 1, cancellable: false });
+    const waiting = [accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referredStatus: 'PENDING', referredReward: null })];
+    given(...waiting, held())
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(moderated({}));
+    const converted = referralConverted('referral', ANN, { referredStatus: 'PENDING', referredReward: reward });
+    given(...waiting, converted, held())
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(moderated({}), granted(credit(700), { cancellable: false, dateExpires: NOW + 86_400_000 }));
+  });
+
+  it('denying a side that waits grants nothing', () => {
+    const waiting = [accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referredStatus: 'PENDING' })];
+    given(...waiting, held())
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then(moderated({ referredStatus: 'DENIED' }));
+  });
+
+  it('leaves the rewards alone when only the referrer’s side is concerned', () => {
+    given(...referred, ofReferral(BOB), held())
+      .when(apply('referred', change({ referrer: 'DENIED' })))
+      .then(moderated({ referrerStatus: 'DENIED' }));
+  });
+
+  it('records what the clock says on the way: what comes back after its time is expired', () => {
+    const reward = ofReferral(BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
+    given(...referred, reward, held())
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then(
+        moderated({ referredStatus: 'DENIED' }),
+        aboutReward('RewardBecameAvailable', reward, 500, 3_000),
+        aboutReward('RewardExpired', reward, 500, 4_000),
+        rewardCancelled(reward, 500, NOW, 'MODERATION'),
+      );
+    given(...referred, reward, rewardCancelled(reward, 500, 2_900, 'MODERATION'), held())
+      .when(apply('referred', change({ referred: 'APPROVED' })))
+      .then(
+        moderated({}),
+        aboutReward('RewardRestored', reward, 500, NOW),
+        aboutReward('RewardBecameAvailable', reward, 500, 3_000),
+        aboutReward('RewardExpired', reward, 500, 4_000),
+      );
+  });
+
+  it('ends the hold', () => {
+    const { decision } = given(...referred, held()).when(apply('referred', change({ referred: 'DENIED' })));
+    const after = given(...referred, held(), ...('events' in decision ? decision.events : []));
+    expect(opened(after.state).holds.size).toBe(0);
+    after.when(apply('referred', change({ referred: 'DENIED' }))).then();
+  });
+});
+
+describe('applying in the referrer’s account', () => {
+  const side = (status: 'APPROVED' | 'DENIED', referralId = 'referral', at = NOW): AccountEvent => ({
+    ...{ type: 'ReferrerSideModerated', at, moderationId: 'm', referralId, status },
+  });
+
+  it('denying cancels, approving brings back, each for its referral', () => {
+    const [a, b] = ['a', 'b'].map((referralId) =>
+      ofReferral(ANN, credit(5), { rewardId: `reward-${referralId}`, referralId, source: 'FRIEND_SIGNUP' }),
+    );
+    if (!a || !b) throw new Error('both rewards are needed');
+    given(...referrer, a, b, rewardCancelled(b, 5, 3_000, 'MODERATION'), held('m', 'a', 'b'))
+      .when(apply('referrer', change({ referralId: 'a', referrer: 'DENIED' }), change({ referralId: 'b', referrer: 'APPROVED' })))
+      .then(side('DENIED', 'a'), rewardCancelled(a, 5, NOW, 'MODERATION'), side('APPROVED', 'b'), aboutReward('RewardRestored', b, 5, NOW));
+  });
+
+  it('remembers the outcome before there is a reward', () => {
+    const { state } = given(...referrer, held(), side('DENIED'));
+    expect(opened(state).referrerSides.toObject()).toEqual({ referral: 'DENIED' });
+    expect(opened(state).holds.size).toBe(0);
+  });
+
+  it('applies what is held and passes over the rest', () => {
+    given(...referrer, held('m', 'b'))
+      .when(apply('referrer', change({ referralId: 'a', referrer: 'DENIED' }), change({ referralId: 'b', referrer: 'DENIED' })))
+      .then(side('DENIED', 'b'));
+  });
+});
+
+describe('releasing', () => {
+  const released: AccountEvent = { type: 'ModerationReleased', at: NOW, moderationId: 'm' };
+
+  it('lets go of everything that this moderation holds, and of nothing else', () => {
+    given(...referrer, held('m', 'a', 'b'), held('other', 'c'))
+      .when(release)
+      .then(released);
+    expect(opened(given(...referrer, held('m', 'a', 'b'), held('other', 'c'), released).state).holds.toObject()).toEqual({ c: 'other' });
+  });
+
+  it('has nothing to do twice, or where nothing is held', () => {
+    given(...referrer, held(), released)
+      .when(release)
+      .then();
+    given(...referrer)
+      .when(release)
+      .then();
+    given().when(release).then();
+  });
+});
+
+it('an account may be held as the referrer of one referral and the referred party of another', () => {
+  const own = referralStarted('own', BOB, ANN, {});
+  const events = [accountOpened(ACME), userIdentified(ACME, 'bob'), own, held('m', 'own'), held('m', 'made')];
+  given(...events)
+    .when(apply('referred', change({ referralId: 'own', referred: 'DENIED' })))
+    .then(referralModerated('own', ANN, { at: NOW, moderationId: 'm', referredStatus: 'DENIED' }));
+});

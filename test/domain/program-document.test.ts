@@ -1,0 +1,86 @@
+import type { Program } from '../../src/domain/program.js';
+import { DEFAULT_PROGRAM, programOf, programsOf, toProgram } from '../../src/domain/tenant/program-document.js';
+import { evolve, initialState, type OpenTenant, type ProgramDocument, type TenantEvent } from '../../src/domain/tenant/tenant.decider.js';
+
+const parse = (document: ProgramDocument): Program => toProgram({ document, version: 4 }, true);
+
+it('the default program pays ten percent at the start and a thousand cents at conversion, both cancellable', () => {
+  expect(parse(DEFAULT_PROGRAM)).toStrictEqual({
+    id: 'default',
+    version: 4,
+    name: 'default',
+    isDefault: true,
+    landingPage: null,
+    referredReward: {
+      ...{ value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null }, when: 'STARTED' },
+      ...{ name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
+    },
+    referrerReward: {
+      ...{ value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: null }, when: 'CONVERTED' },
+      ...{ name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
+    },
+    moderation: { referred: 'APPROVED', referrer: 'APPROVED' },
+  });
+});
+
+it('everything that is given counts', () => {
+  const program = parse({
+    id: 'partners',
+    name: 'Partners',
+    landingPage: 'https://example.com/join',
+    referredReward: {
+      ...{ type: 'CREDIT', unit: 'POINTS', assignedCredit: 5, currency: 'EUR', when: 'CONVERTED', name: 'Welcome', description: 'Nice' },
+      ...{ cancellable: false, validDays: 30, delayDays: 2 },
+    },
+    referrerReward: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3, when: 'STARTED' },
+    moderation: { referrer: 'PENDING' },
+  });
+  expect(program).toMatchObject({
+    name: 'Partners',
+    landingPage: 'https://example.com/join',
+    referredReward: {
+      ...{
+        value: { type: 'CREDIT', unit: 'POINTS', assignedCredit: 5, currency: 'EUR' },
+        when: 'CONVERTED',
+        name: 'Welcome',
+        description: 'Nice',
+      },
+      ...{ cancellable: false, validDays: 30, delayDays: 2 },
+    },
+    referrerReward: { value: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3 }, when: 'STARTED' },
+    moderation: { referred: 'APPROVED', referrer: 'PENDING' },
+  });
+});
+
+it('a side that a file leaves out earns what the default program pays', () => {
+  const { referredReward, referrerReward } = parse(DEFAULT_PROGRAM);
+  expect(parse({ id: 'plain' })).toMatchObject({ referredReward, referrerReward });
+  expect(parse({ id: 'plain', referrerReward: null })).toMatchObject({ referredReward, referrerReward: null });
+});
+
+it('a side without a reward earns nothing', () => {
+  expect(parse({ id: 'none', referredReward: null, referrerReward: null })).toMatchObject({ referredReward: null, referrerReward: null });
+});
+
+describe('the programs of a tenant', () => {
+  const events: readonly TenantEvent[] = [
+    { type: 'TenantCreated', at: 1, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
+    { type: 'ProgramApplied', at: 1, version: 1, isDefault: true, document: DEFAULT_PROGRAM },
+    { type: 'ProgramApplied', at: 2, version: 1, isDefault: true, document: { id: 'partners' } },
+  ];
+  const tenant = events.reduce(evolve, initialState) as OpenTenant;
+
+  it('are found by id, and by no other name', () => {
+    expect(programOf(tenant, 'default')).toMatchObject({ id: 'default', isDefault: false });
+    expect(programOf(tenant, 'partners')).toMatchObject({ id: 'partners', isDefault: true });
+    expect(programOf(tenant, 'Partners')).toBeNull();
+    expect(programOf(tenant, 'constructor')).toBeNull();
+  });
+
+  it('have one default among them', () => {
+    expect(programsOf(tenant).map(({ id, isDefault }) => [id, isDefault])).toEqual([
+      ['default', false],
+      ['partners', true],
+    ]);
+  });
+});

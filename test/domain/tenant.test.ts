@@ -1,0 +1,165 @@
+import {
+  decide,
+  evolve,
+  initialState,
+  type ApiKey,
+  type ProgramDocument,
+  type TenantCommand,
+  type TenantEvent,
+  type TenantState,
+} from '../../src/domain/tenant/tenant.decider.js';
+import { NOW } from './support/account-scenario.js';
+
+const key = (keyId: string, mode: 'live' | 'test' = 'live'): ApiKey => ({
+  keyId,
+  mode,
+  hash: `hash of ${keyId}`,
+  sealed: `sealed ${keyId}`,
+});
+const secret = { mode: 'live', sealed: 'sealed secret' } as const;
+const program: ProgramDocument = { id: 'default', referrerReward: null };
+
+const created: readonly TenantEvent[] = [
+  { type: 'TenantCreated', at: 1, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
+  { type: 'ApiKeyIssued', at: 1, ...key('live-1') },
+  { type: 'ApiKeyIssued', at: 1, ...key('test-1', 'test') },
+  { type: 'SigningSecretIssued', at: 1, ...secret },
+  { type: 'ProgramApplied', at: 1, version: 1, isDefault: true, document: program },
+];
+
+const fold = (events: readonly TenantEvent[]): TenantState => events.reduce(evolve, initialState);
+const given = (...events: readonly TenantEvent[]) => ({
+  when: (command: TenantCommand) => expect(decide(fold(events), command)),
+  state: fold(events),
+});
+
+const create: TenantCommand = {
+  ...{ type: 'CreateTenant', alias: 'acme', programType: 'API_ONLY', openEndpoints: false, now: 1 },
+  ...{ keys: [key('live-1'), key('test-1', 'test')], signingSecrets: [secret], program },
+};
+
+it('is created once, with keys, secrets and a program', () => {
+  given().when(create).toStrictEqual({ events: created });
+  given(...created)
+    .when(create)
+    .toStrictEqual({ refused: 'TENANT_EXISTS' });
+});
+
+it.each<TenantCommand>([
+  { type: 'SwitchOpenEndpoints', openEndpoints: true, now: NOW },
+  { type: 'ChangeProgramType', programType: 'PAYMENT_PROVIDER', now: NOW },
+  { type: 'RotateKeys', keys: [key('live-2')], graceMs: 0, now: NOW },
+  { type: 'ApplyProgram', program, now: NOW },
+])('must be there for $type', (command) => {
+  given().when(command).toStrictEqual({ refused: 'TENANT_NOT_FOUND' });
+});
+
+it('switches open endpoints, recording only changes', () => {
+  given(...created)
+    .when({ type: 'SwitchOpenEndpoints', openEndpoints: true, now: NOW })
+    .toStrictEqual({ events: [{ type: 'OpenEndpointsSwitched', at: NOW, openEndpoints: true }] });
+  given(...created)
+    .when({ type: 'SwitchOpenEndpoints', openEndpoints: false, now: NOW })
+    .toStrictEqual({ events: [] });
+});
+
+it('changes its kind of program, recording only changes', () => {
+  given(...created)
+    .when({ type: 'ChangeProgramType', programType: 'PAYMENT_PROVIDER', now: NOW })
+    .toStrictEqual({ events: [{ type: 'ProgramTypeChanged', at: NOW, programType: 'PAYMENT_PROVIDER' }] });
+  given(...created)
+    .when({ type: 'ChangeProgramType', programType: 'API_ONLY', now: NOW })
+    .toStrictEqual({ events: [] });
+});
+
+describe('rotating keys', () => {
+  const rotate = (keys: readonly ApiKey[], graceMs: number, now = NOW): TenantCommand => ({ type: 'RotateKeys', keys, graceMs, now });
+
+  it('issues new ones and retires those of the same mode after the grace', () => {
+    given(...created)
+      .when(rotate([key('live-2')], 1_000))
+      .toStrictEqual({
+        events: [
+          { type: 'ApiKeyIssued', at: NOW, ...key('live-2') },
+          { type: 'ApiKeyRetired', at: NOW, keyId: 'live-1', validUntil: NOW + 1_000 },
+        ],
+      });
+  });
+
+  it('never gives a retiring key more time, but may take some', () => {
+    const once = given(
+      ...created,
+      { type: 'ApiKeyIssued', at: NOW, ...key('live-2') },
+      { type: 'ApiKeyRetired', at: NOW, keyId: 'live-1', validUntil: NOW + 1_000 },
+    );
+    once.when(rotate([key('live-3')], 5_000, NOW + 10)).toStrictEqual({
+      events: [
+        { type: 'ApiKeyIssued', at: NOW + 10, ...key('live-3') },
+        { type: 'ApiKeyRetired', at: NOW + 10, keyId: 'live-2', validUntil: NOW + 5_010 },
+      ],
+    });
+    once.when(rotate([key('live-3')], 0, NOW + 10)).toMatchObject({
+      events: [{ keyId: 'live-3' }, { keyId: 'live-1', validUntil: NOW + 10 }, { keyId: 'live-2', validUntil: NOW + 10 }],
+    });
+  });
+});
+
+describe('applying a program', () => {
+  const apply = (document: ProgramDocument): TenantCommand => ({ type: 'ApplyProgram', program: document, now: NOW });
+  const applied = (document: ProgramDocument, version: number, isDefault: boolean): TenantEvent => ({
+    ...{ type: 'ProgramApplied', at: NOW, version, isDefault, document },
+  });
+  const changed: ProgramDocument = { id: 'default', referrerReward: null, name: 'Changed' };
+  const partners: ProgramDocument = { id: 'partners' };
+
+  it('gives changed terms a new version; the same document changes nothing', () => {
+    given(...created)
+      .when(apply(changed))
+      .toStrictEqual({ events: [applied(changed, 2, true)] });
+    given(...created, applied(changed, 2, true))
+      .when(apply(program))
+      .toStrictEqual({ events: [applied(program, 3, true)] });
+    given(...created)
+      .when(apply({ ...program }))
+      .toStrictEqual({ events: [] });
+  });
+
+  it('adds a program beside the default one', () => {
+    given(...created)
+      .when(apply(partners))
+      .toStrictEqual({ events: [applied(partners, 1, false)] });
+    expect(given(...created, applied(partners, 1, false)).state).toMatchObject({ defaultProgramId: 'default' });
+  });
+
+  it('makes the program the default that says so', () => {
+    const takesOver = { ...partners, default: true };
+    given(...created)
+      .when(apply(takesOver))
+      .toStrictEqual({ events: [applied(takesOver, 1, true)] });
+    const { state } = given(...created, applied(takesOver, 1, true));
+    expect(state).toMatchObject({ defaultProgramId: 'partners', programs: { default: { version: 1 }, partners: { version: 1 } } });
+  });
+
+  it('makes it the default again under the same version, when another one took over since', () => {
+    const first = { ...program, default: true };
+    const second = { ...partners, default: true };
+    given(...created, applied(first, 2, true), applied(second, 1, true))
+      .when(apply(first))
+      .toStrictEqual({ events: [applied(first, 2, true)] });
+    given(...created, applied(first, 2, true), applied(second, 1, true))
+      .when(apply(second))
+      .toStrictEqual({ events: [] });
+  });
+
+  it('takes the name of a built-in member for a program of its own', () => {
+    const odd: ProgramDocument = { id: 'constructor' };
+    given(...created)
+      .when(apply(odd))
+      .toStrictEqual({ events: [applied(odd, 1, false)] });
+  });
+});
+
+it('a fold passes over what came before the tenant, and a second creation', () => {
+  expect(fold(created.slice(1))).toEqual({ status: 'absent' });
+  expect(fold([...created, ...created.slice(0, 1)])).toEqual(fold(created));
+});
