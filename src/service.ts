@@ -87,7 +87,11 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     };
     const requests = new IdempotentRequests(pool, presence, core.answersKey);
     const throughBus = { execute: (command: Parameters<CommandBus['execute']>[0]) => busOrThrow().execute(command) } as CommandBus;
-    const jobs = new Jobs(jobsPool, jobHandlers(throughBus, core.moderations, () => requests.purge()), logger);
+    const jobs = new Jobs(
+      jobsPool,
+      jobHandlers(throughBus, core.moderations, () => requests.purge()),
+      logger,
+    );
     const policies = new PolicyRunner({
       ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isStoreAway, logger },
       carryOut: carryOutReactions(throughBus, jobs),
@@ -128,7 +132,14 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     listeningAt = publicUrlAt(config, Number(port));
     undo.push(() => stopAnswering(app, config.shutdownGraceMs));
     undo.push(() => edge.beginShutdown());
-    return { core, app, url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`, projections, policies, stop };
+    return {
+      core,
+      app,
+      url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
+      projections,
+      policies,
+      stop,
+    };
   } catch (error) {
     await stop().catch(() => undefined);
     throw error;

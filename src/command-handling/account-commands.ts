@@ -109,7 +109,14 @@ export class AccountCommands {
         return this.upsertUser(meta, account, state, request, reserved, now);
       case 'ApplyCode': {
         const owner = await this.owners.find(meta.scope, request.code);
-        const context = await this.contextOf(meta, account, owner, owner ? { blocked: owner.user.dateBlocked !== null } : null, owner?.programId, now);
+        const context = await this.contextOf(
+          meta,
+          account,
+          owner,
+          owner ? { blocked: owner.user.dateBlocked !== null } : null,
+          owner?.programId,
+          now,
+        );
         return decide(state, { type: 'ApplyCode', userId: request.userId, context });
       }
       case 'CreateReward':
@@ -186,12 +193,17 @@ export class AccountCommands {
   }
 
   /** A reservation that the account did not record after all is given back. Lost by a crash, it lapses by itself. */
-  private async releaseUnused(meta: CommandMeta, reserved: readonly Reserved[], outcome: Outcome<AccountState, AccountEvent>): Promise<void> {
+  private async releaseUnused(
+    meta: CommandMeta,
+    reserved: readonly Reserved[],
+    outcome: Outcome<AccountState, AccountEvent>,
+  ): Promise<void> {
     if (reserved.length === 0) return;
     const used = new Set<string>();
     if (outcome.kind === 'accepted') {
       for (const event of outcome.events) {
-        if (event.type === 'ReferralCodeAssigned' && event.code.value !== null) used.add(this.names.codeStream(meta.scope, event.code.value));
+        if (event.type === 'ReferralCodeAssigned' && event.code.value !== null)
+          used.add(this.names.codeStream(meta.scope, event.code.value));
         if (event.type === 'PaymentProviderIdSet' && event.paymentProviderId.value !== null) {
           used.add(this.names.paymentProviderIdStream(meta.scope, event.paymentProviderId.value));
         }
@@ -201,7 +213,13 @@ export class AccountCommands {
   }
 
   /** What a decision about this account's referral must know: the code's owner, or the referrer that stands already. */
-  private async context(meta: CommandMeta, account: AccountRef, state: AccountState, codes: readonly string[], now: number): Promise<ReferralContext> {
+  private async context(
+    meta: CommandMeta,
+    account: AccountRef,
+    state: AccountState,
+    codes: readonly string[],
+    now: number,
+  ): Promise<ReferralContext> {
     const attribution = state.status === 'open' ? state.attribution : null;
     const isSettled = state.status === 'open' && (state.referral?.datePaid ?? null) !== null;
     const codeOwner = attribution || isSettled ? null : await this.owners.firstOf(meta.scope, codes);
@@ -236,7 +254,10 @@ export class AccountCommands {
 }
 
 /** Program id → code, as asked for. */
-function wantedCodes({ referralCode, referralCodes }: { referralCode: string | undefined; referralCodes: Readonly<Record<string, string>> }, tenant: OpenTenant): Map<string, string> | Refused {
+function wantedCodes(
+  { referralCode, referralCodes }: { referralCode: string | undefined; referralCodes: Readonly<Record<string, string>> },
+  tenant: OpenTenant,
+): Map<string, string> | Refused {
   const wanted = new Map(Object.entries(referralCodes));
   for (const programId of wanted.keys()) {
     if (!Object.hasOwn(tenant.programs, programId)) return refused('PROGRAM_UNKNOWN', 'referralCodes names an unknown program');

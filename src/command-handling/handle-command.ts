@@ -69,7 +69,7 @@ export class CommandHandling<S, E extends DomainEvent> {
       const remembered = this.cache.get(stream);
       let folded = remembered ?? (await this.refresh(stream));
       let isNewest = remembered === undefined;
-      for (let tries = 0; tries < TRIES_MAX; ) {
+      for (let tries = 0; tries < TRIES_MAX;) {
         if (folded.handled.has(meta.commandId)) return this.replay(stream, folded, meta.commandId);
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
@@ -78,11 +78,13 @@ export class CommandHandling<S, E extends DomainEvent> {
           isNewest = true;
           continue;
         }
-        if ('refused' in decision) return { kind: 'refused', refused: decision.refused, details: decision.details ?? [], position: folded.position };
+        if ('refused' in decision)
+          return { kind: 'refused', refused: decision.refused, details: decision.details ?? [], position: folded.position };
         if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
         if (!isEffect) return { kind: 'accepted', events: [], state: folded.state, position: folded.position, replayed: false };
         const appended = await this.append(stream, folded, meta, decision.events);
-        if (appended) return { kind: 'accepted', events: decision.events, state: appended.state, position: appended.position, replayed: false };
+        if (appended)
+          return { kind: 'accepted', events: decision.events, state: appended.state, position: appended.position, replayed: false };
         tries++;
         folded = await this.refresh(stream);
         isNewest = true;
@@ -101,7 +103,12 @@ export class CommandHandling<S, E extends DomainEvent> {
     this.cache.delete(stream);
   }
 
-  private async append(stream: string, folded: Folded<S>, { scope, ...meta }: CommandMeta, events: readonly E[]): Promise<Folded<S> | undefined> {
+  private async append(
+    stream: string,
+    folded: Folded<S>,
+    { scope, ...meta }: CommandMeta,
+    events: readonly E[],
+  ): Promise<Folded<S> | undefined> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const ids = events.map((_, step) => deterministicId(`${stream}/${meta.commandId}`, step));
     const encoded = await this.codec.encode(events, envelope, ids);
@@ -109,7 +116,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     if (appended.kind === 'conflict') return undefined;
     const { position, revision, recordedAt } = appended;
     const state = events.reduce((before, event) => this.folding.evolve(before, event), folded.state);
-    const handled = isRepeatable(envelope) ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt }) : folded.handled;
+    const handled = isRepeatable(envelope)
+      ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt })
+      : folded.handled;
     return this.keep(stream, { state, revision, position, handled });
   }
 

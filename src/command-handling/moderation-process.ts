@@ -64,7 +64,11 @@ export class ModerationProcess {
     const parts = partsOf(state.items);
     if (state.status === 'requested') {
       const reasons = await this.prepare(meta, moderationId, parts, now);
-      await this.step(meta, moderationId, reasons.length > 0 ? { type: 'RefuseModeration', moderationId, reasons, now } : { type: 'AgreeToModeration', moderationId, now });
+      await this.step(
+        meta,
+        moderationId,
+        reasons.length > 0 ? { type: 'RefuseModeration', moderationId, reasons, now } : { type: 'AgreeToModeration', moderationId, now },
+      );
       // Another driver may have come to another outcome first: what stands in the stream counts.
       ({ state } = await this.streams.moderations.load(stream));
     }
@@ -89,8 +93,15 @@ export class ModerationProcess {
     return reasons;
   }
 
-  private apply(meta: CommandMeta, moderationId: string, { account, side, changes }: Part, now: number): Promise<Outcome<AccountState, AccountEvent>> {
-    const rewardIds = Object.fromEntries(changes.map(({ referralId }) => [referralId, idWithin(account, `${referralId}/referred/${moderationId}`)]));
+  private apply(
+    meta: CommandMeta,
+    moderationId: string,
+    { account, side, changes }: Part,
+    now: number,
+  ): Promise<Outcome<AccountState, AccountEvent>> {
+    const rewardIds = Object.fromEntries(
+      changes.map(({ referralId }) => [referralId, idWithin(account, `${referralId}/referred/${moderationId}`)]),
+    );
     return this.tell(meta, account, { type: 'ApplyModeration', moderationId, side, changes, rewardIds, now });
   }
 
@@ -108,7 +119,9 @@ export class ModerationProcess {
   private async step(meta: CommandMeta, moderationId: string, command: ModerationCommand): Promise<ModerationState> {
     const stream = this.names.moderationStream(meta.scope, moderationId);
     const commandId = deterministicId(meta.commandId, command.type);
-    const outcome = await this.streams.moderations.handle(stream, { ...meta, commandId, idempotency: null }, (state) => decide(state, command));
+    const outcome = await this.streams.moderations.handle(stream, { ...meta, commandId, idempotency: null }, (state) =>
+      decide(state, command),
+    );
     return outcome.kind === 'accepted' ? outcome.state : { status: 'absent' };
   }
 }

@@ -36,12 +36,23 @@ export class Reservations {
     private readonly names: KeyedNames,
   ) {}
 
-  code(meta: CommandMeta, code: string, account: AccountRef, person: PersonId, programId: string): Promise<Reserved | { readonly refused: Refusal }> {
+  code(
+    meta: CommandMeta,
+    code: string,
+    account: AccountRef,
+    person: PersonId,
+    programId: string,
+  ): Promise<Reserved | { readonly refused: Refusal }> {
     const stream = this.names.codeStream(meta.scope, code);
     return this.reserve(meta, { stream, kind: 'referral-code', key: code, subject: person, holder: { account, person }, programId });
   }
 
-  paymentProviderId(meta: CommandMeta, id: string, account: AccountRef, subject: SubjectId): Promise<Reserved | { readonly refused: Refusal }> {
+  paymentProviderId(
+    meta: CommandMeta,
+    id: string,
+    account: AccountRef,
+    subject: SubjectId,
+  ): Promise<Reserved | { readonly refused: Refusal }> {
     const stream = this.names.paymentProviderIdStream(meta.scope, id);
     const holder = { account, person: null };
     return this.reserve(meta, { stream, kind: 'payment-provider-id', key: id, subject, holder, programId: null });
@@ -55,7 +66,10 @@ export class Reservations {
     person: PersonId,
     programId: string,
   ): Promise<{ readonly code: string; readonly reserved: Reserved }> {
-    const base = name.replace(/[^0-9A-Za-z]/g, '').slice(0, CODE_LENGTH_MAX).toUpperCase();
+    const base = name
+      .replace(/[^0-9A-Za-z]/g, '')
+      .slice(0, CODE_LENGTH_MAX)
+      .toUpperCase();
     for (let step = 0; step < CANDIDATES_MAX; step++) {
       const code = candidate(base, step);
       const reserved = await this.code(meta, code, account, person, programId);
@@ -73,7 +87,8 @@ export class Reservations {
     const key = personal(claim.subject, claim.key);
     const now = Date.now();
     const outcome = await this.streams.reservations.handle(stream, stepOf(meta, `reserve ${stream}`), async (state) => {
-      const abandoned = state.status === 'held' && state.since < now - UNCONFIRMED_MS && !(await this.isConfirmed(meta.scope, state.holder, claim));
+      const abandoned =
+        state.status === 'held' && state.since < now - UNCONFIRMED_MS && !(await this.isConfirmed(meta.scope, state.holder, claim));
       return decide(state, { type: 'Reserve', kind, key, holder, programId, takeOver: abandoned, now });
     });
     if (outcome.kind === 'refused') return { refused: outcome.refused };

@@ -12,7 +12,18 @@ import {
   type ReservationEvent,
   type ReservationState,
 } from '../domain/reservation/reservation.decider.js';
-import { evolve as evolveTenant, initialState as initialTenant, type TenantEvent, type TenantState } from '../domain/tenant/tenant.decider.js';
+import {
+  evolve as evolveRegister,
+  initialState as initialRegister,
+  type TenantRegisterEvent,
+  type TenantRegisterState,
+} from '../domain/tenant/tenant-register.decider.js';
+import {
+  evolve as evolveTenant,
+  initialState as initialTenant,
+  type TenantEvent,
+  type TenantState,
+} from '../domain/tenant/tenant.decider.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { CommandHandling } from './handle-command.js';
@@ -22,6 +33,7 @@ export interface Streams {
   readonly accounts: CommandHandling<AccountState, AccountEvent>;
   readonly reservations: CommandHandling<ReservationState, ReservationEvent>;
   readonly tenants: CommandHandling<TenantState, TenantEvent>;
+  readonly tenantRegister: CommandHandling<TenantRegisterState, TenantRegisterEvent>;
   readonly moderations: CommandHandling<ModerationState, ModerationEvent>;
 }
 
@@ -30,6 +42,7 @@ export function openStreams(log: EventLog, codec: EventCodec): Streams {
     accounts: new CommandHandling(log, codec, { initialState: initialAccount, evolve: evolveAccount }),
     reservations: new CommandHandling(log, codec, { initialState: initialReservation, evolve: evolveReservation }),
     tenants: new CommandHandling(log, codec, { initialState: initialTenant, evolve: evolveTenant }),
+    tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }),
     moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }),
   };
 }

@@ -9,8 +9,9 @@ import {
   type SigningSecret,
   type TenantCommand,
 } from '../domain/tenant/tenant.decider.js';
+import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
 import type { Refused } from '../domain/refusal.js';
-import type { Actor } from '../event-log/envelope.js';
+import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { sealBytes } from '../privacy/subject-keys.js';
 import type { Streams } from './streams.js';
@@ -43,6 +44,7 @@ export class TenantCommands {
   ) {}
 
   async create(tenant: NewTenant): Promise<TenantSecrets | Refused> {
+    await this.enterAlias(tenant.alias);
     const keys = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
     const secrets = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
     const changed = await this.execute(tenant.alias, {
@@ -69,17 +71,36 @@ export class TenantCommands {
     return 'refused' in changed ? changed : Object.fromEntries(fresh.map(({ mode, plain }) => [mode, plain]));
   }
 
+  /** All tenants, in the order in which they were made. */
+  async list(): Promise<OpenTenant[]> {
+    const { state } = await this.streams.tenantRegister.load(this.names.tenantRegisterStream());
+    const tenants = await Promise.all(state.aliases.map((alias) => this.streams.tenants.load(this.names.tenantStream(alias))));
+    return tenants.flatMap((tenant) => (tenant.state.status === 'open' ? [tenant.state] : []));
+  }
+
   /** The tenant after the command. */
   async execute(alias: string, command: TenantCommand): Promise<OpenTenant | Refused> {
-    const meta = {
-      ...{ commandId: randomUUID(), correlationId: randomUUID(), causationId: command.type, actor: this.actor, idempotency: null },
-      scope: { tenant: alias, mode: 'live' as const },
-    };
-    const outcome = await this.streams.tenants.handle(this.names.tenantStream(alias), meta, (state) => decide(state, command));
+    const outcome = await this.streams.tenants.handle(this.names.tenantStream(alias), this.meta(alias, command.type), (state) =>
+      decide(state, command),
+    );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
     await this.announce(alias);
     if (outcome.kind === 'held' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
     return outcome.state;
+  }
+
+  private async enterAlias(alias: string): Promise<void> {
+    await this.streams.tenantRegister.handle(this.names.tenantRegisterStream(), this.meta(alias, 'CreateTenant'), (state) =>
+      decideRegister(state, { type: 'EnterAlias', alias, now: Date.now() }),
+    );
+  }
+
+  private meta(alias: string, cause: string): CommandMeta {
+    return {
+      ...{ commandId: randomUUID(), correlationId: randomUUID(), causationId: cause, actor: this.actor, idempotency: null },
+      // Tenants belong to both modes.
+      scope: { tenant: alias, mode: 'live' },
+    };
   }
 
   private sealKey(mode: Mode, plain: string): ApiKey {
@@ -93,4 +114,5 @@ export class TenantCommands {
 }
 
 /** 192 random bits; the prefix tells people what they hold: `live_…`, `test_…`, `live_secret_…`. */
-const newSecret = (mode: Mode, kind: 'key' | 'secret'): string => `${mode}_${kind === 'secret' ? 'secret_' : ''}${randomBytes(24).toString('hex')}`;
+const newSecret = (mode: Mode, kind: 'key' | 'secret'): string =>
+  `${mode}_${kind === 'secret' ? 'secret_' : ''}${randomBytes(24).toString('hex')}`;

@@ -28,6 +28,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   RewardRestored: 1,
   ReservationMade: 1,
   ReservationReleased: 1,
+  TenantAliasEntered: 1,
   TenantCreated: 1,
   ApiKeyIssued: 1,
   ApiKeyRetired: 1,

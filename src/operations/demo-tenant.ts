@@ -3,9 +3,12 @@ import { DEFAULT_PROGRAM } from '../domain/tenant/program-document.js';
 
 const ALIAS = 'demo';
 
-/** On the first start (an empty log) makes a tenant to try things with. @returns what to print once the service listens; its keys are shown this once. */
-export async function makeDemoTenant({ log, tenantCommands }: Pick<Core, 'log' | 'tenantCommands'>): Promise<((url: string) => string) | undefined> {
-  if ((await log.head()) !== undefined) return undefined;
+/** On the first start makes a tenant to try things with. @returns what to print once the service listens; its keys are shown this once. */
+export async function makeDemoTenant({
+  tenants,
+  tenantCommands,
+}: Pick<Core, 'tenants' | 'tenantCommands'>): Promise<((url: string) => string) | undefined> {
+  if (await tenants.read(ALIAS)) return undefined;
   const made = await tenantCommands.create({ alias: ALIAS, programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
   if ('refused' in made) return undefined;
   return (url) => `

@@ -33,6 +33,11 @@ export class KeyedNames {
     return `${STREAM_PREFIX}tenant-${this.hash('tenant', alias)}`;
   }
 
+  /** The one stream that lists all tenants. */
+  tenantRegisterStream(): string {
+    return `${STREAM_PREFIX}tenants`;
+  }
+
   /** A keyed digest of anything a client sent, 64 hex digits. */
   digest(...parts: readonly string[]): string {
     return this.hmac(parts).toString('hex');

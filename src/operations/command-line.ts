@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import Table from 'cli-table3';
+import { pino } from 'pino';
+import { loadConfig } from '../config.js';
+import { openCore, type Core } from '../core.js';
+
+/** What went wrong, in one line for the operator; exit 1, nothing changed. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+export interface OutputOptions {
+  readonly json?: boolean;
+}
+
+/**
+ * Opens the stores on the configuration of the service, beside it or without it (the embedded server is then started for this command
+ * and stopped again), and closes them whatever happens.
+ */
+export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
+  const config = loadConfig();
+  // Standard output belongs to the answer.
+  const logger = pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
+  const actor = { kind: 'operator' as const, id: 'command-line' };
+  const core = await openCore({ config, logger, actor, applicationName: 'ledger-cli' });
+  try {
+    return await work(core);
+  } finally {
+    await core.close();
+  }
+}
+
+/** Exactly one JSON document. */
+export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+
+/** A note beside the answer. */
+export const note = (line: string): void => void process.stderr.write(`${line}\n`);
+
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const table = new Table({ head: [...head], style: { head: [], border: [] } });
+  table.push(...rows.map((row) => [...row]));
+  process.stdout.write(`${table.toString()}\n`);
+}
+
+export async function readJsonFile(path: string): Promise<unknown> {
+  const content = await readFile(path, 'utf8').catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new CommandError(`cannot read ${path}: ${code}`);
+  });
+  try {
+    return JSON.parse(content) as unknown;
+  } catch {
+    throw new CommandError(`${path} is no JSON`);
+  }
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DURATION_MAX_MS = 366 * 86_400_000;
+
+/** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds. @throws {CommandError} */
+export function parseDuration(duration: string): number {
+  if (duration === '0') return 0;
+  const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(duration) ?? [];
+  const ms = Number(number) * (UNITS_MS[unit] ?? NaN);
+  if (number === '' || !(ms <= DURATION_MAX_MS))
+    throw new CommandError(`${JSON.stringify(duration)} is no duration such as 30m, 24h or 7d, of a year at most`);
+  return ms;
+}
