@@ -52,7 +52,7 @@ function complete(operation: Operation, method: string, path: string): void {
   operation.parameters = [...(operation.parameters ?? []), ...parameters.filter(({ name }) => !known.has(name))];
   if (access.kind !== 'none' && method !== 'get') {
     for (const [status, response] of Object.entries(operation.responses))
-      if (/^2/.test(status) && response !== undefined && 'description' in response) addWriteHeaders(response);
+      if (status.startsWith('2') && response !== undefined && 'description' in response) addWriteHeaders(response);
   }
   const codes = new Set([...ownCodes(operation), ...impliedCodes(access, method, operation)]);
   for (const [status, response] of errorResponses(codes)) operation.responses[status] = response;

@@ -1,49 +1,46 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
-import { plainToInstance, type ClassConstructor } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { ApiError, badRequest } from './api-error.js';
+import { isPlainObject, readShape, undeclaredMembers, type Shape } from './request-shape.js';
 
-/** What a rule of a request shape may carry: the numeric code of its refusal. */
-export interface RuleContext {
-  readonly rsCode: string;
-}
-
-/** Classes that refuse members they do not know. All others ignore them. */
-const strict = new WeakSet<object>();
-
-/** Marks a request shape: members that it does not declare are 400. */
-export function RefusesUnknownMembers(): ClassDecorator {
-  return (target) => void strict.add(target);
-}
+/** More reasons help nobody, and a body can be made to have a great many. */
+const REASONS_MAX = 100;
 
 /**
- * Turns a parsed body into a request shape.
+ * Turns a parsed body into a request shape. Unknown members are ignored, unless the caller says otherwise.
  * @throws {ApiError} BAD_REQUEST with one line per broken rule, each beginning with the member's path; `rsCode` is that of the first
  * rule that has one.
  */
-export function parseRequest<T extends object>(shape: ClassConstructor<T>, body: unknown): T {
-  if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body)))
-    throw badRequest('the body must be a JSON object');
-  const request = plainToInstance(shape, body ?? {});
-  const errors = validateSync(request, {
-    whitelist: true,
-    forbidNonWhitelisted: strict.has(shape),
-    forbidUnknownValues: false,
-    validationError: { target: false, value: false },
-  });
-  if (errors.length > 0) throw refusal(errors);
+export function parseRequest<T extends object>(
+  shape: Shape<T>,
+  body: unknown,
+  options: { readonly unknownMembers?: 'ignored' | 'refused' } = {},
+): T {
+  const members = body ?? (body === undefined ? {} : body);
+  if (!isPlainObject(members)) throw badRequest('the body must be a JSON object');
+  const request = readShape(shape, members);
+  const unknown =
+    options.unknownMembers === 'refused'
+      ? undeclaredMembers(shape, members).map((name) => ({ line: `${name.slice(0, 64)} is not a member of this request` }))
+      : [];
+  const broken = validateSync(request, { forbidUnknownValues: false, validationError: { target: false, value: false } }).flatMap((error) =>
+    brokenRules(error, ''),
+  );
+  if (unknown.length + broken.length > 0) throw refusal([...unknown, ...broken]);
   return request;
-}
-
-function refusal(errors: readonly ValidationError[]): ApiError {
-  const broken = errors.flatMap((error) => brokenRules(error, ''));
-  const rsCode = broken.find((rule) => rule.rsCode !== undefined)?.rsCode;
-  return new ApiError('BAD_REQUEST', { validationErrors: broken.map((rule) => rule.line), ...(rsCode === undefined ? {} : { rsCode }) });
 }
 
 interface BrokenRule {
   readonly line: string;
   readonly rsCode?: string;
+}
+
+function refusal(broken: readonly BrokenRule[]): ApiError {
+  const rsCode = broken.find((rule) => rule.rsCode !== undefined)?.rsCode;
+  return new ApiError('BAD_REQUEST', {
+    validationErrors: broken.slice(0, REASONS_MAX).map((rule) => rule.line),
+    ...(rsCode === undefined ? {} : { rsCode }),
+  });
 }
 
 function brokenRules(error: ValidationError, parent: string): readonly BrokenRule[] {
@@ -52,16 +49,14 @@ function brokenRules(error: ValidationError, parent: string): readonly BrokenRul
     : parent === ''
       ? error.property
       : `${parent}.${error.property}`;
-  const own = Object.entries(error.constraints ?? {}).map(([rule, message]) => ({
-    line: rule === 'whitelistValidation' ? `${path} is not a member of this request` : lineOf(path, error.property, message),
-    ...rsCodeOf(error, rule),
-  }));
+  const own = Object.entries(error.constraints ?? {})
+    // That there is an object to look into is said by a rule of our own.
+    .filter(([rule]) => rule !== 'nestedValidation')
+    .map(([rule, message]) => ({
+      line: `${path}${message.startsWith(error.property) ? message.slice(error.property.length) : ` ${message}`}`,
+      ...rsCodeOf(error, rule),
+    }));
   return [...own, ...(error.children ?? []).flatMap((child) => brokenRules(child, path))];
-}
-
-/** Rules of our own say what is wrong behind the member's name; those of the library begin with the name, or name it elsewhere. */
-function lineOf(path: string, property: string, message: string): string {
-  return message.startsWith(`${property} `) ? `${path}${message.slice(property.length)}` : `${path}: ${message}`;
 }
 
 function rsCodeOf(error: ValidationError, rule: string): { readonly rsCode?: string } {
@@ -81,6 +76,6 @@ export class RequestValidationPipe implements PipeTransform {
 
 const NOT_SHAPES: readonly unknown[] = [String, Boolean, Number, Array, Object, Buffer];
 
-function isShape(metatype: ArgumentMetadata['metatype']): metatype is ClassConstructor<object> {
+function isShape(metatype: ArgumentMetadata['metatype']): metatype is Shape {
   return metatype !== undefined && !NOT_SHAPES.includes(metatype);
 }

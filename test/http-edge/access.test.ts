@@ -101,7 +101,7 @@ describe('the order of checks', () => {
       'API_REQUEST_NOT_SUPPORTED',
     ],
   ] as const)('%s', async (_name, path, init, status, code) => {
-    const answer = await call(path, init as RequestInit);
+    const answer = await call(path, init);
     expect([answer.status, answer.json['apiErrorCode']]).toEqual([status, code]);
     expect(it_.sample.entered).not.toContain('echo');
   });

@@ -14,7 +14,7 @@ async function start(limits: Parameters<typeof startSampleApp>[0]): Promise<Samp
 }
 
 function closeGate({ sample }: SampleApp): () => void {
-  let open = () => undefined as void;
+  let open = (): void => undefined;
   sample.gate = new Promise((resolve) => (open = resolve));
   return open;
 }

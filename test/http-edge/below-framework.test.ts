@@ -70,7 +70,7 @@ test('pipelined requests are answered in order', async () => {
 });
 
 test('what is broken behind a good request is answered after it', async () => {
-  let open = () => undefined as void;
+  let open = (): void => undefined;
   it_.sample.gate = new Promise((resolve) => (open = resolve));
   const answers = sendRaw(it_.port, [`GET ${API}/slow HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n`, 'BREW / HTTP/1.1\r\n\r\n']);
   await until(() => it_.sample.entered.includes('slow'));

@@ -148,6 +148,7 @@ class SampleController {
       case 'nest':
         throw new NotFoundException('ann@example.com is not here');
       case 'string':
+        // eslint-disable-next-line no-throw-literal -- what a careless library may do
         throw 'ann@example.com';
       default:
         throw new Error('secret ann@example.com');
@@ -220,7 +221,7 @@ export async function startSampleApp(
     port: Number(port),
     origin: `http://127.0.0.1:${port}`,
     get logged() {
-      return lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line));
+      return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
     },
     logText: () => lines.join(''),
   };

@@ -150,7 +150,7 @@ function answer(response: ServerResponse, body: ErrorJson): void {
 }
 
 function describeBroken(error: BrokenMessage): ErrorJson {
-  switch (error.code) {
+  switch (error.code ?? '') {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return errorJson('BAD_REQUEST', { status: 408, message: 'The request took too long to arrive' });
     case 'HPE_HEADER_OVERFLOW':

@@ -63,7 +63,7 @@ export function parseJson(bytes: Buffer): unknown {
   const text = decode(bytes);
   if (text.trim() === '') return undefined;
   const value = parseText(text);
-  checkTree(value, /\\u/.test(text));
+  checkTree(value, text.includes('\\u'));
   return value;
 }
 

@@ -1,7 +1,8 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { REFERRAL_CODE } from '../parameters.js';
-import { Must, numberAsText, Raw } from './members.js';
+import { Member } from '../request-shape.js';
+import { Must, numberAsText } from './members.js';
 
 /** A code that comes with something else never fails the call: what cannot be a code is passed over like one that nobody holds. */
 export function codeInPassing(value: unknown): unknown {
@@ -10,7 +11,7 @@ export function codeInPassing(value: unknown): unknown {
 }
 
 export class CodeInPassingRequest {
-  @Raw(codeInPassing)
+  @Member(codeInPassing)
   @IsOptional()
   @Must('be a text', (value) => typeof value === 'string')
   @ApiPropertyOptional({ type: String, nullable: true, description: 'A code that cannot be used is passed over: the call succeeds.' })
@@ -18,7 +19,7 @@ export class CodeInPassingRequest {
 }
 
 export class ReferredByRequest extends CodeInPassingRequest {
-  @Raw()
+  @Member()
   @IsOptional()
   @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Ignored.' })
   isConverted?: unknown;

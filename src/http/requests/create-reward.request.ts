@@ -4,8 +4,9 @@ import { ApiBody, ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPat
 import { isISO4217CurrencyCode, IsOptional } from 'class-validator';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
 import { badRequest } from '../api-error.js';
-import { parseRequest, RefusesUnknownMembers } from '../validation.js';
-import { isPlainObject, Must, numberAsText, OptionalText, Raw } from './members.js';
+import { isPlainObject, Member } from '../request-shape.js';
+import { parseRequest } from '../validation.js';
+import { Must, numberAsText, OptionalText } from './members.js';
 
 const INSTANT_MAX = 8.64e15;
 const isInstant = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= INSTANT_MAX;
@@ -15,7 +16,7 @@ const nullAsMissing = (value: unknown): unknown => (value === null || value === 
 /** A member of another type of reward: null says nothing about this one, a value contradicts it. */
 function OfOtherType(): PropertyDecorator {
   return applyDecorators(
-    Raw(nullAsMissing),
+    Member(nullAsMissing),
     IsOptional(),
     Must('not be given for this type of reward', () => false),
   );
@@ -23,7 +24,7 @@ function OfOtherType(): PropertyDecorator {
 
 function Instant(description: string): PropertyDecorator {
   return applyDecorators(
-    Raw(nullAsMissing),
+    Member(nullAsMissing),
     IsOptional(),
     Must('be a time in epoch milliseconds', isInstant),
     ApiPropertyOptional({ type: 'integer', nullable: true, description }),
@@ -31,6 +32,7 @@ function Instant(description: string): PropertyDecorator {
 }
 
 abstract class RewardRequest {
+  @Member()
   @ApiProperty({ enum: REWARD_TYPES })
   @Must(`be one of ${REWARD_TYPES.join(', ')}`, (value) => REWARD_TYPES.some((type) => type === value))
   type: RewardType;
@@ -47,24 +49,23 @@ abstract class RewardRequest {
   @Instant('Null, or in the past: now.')
   dateScheduledFor?: number;
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @IsOptional()
   @Must('be true or false', (value) => typeof value === 'boolean')
   @ApiPropertyOptional({ type: Boolean, nullable: true, default: true })
   cancellable?: boolean;
 }
 
-@RefusesUnknownMembers()
 export class CreditRewardRequest extends RewardRequest {
   declare type: 'CREDIT';
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @Must('be 1 to 64 characters', (value) => isUnit(value))
   @ApiProperty({ type: String, minLength: 1, maxLength: 64, example: 'CENTS' })
   unit: string;
 
   /** A single value beyond 2^53-1 cannot be told exactly in JSON, so it is a malformed request rather than too large a sum. */
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @Must('be an integer above 0 and not above 2^53-1', (value) => Number.isSafeInteger(value) && Number(value) > 0)
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   assignedCredit: number;
@@ -88,16 +89,15 @@ export class CreditRewardRequest extends RewardRequest {
   amount?: undefined;
 }
 
-@RefusesUnknownMembers()
 export class PercentRewardRequest extends RewardRequest {
   declare type: 'PCT_DISCOUNT';
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @Must('be an integer from 1 to 100', (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100)
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 100 })
   discountPercent: number;
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @IsOptional()
   @Must('be % for a percentage', (value) => value === '%')
   @ApiPropertyOptional({ type: String, enum: ['%'], nullable: true })
@@ -119,21 +119,20 @@ export class PercentRewardRequest extends RewardRequest {
   amount?: undefined;
 }
 
-@RefusesUnknownMembers()
 export class FuelTankRewardRequest extends RewardRequest {
   declare type: 'FUELTANK';
 
-  @Raw((value) => numberAsText(nullAsMissing(value)))
+  @Member((value) => numberAsText(nullAsMissing(value)))
   @Must('be 1 to 255 characters', (value) => typeof value === 'string' && [...value].length <= 255)
   @ApiProperty({ type: String, minLength: 1, maxLength: 255 })
   fuelTankCode: string;
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @Must('be one of PCT_DISCOUNT, CREDIT', (value) => value === 'PCT_DISCOUNT' || value === 'CREDIT')
   @ApiProperty({ enum: ['PCT_DISCOUNT', 'CREDIT'] })
   fuelTankType: 'PCT_DISCOUNT' | 'CREDIT';
 
-  @Raw((value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : nullAsMissing(value)))
+  @Member((value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : nullAsMissing(value)))
   @Must('be an integer from 0 to 2^53-1, or a text of one', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
   @ApiProperty({
     oneOf: [
@@ -143,7 +142,7 @@ export class FuelTankRewardRequest extends RewardRequest {
   })
   amount: number;
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @IsOptional()
   @Must('be 1 to 64 characters', (value) => isUnit(value))
   @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 64, nullable: true })
@@ -162,16 +161,18 @@ export class FuelTankRewardRequest extends RewardRequest {
 /** POST rewards/account/{accountId}/user/{userId}: members depend on the type; unknown ones are refused. */
 export type CreateRewardRequest = CreditRewardRequest | PercentRewardRequest | FuelTankRewardRequest;
 
+const REFUSE_UNKNOWN = { unknownMembers: 'refused' } as const;
+
 /** @throws {ApiError} BAD_REQUEST. Whether the dates make sense is for the decision: it knows the time. */
 export function parseCreateReward(body: unknown): CreateRewardRequest {
   const type = isPlainObject(body) ? body['type'] : undefined;
   switch (type) {
     case 'CREDIT':
-      return parseRequest(CreditRewardRequest, body);
+      return parseRequest(CreditRewardRequest, body, REFUSE_UNKNOWN);
     case 'PCT_DISCOUNT':
-      return parseRequest(PercentRewardRequest, body);
+      return parseRequest(PercentRewardRequest, body, REFUSE_UNKNOWN);
     case 'FUELTANK':
-      return parseRequest(FuelTankRewardRequest, body);
+      return parseRequest(FuelTankRewardRequest, body, REFUSE_UNKNOWN);
     default:
       throw badRequest(
         body === undefined || isPlainObject(body) ? `type must be one of ${REWARD_TYPES.join(', ')}` : 'the body must be a JSON object',

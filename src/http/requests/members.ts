@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsOptional, ValidateBy } from 'class-validator';
+import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
 import { isIdentifier, ID_LENGTH_MAX } from '../parameters.js';
+import { isPlainObject, Member, readShape, type Shape } from '../request-shape.js';
 
 /** What the members of request shapes are made of. A text `""` counts as not given; null clears where the member can be cleared. */
 
@@ -21,11 +21,13 @@ export function Must(
   );
 }
 
-/** Reads the member from the body itself, so that the transformer does not walk into it. */
-export const Raw = (read: (value: unknown) => unknown = (value) => value): PropertyDecorator =>
-  Transform(({ obj, key }: { obj: unknown; key: string }) =>
-    typeof obj === 'object' && obj !== null ? read(Object.hasOwn(obj, key) ? Reflect.get(obj, key) : undefined) : undefined,
+/** A member that is an object of another shape. Anything else is left for the rules to refuse. */
+export function Nested(shape: () => Shape): PropertyDecorator {
+  return applyDecorators(
+    Member((value) => (isPlainObject(value) ? readShape(shape(), value) : value === null || value === undefined ? value : 'no object')),
+    ValidateNested(),
   );
+}
 
 const notGiven = (value: unknown): unknown => (value === '' ? undefined : value);
 const notGivenNorNull = (value: unknown): unknown => (value === '' || value === null ? undefined : value);
@@ -43,7 +45,7 @@ interface MemberOptions extends Pick<ApiPropertyOptions, 'description' | 'exampl
 /** An id that a client chose. A JSON number becomes a string. */
 export function Id({ required = false, ...about }: MemberOptions = {}): PropertyDecorator {
   return applyDecorators(
-    Raw((value) => numberAsText(notGivenNorNull(value))),
+    Member((value) => numberAsText(notGivenNorNull(value))),
     ...(required ? [] : [IsOptional()]),
     Must(`be 1 to ${ID_LENGTH_MAX} characters without control characters`, (value) => typeof value === 'string' && isIdentifier(value)),
     ApiProperty({ type: String, minLength: 1, maxLength: ID_LENGTH_MAX, required, ...about }),
@@ -63,7 +65,7 @@ export interface TextRule {
 /** A text that may be left out or, by null, cleared. */
 export function ClearableText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
   return applyDecorators(
-    Raw(notGiven),
+    Member(notGiven),
     IsOptional(),
     Must(
       rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
@@ -79,7 +81,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 /** A text that may be left out; null is the same as leaving it out. */
 export function OptionalText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
   return applyDecorators(
-    Raw(notGivenNorNull),
+    Member(notGivenNorNull),
     IsOptional(),
     Must(
       rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
@@ -92,13 +94,5 @@ export function OptionalText(rule?: TextRule, about: MemberOptions = {}): Proper
 
 /** A member with a rule of its own; null is the same as leaving it out. */
 export function Optional(words: string, test: (value: unknown) => boolean, about: ApiPropertyOptions): PropertyDecorator {
-  return applyDecorators(
-    Raw(notGivenNorNull),
-    IsOptional(),
-    Must(words, test),
-    ApiPropertyOptional({ nullable: true, ...about } as ApiPropertyOptions),
-  );
+  return applyDecorators(Member(notGivenNorNull), IsOptional(), Must(words, test), ApiPropertyOptional({ nullable: true, ...about }));
 }
-
-export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

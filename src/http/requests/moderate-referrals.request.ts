@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { plainToInstance } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import { Id, isPlainObject, Must, Raw } from './members.js';
+import { isPlainObject, Member, readShape } from '../request-shape.js';
+import { Id, Must } from './members.js';
 
 const ACTIONS_MAX = 100;
 
@@ -19,17 +19,18 @@ export class ModerationActionRequest {
   @Id({ required: true })
   referralId: string;
 
+  @Member()
   @Must(`be one of ${MODERATION_ACTIONS.join(', ')}`, (value) => MODERATION_ACTIONS.some((action) => action === value))
   @ApiProperty({ enum: MODERATION_ACTIONS })
   action: ModerationAction;
 }
 
-const actionOf = (action: unknown): unknown => (isPlainObject(action) ? plainToInstance(ModerationActionRequest, action) : action);
+const actionOf = (action: unknown): unknown => (isPlainObject(action) ? readShape(ModerationActionRequest, action) : action);
 
 /** POST referrals/moderate: all or nothing. */
 export class ModerateReferralsRequest {
   // No more than what shows that there are too many: the rules of each would be checked before their number.
-  @Raw((value) => (Array.isArray(value) ? value.slice(0, ACTIONS_MAX + 1).map(actionOf) : value))
+  @Member((value) => (Array.isArray(value) ? value.slice(0, ACTIONS_MAX + 1).map(actionOf) : value))
   @Must(`be an array of 1 to ${ACTIONS_MAX} actions`, (value) => Array.isArray(value) && value.length >= 1 && value.length <= ACTIONS_MAX)
   @Must('hold objects', (value) => !Array.isArray(value) || value.every((action) => action instanceof ModerationActionRequest))
   @ValidateNested({ each: true })

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Id, Must, Raw } from './members.js';
+import { Member } from '../request-shape.js';
+import { Id, Must } from './members.js';
 
 /** POST credit/{id}/redeem. */
 export class RedeemRequest {
@@ -7,12 +8,12 @@ export class RedeemRequest {
    * Any JSON number, also one that is fractional, negative or beyond 2^53-1 (a number too large to parse is Infinity):
    * whether so much can be redeemed is for the decision to say, not a matter of form.
    */
-  @Raw()
+  @Member()
   @Must('be a number', (value) => typeof value === 'number' && !Number.isNaN(value))
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   amount: number;
 
-  @Raw()
+  @Member()
   @Must('be a text', (value) => typeof value === 'string' && value !== '')
   @ApiProperty({ type: String, example: 'CENTS', description: 'Compared without case.' })
   unit: string;

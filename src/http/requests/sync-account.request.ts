@@ -1,6 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsOptional, isISO4217CurrencyCode, ValidateIf, ValidateNested } from 'class-validator';
+import { IsOptional, isISO4217CurrencyCode, ValidateIf } from 'class-validator';
 import {
   BILLING_INTERVALS,
   SUBSCRIPTION_STATUSES,
@@ -8,7 +7,8 @@ import {
   type Subscription,
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
-import { Id, isPlainObject, Must, OptionalText, Raw } from './members.js';
+import { isPlainObject, Member } from '../request-shape.js';
+import { Id, Must, Nested, OptionalText } from './members.js';
 import { CodeInPassingRequest } from './code-in-passing.request.js';
 
 const isOneOf =
@@ -22,23 +22,24 @@ const nullAsMissing = (value: unknown): unknown => (value === null || value === 
 const isNeeded = (subscription: object, value: unknown): boolean => Reflect.get(subscription, 'status') === 'PAID' || value !== undefined;
 
 export class SubscriptionRequest {
+  @Member()
   @Must(`be one of ${SUBSCRIPTION_STATUSES.join(', ')}`, isOneOf(SUBSCRIPTION_STATUSES), { rsCode: 'RS022' })
   @ApiProperty({ enum: SUBSCRIPTION_STATUSES, description: 'PAID needs the three other members too.' })
   status: SubscriptionStatus;
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @ValidateIf(isNeeded)
   @Must('be a number not below 0', (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0)
   @ApiPropertyOptional({ type: Number, minimum: 0, nullable: true, description: 'The price of one interval; may have decimals.' })
   value?: number;
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @ValidateIf(isNeeded)
   @Must(`be one of ${BILLING_INTERVALS.join(', ')}`, isOneOf(BILLING_INTERVALS))
   @ApiPropertyOptional({ enum: BILLING_INTERVALS, nullable: true })
   billingIntervalType?: BillingInterval;
 
-  @Raw(nullAsMissing)
+  @Member(nullAsMissing)
   @ValidateIf(isNeeded)
   @Must('be an integer of at least 1', (value) => Number.isSafeInteger(value) && Number(value) >= 1)
   @ApiPropertyOptional({ type: 'integer', minimum: 1, nullable: true })
@@ -51,8 +52,7 @@ export class SyncAccountRequest {
   id: string;
 
   @Must('be an object with a status', isPlainObject, { rsCode: 'RS022' })
-  @ValidateNested()
-  @Type(() => SubscriptionRequest)
+  @Nested(() => SubscriptionRequest)
   @ApiProperty({ type: SubscriptionRequest })
   subscription: SubscriptionRequest;
 
@@ -64,8 +64,7 @@ export class SyncAccountRequest {
 
   @IsOptional()
   @Must('be an object', isPlainObject)
-  @ValidateNested()
-  @Type(() => CodeInPassingRequest)
+  @Nested(() => CodeInPassingRequest)
   @ApiPropertyOptional({ type: CodeInPassingRequest, nullable: true })
   referral?: CodeInPassingRequest | null;
 }

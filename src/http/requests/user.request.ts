@@ -1,10 +1,10 @@
-import { ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsOptional, isISO31661Alpha2, ValidateNested } from 'class-validator';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, isISO31661Alpha2 } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import { REFERRAL_CODE } from '../parameters.js';
 import { codeInPassing, ReferredByRequest } from './code-in-passing.request.js';
-import { ClearableText, Id, isPlainObject, Must, numberAsText, Optional, Raw } from './members.js';
+import { isPlainObject, Member } from '../request-shape.js';
+import { ClearableText, Id, Must, Nested, numberAsText, Optional } from './members.js';
 
 export const CUSTOM_FIELDS_MAX = 100;
 const SEGMENTS_MAX = 1000;
@@ -50,14 +50,8 @@ function codesByProgram(value: unknown): unknown {
   );
 }
 
-/** What can be said of a user: members left out keep what is stored. The open routes name the ids in their path. */
-export class UserRequest {
-  @Id({ description: 'Equal to the one in the path, where there is one.' })
-  id?: string;
-
-  @Id({ description: 'Equal to the one in the path, where there is one.' })
-  accountId?: string;
-
+/** What can be said of a user: members left out keep what is stored. */
+abstract class UserMembers {
   @ClearableText({ words: 'be an e-mail address', test: isEmail, rsCode: 'RS023' })
   email?: string | null;
 
@@ -76,7 +70,7 @@ export class UserRequest {
   @ClearableText({ words: 'be a country of ISO 3166-1 alpha-2 in upper case', test: isCountry })
   countryCode?: string | null;
 
-  @Raw()
+  @Member()
   @IsOptional()
   @Must('be true or false', (value) => typeof value === 'boolean')
   @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Null: the default again, true.' })
@@ -94,7 +88,7 @@ export class UserRequest {
   )
   customFields?: Readonly<Record<string, CustomFieldValue | null>>;
 
-  @Raw(textsOf)
+  @Member(textsOf)
   @IsOptional()
   @Must(
     `be an array of at most ${SEGMENTS_MAX} operations (key, ~key or ~*)`,
@@ -103,7 +97,7 @@ export class UserRequest {
   @ApiPropertyOptional({ type: [String], nullable: true, description: 'Operations in order: `key` adds, `~key` removes, `~*` clears.' })
   segments?: readonly string[];
 
-  @Raw((value) => (value === '' || value === null ? undefined : numberAsText(value)))
+  @Member((value) => (value === '' || value === null ? undefined : numberAsText(value)))
   @IsOptional()
   @Must('be 1 to 15 letters and digits', isCode, { rsCode: 'RS034' })
   @ApiPropertyOptional({
@@ -114,7 +108,7 @@ export class UserRequest {
   })
   referralCode?: string;
 
-  @Raw(codesByProgram)
+  @Member(codesByProgram)
   @IsOptional()
   @Must(
     'be an object from program ids to codes',
@@ -128,12 +122,11 @@ export class UserRequest {
 
   @IsOptional()
   @Must('be an object', isPlainObject)
-  @ValidateNested()
-  @Type(() => ReferredByRequest)
+  @Nested(() => ReferredByRequest)
   @ApiPropertyOptional({ type: ReferredByRequest, nullable: true })
   referredBy?: ReferredByRequest | null;
 
-  @Raw((value) => (Array.isArray(value) ? value.map(codeInPassing).filter((code) => code !== undefined) : (value ?? undefined)))
+  @Member((value) => (Array.isArray(value) ? value.map(codeInPassing).filter((code) => code !== undefined) : (value ?? undefined)))
   @IsOptional()
   @Must(
     `be an array of at most ${CODES_IN_PASSING_MAX} codes`,
@@ -150,8 +143,17 @@ export class UserRequest {
   paymentProviderId?: string;
 }
 
+/** The open routes: the ids are in the path. */
+export class UserRequest extends UserMembers {
+  @Id({ description: 'Equal to the one in the path.' })
+  id?: string;
+
+  @Id({ description: 'Equal to the one in the path.' })
+  accountId?: string;
+}
+
 /** POST user: the ids are in the body. */
-export class IdentifiedUserRequest extends OmitType(UserRequest, ['id', 'accountId'] as const) {
+export class IdentifiedUserRequest extends UserMembers {
   @Id({ required: true })
   id: string;
 

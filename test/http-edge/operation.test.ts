@@ -1,0 +1,47 @@
+import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+
+let it_: SampleApp;
+beforeAll(async () => {
+  it_ = await startSampleApp();
+});
+afterAll(() => it_.app.close());
+
+test('health', async () => {
+  const live = await fetch(`${it_.origin}/health/live`);
+  expect([live.status, await live.json()]).toEqual([200, { status: 'live' }]);
+  const ready = await fetch(`${it_.origin}/health/ready`);
+  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', ready: true, checks: { postgres: { ok: true } } }]);
+
+  it_.sample.readiness = { ready: false, checks: { postgres: { ok: true }, 'projection rewards': { ok: false, lagEvents: 12 } } };
+  const notReady = await fetch(`${it_.origin}/health/ready`);
+  expect([notReady.status, notReady.headers.get('retry-after'), await notReady.json()]).toEqual([
+    503,
+    '1',
+    {
+      statusCode: 503,
+      message: 'The service is not ready',
+      apiErrorCode: 'UNAVAILABLE',
+      rsCode: null,
+      status: 'not ready',
+      ready: false,
+      checks: { postgres: { ok: true }, 'projection rewards': { ok: false, lagEvents: 12 } },
+    },
+  ]);
+});
+
+test('metrics by method, route pattern and status', async () => {
+  await fetch(`${it_.origin}${API}/account/ann%40example.com`, { headers: LIVE });
+  await fetch(`${it_.origin}/ann%40example.com`, { headers: LIVE });
+  let text: string;
+  do {
+    const response = await fetch(`${it_.origin}/metrics`);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    text = await response.text();
+  } while (!text.includes('route="unmatched"'));
+  expect(text).toMatch(
+    /^http_request_duration_seconds_count\{method="GET",route="\/api\/v1\/:tenantAlias\/account\/:accountId",status="200"\} 1$/m,
+  );
+  expect(text).toMatch(/^http_request_duration_seconds_count\{method="GET",route="unmatched",status="404"\} 1$/m);
+  expect(text).toMatch(/^process_resident_memory_bytes \d/m);
+  expect(text).not.toContain('ann');
+});

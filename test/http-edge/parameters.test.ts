@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { ApiError } from '../../src/http/api-error.js';
+import {
+  booleanQuery,
+  choiceQuery,
+  dateFilter,
+  fieldSelection,
+  identifierQuery,
+  instant,
+  isIdentifier,
+  page,
+  requiredTextQuery,
+  resourceId,
+  textQuery,
+  type Query,
+} from '../../src/http/parameters.js';
+
+const codeOf = (run: () => unknown): unknown => {
+  try {
+    return run();
+  } catch (error) {
+    return error instanceof ApiError ? error.code : error;
+  }
+};
+
+test('a time', () => {
+  const cases: readonly (readonly [string, number | null])[] = [
+    ['0', 0],
+    ['1700000000000', 1_700_000_000_000],
+    ['-1', -1],
+    ['2026-03-01', Date.UTC(2026, 2, 1)],
+    ['2026-03-01T10:20', Date.UTC(2026, 2, 1, 10, 20)],
+    ['2026-03-01T10:20:30', Date.UTC(2026, 2, 1, 10, 20, 30)],
+    ['2026-03-01T10:20:30.123Z', Date.UTC(2026, 2, 1, 10, 20, 30, 123)],
+    ['2026-03-01T10:20:30.123456Z', Date.UTC(2026, 2, 1, 10, 20, 30, 123)],
+    ['2026-03-01T10:20:30+02:00', Date.UTC(2026, 2, 1, 8, 20, 30)],
+    ['2026-03-01T10:20:30 02:00', Date.UTC(2026, 2, 1, 8, 20, 30)],
+    ['2026-03-01T10:20:30-0230', Date.UTC(2026, 2, 1, 12, 50, 30)],
+    ['2026-03-01t10:20:30z', Date.UTC(2026, 2, 1, 10, 20, 30)],
+    ['2028-02-29', Date.UTC(2028, 1, 29)],
+    ['2026-02-29', null],
+    ['2026-13-01', null],
+    ['2026-03-01T25:00Z', null],
+    ['1e3', null],
+    ['1.5', null],
+    ['8640000000000001', null],
+    ['now', null],
+    ['01/02/2026', null],
+  ];
+  for (const [text, expected] of cases) expect([text, instant(text)]).toEqual([text, expected]);
+});
+
+test('a date filter', () => {
+  const of = (date: unknown) => codeOf(() => dateFilter({ date }, 'date'));
+  expect(of(undefined)).toBeUndefined();
+  expect(of('')).toBeUndefined();
+  expect(of('5')).toEqual({ from: 5, to: 5 });
+  expect(of('5,')).toEqual({ from: 5 });
+  expect(of(',7')).toEqual({ to: 7 });
+  expect(of('7,5')).toEqual({ from: 7, to: 5 });
+  expect(of(' 5 , 2026-01-01 ')).toEqual({ from: 5, to: Date.UTC(2026, 0, 1) });
+  for (const wrong of ['x', '5,x', '1,2,3', ['1', '2']]) expect(of(wrong)).toBe('BAD_REQUEST');
+});
+
+test('whatever stands in a query is read or refused', () => {
+  const anything = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('1', 'true', 'a,b', '2026-01-01T00:00:00 01:00', ','),
+    fc.array(fc.string()),
+    fc.constant(undefined),
+  );
+  fc.assert(
+    fc.property(anything, (value) => {
+      const query: Query = { limit: value, offset: value, v: value, fields: value };
+      for (const read of [
+        () => page(query),
+        () => dateFilter(query, 'v'),
+        () => booleanQuery(query, 'v', true),
+        () => choiceQuery(query, 'v', ['a']),
+        () => textQuery(query, 'v'),
+        () => identifierQuery(query, 'v'),
+        () => fieldSelection(query, { standard: ['a'], extra: ['b'] }),
+      ]) {
+        const outcome = codeOf(read);
+        expect(outcome).not.toBeInstanceOf(Error);
+      }
+    }),
+  );
+});
+
+test('booleans, choices, texts', () => {
+  expect(booleanQuery({}, 'b', true)).toBe(true);
+  expect(booleanQuery({ b: 'false' }, 'b', true)).toBe(false);
+  for (const wrong of ['', 'TRUE', '1', 'yes', ['true', 'true']])
+    expect(codeOf(() => booleanQuery({ b: wrong }, 'b', true))).toBe('BAD_REQUEST');
+  expect(choiceQuery({ c: 'A' }, 'c', ['A', 'B'])).toBe('A');
+  expect(choiceQuery({ c: '' }, 'c', ['A', 'B'])).toBeUndefined();
+  expect(codeOf(() => choiceQuery({ c: 'a' }, 'c', ['A', 'B']))).toBe('BAD_REQUEST');
+  expect(codeOf(() => requiredTextQuery({ t: '' }, 't'))).toBe('BAD_REQUEST');
+  expect(codeOf(() => textQuery({ t: 'a\0' }, 't'))).toBe('BAD_REQUEST');
+  expect(codeOf(() => resourceId('a\0', 'REWARD_NOT_FOUND'))).toBe('REWARD_NOT_FOUND');
+});
+
+test('fields and extraFields', () => {
+  const known = { standard: ['id', 'email'], extra: ['dateBlocked'] };
+  const of = (query: Query) => codeOf(() => fieldSelection(query, known));
+  expect(of({})).toEqual(['id', 'email']);
+  expect(of({ fields: '', extraFields: '' })).toEqual(['id', 'email']);
+  expect(of({ fields: 'email , dateBlocked' })).toEqual(['email', 'dateBlocked']);
+  expect(of({ extraFields: 'dateBlocked,id' })).toEqual(['id', 'email', 'dateBlocked']);
+  expect(of({ fields: 'id', extraFields: '' })).toEqual(['id']);
+  for (const wrong of [
+    { fields: 'nope' },
+    { extraFields: 'constructor' },
+    { fields: 'id', extraFields: 'dateBlocked' },
+    { fields: ['id', 'id'] },
+  ])
+    expect(of(wrong)).toBe('BAD_REQUEST');
+});
+
+test('an id', () => {
+  for (const id of ['1', 'ann@example.com', 'ä ö', '😀'.repeat(255), '/', '%2F', '"', 'x'.repeat(255)])
+    expect([id, isIdentifier(id)]).toEqual([id, true]);
+  for (const id of ['', '\0', 'a\n', '\u007f', '\u0085', '\ud800', 'x'.repeat(256), '😀'.repeat(256)])
+    expect([id, isIdentifier(id)]).toEqual([id, false]);
+});

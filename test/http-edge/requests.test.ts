@@ -1,0 +1,377 @@
+import { ApiError, type ErrorJson } from '../../src/http/api-error.js';
+import { parseCreateReward, rewardValueOf } from '../../src/http/requests/create-reward.request.js';
+import { ModerateReferralsRequest } from '../../src/http/requests/moderate-referrals.request.js';
+import { BulkRedeemRequest, RedeemRequest } from '../../src/http/requests/redeem.request.js';
+import { subscriptionOf, SyncAccountRequest } from '../../src/http/requests/sync-account.request.js';
+import { codesInPassing, IdentifiedUserRequest, UserRequest } from '../../src/http/requests/user.request.js';
+import { parseRequest } from '../../src/http/validation.js';
+
+/** What a body is refused with: `validationErrors`, the numeric code behind them when there is one. */
+function refusal(parse: () => unknown): readonly (string | null)[] {
+  try {
+    parse();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const body: ErrorJson = error.body;
+    expect(body.apiErrorCode).toBe('BAD_REQUEST');
+    return [...(body.validationErrors ?? []).map((line) => line.split(' ')[0] ?? ''), ...(body.rsCode === null ? [] : [body.rsCode])];
+  }
+  throw new Error('was not refused');
+}
+
+describe('any body', () => {
+  test.each([[null], ['text'], [1], [true], [[]], [[{ id: 'a' }]]])('%j is no object', (body) => {
+    expect(refusal(() => parseRequest(UserRequest, body))).toEqual(['the']);
+    expect(refusal(() => parseCreateReward(body))).toEqual(['the']);
+  });
+
+  test('unknown members are ignored', () => {
+    expect(parseRequest(UserRequest, { cookieId: 'c', dateCreated: 1, constructor: 1, toString: 'x', hasOwnProperty: null })).toEqual({});
+  });
+});
+
+describe('accountsync', () => {
+  const parse = (body: unknown) => parseRequest(SyncAccountRequest, body);
+
+  test('what is needed and what is kept', () => {
+    const parsed = parse({
+      id: 7,
+      subscription: { status: 'TRIAL', value: null, billingIntervalType: '', extra: 1 },
+      referral: null,
+      currency: '',
+    });
+    expect(parsed).toMatchObject({ id: '7', referral: null });
+    expect(parsed.currency).toBeUndefined();
+    expect(subscriptionOf(parsed.subscription)).toEqual({ status: 'TRIAL' });
+    const paid = parse({
+      id: 'a',
+      subscription: { status: 'PAID', value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 },
+      currency: 'EUR',
+      referral: { code: 123 },
+    });
+    expect(subscriptionOf(paid.subscription)).toEqual({
+      status: 'PAID',
+      value: 9.99,
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+    });
+    expect([paid.currency, paid.referral?.code]).toEqual(['EUR', '123']);
+  });
+
+  test('a code that cannot be one is passed over', () => {
+    for (const code of ['', 'no spaces', 'x'.repeat(16), null, 'é'])
+      expect(parse({ id: 'a', subscription: { status: 'FREE' }, referral: { code } }).referral?.code).toBeUndefined();
+  });
+
+  const good = { id: 'a', subscription: { status: 'FREE' } };
+  test.each<[object, readonly string[]]>([
+    [{}, ['id', 'subscription', 'RS022']],
+    [{ ...good, id: '' }, ['id']],
+    [{ ...good, id: null }, ['id']],
+    [{ ...good, id: 1e20 }, ['id']],
+    [{ ...good, id: true }, ['id']],
+    [{ ...good, id: 'a\n' }, ['id']],
+    [{ ...good, id: 'x'.repeat(256) }, ['id']],
+    [{ ...good, subscription: { status: 'paid' } }, ['subscription.status', 'RS022']],
+    [{ ...good, subscription: {} }, ['subscription.status', 'RS022']],
+    [{ ...good, subscription: { status: 1 } }, ['subscription.status', 'RS022']],
+    [
+      { ...good, subscription: { status: 'PAID' } },
+      ['subscription.value', 'subscription.billingIntervalType', 'subscription.billingIntervalValue'],
+    ],
+    [
+      { ...good, subscription: { status: 'PAID', value: -1, billingIntervalType: 'NEVER', billingIntervalValue: 0 } },
+      ['subscription.value', 'subscription.billingIntervalType', 'subscription.billingIntervalValue'],
+    ],
+    [
+      { ...good, subscription: { status: 'PAID', value: '5', billingIntervalType: 'DAY', billingIntervalValue: 1.5 } },
+      ['subscription.value', 'subscription.billingIntervalValue'],
+    ],
+    [{ ...good, subscription: { status: 'FREE', value: Infinity } }, ['subscription.value']],
+    [{ ...good, currency: 'usd' }, ['currency']],
+    [{ ...good, currency: 'XXQ' }, ['currency']],
+    [{ ...good, currency: 5 }, ['currency']],
+    [{ ...good, referral: { code: {} } }, ['referral.code']],
+  ])('%j', (body, expected) => {
+    expect(refusal(() => parse(body))).toEqual(expected);
+  });
+
+  test.each([['x'], [[]], [1]])('subscription and referral as %j', (value) => {
+    expect(refusal(() => parse({ id: 'a', subscription: value }))).toContain('RS022');
+    expect(refusal(() => parse({ ...good, referral: value }))).toContain('referral');
+  });
+});
+
+describe('a user', () => {
+  const parse = (body: unknown) => parseRequest(UserRequest, body);
+
+  test('not given, cleared and set are told apart', () => {
+    expect(parse({ email: '', firstName: null, lastName: 'L', locale: '', imageUrl: null, countryCode: null, referable: null })).toEqual({
+      firstName: null,
+      lastName: 'L',
+      imageUrl: null,
+      countryCode: null,
+      referable: null,
+    });
+  });
+
+  test('everything at once', () => {
+    const body = {
+      id: 'u',
+      accountId: 5,
+      email: 'Ann@Example.co.uk',
+      firstName: 'Ann',
+      lastName: 'Lee',
+      imageUrl: 'https://example.com/a.png',
+      locale: 'en_US',
+      countryCode: 'US',
+      referable: false,
+      customFields: { a: 'x', b_1: 1.5, toString: true, constructor: null },
+      segments: ['vip', '~old', '~*', 7],
+      referralCode: 12345,
+      referralCodes: { default: 'ANN1', 'other-program': 7, empty: '', none: null },
+      referredBy: { code: 'BOB', isConverted: 'whatever' },
+      referredByCodes: ['CID', 'not a code', 8, null],
+      paymentProviderId: 'pp_1',
+    };
+    const parsed = parse(body);
+    expect(parsed).toEqual({
+      ...body,
+      accountId: '5',
+      segments: ['vip', '~old', '~*', '7'],
+      referralCode: '12345',
+      referralCodes: { default: 'ANN1', 'other-program': '7' },
+      referredByCodes: ['CID', '8'],
+    });
+    expect(codesInPassing(parsed)).toEqual(['BOB', 'CID', '8']);
+    expect(codesInPassing(parse({}))).toEqual([]);
+    expect(codesInPassing(parse({ referredBy: null, referredByCodes: null }))).toEqual([]);
+  });
+
+  test.each(['a@b.co', 'ann+tag@sub.example.museum', '"odd one"@example.org', 'ü@münchen.de', 'a@b.xn--p1ai', ' ann@example.com '])(
+    'the address %s',
+    (email) => {
+      expect(parse({ email }).email).toBe(email);
+    },
+  );
+
+  test.each([
+    'ann',
+    '@example.com',
+    'ann@',
+    'ann@example',
+    'ann@example.c',
+    'ann@example.c0',
+    'ann@.com',
+    'ann@exa mple.com',
+    'ann@example..com',
+    'x'.repeat(320) + '@example.com',
+    5,
+    {},
+    true,
+  ])('no address: %j', (email) => {
+    expect(refusal(() => parse({ email }))).toEqual(['email', 'RS023']);
+  });
+
+  test.each<[object, readonly string[]]>([
+    [{ locale: 'EN' }, ['locale', 'RS039']],
+    [{ locale: 'en-US' }, ['locale', 'RS039']],
+    [{ locale: 'en_us' }, ['locale', 'RS039']],
+    [{ countryCode: 'us' }, ['countryCode']],
+    [{ countryCode: 'QQ' }, ['countryCode']],
+    [{ imageUrl: '/a.png' }, ['imageUrl']],
+    [{ imageUrl: 'ftp://example.com/a' }, ['imageUrl']],
+    [{ imageUrl: 'javascript:alert(1)' }, ['imageUrl']],
+    [{ imageUrl: 'http://' }, ['imageUrl']],
+    [{ firstName: 5 }, ['firstName']],
+    [{ firstName: 'x'.repeat(3000) }, ['firstName']],
+    [{ referable: 'true' }, ['referable']],
+    [{ referralCode: 'a b' }, ['referralCode', 'RS034']],
+    [{ referralCode: 'x'.repeat(16) }, ['referralCode', 'RS034']],
+    [{ referralCode: {} }, ['referralCode', 'RS034']],
+    [{ referralCodes: { default: 'a-b' } }, ['referralCodes', 'RS034']],
+    [{ referralCodes: { 'a b': 'X' } }, ['referralCodes']],
+    [{ referralCodes: [] }, ['referralCodes']],
+    [{ referralCodes: 'X' }, ['referralCodes']],
+    [{ referredBy: 'BOB' }, ['referredBy']],
+    [{ referredBy: { code: [] } }, ['referredBy.code']],
+    [{ referredByCodes: 'BOB' }, ['referredByCodes']],
+    [{ referredByCodes: [{}] }, ['referredByCodes']],
+    [{ customFields: [] }, ['customFields']],
+    [{ customFields: { 'a b': 1 } }, ['customFields']],
+    [{ customFields: { a: {} } }, ['customFields']],
+    [{ customFields: { a: [] } }, ['customFields']],
+    [{ customFields: { a: 'x'.repeat(1025) } }, ['customFields']],
+    [{ customFields: { a: Infinity } }, ['customFields']],
+    [{ customFields: { ['a'.repeat(65)]: 1 } }, ['customFields']],
+    [{ customFields: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`f${i}`, i])) }, ['customFields']],
+    [{ segments: 'vip' }, ['segments']],
+    [{ segments: [''] }, ['segments']],
+    [{ segments: ['~'] }, ['segments']],
+    [{ segments: [null] }, ['segments']],
+    [{ id: 'a\0' }, ['id']],
+    [{ paymentProviderId: [] }, ['paymentProviderId']],
+    [{ email: 'x', locale: 'y' }, ['email', 'locale', 'RS023']],
+  ])('%j', (body, expected) => {
+    expect(refusal(() => parse(body))).toEqual(expected);
+  });
+
+  test('with its ids in the body', () => {
+    expect([...refusal(() => parseRequest(IdentifiedUserRequest, { email: 'x' }))].sort()).toEqual(['RS023', 'accountId', 'email', 'id']);
+    expect(parseRequest(IdentifiedUserRequest, { id: 1, accountId: 2, firstName: null })).toEqual({
+      id: '1',
+      accountId: '2',
+      firstName: null,
+    });
+  });
+});
+
+describe('moderation', () => {
+  const parse = (body: unknown) => parseRequest(ModerateReferralsRequest, body);
+
+  test('actions', () => {
+    expect(
+      parse({
+        actions: [
+          { referralId: 'r', action: 'REFERRED_DENIED' },
+          { referralId: 2, action: 'APPROVED', x: 1 },
+        ],
+      }),
+    ).toEqual({
+      actions: [
+        { referralId: 'r', action: 'REFERRED_DENIED' },
+        { referralId: '2', action: 'APPROVED' },
+      ],
+    });
+  });
+
+  const action = { referralId: 'r', action: 'DENIED' };
+  test.each<[unknown, readonly string[]]>([
+    [{}, ['actions']],
+    [{ actions: [] }, ['actions']],
+    [{ actions: 'x' }, ['actions']],
+    [{ actions: Array.from({ length: 101 }, () => action) }, ['actions']],
+    [{ actions: [action, { referralId: 'r', action: 'denied' }] }, ['actions[1].action']],
+    [{ actions: [{ action: 'DENIED' }] }, ['actions[0].referralId']],
+  ])('%j', (body, expected) => {
+    expect([...new Set(refusal(() => parse(body)))]).toEqual(expected);
+  });
+
+  test.each([[null], ['x'], [1], [[]]])('an action %j', (value) => {
+    expect(refusal(() => parse({ actions: [value] })).length).toBeGreaterThan(0);
+  });
+
+  test('350 000 empty actions are refused in no time', () => {
+    const started = performance.now();
+    expect(refusal(() => parse({ actions: Array.from({ length: 350_000 }, () => ({})) })).length).toBeLessThan(300);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
+
+describe('redemption', () => {
+  test.each([0, -1, 1.5, 1e300, Infinity, 100])('the amount %p goes on to the decision', (amount) => {
+    expect(parseRequest(RedeemRequest, { amount, unit: 'CENTS' })).toEqual({ amount, unit: 'CENTS' });
+  });
+
+  test.each<[object, readonly string[]]>([
+    [{}, ['amount', 'unit']],
+    [{ amount: '5', unit: 'CENTS' }, ['amount']],
+    [{ amount: null, unit: 'CENTS' }, ['amount']],
+    [{ amount: true, unit: 'CENTS' }, ['amount']],
+    [{ amount: 5, unit: '' }, ['unit']],
+    [{ amount: 5, unit: 7 }, ['unit']],
+  ])('%j', (body, expected) => {
+    expect(refusal(() => parseRequest(RedeemRequest, body))).toEqual(expected);
+    expect(refusal(() => parseRequest(BulkRedeemRequest, { ...body, accountId: 'a' }))).toEqual(expected);
+  });
+
+  test('in bulk names the account', () => {
+    expect(refusal(() => parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x' }))).toEqual(['accountId']);
+    expect(parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x', accountId: 9 })).toEqual({ amount: 5, unit: 'x', accountId: '9' });
+  });
+});
+
+describe('a new reward', () => {
+  const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
+  const percent = { type: 'PCT_DISCOUNT', discountPercent: 10 };
+  const tank = { type: 'FUELTANK', fuelTankCode: 'F1', fuelTankType: 'CREDIT', amount: 500 };
+
+  test('is worth', () => {
+    expect(rewardValueOf(parseCreateReward({ ...credit, currency: 'USD' }))).toEqual({
+      type: 'CREDIT',
+      unit: 'CENTS',
+      assignedCredit: 100,
+      currency: 'USD',
+    });
+    expect(rewardValueOf(parseCreateReward({ ...credit, currency: null, assignedCredit: Number.MAX_SAFE_INTEGER }))).toMatchObject({
+      assignedCredit: Number.MAX_SAFE_INTEGER,
+      currency: null,
+    });
+    expect(rewardValueOf(parseCreateReward({ ...percent, unit: '%' }))).toEqual({
+      type: 'PCT_DISCOUNT',
+      discountPercent: 10,
+      monthsDiscountIsValid: null,
+    });
+    expect(rewardValueOf(parseCreateReward(tank))).toEqual({
+      type: 'FUELTANK',
+      fuelTankCode: 'F1',
+      fuelTankType: 'CREDIT',
+      amount: 500,
+      unit: null,
+    });
+    expect(rewardValueOf(parseCreateReward({ ...tank, amount: '9007199254740991', fuelTankCode: 7, unit: 'CENTS' }))).toMatchObject({
+      amount: Number.MAX_SAFE_INTEGER,
+      fuelTankCode: '7',
+      unit: 'CENTS',
+    });
+  });
+
+  test('has what all have', () => {
+    const dates = { dateExpires: 2_000_000_000_000, dateScheduledFor: 1 };
+    expect(parseCreateReward({ ...percent, name: 'n', description: '', cancellable: false, ...dates })).toMatchObject({
+      name: 'n',
+      cancellable: false,
+      ...dates,
+    });
+    const nulls = Object.fromEntries(
+      ['name', 'description', 'dateExpires', 'dateScheduledFor', 'cancellable', 'unit', 'currency', 'assignedCredit', 'amount'].map(
+        (name) => [name, null],
+      ),
+    );
+    expect(JSON.parse(JSON.stringify(parseCreateReward({ ...nulls, ...percent })))).toEqual(percent);
+  });
+
+  test.each<[object, readonly string[]]>([
+    [{}, ['type']],
+    [{ type: 'credit' }, ['type']],
+    [{ type: ['CREDIT'] }, ['type']],
+    [{ ...credit, surprise: 1 }, ['surprise']],
+    [{ ...percent, fueltankType: 'CREDIT' }, ['fueltankType']],
+    [{ ...percent, assignedCredit: 5 }, ['assignedCredit']],
+    [{ ...percent, unit: 'CENTS' }, ['unit']],
+    [{ ...credit, discountPercent: 5 }, ['discountPercent']],
+    [{ type: 'CREDIT' }, ['assignedCredit', 'unit']],
+    [{ ...credit, unit: '' }, ['unit']],
+    [{ ...credit, unit: 'x'.repeat(65) }, ['unit']],
+    [{ ...credit, assignedCredit: 0 }, ['assignedCredit']],
+    [{ ...credit, assignedCredit: -5 }, ['assignedCredit']],
+    [{ ...credit, assignedCredit: 1.5 }, ['assignedCredit']],
+    [{ ...credit, assignedCredit: 2 ** 53 }, ['assignedCredit']],
+    [{ ...credit, assignedCredit: '100' }, ['assignedCredit']],
+    [{ ...credit, currency: 'dollar' }, ['currency']],
+    [{ ...percent, discountPercent: 0 }, ['discountPercent']],
+    [{ ...percent, discountPercent: 101 }, ['discountPercent']],
+    [{ ...percent, discountPercent: '10' }, ['discountPercent']],
+    [{ ...tank, amount: '1.5' }, ['amount']],
+    [{ ...tank, amount: -1 }, ['amount']],
+    [{ ...tank, amount: '9007199254740993' }, ['amount']],
+    [{ ...tank, fuelTankType: 'FUELTANK' }, ['fuelTankType']],
+    [{ ...tank, fuelTankCode: null }, ['fuelTankCode']],
+    [{ ...credit, dateExpires: '2030-01-01' }, ['dateExpires']],
+    [{ ...credit, dateExpires: 1e17 }, ['dateExpires']],
+    [{ ...credit, cancellable: 'no' }, ['cancellable']],
+    [{ ...credit, name: 5 }, ['name']],
+  ])('%j', (body, expected) => {
+    expect([...refusal(() => parseCreateReward(body))].sort()).toEqual(expected);
+  });
+});

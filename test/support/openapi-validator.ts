@@ -1,0 +1,82 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+// eslint-disable-next-line no-restricted-imports -- the package's own folder, and its only door to this draft of the schema language
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+/** An answer that a test has received. */
+export interface ReceivedAnswer {
+  readonly method: string;
+  /** Path and query, percent-encoded as it was sent. */
+  readonly path: string;
+  readonly status: number;
+  /** The parsed body; undefined: none. */
+  readonly body: unknown;
+}
+
+const DOCUMENT_ID = 'openapi.json';
+
+/** Holds real answers against the description of the interface. */
+export class OpenApiValidator {
+  private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
+  private readonly templates: readonly { readonly template: string; readonly pattern: RegExp }[];
+
+  constructor(private readonly document: OpenAPIObject) {
+    addFormats.default(this.ajv);
+    this.ajv.addSchema(closed(document), DOCUMENT_ID);
+    // A literal segment goes before a parameter, as in the router.
+    this.templates = Object.keys(document.paths)
+      .sort((a, b) => (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0))
+      .map((template) => ({
+        template,
+        pattern: new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+      }));
+  }
+
+  /**
+   * What is wrong with an answer, one line each; empty: nothing. Undescribed routes, statuses and members are wrong as well.
+   * An unknown path or method is in no description and is passed.
+   */
+  problems({ method, path, status, body }: ReceivedAnswer): readonly string[] {
+    const verb = method.toLowerCase();
+    const pathname = path.split('?')[0] ?? '';
+    const template = this.templates.find(
+      ({ pattern, template: candidate }) => pattern.test(pathname) && verb in (this.document.paths[candidate] ?? {}),
+    )?.template;
+    if (template === undefined) return status === 404 || status === 405 ? [] : [`${method} ${pathname} is not described`];
+    const where = `${method} ${template} ${status}`;
+    const operation: unknown = Reflect.get(this.document.paths[template] ?? {}, verb);
+    const response = member(member(operation, 'responses'), String(status));
+    if (response === undefined) return [`${where}: the status is not described`];
+    const schema = member(member(member(response, 'content'), 'application/json'), 'schema');
+    if (schema === undefined) return body === undefined ? [] : [`${where}: a body is not described`];
+    const pointer = ['paths', template, verb, 'responses', String(status), 'content', 'application/json', 'schema'].map(escaped).join('/');
+    const validate = this.ajv.getSchema(`${DOCUMENT_ID}#/${pointer}`);
+    if (validate === undefined) return [`${where}: the schema cannot be read`];
+    if (validate(body) === true) return [];
+    return (validate.errors ?? []).map(
+      (error) => `${where}: ${error.instancePath || '/'} ${error.message ?? ''} ${JSON.stringify(error.params)}`,
+    );
+  }
+
+  /** @throws when something is wrong with the answer. */
+  check(answer: ReceivedAnswer): void {
+    const problems = this.problems(answer);
+    if (problems.length > 0) throw new Error(`${problems.join('\n')}\n${JSON.stringify(answer.body)}`);
+  }
+}
+
+/** In a URI fragment a pointer is percent-encoded on top of its own escapes. */
+const escaped = (part: string): string => encodeURIComponent(part.replace(/~/g, '~0').replace(/\//g, '~1'));
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+}
+
+/** A copy in which the named shapes have no members but those described. */
+function closed(document: OpenAPIObject): OpenAPIObject {
+  const copy = structuredClone(document);
+  for (const schema of Object.values(copy.components?.schemas ?? {})) {
+    if ('properties' in schema && schema.additionalProperties === undefined) schema.additionalProperties = false;
+  }
+  return copy;
+}
