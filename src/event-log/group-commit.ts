@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { EventLogUnavailable, type NewEvent } from './event-log.js';
 import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
@@ -37,6 +37,8 @@ const RETRY_FIRST_MS = 20;
 const RETRY_MAX_MS = 500;
 /** What an event costs beyond its bytes, so that many empty ones do not make an endless batch. */
 const EVENT_OVERHEAD_BYTES = 128;
+/** Fewer than these are not worth a transaction of their own. */
+const BATCH_SPLIT_MIN = 8;
 
 /**
  * Appends that wait while a commit is under way go into the next one together, each with a result of its own. One commit at a
@@ -92,15 +94,12 @@ export class GroupCommit {
   }
 
   private async run(): Promise<void> {
-    do {
-      // Whoever was just answered, and whoever asks in the same turn, gets into the next batch instead of waiting it out.
-      await nextTurn();
-      const batch = this.takeBatch();
-      if (batch.length === 0) continue;
-      this.inFlight = batch;
-      await this.commit(batch);
-      this.inFlight = [];
-    } while (this.waiting.length > 0);
+    // Whoever asks in the same turn goes into the same batch.
+    await undefined;
+    while (this.waiting.length > 0) {
+      this.inFlight = this.takeBatch();
+      await this.commit(this.inFlight);
+    }
     this.running = undefined;
   }
 
@@ -108,9 +107,13 @@ export class GroupCommit {
     const batch: PendingAppend[] = [];
     const later: PendingAppend[] = [];
     const taken = new Set<string>();
+    // Callers that were just answered tend to come again. Half of all, each time, lets the store work on one half while the other
+    // half is answered and asks again here; all of them at once would leave the one idle while the other works.
+    const half = Math.ceil((this.waitingCount + this.inFlight.length) / 2);
+    const appendsMax = Math.min(Math.max(half, BATCH_SPLIT_MIN), this.options.batchAppendsMax);
     let bytes = 0;
     let next = 0;
-    for (; next < this.waiting.length && batch.length < this.options.batchAppendsMax; next++) {
+    for (; next < this.waiting.length && batch.length < appendsMax; next++) {
       const pending = this.waiting[next];
       if (pending === undefined || pending.settled) continue;
       if (batch.length > 0 && bytes + pending.bytes > this.options.batchBytesMax) break;

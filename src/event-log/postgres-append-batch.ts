@@ -22,9 +22,32 @@ export type BatchedResult =
 
 export type BatchRow = readonly [positionBefore: string | null, recorded: string | null, refused: string | null];
 
+/** `{position,recorded}`. */
+export type SingleRow = readonly [answer: string | null];
+
 // Planned once per connection by its name. The server gives all three as text; nothing of it is for pg's parsers.
 const APPEND_BATCH = 'select * from ledger.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
+
+const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6)';
+
+/** For a batch of one append of one event, the usual one while nobody waits: no arrays, half the time. Stores it or does nothing. */
+export function singleQuery(stream: string, expected: bigint, event: NewEvent): QueryArrayConfig<(string | bigint)[]> {
+  return {
+    name: 'ledger-append-one',
+    text: APPEND_ONE,
+    rowMode: 'array',
+    types: AS_TEXT,
+    values: [stream, expected, event.id, event.type, event.data, event.metadata],
+  };
+}
+
+/** Undefined when it was not stored: a batch of one tells why. */
+export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResult | undefined {
+  if (answer === null) return undefined;
+  const [position = '', recorded = ''] = answer.slice(1, -1).split(',');
+  return { kind: 'stored', position: BigInt(position), revision: expected + 1n, recordedAt: Number(recorded), repeated: false };
+}
 
 /** The one call that stores a batch: ledger.append_batch says what its arguments mean. */
 export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<Buffer[]> {

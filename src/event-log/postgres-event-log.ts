@@ -13,7 +13,7 @@ import {
   type RecordedEvent,
 } from './event-log.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
-import { batchQuery, batchResults, type BatchRow } from './postgres-append-batch.js';
+import { batchQuery, batchResults, singleQuery, singleResult, type BatchRow, type SingleRow } from './postgres-append-batch.js';
 import { openDedicatedConnection } from './postgres-connection.js';
 import { PostgresListener } from './postgres-listener.js';
 
@@ -336,6 +336,13 @@ async function openWriter(options: Parameters<typeof openDedicatedConnection>[0]
     isLost,
     destroy,
     commit: async (appends) => {
+      const [first, second] = appends;
+      const [event, another] = first?.events ?? [];
+      if (first !== undefined && second === undefined && event !== undefined && another === undefined) {
+        const { rows } = await client.query<[...SingleRow]>(singleQuery(first.stream, first.expected, event));
+        const result = singleResult(first.expected, rows[0] ?? [null]);
+        if (result !== undefined) return [result];
+      }
       const { rows } = await client.query<[...BatchRow]>(batchQuery(appends));
       const row = rows[0];
       if (row === undefined) throw new Error('no answer row');
