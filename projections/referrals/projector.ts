@@ -65,10 +65,14 @@ export const referralsProjector: Projector = {
   },
 };
 
+// A plain literal: put together by spreading parts, rows took half of the CPU time of a rebuild (measured on 50 000 events).
 function started({ tenant, mode }: LedgerEvent, event: AccountEventOf<'ReferralStarted'>): ReferralRow {
-  const { referred, referrer } = event;
+  const { at, referred, referrer } = event;
   return {
-    ...{ referral_id: event.referralId, tenant, mode, program_id: event.programId },
+    referral_id: event.referralId,
+    tenant,
+    mode,
+    program_id: event.programId,
     referred_account_ref: referred.account,
     referred_person: referred.person,
     referred_account_id: referred.ids.value?.accountId ?? null,
@@ -79,13 +83,18 @@ function started({ tenant, mode }: LedgerEvent, event: AccountEventOf<'ReferralS
     referrer_user_id: referrer.ids.value?.userId ?? null,
     referral_code_used: event.code.value,
     share_link_used: event.shareLinkUsed,
-    ...statuses(event),
+    referred_status: event.referredStatus,
+    referrer_status: event.referrerStatus,
     fraud_signals: event.fraudSignals,
-    ...{ date_started: event.at, date_paid: null, date_ended: null, date_moderated: event.at, date_changed: event.at },
+    date_started: at,
+    date_paid: null,
+    date_ended: null,
+    date_moderated: at,
+    date_changed: at,
   };
 }
 
-const statuses = (event: AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>) => ({
+const statuses = (event: AccountEventOf<'ReferralConverted' | 'ReferralModerated'>) => ({
   referred_status: event.referredStatus,
   referrer_status: event.referrerStatus,
 });

@@ -1,5 +1,4 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
-import type { RewardValue } from '../../src/domain/program.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
 import { redemptions, rewards, type RewardRow } from './table.js';
 
@@ -42,56 +41,44 @@ export const rewardsProjector: Projector = {
   },
 };
 
+// Rows are plain literals: put together by spreading parts, they took half of the CPU time of a rebuild (measured on 50 000 events).
 function granted({ tenant, mode, accountRef }: LedgerEvent, event: AccountEventOf<'RewardGranted'>, rows: Rows): void {
   const { value, owner } = event;
   if (!owner.value?.userId) return;
+  const ofCredit = value.type === 'CREDIT' ? value : undefined;
+  const ofDiscount = value.type === 'PCT_DISCOUNT' ? value : undefined;
+  const ofTank = value.type === 'FUELTANK' ? value : undefined;
   rewards.put(rows, {
-    ...{ reward_id: event.rewardId, tenant, mode, account_ref: accountRef, person: event.person },
-    ...{ account_id: owner.value.accountId, user_id: owner.value.userId },
-    ...{ source: event.source, name: event.name, description: event.description, cancellable: event.cancellable },
-    ...valueColumns(value),
-    ...{ redeemed_credit: value.type === 'CREDIT' ? 0 : null, redeemed_times: 0 },
-    ...{ referral_id: event.referralId, program_id: event.programId },
-    ...{ date_given: event.at, date_scheduled_for: event.dateScheduledFor, date_expires: event.dateExpires, date_cancelled: null },
+    reward_id: event.rewardId,
+    tenant,
+    mode,
+    account_ref: accountRef,
+    person: event.person,
+    account_id: owner.value.accountId,
+    user_id: owner.value.userId,
+    type: value.type,
+    source: event.source,
+    unit: value.type === 'PCT_DISCOUNT' ? '%' : value.unit,
+    name: event.name,
+    description: event.description,
+    cancellable: event.cancellable,
+    currency: ofCredit?.currency ?? null,
+    discount_percent: ofDiscount?.discountPercent ?? null,
+    months_discount_is_valid: ofDiscount?.monthsDiscountIsValid ?? null,
+    assigned_credit: ofCredit?.assignedCredit ?? null,
+    redeemed_credit: ofCredit ? 0 : null,
+    redeemed_times: 0,
+    amount: ofTank?.amount ?? null,
+    fuel_tank_code: ofTank?.fuelTankCode ?? null,
+    fuel_tank_type: ofTank?.fuelTankType ?? null,
+    referral_id: event.referralId,
+    program_id: event.programId,
+    date_given: event.at,
+    date_scheduled_for: event.dateScheduledFor,
+    date_expires: event.dateExpires,
+    date_cancelled: null,
     date_changed: event.at,
   });
-}
-
-type ValueColumns = Pick<
-  RewardRow,
-  | 'type'
-  | 'unit'
-  | 'currency'
-  | 'discount_percent'
-  | 'months_discount_is_valid'
-  | 'assigned_credit'
-  | 'amount'
-  | 'fuel_tank_code'
-  | 'fuel_tank_type'
->;
-
-const NO_VALUE = {
-  ...{ unit: null, currency: null, discount_percent: null, months_discount_is_valid: null },
-  ...{ assigned_credit: null, amount: null, fuel_tank_code: null, fuel_tank_type: null },
-};
-
-function valueColumns(value: RewardValue): ValueColumns {
-  switch (value.type) {
-    case 'CREDIT':
-      return { ...NO_VALUE, type: value.type, unit: value.unit, currency: value.currency, assigned_credit: value.assignedCredit };
-    case 'PCT_DISCOUNT':
-      return {
-        ...NO_VALUE,
-        type: value.type,
-        unit: '%',
-        discount_percent: value.discountPercent,
-        months_discount_is_valid: value.monthsDiscountIsValid,
-      };
-    case 'FUELTANK': {
-      const { type, unit, amount, fuelTankCode, fuelTankType } = value;
-      return { ...NO_VALUE, type, unit, amount, fuel_tank_code: fuelTankCode, fuel_tank_type: fuelTankType };
-    }
-  }
 }
 
 function redeemed({ rewardId, redemptionId, amount, at }: AccountEventOf<'CreditRedeemed'>, rows: Rows): void {

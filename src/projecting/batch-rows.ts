@@ -7,17 +7,19 @@ export interface TableChanges {
   readonly deletes: readonly (readonly string[])[];
 }
 
+/** Changed in place: a batch touches thousands of them. */
 interface Entry {
   readonly key: readonly string[];
-  readonly row: Row | undefined;
+  row: Row | undefined;
   /** Whether the table holds a row under this key. */
-  readonly stored: boolean;
-  readonly changed: boolean;
+  stored: boolean;
+  changed: boolean;
 }
 
 type Entries = Map<string, Entry>;
 
-const textOf = (key: readonly string[]): string => JSON.stringify(key);
+// NUL is in no text that Postgres holds, so it keeps the parts of a key apart.
+const textOf = (key: readonly string[]): string => (key.length === 1 ? (key[0] ?? '') : key.join('\u0000'));
 
 /** The rows of one batch in memory. Changes of an event that fails half-way are taken back: see `attempt`. */
 export class BatchRows implements Rows {
@@ -47,8 +49,9 @@ export class BatchRows implements Rows {
   }
 
   loaded(table: string, row: Row): void {
-    const key = this.keyOf(table, row);
-    this.entriesOf(table).set(textOf(key), { key, row, stored: true, changed: false });
+    const entry = this.entry(table, this.keyOf(table, row));
+    entry.row = row;
+    entry.stored = true;
   }
 
   get(table: string, key: readonly string[]): Row | undefined {
@@ -87,10 +90,11 @@ export class BatchRows implements Rows {
   }
 
   private change(table: string, key: readonly string[], row: Row | undefined): void {
-    const entries = this.entriesOf(table);
-    const before = this.entry(table, key);
-    this.undo.push(() => entries.set(textOf(key), before));
-    entries.set(textOf(key), { ...before, row, changed: true });
+    const entry = this.entry(table, key);
+    const before = { row: entry.row, changed: entry.changed };
+    this.undo.push(() => Object.assign(entry, before));
+    entry.row = row;
+    entry.changed = true;
   }
 
   private entry(table: string, key: readonly string[]): Entry {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { liveCheckpoints, moveCheckpoints, recordLastError } from './checkpoints.js';
-import { ensureLiveGenerations, LiveGenerations } from './generations.js';
+import { ensureLiveGenerations, type LiveGenerations } from './generations.js';
 import { decodePage, type Page } from './page.js';
 import { backOffMs, pause } from './pause.js';
 import { PositionWaiters } from './position-waiters.js';
@@ -106,10 +106,10 @@ export class ProjectionRunner {
    * leads, the batch itself wakes the caller; in others the checkpoints are looked at every few milliseconds while somebody waits.
    */
   async waitFor(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
-    const { compare } = this.options.log;
+    const { log } = this.options;
     const behind = projections.filter((name) => {
       const applied = this.turn?.tracks.get(name)?.position;
-      return applied === undefined || compare.call(this.options.log, applied, position) < 0;
+      return applied === undefined || log.compare(applied, position) < 0;
     });
     if (behind.length === 0) return true;
     const reached = this.waiters.wait(position, behind, timeoutMs);

@@ -16,7 +16,7 @@ const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 export class ProjectionTrack {
   private readonly store: GenerationStore;
   private readonly handles: ReadonlySet<string>;
-  private parked: Set<string> = new Set();
+  private parked = new Set<string>();
   private at: Position | undefined;
   private expectedVersion = '0';
 
@@ -72,7 +72,8 @@ export class ProjectionTrack {
    * @throws whatever the database throws while it is away: repeat with the next page after the position.
    */
   async apply(page: Page): Promise<void> {
-    const fresh = page.events.filter((event) => this.isAhead(event.position));
+    const start = page.events.findIndex((event) => this.isAhead(event.position));
+    const fresh = start < 0 ? [] : page.events.slice(start);
     const stop = fresh.findIndex((event) => event.undecodable !== undefined && this.concerns(event));
     const readable = stop < 0 ? fresh : fresh.slice(0, stop);
     const last = readable.at(-1);

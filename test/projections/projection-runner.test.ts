@@ -47,7 +47,8 @@ function unreliable(pool: pg.Pool): {
     return pool.query(...args);
   };
   return {
-    pool: new Proxy(pool, { get: (target, name) => (name === 'query' ? query : Reflect.get(target, name).bind?.(target)) }),
+    // Everything else is the pool's own; `this` stays the pool, so that it can use its own parts.
+    pool: Object.assign(Object.create(pool) as pg.Pool, { query, connect: () => pool.connect() }),
     failing: (when, matching, times) => (plan = { when, matching, left: times }),
     failed: () => failures,
   };
@@ -174,12 +175,13 @@ describe('an event that cannot be applied', () => {
             },
           },
     );
-  const parkedEvents = async () =>
-    (
-      await projected.pool.query(
-        'select projection, stream, revision::integer as revision, position, reason from ledger.parked_events order by revision',
-      )
-    ).rows;
+  type Parked = { projection: string; stream: string; revision: number; position: string; reason: string };
+  const parkedEvents = async (): Promise<Parked[]> => {
+    const parked = await projected.pool.query<Parked>(
+      'select projection, stream, revision::integer as revision, position, reason from ledger.parked_events order by revision',
+    );
+    return parked.rows;
+  };
 
   test('parks its stream, in order, and the rest goes on; a restart does not forget it', async () => {
     const runner = projected.startRunner({ projectors: failingOn('u1') });

@@ -1,14 +1,18 @@
 import {
-  forgotten,
   accountAttributed,
   accountOpened,
   anAccount,
   aProfile,
+  forgotten,
   partyOf,
   personOf,
   referralCodeAssigned,
+  referralConverted,
+  referralStarted,
+  subscriptionChanged,
+  userIdentified,
+  userProfileChanged,
 } from '../support/account-events.js';
-import { referralConverted, referralStarted, subscriptionChanged, userIdentified, userProfileChanged } from '../support/account-events.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 
 describe('accounts, users and codes, from events to answers', () => {

@@ -8,30 +8,33 @@ import { createGeneration, ensureLiveGenerations } from '../../src/projecting/ge
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/projection-track.js';
-import { aboutReward, accountAttributed, accountOpened, anAccount, credit, creditRedeemed, discount } from '../support/account-events.js';
 import {
+  aboutReward,
+  accountAttributed,
+  accountOpened,
+  anAccount,
+  credit,
+  creditRedeemed,
+  discount,
   forgotten,
   partyOf,
   referralCodeAssigned,
   referralConverted,
   referralModerated,
   referralStarted,
-} from '../support/account-events.js';
-import {
   rewardCancelled,
   rewardGranted,
   subscriptionChanged,
   tankCode,
+  type TestAccount,
   userIdentified,
   userProfileChanged,
 } from '../support/account-events.js';
-import type { TestAccount } from '../support/account-events.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
-import type { TestLedger } from '../support/test-ledger.js';
 
 /**
  * The same history, applied in batches of any size, must leave the same rows as one event at a time: keys, folding, loading and
- * writing all take part. Every history gets generations of its own, so runs do not see each other.
+ * writing all take part.
  */
 
 /** A step of a history: what kind of thing happens, and numbers that pick to whom. */
@@ -57,7 +60,7 @@ class History {
   private count = 0;
 
   constructor(private readonly run: string) {
-    this.accounts = [0, 1, 2, 3].map((number) => anAccount(`${run}-${number}`, { mode: number === 3 ? 'test' : 'live' }));
+    this.accounts = [0, 1, 2, 3].map((number) => anAccount(`a${number}`, { tenant: run, mode: number === 3 ? 'test' : 'live' }));
   }
 
   next({ kind, account: accountNumber, user: userNumber, pick, amount }: Step): [TestAccount, AccountEvent] | undefined {
@@ -151,15 +154,16 @@ class History {
 
 describe('any history', () => {
   let projected: ProjectedLedger;
-  let generation = 1;
+  /** Three builds of the same log: event by event, in batches of changing size, and as a whole. */
+  let builds: readonly (readonly ProjectionTrack[])[];
   beforeAll(async () => {
     projected = await ProjectedLedger.open();
     await ensureLiveGenerations(projected.pool, accountProjectors);
+    builds = [await newTracks(2), await newTracks(3), await newTracks(4)];
   });
   afterAll(() => projected.close());
 
-  async function newTracks(): Promise<ProjectionTrack[]> {
-    generation += 1;
+  async function newTracks(generation: number): Promise<ProjectionTrack[]> {
     const client = await projected.pool.connect();
     for (const projector of accountProjectors) await createGeneration(client, projector, generation, 'building');
     client.release();
@@ -171,34 +175,40 @@ describe('any history', () => {
   }
 
   /** Applies what is in the log after `after`, in pages of these sizes, over and over. */
-  async function build(after: string | undefined, sizes: readonly number[], ledger: TestLedger): Promise<number> {
-    const tracks = await newTracks();
-    const built = generation;
+  async function build(tracks: readonly ProjectionTrack[], after: string | undefined, sizes: readonly number[]): Promise<void> {
     let at = after;
     for (let number = 0; ; number++) {
-      const page = await decodePage(await projected.log.readAll(at, sizes[number % sizes.length] ?? 1), ledger.decode);
-      if (!page) return built;
+      const page = await decodePage(await projected.log.readAll(at, sizes[number % sizes.length] ?? 1), projected.ledger.decode);
+      if (!page) return;
       await Promise.all(tracks.map((track) => track.apply(page)));
       at = page.last;
     }
   }
 
-  async function rowsOf(built: number): Promise<Record<string, unknown[]>> {
-    const tables = accountProjectors.flatMap((projector) => projector.tables.map((table) => ({ projection: projector.name, table })));
+  /** What a build has of one tenant, every table and every row of it. */
+  async function rowsOf(tracks: readonly ProjectionTrack[], tenant: string): Promise<Record<string, unknown[]>> {
+    const tables = tracks.flatMap(({ projector, generation }) =>
+      projector.tables.map((table) => ({ projection: projector.name, generation, table })),
+    );
     const dumps = await Promise.all(
-      tables.map(async ({ projection, table }) => {
+      tables.map(async ({ projection, generation, table }) => {
         const order = table.primaryKey.map((column) => `"${column}"`).join(', ');
-        const { rows } = await projected.pool.query(
-          `select to_jsonb(t) as row from ${schemaOf(projection, built)}."${table.name}" t order by ${order}`,
+        const { rows } = await projected.pool.query<{ row: unknown }>(
+          `select to_jsonb(t) as row from ${schemaOf(projection, generation)}."${table.name}" t where tenant = $1 order by ${order}`,
+          [tenant],
         );
-        return [`${projection}/${table.name}`, rows.map(({ row }: { row: unknown }) => row)] as const;
+        return [`${projection}/${table.name}`, rows.map(({ row }) => row)] as const;
       }),
     );
     return Object.fromEntries(dumps);
   }
 
-  const parkedCount = async () =>
-    (await projected.pool.query<{ n: number }>('select count(*)::integer as n from ledger.parked_events')).rows[0]?.n;
+  const parkedCount = async (tenant: string) =>
+    (
+      await projected.pool.query<{ n: number }>('select count(*)::integer as n from ledger.parked_events where stream like $1', [
+        `account-${tenant}-%`,
+      ])
+    ).rows[0]?.n;
 
   test('leaves the same rows in batches of any size as one event at a time, and balances are the sum of their rewards', async () => {
     let run = 0;
@@ -208,22 +218,21 @@ describe('any history', () => {
         fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
         async (steps, sizes) => {
           const start = await projected.log.head();
-          const history = new History(`h${(run += 1)}`);
+          // A tenant of its own for every history: nothing of another one can be in its rows.
+          const tenant = `h${(run += 1)}`;
+          const history = new History(tenant);
           for (const happens of steps) {
             const happened = history.next(happens);
             if (happened) await projected.ledger.happened(...happened);
           }
-          const [single, batched, whole] = [
-            await build(start, [1], projected.ledger),
-            await build(start, sizes, projected.ledger),
-            await build(start, [1_000], projected.ledger),
-          ];
-          const rows = await rowsOf(single);
-          expect(await rowsOf(batched)).toEqual(rows);
-          expect(await rowsOf(whole)).toEqual(rows);
+          const [single = [], batched = [], whole = []] = builds;
+          await Promise.all([build(single, start, [1]), build(batched, start, sizes), build(whole, start, [1_000])]);
+          const rows = await rowsOf(single, tenant);
+          expect(await rowsOf(batched, tenant)).toEqual(rows);
+          expect(await rowsOf(whole, tenant)).toEqual(rows);
           expect(balancesIn(rows)).toEqual(sumsOfItemsIn(rows));
           expect(countsIn(rows)).toBe((rows['referrals/referrals'] ?? []).length);
-          expect(await parkedCount()).toBe(0);
+          expect(await parkedCount(tenant)).toBe(0);
         },
       ),
       { numRuns: 25 },

@@ -9,8 +9,9 @@ import {
   forgotten,
   partyOf,
   rewardCancelled,
+  rewardGranted,
+  tankCode,
 } from '../support/account-events.js';
-import { rewardGranted, tankCode } from '../support/account-events.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 
 describe('rewards and balances, from events to answers', () => {
