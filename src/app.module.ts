@@ -40,7 +40,11 @@ export interface ModuleParts {
   readonly progress: Progress;
   readonly positionWaitMs: number;
   readonly publicUrl: () => string;
+  /** Whether tenants are served here; health and metrics are in every process. */
+  readonly api: boolean;
 }
+
+const TENANT_CONTROLLERS = [AccountsController, UsersController, ReferralCodesController, ReferralsController, RewardsController];
 
 /** The one composition root of the process: everything that controllers and command handlers are given is made here. */
 @Module({})
@@ -49,15 +53,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [
-        AccountsController,
-        UsersController,
-        ReferralCodesController,
-        ReferralsController,
-        RewardsController,
-        HealthController,
-        MetricsController,
-      ],
+      controllers: [...(parts.api ? TENANT_CONTROLLERS : []), HealthController, MetricsController],
       providers: [...readModels(parts), ...commandHandlers(parts.core), ...http(parts)],
     };
   }
@@ -95,13 +91,21 @@ function http(parts: ModuleParts): Provider[] {
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),
-    made(Presentation, [UserQueries, RewardQueries], (users: UserQueries, rewards: RewardQueries) => new Presentation(core.tenants, users, rewards, publicUrl)),
+    made(
+      Presentation,
+      [UserQueries, RewardQueries],
+      (users: UserQueries, rewards: RewardQueries) => new Presentation(core.tenants, users, rewards, publicUrl),
+    ),
   ];
 }
 
 const value = (provide: InjectionToken, useValue: unknown): ValueProvider => ({ provide, useValue });
 
-const made = <A extends unknown[]>(provide: InjectionToken, inject: InjectionToken[], useFactory: (...parts: A) => unknown): FactoryProvider => ({
+const made = <A extends unknown[]>(
+  provide: InjectionToken,
+  inject: InjectionToken[],
+  useFactory: (...parts: A) => unknown,
+): FactoryProvider => ({
   provide,
   inject,
   useFactory,

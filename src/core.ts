@@ -71,7 +71,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, logger, fsync: options.fsync ?? true })
       : undefined;
   const url = (): string => embedded?.url ?? config.databaseUrl ?? '';
-  const pool = openPool({ url, max: config.databaseConnectionsMax, applicationName, statementTimeoutMs: config.statementTimeoutMs });
+  const pool = openPool({ url, max: requestConnections(config), applicationName, statementTimeoutMs: config.statementTimeoutMs });
   const closing: (() => Promise<unknown>)[] = [() => pool.end(), async () => embedded?.stop()];
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0)) await step();
@@ -89,7 +89,16 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   }
 }
 
-function wire(pool: pg.Pool, log: EventLog, names: KeyedNames, masterKey: Buffer, actor: Actor): Omit<Core, 'embedded' | 'databaseUrl' | 'close'> {
+/** What is left of the process's share for requests: the log, the read models, the policies and the jobs take some twenty. */
+const requestConnections = ({ databaseConnectionsMax }: Config): number => Math.max(4, databaseConnectionsMax - 20);
+
+function wire(
+  pool: pg.Pool,
+  log: EventLog,
+  names: KeyedNames,
+  masterKey: Buffer,
+  actor: Actor,
+): Omit<Core, 'embedded' | 'databaseUrl' | 'close'> {
   const codec = new EventCodec(new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping')));
   const streams = openStreams(log, codec);
   const owners = new CodeOwners(streams, names);

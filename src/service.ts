@@ -24,10 +24,14 @@ import { LiveGenerations } from './projecting/generations.js';
 import { pause } from './projecting/pause.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
+// A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.
+const BACKGROUND_CONNECTIONS = 10;
+const JOB_CONNECTIONS = 3;
+
 export interface Service {
   readonly core: Core;
   readonly app: NestFastifyApplication;
-  /** Where it listens; undefined without the role `api`. */
+  /** Where it listens. */
   readonly url: string;
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
@@ -59,7 +63,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
   try {
     await prepare?.(core);
     const { pool, log, codec } = core;
-    const background = openPool({ url: core.databaseUrl, max: 12, applicationName: 'ledger-projector' });
+    const background = openPool({ url: core.databaseUrl, max: BACKGROUND_CONNECTIONS, applicationName: 'ledger-projector' });
     undo.push(() => background.end());
     const presence = new ProcessPresence(background);
     await presence.start();
@@ -73,7 +77,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const projections = new ProjectionRunner({
       ...{ pool: background, log, decode: decodeForProjectors(codec), projectors: accountProjectors, generations, logger },
     });
-    const jobsPool = openPool({ url: core.databaseUrl, max: 4, applicationName: 'ledger-jobs', bigintAsText: true });
+    const jobsPool = openPool({ url: core.databaseUrl, max: JOB_CONNECTIONS, applicationName: 'ledger-jobs', bigintAsText: true });
     // The queue's library asks for listeners of its own kind, although the pool's connections have theirs.
     jobsPool.on('connect', (client) => client.on('error', () => undefined));
     undo.push(() => jobsPool.end());
@@ -99,7 +103,16 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const readiness = new ServiceReadiness(core, projections, policies, names);
     const app = await NestFactory.create<NestFastifyApplication>(
       AppModule.of({
-        ...{ core, generations, presence, readiness, registry, logger, positionWaitMs: config.positionWaitMs },
+        ...{
+          core,
+          generations,
+          presence,
+          readiness,
+          registry,
+          logger,
+          positionWaitMs: config.positionWaitMs,
+          api: config.roles.has('api'),
+        },
         progress: {
           projectionsReach: (position, of, timeoutMs) => projections.waitFor(position, of, timeoutMs),
           policiesReach: (position, timeoutMs) => policies.waitFor(position, timeoutMs),
