@@ -1,0 +1,143 @@
+import type { Party, Profile } from '../../../src/domain/account/account.events.js';
+import type { DomainEvent } from '../../../src/domain/events.js';
+import { personal } from '../../../src/domain/personal.js';
+import type { RewardTerms } from '../../../src/domain/program.js';
+
+/**
+ * One event of every type, with a value in every member: a type that is new does not compile until it has an example.
+ * What a stored sample must decode to for ever stands in the sample itself, so examples may change with the types.
+ */
+
+const ACCOUNT = '0a000000-0000-4000-8000-000000000001';
+const BOB_ID = '0b000000-0000-4000-8000-000000000002';
+const ANN_ID = '0c000000-0000-4000-8000-000000000003';
+const ACME = 'a'.repeat(32);
+const ANNS = 'b'.repeat(32);
+const REFERRAL = `${ACME}${'1'.repeat(16)}`;
+const REWARD = `${ACME}${'2'.repeat(16)}`;
+const MODERATION = '0d000000-0000-4000-8000-000000000004';
+
+const BOB: Party = { account: ACME, person: BOB_ID, ids: personal(BOB_ID, { accountId: 'acme-account-id', userId: 'bob-user-id' }) };
+const ANN: Party = { account: ANNS, person: ANN_ID, ids: personal(ANN_ID, { accountId: 'anns-account-id', userId: 'ann-user-id' }) };
+
+const PROFILE: Profile = {
+  id: 'bob-user-id',
+  email: 'bob.personal@example.com',
+  firstName: 'Bobfirst',
+  lastName: 'Boblast',
+  imageUrl: 'https://example.com/bob.png',
+  locale: 'en_CA',
+  countryCode: 'CA',
+  referable: true,
+  customFields: { plan: 'bobs-plan', seats: 3, trial: false },
+  segments: ['bobs-segment'],
+  cookieId: 'bobs-cookie',
+  referralSource: 'bobs-source',
+  firstSeenIP: '192.0.2.11',
+  lastSeenIP: '192.0.2.12',
+  firstSeenUserAgent: 'BobAgent/1',
+  lastSeenUserAgent: 'BobAgent/2',
+};
+
+const TERMS: RewardTerms = {
+  ...{
+    value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: 'USD' },
+    when: 'CONVERTED',
+    name: 'Thanks',
+    description: 'For Bob',
+  },
+  ...{ cancellable: false, validDays: 30, delayDays: 2 },
+};
+const PERCENT: RewardTerms = {
+  ...{ value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 }, when: 'STARTED', name: null, description: null },
+  ...{ cancellable: true, validDays: null, delayDays: 0 },
+};
+const REF = { rewardId: REWARD, person: BOB_ID, rewardType: 'CREDIT', unit: 'CENTS' } as const;
+
+type Examples = { readonly [T in DomainEvent['type']]: Extract<DomainEvent, { type: T }> };
+
+export const EVENT_EXAMPLES: Examples = {
+  AccountOpened: { type: 'AccountOpened', at: 1, account: ACCOUNT, accountId: personal(ACCOUNT, 'acme-account-id'), currency: 'USD' },
+  SubscriptionChanged: {
+    ...{ type: 'SubscriptionChanged', at: 2 },
+    subscription: { status: 'PAID', value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 },
+  },
+  CurrencyChanged: { type: 'CurrencyChanged', at: 3, currency: 'EUR' },
+  AccountAttributed: { type: 'AccountAttributed', at: 4, code: personal(ANN_ID, 'ANNSCODE'), referrer: ANN, programId: 'default' },
+  PaymentProviderIdSet: { type: 'PaymentProviderIdSet', at: 5, paymentProviderId: personal(ACCOUNT, 'acmes-customer-number') },
+  UserIdentified: { type: 'UserIdentified', at: 6, person: BOB_ID, profile: personal(BOB_ID, PROFILE) },
+  UserProfileChanged: {
+    type: 'UserProfileChanged',
+    at: 7,
+    person: BOB_ID,
+    changes: personal(BOB_ID, { email: null, firstName: 'Robertfirst' }),
+  },
+  ReferralCodeAssigned: { type: 'ReferralCodeAssigned', at: 8, person: BOB_ID, code: personal(BOB_ID, 'BOBSCODE'), programId: 'default' },
+  UserBlocked: { type: 'UserBlocked', at: 9, person: BOB_ID },
+  UserUnblocked: { type: 'UserUnblocked', at: 10, person: BOB_ID },
+  ReferralStarted: {
+    ...{
+      type: 'ReferralStarted',
+      at: 11,
+      referralId: REFERRAL,
+      programId: 'default',
+      programVersion: 2,
+      code: personal(ANN_ID, 'ANNSCODE'),
+    },
+    ...{ shareLinkUsed: null, referred: BOB, referrer: ANN, referredStatus: 'APPROVED', referrerStatus: 'PENDING' },
+    ...{ fraudSignals: { rate: { message: 'many at once', score: 50 } }, referredReward: PERCENT, referrerReward: null },
+  },
+  ReferralConverted: {
+    ...{ type: 'ReferralConverted', at: 12, referralId: REFERRAL, programId: 'default', programVersion: 3, referrer: ANN },
+    ...{ referredStatus: 'APPROVED', referrerStatus: 'DENIED', referredReward: null, referrerReward: TERMS },
+  },
+  ReferralEnded: { type: 'ReferralEnded', at: 13, referralId: REFERRAL },
+  ModerationPrepared: { type: 'ModerationPrepared', at: 14, moderationId: MODERATION, referralIds: [REFERRAL] },
+  ModerationReleased: { type: 'ModerationReleased', at: 15, moderationId: MODERATION },
+  ReferralModerated: {
+    ...{
+      type: 'ReferralModerated',
+      at: 16,
+      moderationId: MODERATION,
+      referralId: REFERRAL,
+      referredStatus: 'APPROVED',
+      referrerStatus: 'DENIED',
+    },
+    ...{ referrer: ANN, referrerReward: TERMS, programId: 'default', programVersion: 3 },
+  },
+  ReferrerSideModerated: { type: 'ReferrerSideModerated', at: 17, moderationId: MODERATION, referralId: REFERRAL, status: 'DENIED' },
+  RewardGranted: {
+    ...{ type: 'RewardGranted', at: 18, rewardId: REWARD, person: BOB_ID, owner: BOB.ids, source: 'REFERRED', value: TERMS.value },
+    ...{ name: 'Thanks', description: 'For Bob', cancellable: false, dateScheduledFor: 20, dateExpires: 30 },
+    ...{ referralId: REFERRAL, programId: 'default', programVersion: 2 },
+  },
+  RewardWithheld: { type: 'RewardWithheld', at: 19, referralId: REFERRAL, person: BOB_ID, reason: 'AMOUNT_TOO_LARGE' },
+  RewardBecameAvailable: { type: 'RewardBecameAvailable', at: 20, ...REF, amount: 1000 },
+  RewardExpired: { type: 'RewardExpired', at: 30, ...REF, amount: 400 },
+  CreditRedeemed: { type: 'CreditRedeemed', at: 21, ...REF, redemptionId: 'redemption', amount: 600 },
+  RewardCancelled: { type: 'RewardCancelled', at: 22, ...REF, amount: 400, by: 'MODERATION' },
+  RewardRestored: { type: 'RewardRestored', at: 23, ...REF, amount: 400 },
+  ReservationMade: {
+    ...{ type: 'ReservationMade', at: 24, kind: 'referral-code', key: personal(BOB_ID, 'BOBSCODE') },
+    ...{ holder: { account: ACME, person: BOB_ID }, programId: 'default' },
+  },
+  ReservationReleased: { type: 'ReservationReleased', at: 25, holder: { account: ACME, person: null } },
+  TenantAliasEntered: { type: 'TenantAliasEntered', at: 26, alias: 'acme' },
+  TenantCreated: { type: 'TenantCreated', at: 26, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
+  ApiKeyIssued: { type: 'ApiKeyIssued', at: 27, keyId: 'live-1', mode: 'live', hash: 'f'.repeat(64), sealed: 'c2VhbGVk' },
+  ApiKeyRetired: { type: 'ApiKeyRetired', at: 28, keyId: 'live-1', validUntil: 29 },
+  SigningSecretIssued: { type: 'SigningSecretIssued', at: 29, mode: 'test', sealed: 'c2VhbGVk' },
+  OpenEndpointsSwitched: { type: 'OpenEndpointsSwitched', at: 30, openEndpoints: true },
+  ProgramTypeChanged: { type: 'ProgramTypeChanged', at: 31, programType: 'PAYMENT_PROVIDER' },
+  ProgramApplied: {
+    ...{ type: 'ProgramApplied', at: 32, version: 2, isDefault: true },
+    document: { id: 'default', referrerReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000 } },
+  },
+  ModerationRequested: {
+    ...{ type: 'ModerationRequested', at: 33, moderationId: MODERATION },
+    items: [{ referralId: REFERRAL, referred: 'APPROVED', referrer: 'DENIED', referredAccount: ACME, referrerAccount: ANNS }],
+  },
+  ModerationAgreed: { type: 'ModerationAgreed', at: 34, moderationId: MODERATION },
+  ModerationRefused: { type: 'ModerationRefused', at: 35, moderationId: MODERATION, reasons: [`${REFERRAL}: there is no such referral`] },
+  ModerationCompleted: { type: 'ModerationCompleted', at: 36, moderationId: MODERATION },
+};
