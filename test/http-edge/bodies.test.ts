@@ -128,6 +128,7 @@ describe('what is no JSON: 400', () => {
     const bodies = [
       '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]',
       '{"constructor":"x"}',
+      JSON.stringify({ text: '['.repeat(100), ['{"\\"['.repeat(50)]: '\\' }),
       '{"a":"\\ud83d\\ude00"}',
       '"__proto__"',
       '{"proto":1}',
