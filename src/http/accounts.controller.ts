@@ -1,4 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
@@ -7,9 +8,12 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { Fails } from './openapi.js';
 import { identifier } from './parameters.js';
 import { accountJson, rewardJson } from './presenters.js';
 import { subscriptionOf, SyncAccountRequest } from './requests/sync-account.request.js';
+import { AccountResponse } from './responses/account.response.js';
+import { RewardResponse } from './responses/reward.response.js';
 
 @Controller(TENANT_PATH)
 export class AccountsController {
@@ -23,6 +27,7 @@ export class AccountsController {
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
+  @ApiOkResponse({ type: AccountResponse, description: 'The account as it is stored now' })
   sync(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -47,6 +52,8 @@ export class AccountsController {
 
   @Get('account/:accountId')
   @Access('key', { apiOnlyPrograms: true })
+  @ApiOkResponse({ type: AccountResponse })
+  @Fails('ACCOUNT_NOT_FOUND')
   async account(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
     await this.ledger.readable(request, ['accounts']);
     const facts = await this.accounts.byRef(scope, this.names.accountRef(scope, identifier(accountId, 'accountId')));
@@ -56,6 +63,8 @@ export class AccountsController {
 
   @Get('account/:accountId/reward')
   @Access('key')
+  @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
+  @Fails('ACCOUNT_NOT_FOUND')
   async rewardsOf(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
     await this.ledger.readable(request, ['accounts', 'rewards']);
     const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));

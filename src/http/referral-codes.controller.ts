@@ -1,4 +1,5 @@
 import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { CodeOwners } from '../command-handling/code-owners.js';
@@ -6,8 +7,10 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { Fails } from './openapi.js';
 import { identifier, referralCode } from './parameters.js';
 import { Presentation } from './presentation.js';
+import { CodeDetailsResponse } from './responses/code-details.response.js';
 
 @Controller(TENANT_PATH)
 export class ReferralCodesController {
@@ -21,6 +24,8 @@ export class ReferralCodesController {
 
   @Get('code/:code')
   @Access('key')
+  @ApiOkResponse({ type: CodeDetailsResponse })
+  @Fails('REFERRAL_CODE_NOT_FOUND')
   async details(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
     const wanted = referralCode(code);
     await this.ledger.readable(request, ['referral-codes']);
@@ -34,6 +39,8 @@ export class ReferralCodesController {
   @Post('open/code/:referralCode/account/:accountId/user/:userId')
   @HttpCode(200)
   @Access('key-open', { emptyBody: true })
+  @ApiOkResponse({ type: CodeDetailsResponse, description: 'The account is referred by the owner of the code' })
+  @Fails('REFERRAL_CODE_NOT_FOUND', 'USER_NOT_FOUND', 'SELF_REFERRAL', 'ALREADY_REFERRED', 'NOT_ATTRIBUTABLE', 'NOT_REFERABLE')
   apply(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

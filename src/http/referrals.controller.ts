@@ -1,4 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralQueries, type ReferralFilter } from '../../projections/referrals/queries.js';
 import type { SideStatus } from '../domain/program.js';
@@ -7,9 +8,13 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { Fails } from './openapi.js';
 import { choiceQuery, dateFilter, identifierQuery, page, resourceId, type Query } from './parameters.js';
 import { Presentation } from './presentation.js';
+import { ApiDateQuery, ApiPage, ApiTextQuery } from './requests/described-queries.js';
 import { ModerateReferralsRequest } from './requests/moderate-referrals.request.js';
+import { ApiEmptyResponse } from './responses/empty.response.js';
+import { ReferralListResponse, ReferralResponse } from './responses/referral.response.js';
 
 const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
 /** A referral is shown with its people and rewards. */
@@ -26,6 +31,17 @@ export class ReferralsController {
 
   @Get('referrals')
   @Access('key')
+  @ApiTextQuery('referringAccountId')
+  @ApiTextQuery('referringUserId')
+  @ApiTextQuery('referredAccountId')
+  @ApiTextQuery('referredUserId')
+  @ApiTextQuery('referredModerationStatus', { values: SIDE_STATUSES })
+  @ApiTextQuery('referrerModerationStatus', { values: SIDE_STATUSES })
+  @ApiDateQuery('dateReferralStarted')
+  @ApiDateQuery('dateReferralPaid')
+  @ApiDateQuery('dateReferralEnded')
+  @ApiPage()
+  @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
   async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const filter = this.filter(scope, query);
     const wanted = page(query);
@@ -36,6 +52,8 @@ export class ReferralsController {
 
   @Get('referrals/:referralId')
   @Access('key')
+  @ApiOkResponse({ type: ReferralResponse })
+  @Fails('REFERRAL_NOT_FOUND')
   async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('referralId') referralId: string) {
     const id = resourceId(referralId, 'REFERRAL_NOT_FOUND');
     await this.ledger.readable(request, SHOWN_FROM);
@@ -47,6 +65,8 @@ export class ReferralsController {
   @Post('referrals/moderate')
   @HttpCode(200)
   @Access('key')
+  @ApiEmptyResponse()
+  @Fails('MODERATION_NOT_POSSIBLE')
   moderate(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Body() { actions }: ModerateReferralsRequest) {
     return this.ledger.moderate(request, reply, actions);
   }

@@ -1,4 +1,5 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
@@ -12,10 +13,28 @@ import { accountOfId, KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { Fails } from './openapi.js';
 import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from './parameters.js';
 import { balanceJson, redemptionResultJson, rewardJson } from './presenters.js';
-import { CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './requests/create-reward.request.js';
+import { ApiCreateRewardBody, CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './requests/create-reward.request.js';
+import { ApiTextQuery } from './requests/described-queries.js';
 import { BulkRedeemRequest, RedeemRequest } from './requests/redeem.request.js';
+import {
+  CreditBalanceResponse,
+  FuelTankBalanceResponse,
+  PercentBalanceResponse,
+  RedemptionResultResponse,
+  RewardResponse,
+} from './responses/reward.response.js';
+
+const BALANCES = [CreditBalanceResponse, PercentBalanceResponse, FuelTankBalanceResponse];
+
+const ApiRewardFilter = (): MethodDecorator =>
+  applyDecorators(
+    ApiTextQuery('accountId', { required: true }),
+    ApiTextQuery('userId'),
+    ApiTextQuery('rewardTypeFilter', { values: REWARD_TYPES }),
+  );
 
 @Controller(TENANT_PATH)
 export class RewardsController {
@@ -28,6 +47,12 @@ export class RewardsController {
 
   @Get('reward/balance')
   @Access('key')
+  @ApiRewardFilter()
+  @ApiExtraModels(...BALANCES)
+  @ApiOkResponse({
+    description: 'One entry per type and unit',
+    schema: { type: 'array', items: { oneOf: BALANCES.map((shape) => ({ $ref: getSchemaPath(shape) })) } },
+  })
   async balance(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const filter = this.filter(scope, query);
     await this.ledger.readable(request, ['reward-balances']);
@@ -36,6 +61,8 @@ export class RewardsController {
 
   @Get('reward')
   @Access('key')
+  @ApiRewardFilter()
+  @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
   async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const filter = this.filter(scope, query);
     await this.ledger.readable(request, ['rewards']);
@@ -46,6 +73,8 @@ export class RewardsController {
   @Get('reward/:id')
   @HttpCode(201)
   @Access('key')
+  @ApiCreatedResponse({ type: RewardResponse })
+  @Fails('REWARD_NOT_FOUND')
   async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('id') id: string) {
     const rewardId = resourceId(id, 'REWARD_NOT_FOUND');
     await this.ledger.readable(request, ['rewards']);
@@ -57,6 +86,9 @@ export class RewardsController {
   @Post('rewards/account/:accountId/user/:userId')
   @HttpCode(201)
   @Access('key')
+  @ApiCreateRewardBody()
+  @ApiCreatedResponse({ type: RewardResponse })
+  @Fails('USER_NOT_FOUND', 'AMOUNT_TOO_LARGE')
   create(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -88,6 +120,8 @@ export class RewardsController {
   @Post('credit/bulkredeem')
   @HttpCode(200)
   @Access('key')
+  @ApiOkResponse({ type: RedemptionResultResponse })
+  @Fails('ACCOUNT_NOT_FOUND', 'INVALD_REWARD_REDEMPTION')
   redeemFromAccount(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -109,6 +143,8 @@ export class RewardsController {
   @Post('credit/:id/redeem')
   @HttpCode(200)
   @Access('key')
+  @ApiOkResponse({ type: RedemptionResultResponse })
+  @Fails('REWARD_NOT_FOUND', 'INVALD_REWARD_REDEMPTION')
   redeem(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -126,6 +162,8 @@ export class RewardsController {
   @Post('reward/:id/cancel')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
+  @ApiOkResponse({ type: RewardResponse })
+  @Fails('REWARD_NOT_FOUND', 'REWARD_NOT_CANCELLABLE')
   cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
     const account = accountOf(id);
     return this.ledger.write(request, reply, account, { type: 'CancelReward', rewardId: id }, ({ state }) =>

@@ -1,4 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
@@ -7,9 +8,18 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger, type Written } from './ledger.js';
+import { Fails } from './openapi.js';
 import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from './parameters.js';
 import { Presentation } from './presentation.js';
+import { ApiPage, ApiTextQuery } from './requests/described-queries.js';
 import { codesInPassing, IdentifiedUserRequest } from './requests/user.request.js';
+import { ApiEmptyResponse } from './responses/empty.response.js';
+import { UserListResponse, UserResponse } from './responses/user.response.js';
+
+const UPSERT_FAILS = [
+  ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS'] as const),
+  ...(['PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const),
+] as const;
 
 @Controller(TENANT_PATH)
 export class UsersController {
@@ -24,6 +34,8 @@ export class UsersController {
   @Post('user')
   @HttpCode(200)
   @Access('key')
+  @ApiOkResponse({ type: UserResponse })
+  @Fails(...UPSERT_FAILS)
   upsert(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -57,6 +69,9 @@ export class UsersController {
 
   @Get('user')
   @Access('key')
+  @ApiTextQuery('referralCode', { required: true })
+  @ApiOkResponse({ type: UserResponse, description: 'The owner of the code, blocked or not' })
+  @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
     await this.ledger.readable(request, ['referral-codes', 'users']);
@@ -68,6 +83,8 @@ export class UsersController {
 
   @Get('account/:accountId/user/:userId')
   @Access('key')
+  @ApiOkResponse({ type: UserResponse })
+  @Fails('USER_NOT_FOUND')
   async user(
     @Req() request: FastifyRequest,
     @Caller() { scope }: Caller,
@@ -85,6 +102,8 @@ export class UsersController {
   @Post('account/:accountId/user/:userId/block')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
+  @ApiEmptyResponse()
+  @Fails('USER_NOT_FOUND', 'USER_ALREADY_BLOCKED')
   block(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -98,6 +117,8 @@ export class UsersController {
   @Post('account/:accountId/user/:userId/unblock')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
+  @ApiEmptyResponse()
+  @Fails('USER_NOT_FOUND', 'USER_NOT_BLOCKED')
   unblock(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -110,6 +131,9 @@ export class UsersController {
 
   @Get('users')
   @Access('key')
+  @ApiTextQuery('query', { description: 'A piece of the e-mail address, a name or the id, in any case.' })
+  @ApiPage()
+  @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })
   async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const wanted = { ...page(query), query: textQuery(query, 'query') };
     await this.ledger.readable(request, ['users']);

@@ -1,0 +1,41 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiQuery } from '@nestjs/swagger';
+
+/** Describe what the parsers of `parameters.ts` read: `limit` and `offset`. */
+export const ApiPage = (): MethodDecorator =>
+  applyDecorators(
+    ApiQuery({
+      name: 'limit',
+      required: false,
+      description: '0: only the totals.',
+      schema: { type: 'integer', minimum: 0, maximum: 1000, default: 10 },
+    }),
+    ApiQuery({
+      name: 'offset',
+      required: false,
+      description: 'Row of the first result, from 0.',
+      schema: { type: 'integer', minimum: 0, default: 0 },
+    }),
+  );
+
+/** A text, one of a few values where they are given. An empty one counts as not given. */
+export const ApiTextQuery = (
+  name: string,
+  {
+    description,
+    required = false,
+    values,
+  }: { readonly description?: string; readonly required?: boolean; readonly values?: readonly string[] } = {},
+): MethodDecorator =>
+  ApiQuery({
+    name,
+    required,
+    ...(description === undefined ? {} : { description }),
+    schema: { type: 'string', ...(values === undefined ? {} : { enum: [...values] }) },
+  });
+
+/** One point in time, or two with a comma between them. */
+export const ApiDateQuery = (name: string): MethodDecorator =>
+  ApiTextQuery(name, {
+    description: 'Exactly this time, or `from,to`: both included, either may be missing. Epoch milliseconds or ISO 8601.',
+  });
