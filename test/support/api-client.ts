@@ -1,0 +1,79 @@
+import type { ReceivedAnswer } from './openapi-validator.js';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** An answer with its parsed body; `body` is undefined for an empty one. */
+export interface Answer<T = Json> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: T;
+}
+
+export interface CallOptions {
+  /** Sent as `Idempotency-Key`. */
+  readonly key?: string;
+  /** Sent as `Ledger-Position-At-Least`. */
+  readonly atLeast?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is, instead of a body that is made from a value. */
+  readonly raw?: string | Buffer<ArrayBuffer>;
+}
+
+/** Calls the routes of one tenant with one set of credentials. Paths are relative to the tenant's and percent-encoded by the caller. */
+export class ApiClient {
+  constructor(
+    readonly origin: string,
+    readonly tenant: string,
+    /** `user:password` of HTTP Basic; undefined: no credentials. */
+    readonly credentials: string | undefined,
+    /** Is shown every answer, and may throw. */
+    private readonly observe: (answer: ReceivedAnswer) => void = () => undefined,
+  ) {}
+
+  /** The same tenant with other credentials. */
+  as(credentials: string | undefined): ApiClient {
+    return new ApiClient(this.origin, this.tenant, credentials, this.observe);
+  }
+
+  get<T = Json>(path: string, options?: CallOptions): Promise<Answer<T>> {
+    return this.call<T>('GET', path, undefined, options);
+  }
+
+  post<T = Json>(path: string, body?: unknown, options?: CallOptions): Promise<Answer<T>> {
+    return this.call<T>('POST', path, body, options);
+  }
+
+  /** T is what the test expects; what came is compared by the test, and with the description of the interface by `observe`. */
+  async call<T = Json>(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer<T>> {
+    const pathname = `/api/v1/${this.tenant}${path}`;
+    const payload = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(`${this.origin}${pathname}`, {
+      method,
+      headers: {
+        ...(this.credentials === undefined ? {} : { authorization: basic(this.credentials) }),
+        ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(options.key === undefined ? {} : { 'idempotency-key': options.key }),
+        ...(options.atLeast === undefined ? {} : { 'ledger-position-at-least': options.atLeast }),
+        ...options.headers,
+      },
+      ...(payload === undefined ? {} : { body: payload }),
+    });
+    const text = await response.text();
+    const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+    this.observe({ method, path: pathname, status: response.status, body: parsed });
+    return { status: response.status, headers: response.headers, body: parsed as T };
+  }
+}
+
+export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+/** A path of segments, each percent-encoded. */
+export const path = (...segments: readonly string[]): string => segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+
+/** A query string of what is given; undefined members are left out. */
+export function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(parameters).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { pino } from 'pino';
+import { loadConfig } from '../../src/config.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenant.decider.js';
+import type { Position } from '../../src/event-log/event-log.js';
+import { startService, type Service } from '../../src/service.js';
+import { ApiClient, type Answer } from './api-client.js';
+import { createTestDatabase } from './database.js';
+import { OpenApiValidator, type ReceivedAnswer } from './openapi-validator.js';
+
+/** Stands in everything that `personal` makes, and in nothing that a service has reason to log. */
+const MARK = 'qzx';
+let made = 0;
+
+/** A word for ids, names, addresses and codes of people that no other test uses. Letters and digits only, at most 15 of them. */
+export const personal = (word = ''): string => `${MARK}${word}${(made += 1)}`.slice(0, 15);
+
+export interface TestTenant {
+  readonly alias: string;
+  readonly live: ApiClient;
+  readonly test: ApiClient;
+  readonly liveKey: string;
+  readonly testKey: string;
+}
+
+export interface TenantOptions {
+  readonly alias?: string;
+  readonly programType?: ProgramType;
+  readonly openEndpoints?: boolean;
+  readonly program?: ProgramDocument;
+}
+
+/** A database and a master key, which several services may share. */
+export interface TestStores {
+  readonly databaseUrl: string;
+  readonly masterKeyFile: string;
+  remove(): Promise<void>;
+}
+
+export async function createStores(): Promise<TestStores> {
+  const database = await createTestDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-http-'));
+  const masterKeyFile = join(folder, 'master.key');
+  await writeFile(masterKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const remove = async (): Promise<void> => {
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { databaseUrl: database.url, masterKeyFile, remove };
+}
+
+/** The service as it runs, on a port of its own. Every answer to its clients is held against its own description of the interface. */
+export class RunningService {
+  private readonly lines: string[] = [];
+  private readonly secrets = new Set<string>();
+  private readonly validator: OpenApiValidator;
+
+  private constructor(
+    readonly service: Service,
+    readonly origin: string,
+    readonly description: OpenAPIObject,
+    lines: string[],
+  ) {
+    this.lines = lines;
+    this.validator = new OpenApiValidator(description);
+  }
+
+  /** `environment` comes on top of what the stores say. */
+  static async start(stores: TestStores, environment: Readonly<Record<string, string>> = {}): Promise<RunningService> {
+    const lines: string[] = [];
+    const config = loadConfig({
+      ...{ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile, PORT: '0', DATABASE_CONNECTIONS_MAX: '8' },
+      ...{ POSITION_WAIT_MS: '20000', SHUTDOWN_GRACE_MS: '2000', PUBLIC_URL: 'https://share.example' },
+      ...environment,
+    });
+    const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+    const service = await startService({ config, logger, version: '0.0.0' });
+    const response = await fetch(`${service.url}/openapi.json`);
+    const description = (await response.json()) as OpenAPIObject;
+    return new RunningService(service, service.url, description, lines);
+  }
+
+  /** What was logged so far, every level. */
+  get logText(): string {
+    return this.lines.join('');
+  }
+
+  readonly check = (answer: ReceivedAnswer): void => this.validator.check(answer);
+
+  client(alias: string, credentials: string | undefined): ApiClient {
+    return new ApiClient(this.origin, alias, credentials, this.check);
+  }
+
+  async createTenant(options: TenantOptions = {}): Promise<TestTenant> {
+    const alias = options.alias ?? `tenant-${(made += 1)}`;
+    const { programType = 'API_ONLY', openEndpoints = true, program = DEFAULT_PROGRAM } = options;
+    const created = await this.service.core.tenantCommands.create({ alias, programType, openEndpoints, program });
+    if ('refused' in created) throw new Error(created.refused);
+    const { liveApiKey: liveKey, testApiKey: testKey } = created;
+    for (const secret of [liveKey, testKey, created.liveSigningSecret, created.testSigningSecret]) this.secrets.add(secret);
+    return { alias, live: this.client(alias, `:${liveKey}`), test: this.client(alias, `:${testKey}`), liveKey, testKey };
+  }
+
+  async applyProgram(alias: string, program: ProgramDocument): Promise<void> {
+    const applied = await this.service.core.tenantCommands.execute(alias, { type: 'ApplyProgram', program, now: Date.now() });
+    if ('refused' in applied) throw new Error(applied.refused);
+  }
+
+  async head(): Promise<Position | undefined> {
+    return this.service.core.log.head();
+  }
+
+  /** Log lines that name a person, an id, a code, a key, an idempotency key. There must be none. */
+  indiscretions(): readonly string[] {
+    return this.lines.filter((line) => line.toLowerCase().includes(MARK) || [...this.secrets].some((secret) => line.includes(secret)));
+  }
+
+  /** Stops it. @throws when its log is not discreet. */
+  async stop(): Promise<void> {
+    await this.service.stop();
+    const [line] = this.indiscretions();
+    if (line !== undefined) throw new Error(`the log holds what belongs to a client: ${line}`);
+  }
+}
+
+/** Stores and one service on them, for a whole test file. */
+export async function startWithStores(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly service: RunningService; readonly stores: TestStores; end(): Promise<void> }> {
+  const stores = await createStores();
+  const service = await RunningService.start(stores, environment);
+  const end = async (): Promise<void> => {
+    try {
+      await service.stop();
+    } finally {
+      await stores.remove();
+    }
+  };
+  return { service, stores, end };
+}
+
+/** The body of an error, every member of it. */
+export function errorBody(statusCode: number, apiErrorCode: string, rsCode: string | null = null) {
+  const listsReasons = apiErrorCode === 'BAD_REQUEST' || apiErrorCode === 'MODERATION_NOT_POSSIBLE';
+  return {
+    ...{ statusCode, apiErrorCode, rsCode, message: expect.stringMatching(/\S/) as unknown },
+    ...(listsReasons ? { validationErrors: expect.any(Array) as unknown } : {}),
+  };
+}
+
+/** Status and body of an answer, to be compared with `refusal`. */
+export const outcome = ({ status, body }: Answer<unknown>) => ({ status, body });
+
+export const refusal = (status: number, apiErrorCode: string, rsCode: string | null = null) => ({
+  status,
+  body: errorBody(status, apiErrorCode, rsCode),
+});
