@@ -26,7 +26,10 @@ export class ServiceReadiness implements ReadinessProbe {
     const { signal } = this.stopping;
     let head: string | null | undefined;
     while (!this.caughtUp && !signal.aborted) {
-      head ??= await this.core.log.head().then((position) => position ?? null, () => undefined);
+      head ??= await this.core.log.head().then(
+        (position) => position ?? null,
+        () => undefined,
+      );
       this.caughtUp = head === null || (head !== undefined && (await this.reached(head)));
       if (!this.caughtUp) await pause(RETRY_MS, signal);
     }
@@ -68,7 +71,16 @@ export class ServiceReadiness implements ReadinessProbe {
       return Object.fromEntries(
         status.map(({ projection, generation, position, lagEvents, lagSeconds, parkedStreams, lastError, role }) => [
           `projection ${projection}`,
-          { ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX, role, generation, position, lagEvents, lagSeconds, parkedStreams, lastError },
+          {
+            ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX,
+            role,
+            generation,
+            position,
+            lagEvents,
+            lagSeconds,
+            parkedStreams,
+            lastError,
+          },
         ]),
       );
     } catch {

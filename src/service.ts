@@ -27,6 +27,8 @@ import { ProjectionRunner } from './projecting/projection-runner.js';
 // A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.
 const BACKGROUND_CONNECTIONS = 10;
 const JOB_CONNECTIONS = 3;
+/** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
+const BACKGROUND_STATEMENT_MS = 30_000;
 
 export interface Service {
   readonly core: Core;
@@ -63,7 +65,12 @@ export async function startService({ config, logger, version, fsync, prepare }: 
   try {
     await prepare?.(core);
     const { pool, log, codec } = core;
-    const background = openPool({ url: core.databaseUrl, max: BACKGROUND_CONNECTIONS, applicationName: 'ledger-projector' });
+    const background = openPool({
+      url: core.databaseUrl,
+      max: BACKGROUND_CONNECTIONS,
+      applicationName: 'ledger-projector',
+      statementTimeoutMs: BACKGROUND_STATEMENT_MS,
+    });
     undo.push(() => background.end());
     const presence = new ProcessPresence(background);
     await presence.start();
@@ -126,8 +133,8 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     bus = app.get(CommandBus);
     edge.configure(app, { tenants: edgeTenants(core), metrics: new HttpMetrics(registry), isUnavailable: isStoreAway });
     metrics.watch({ projections, policies });
-    await app.init();
     serveInterfaceDescription(app, { version });
+    await app.init();
 
     if (config.roles.has('projector')) projections.start();
     undo.push(() => projections.stop());

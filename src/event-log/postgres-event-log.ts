@@ -12,20 +12,11 @@ import {
   type Position,
   type RecordedEvent,
 } from './event-log.js';
+import type { EventLogObserver } from './event-log-observer.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
 import { batchQuery, batchResults, singleQuery, singleResult, type BatchRow, type SingleRow } from './postgres-append-batch.js';
 import { openDedicatedConnection } from './postgres-connection.js';
 import { PostgresListener } from './postgres-listener.js';
-
-/** What the log tells of itself, for metrics; called in its busiest places, so it should do little. */
-export interface EventLogObserver {
-  /** An append was answered; `ms` from call to answer. */
-  append?(ms: number, outcome: 'appended' | 'repeated' | 'conflict' | 'failed'): void;
-  /** A transaction was committed with this many appends in it. */
-  batch?(appends: number, ms: number): void;
-  /** A batch is sent again; SQLSTATE or the operating system's code, where there is one. */
-  retry?(code: string | undefined): void;
-}
 
 export interface PostgresEventLogOptions {
   /** A function is asked at every connect: the embedded server may come back at another port. */
