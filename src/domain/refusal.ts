@@ -43,4 +43,5 @@ export interface Accepted<E> {
 /** What a decision comes to: facts to append (none: nothing left to do), the reason why not, or what it must wait for. */
 export type Decision<E> = Accepted<E> | Refused | Held;
 
-export const refused = (code: Refusal, ...details: string[]): Refused => (details.length > 0 ? { refused: code, details } : { refused: code });
+export const refused = (code: Refusal, ...details: string[]): Refused =>
+  details.length > 0 ? { refused: code, details } : { refused: code };

@@ -10,6 +10,14 @@ export const finishAbandonedModerations: Policy = {
     if (event.type !== 'ModerationRequested') return [];
     const { moderationId } = event;
     const payload = { tenant, mode, moderationId };
-    return [{ kind: 'job', task: 'finish-moderation', payload, runAt: recordedAt + LOOK_AFTER_MS, key: `finish-moderation/${tenant}/${mode}/${moderationId}` }];
+    return [
+      {
+        kind: 'job',
+        task: 'finish-moderation',
+        payload,
+        runAt: recordedAt + LOOK_AFTER_MS,
+        key: `finish-moderation/${tenant}/${mode}/${moderationId}`,
+      },
+    ];
   },
 };

@@ -25,5 +25,7 @@ export const grantReferrerRewardWhenEarned: Policy = {
 function grant({ referralId, referrer, referrerStatus, referrerReward, programId, programVersion, at }: Earning): Reaction[] {
   if (referrerStatus !== 'APPROVED' || referrerReward === null) return [];
   const terms = { terms: referrerReward, programId, programVersion, earnedAt: at };
-  return [{ kind: 'command', account: referrer.account, request: { type: 'GrantReferrerReward', referralId, person: referrer.person, ...terms } }];
+  return [
+    { kind: 'command', account: referrer.account, request: { type: 'GrantReferrerReward', referralId, person: referrer.person, ...terms } },
+  ];
 }

@@ -31,12 +31,10 @@ export class Jobs {
 
   /** Adds a job, or moves the one that stands under its key. */
   async add({ task, payload, runAt, key }: Job): Promise<void> {
-    await this.pool.query('select graphile_worker.add_job($1, payload := $2::json, run_at := to_timestamp($3 / 1000.0), job_key := $4, max_attempts := 25)', [
-      task,
-      JSON.stringify(payload),
-      runAt,
-      key,
-    ]);
+    await this.pool.query(
+      'select graphile_worker.add_job($1, payload := $2::json, run_at := to_timestamp($3 / 1000.0), job_key := $4, max_attempts := 25)',
+      [task, JSON.stringify(payload), runAt, key],
+    );
   }
 
   /** Works in the background and goes on through every outage until `stop`. */

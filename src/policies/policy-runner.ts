@@ -79,7 +79,10 @@ export class PolicyRunner {
 
   /** How far reactions are; null: nothing yet. @throws when the database is away. */
   async checkpoint(): Promise<Position | null> {
-    const { rows } = await this.options.pool.query<{ position: string | null }>('select position from ledger.policy_checkpoints where name = $1', [CHECKPOINT]);
+    const { rows } = await this.options.pool.query<{ position: string | null }>(
+      'select position from ledger.policy_checkpoints where name = $1',
+      [CHECKPOINT],
+    );
     return rows[0]?.position ?? null;
   }
 
@@ -91,7 +94,7 @@ export class PolicyRunner {
 
   private async run(): Promise<void> {
     const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted; ) {
+    for (let failures = 0; !signal.aborted;) {
       try {
         const held = await this.lease.renew();
         if (held.size > 0) await this.lead();
@@ -149,7 +152,9 @@ export class PolicyRunner {
       );
     });
     for (let start = 0; start < reactions.length; start += AT_ONCE) {
-      await Promise.all(reactions.slice(start, start + AT_ONCE).map(({ event, policy, reaction }) => this.carryOut(event, policy, reaction)));
+      await Promise.all(
+        reactions.slice(start, start + AT_ONCE).map(({ event, policy, reaction }) => this.carryOut(event, policy, reaction)),
+      );
     }
     // Other processes wait for reactions only, so a page without any need not be written down at once.
     if (relevant.length > 0 || Date.now() - this.writtenAt > IDLE_CHECKPOINT_MS) await this.writeCheckpoint(last.position);
@@ -181,7 +186,10 @@ export class PolicyRunner {
   }
 
   private async park(event: LedgerEvent<DomainEvent>, policy: string, error: unknown): Promise<void> {
-    this.options.logger.warn({ policy, position: event.position, error: describe(error) }, 'a reaction failed again and again and is parked');
+    this.options.logger.warn(
+      { policy, position: event.position, error: describe(error) },
+      'a reaction failed again and again and is parked',
+    );
     await this.options.pool.query(
       'insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, $2, $3, $4, $5) on conflict do nothing',
       [event.eventId, policy, event.stream, event.position, describe(error)],

@@ -39,7 +39,12 @@ export function jobHandlers(bus: CommandBus, moderations: ModerationProcess, pur
   };
 }
 
-const causeOf = (job: string, cause: string) => ({ correlationId: cause, causationId: cause, actor: { kind: 'job' as const, id: job }, idempotency: null });
+const causeOf = (job: string, cause: string) => ({
+  correlationId: cause,
+  causationId: cause,
+  actor: { kind: 'job' as const, id: job },
+  idempotency: null,
+});
 
 function scopeOf({ tenant = '', mode }: Readonly<Record<string, string>>): Scope {
   const known = MODES.find((candidate) => candidate === mode);

@@ -19,5 +19,11 @@ function jobs(ledgerEvent: LedgerEvent<DomainEvent>, event: AccountEventOf<'Rewa
 }
 
 function settleJob({ tenant, mode, accountRef }: LedgerEvent<DomainEvent>, rewardId: string, what: string, runAt: number): Reaction {
-  return { kind: 'job', task: 'settle-reward', payload: { tenant, mode, account: accountRef, rewardId }, runAt, key: `settle-reward/${rewardId}/${what}` };
+  return {
+    kind: 'job',
+    task: 'settle-reward',
+    payload: { tenant, mode, account: accountRef, rewardId },
+    runAt,
+    key: `settle-reward/${rewardId}/${what}`,
+  };
 }

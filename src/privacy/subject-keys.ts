@@ -67,6 +67,8 @@ export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
 
 /** @throws when the key or the context is another one, or the bytes were changed. */
 export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12)).setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(12, 28));
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12))
+    .setAAD(Buffer.from(context))
+    .setAuthTag(sealed.subarray(12, 28));
   return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]);
 }

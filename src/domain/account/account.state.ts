@@ -1,7 +1,17 @@
 import { List, Map } from 'immutable';
 import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { SubjectId } from '../personal.js';
-import type { AccountEvent, AccountEventOf, FraudSignal, Party, PersonId, Profile, RewardRef, RewardSource, Subscription } from './account.events.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  FraudSignal,
+  Party,
+  PersonId,
+  Profile,
+  RewardRef,
+  RewardSource,
+  Subscription,
+} from './account.events.js';
 
 /**
  * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
@@ -99,7 +109,8 @@ export const initialState: AccountState = { status: 'absent' };
 export const unitKey = (unit: string): string => unit.toLowerCase();
 
 /** What is left of a credit reward; 0 for other types. */
-export const amountLeft = (reward: RewardState): number => (reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0);
+export const amountLeft = (reward: RewardState): number =>
+  reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
 
 export const unitOf = (value: RewardValue): string | null => (value.type === 'PCT_DISCOUNT' ? '%' : value.unit);
 
@@ -164,7 +175,11 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
         event.moderationId,
       );
     case 'ReferrerSideModerated':
-      return release({ ...state, referrerSides: state.referrerSides.set(event.referralId, event.status) }, event.referralId, event.moderationId);
+      return release(
+        { ...state, referrerSides: state.referrerSides.set(event.referralId, event.status) },
+        event.referralId,
+        event.moderationId,
+      );
     case 'RewardGranted':
       return grant(state, event);
     case 'RewardWithheld':
@@ -176,7 +191,11 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
     case 'CreditRedeemed':
       return withReward(state, event.rewardId, (reward) => ({ ...reward, redeemed: reward.redeemed + event.amount }));
     case 'RewardCancelled':
-      return withReward(state, event.rewardId, (reward) => ({ ...reward, dateCancelled: reward.dateCancelled ?? event.at, cancelledBy: event.by }));
+      return withReward(state, event.rewardId, (reward) => ({
+        ...reward,
+        dateCancelled: reward.dateCancelled ?? event.at,
+        cancelledBy: event.by,
+      }));
     case 'RewardRestored':
       return withReward(state, event.rewardId, (reward) => ({ ...reward, dateCancelled: null, cancelledBy: null }));
   }
@@ -254,7 +273,10 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
   return {
     ...state,
     rewards: state.rewards.set(rewardId, reward),
-    rewardsByReferral: referralId === null ? state.rewardsByReferral : state.rewardsByReferral.update(referralId, List<string>(), (ids) => ids.push(rewardId)),
+    rewardsByReferral:
+      referralId === null
+        ? state.rewardsByReferral
+        : state.rewardsByReferral.update(referralId, List<string>(), (ids) => ids.push(rewardId)),
     assignedEver:
       value.type === 'CREDIT' ? state.assignedEver.update(unitKey(value.unit), 0, (sum) => sum + value.assignedCredit) : state.assignedEver,
   };

@@ -14,6 +14,7 @@ export function blockUser(state: AccountState, { type, userId, now }: BlockUser)
   const user = state.status === 'open' && person !== undefined ? state.users.get(person) : undefined;
   if (!user) return refused('USER_NOT_FOUND');
   const isBlocked = user.dateBlocked !== null;
-  if (type === 'BlockUser') return isBlocked ? refused('USER_ALREADY_BLOCKED') : { events: [{ type: 'UserBlocked', at: now, person: user.person }] };
+  if (type === 'BlockUser')
+    return isBlocked ? refused('USER_ALREADY_BLOCKED') : { events: [{ type: 'UserBlocked', at: now, person: user.person }] };
   return isBlocked ? { events: [{ type: 'UserUnblocked', at: now, person: user.person }] } : refused('USER_NOT_BLOCKED');
 }

@@ -43,7 +43,11 @@ export function upsertUser(state: AccountState, command: UpsertUser): Decision<A
   const { now, codeOwner } = command.context;
   const known = state.personsByUserId.get(command.userId);
   if (known === undefined && state.personsByUserId.size >= USERS_MAX) return refused('TOO_MANY_USERS');
-  if (command.paymentProviderId !== undefined && state.paymentProviderId !== null && state.paymentProviderId !== command.paymentProviderId) {
+  if (
+    command.paymentProviderId !== undefined &&
+    state.paymentProviderId !== null &&
+    state.paymentProviderId !== command.paymentProviderId
+  ) {
     return refused('PAYMENT_PROVIDER_ID_SET');
   }
   const draft = new Draft(state);

@@ -39,7 +39,8 @@ export function prepareModeration(state: AccountState, { moderationId, side, cha
 }
 
 function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges): string[] {
-  if (side === 'referred' && (state.status === 'absent' || state.referral?.referralId !== change.referralId)) return ['there is no such referral'];
+  if (side === 'referred' && (state.status === 'absent' || state.referral?.referralId !== change.referralId))
+    return ['there is no such referral'];
   // A referrer whose account is gone has nothing left to hold.
   if (state.status === 'absent') return [];
   const status = change[side];

@@ -85,6 +85,8 @@ function creditOf(state: OpenAccount, unit: string): RewardState[] {
 
 function bySoonestExpiry(a: RewardState, b: RewardState): number {
   return (
-    (a.dateExpires ?? Infinity) - (b.dateExpires ?? Infinity) || a.dateGiven - b.dateGiven || (a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0)
+    (a.dateExpires ?? Infinity) - (b.dateExpires ?? Infinity) ||
+    a.dateGiven - b.dateGiven ||
+    (a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0)
   );
 }

@@ -40,7 +40,10 @@ export function partyIds(state: OpenAccount, person: PersonId): PartyIds {
 }
 
 /** Turns terms into a reward earned at `earnedAt`: the delay counts from then, the validity from when it became available. */
-export function underTerms(terms: RewardTerms, earnedAt: number): Pick<NewReward, 'value' | 'name' | 'description' | 'cancellable' | 'dateScheduledFor' | 'dateExpires'> {
+export function underTerms(
+  terms: RewardTerms,
+  earnedAt: number,
+): Pick<NewReward, 'value' | 'name' | 'description' | 'cancellable' | 'dateScheduledFor' | 'dateExpires'> {
   const { value, name, description, cancellable } = terms;
   const dateScheduledFor = terms.delayDays > 0 ? earnedAt + terms.delayDays * DAY_MS : null;
   const dateExpires = terms.validDays === null ? null : (dateScheduledFor ?? earnedAt) + terms.validDays * DAY_MS;
@@ -48,7 +51,12 @@ export function underTerms(terms: RewardTerms, earnedAt: number): Pick<NewReward
 }
 
 /** Grants what terms promise, or records why that cannot be: a conversion goes on without a reward that would break the limit of amounts. */
-export function grantUnderTerms(draft: Draft, terms: RewardTerms, reward: Omit<NewReward, keyof ReturnType<typeof underTerms>>, earnedAt: number): void {
+export function grantUnderTerms(
+  draft: Draft,
+  terms: RewardTerms,
+  reward: Omit<NewReward, keyof ReturnType<typeof underTerms>>,
+  earnedAt: number,
+): void {
   if (!fitsUnderAmountMax(draft.state, terms.value)) {
     draft.emit({ type: 'RewardWithheld', at: earnedAt, referralId: reward.referralId, person: reward.person, reason: 'AMOUNT_TOO_LARGE' });
     return;

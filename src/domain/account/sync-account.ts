@@ -20,7 +20,8 @@ export interface SyncAccount {
 
 export function syncAccount(state: AccountState, command: SyncAccount): Decision<AccountEvent> {
   const { now } = command.context;
-  const opened = state.status === 'absent' ? [accountOpened(command.accountId, command.newAccount, command.currency ?? DEFAULT_CURRENCY, now)] : [];
+  const opened =
+    state.status === 'absent' ? [accountOpened(command.accountId, command.newAccount, command.currency ?? DEFAULT_CURRENCY, now)] : [];
   const draft = new Draft(opened.reduce<AccountState>(evolve, state) as OpenAccount);
   draft.events.push(...opened);
   if (command.currency !== undefined && command.currency !== draft.state.currency) {

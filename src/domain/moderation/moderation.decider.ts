@@ -69,11 +69,21 @@ export function decide(state: ModerationState, command: ModerationCommand): Deci
   }
 }
 
-export const MODERATION_ACTIONS = ['APPROVED', 'DENIED', 'REFERRER_APPROVED', 'REFERRED_APPROVED', 'REFERRER_DENIED', 'REFERRED_DENIED'] as const;
+export const MODERATION_ACTIONS = [
+  'APPROVED',
+  'DENIED',
+  'REFERRER_APPROVED',
+  'REFERRED_APPROVED',
+  'REFERRER_DENIED',
+  'REFERRED_DENIED',
+] as const;
 export type ModerationAction = (typeof MODERATION_ACTIONS)[number];
 
 /** What an action means for each side; undefined: leaves that side alone. */
-export function sidesOf(action: ModerationAction): { readonly referred: SideStatus | undefined; readonly referrer: SideStatus | undefined } {
+export function sidesOf(action: ModerationAction): {
+  readonly referred: SideStatus | undefined;
+  readonly referrer: SideStatus | undefined;
+} {
   switch (action) {
     case 'APPROVED':
       return { referred: 'APPROVED', referrer: 'APPROVED' };
