@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
@@ -15,6 +15,7 @@ import { subscriptionOf, SyncAccountRequest } from './requests/sync-account.requ
 import { AccountResponse } from './responses/account.response.js';
 import { RewardResponse } from './responses/reward.response.js';
 
+@ApiTags('Account')
 @Controller(TENANT_PATH)
 export class AccountsController {
   constructor(
@@ -24,6 +25,7 @@ export class AccountsController {
     private readonly names: KeyedNames,
   ) {}
 
+  @ApiOperation({ summary: 'Create or update an account; a first PAID converts its referral, CANCELLED ends it' })
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
@@ -50,6 +52,7 @@ export class AccountsController {
     );
   }
 
+  @ApiOperation({ summary: 'The stored account' })
   @Get('account/:accountId')
   @Access('key', { apiOnlyPrograms: true })
   @ApiOkResponse({ type: AccountResponse })
@@ -61,6 +64,7 @@ export class AccountsController {
     return accountJson(facts);
   }
 
+  @ApiOperation({ summary: 'All rewards of an account' })
   @Get('account/:accountId/reward')
   @Access('key')
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })

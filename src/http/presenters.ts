@@ -187,31 +187,24 @@ const redemptionJson = ({
 
 export type RewardJson = ReturnType<typeof rewardJson>;
 
-/** Which members an entry has depends on its type. What was assigned is what was redeemed and what is available now. */
+/** Members that belong to another type are null. What was assigned is what was redeemed and what is available now. */
 export function balanceJson(facts: BalanceFacts) {
-  switch (facts.type) {
-    case 'CREDIT':
-      return {
-        type: facts.type,
-        unit: facts.unit,
-        count: facts.count,
-        totalAssignedCredit: facts.totalRedeemedCredit + facts.totalAvailableCredit,
-        totalRedeemedCredit: facts.totalRedeemedCredit,
-        totalAvailableCredit: facts.totalAvailableCredit,
-        totalPendingCredit: facts.totalPendingCredit,
-        totalExpiredCredit: facts.totalExpiredCredit,
-        totalCancelledCredit: facts.totalCancelledCredit,
-      };
-    case 'PCT_DISCOUNT':
-      return {
-        type: facts.type,
-        totalDiscountPercent: facts.totalDiscountPercent,
-        referredDiscountPercent: facts.referredDiscountPercent,
-        referrerDiscountPercent: facts.referrerDiscountPercent,
-      };
-    case 'FUELTANK':
-      return { type: facts.type, totalFuelTankCodes: facts.totalFuelTankCodes };
-  }
+  const ofType = (type: RewardValue['type'], figure: number): number | null => (facts.type === type ? figure : null);
+  return {
+    type: facts.type,
+    unit: facts.unit,
+    count: ofType('CREDIT', facts.count),
+    totalAssignedCredit: ofType('CREDIT', facts.totalRedeemedCredit + facts.totalAvailableCredit),
+    totalRedeemedCredit: ofType('CREDIT', facts.totalRedeemedCredit),
+    totalAvailableCredit: ofType('CREDIT', facts.totalAvailableCredit),
+    totalPendingCredit: ofType('CREDIT', facts.totalPendingCredit),
+    totalExpiredCredit: ofType('CREDIT', facts.totalExpiredCredit),
+    totalCancelledCredit: ofType('CREDIT', facts.totalCancelledCredit),
+    totalDiscountPercent: ofType('PCT_DISCOUNT', facts.totalDiscountPercent),
+    referredDiscountPercent: ofType('PCT_DISCOUNT', facts.referredDiscountPercent),
+    referrerDiscountPercent: ofType('PCT_DISCOUNT', facts.referrerDiscountPercent),
+    totalFuelTankCodes: ofType('FUELTANK', facts.totalFuelTankCodes),
+  };
 }
 
 /** What belongs to a referral and is presented with it; null: deleted, or not granted. */

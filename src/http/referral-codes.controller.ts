@@ -1,5 +1,5 @@
 import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { CodeOwners } from '../command-handling/code-owners.js';
@@ -12,6 +12,7 @@ import { identifier, referralCode } from './parameters.js';
 import { Presentation } from './presentation.js';
 import { CodeDetailsResponse } from './responses/code-details.response.js';
 
+@ApiTags('Referral Code')
 @Controller(TENANT_PATH)
 export class ReferralCodesController {
   constructor(
@@ -22,6 +23,7 @@ export class ReferralCodesController {
     private readonly names: KeyedNames,
   ) {}
 
+  @ApiOperation({ summary: 'Whose code it is, and what it earns the referred side' })
   @Get('code/:code')
   @Access('key')
   @ApiOkResponse({ type: CodeDetailsResponse })
@@ -36,6 +38,7 @@ export class ReferralCodesController {
     return this.presentation.codeDetails(scope, { code: found.code, dateCreated: found.dateCreated, programId: found.programId, owner });
   }
 
+  @ApiOperation({ summary: 'Apply a code: the account and user are referred by its owner' })
   @Post('open/code/:referralCode/account/:accountId/user/:userId')
   @HttpCode(200)
   @Access('key-open', { emptyBody: true })

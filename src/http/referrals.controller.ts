@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralQueries, type ReferralFilter } from '../../projections/referrals/queries.js';
 import type { SideStatus } from '../domain/program.js';
@@ -20,6 +20,7 @@ const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
 /** A referral is shown with its people and rewards. */
 const SHOWN_FROM = ['referrals', 'users', 'rewards'];
 
+@ApiTags('Referral')
 @Controller(TENANT_PATH)
 export class ReferralsController {
   constructor(
@@ -29,6 +30,7 @@ export class ReferralsController {
     private readonly names: KeyedNames,
   ) {}
 
+  @ApiOperation({ summary: 'Referrals, newest start first' })
   @Get('referrals')
   @Access('key')
   @ApiTextQuery('referringAccountId')
@@ -50,6 +52,7 @@ export class ReferralsController {
     return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items) };
   }
 
+  @ApiOperation({ summary: 'A referral with its users and rewards' })
   @Get('referrals/:referralId')
   @Access('key')
   @ApiOkResponse({ type: ReferralResponse })
@@ -62,6 +65,9 @@ export class ReferralsController {
     return (await this.presentation.referrals(scope, [found]))[0];
   }
 
+  @ApiOperation({
+    summary: "Approve or deny sides of referrals, all or nothing; denying cancels the side's reward, approving brings it back",
+  })
   @Post('referrals/moderate')
   @HttpCode(200)
   @Access('key')

@@ -1,5 +1,5 @@
 import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
@@ -19,15 +19,7 @@ import { balanceJson, redemptionResultJson, rewardJson } from './presenters.js';
 import { ApiCreateRewardBody, CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './requests/create-reward.request.js';
 import { ApiTextQuery } from './requests/described-queries.js';
 import { BulkRedeemRequest, RedeemRequest } from './requests/redeem.request.js';
-import {
-  CreditBalanceResponse,
-  FuelTankBalanceResponse,
-  PercentBalanceResponse,
-  RedemptionResultResponse,
-  RewardResponse,
-} from './responses/reward.response.js';
-
-const BALANCES = [CreditBalanceResponse, PercentBalanceResponse, FuelTankBalanceResponse];
+import { RewardBalanceResponse, RedemptionResultResponse, RewardResponse } from './responses/reward.response.js';
 
 const ApiRewardFilter = (): MethodDecorator =>
   applyDecorators(
@@ -36,6 +28,7 @@ const ApiRewardFilter = (): MethodDecorator =>
     ApiTextQuery('rewardTypeFilter', { values: REWARD_TYPES }),
   );
 
+@ApiTags('Reward')
 @Controller(TENANT_PATH)
 export class RewardsController {
   constructor(
@@ -45,20 +38,18 @@ export class RewardsController {
     private readonly names: KeyedNames,
   ) {}
 
+  @ApiOperation({ summary: 'What an account has, an entry per type and unit' })
   @Get('reward/balance')
   @Access('key')
   @ApiRewardFilter()
-  @ApiExtraModels(...BALANCES)
-  @ApiOkResponse({
-    description: 'One entry per type and unit',
-    schema: { type: 'array', items: { oneOf: BALANCES.map((shape) => ({ $ref: getSchemaPath(shape) })) } },
-  })
+  @ApiOkResponse({ type: [RewardBalanceResponse], description: 'One entry per type and unit' })
   async balance(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const filter = this.filter(scope, query);
     await this.ledger.readable(request, ['reward-balances']);
     return (await this.balances.list(scope, { ...filter, now: Date.now() })).map(balanceJson);
   }
 
+  @ApiOperation({ summary: 'Rewards of an account' })
   @Get('reward')
   @Access('key')
   @ApiRewardFilter()
@@ -70,6 +61,7 @@ export class RewardsController {
   }
 
   /** 201, as the interface shows it. */
+  @ApiOperation({ summary: 'A reward; answers 201' })
   @Get('reward/:id')
   @HttpCode(201)
   @Access('key')
@@ -83,6 +75,7 @@ export class RewardsController {
     return rewardJson(found);
   }
 
+  @ApiOperation({ summary: 'Give a user a reward' })
   @Post('rewards/account/:accountId/user/:userId')
   @HttpCode(201)
   @Access('key')
@@ -117,6 +110,7 @@ export class RewardsController {
     );
   }
 
+  @ApiOperation({ summary: "Debit an account's credit, soonest expiry first, all or nothing" })
   @Post('credit/bulkredeem')
   @HttpCode(200)
   @Access('key')
@@ -140,6 +134,7 @@ export class RewardsController {
     });
   }
 
+  @ApiOperation({ summary: 'Redeem credit of one reward' })
   @Post('credit/:id/redeem')
   @HttpCode(200)
   @Access('key')
@@ -159,6 +154,7 @@ export class RewardsController {
     });
   }
 
+  @ApiOperation({ summary: 'Cancel a reward; the second time changes nothing' })
   @Post('reward/:id/cancel')
   @HttpCode(200)
   @Access('key', { emptyBody: true })

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
@@ -21,6 +21,7 @@ const UPSERT_FAILS = [
   ...(['PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const),
 ] as const;
 
+@ApiTags('User')
 @Controller(TENANT_PATH)
 export class UsersController {
   constructor(
@@ -31,6 +32,7 @@ export class UsersController {
     private readonly names: KeyedNames,
   ) {}
 
+  @ApiOperation({ summary: 'Create or update a user of an existing account; members left out keep what is stored, null clears' })
   @Post('user')
   @HttpCode(200)
   @Access('key')
@@ -67,6 +69,7 @@ export class UsersController {
     );
   }
 
+  @ApiOperation({ summary: 'The user who owns a code' })
   @Get('user')
   @Access('key')
   @ApiTextQuery('referralCode', { required: true })
@@ -81,6 +84,7 @@ export class UsersController {
     return this.presentation.user(scope, owner);
   }
 
+  @ApiOperation({ summary: 'A user, without rewards, balances or referrals' })
   @Get('account/:accountId/user/:userId')
   @Access('key')
   @ApiOkResponse({ type: UserResponse })
@@ -99,6 +103,7 @@ export class UsersController {
     return this.presentation.user(scope, facts);
   }
 
+  @ApiOperation({ summary: 'Block a user from making successful referrals' })
   @Post('account/:accountId/user/:userId/block')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
@@ -114,6 +119,7 @@ export class UsersController {
     return this.setBlocked('BlockUser', request, reply, caller, accountId, userId);
   }
 
+  @ApiOperation({ summary: 'Unblock a user' })
   @Post('account/:accountId/user/:userId/unblock')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
@@ -129,6 +135,7 @@ export class UsersController {
     return this.setBlocked('UnblockUser', request, reply, caller, accountId, userId);
   }
 
+  @ApiOperation({ summary: 'Users, newest first' })
   @Get('users')
   @Access('key')
   @ApiTextQuery('query', { description: 'A piece of the e-mail address, a name or the id, in any case.' })

@@ -238,7 +238,7 @@ describe('a reward', () => {
   });
 });
 
-test('balances have the members of their type alone', () => {
+test('balances have figures of their type, the others are null', () => {
   const facts: BalanceFacts = {
     type: 'CREDIT',
     unit: 'cents',
@@ -253,7 +253,13 @@ test('balances have the members of their type alone', () => {
     referrerDiscountPercent: 5,
     totalFuelTankCodes: 3,
   };
+  const none = {
+    ...{ count: null, totalAssignedCredit: null, totalRedeemedCredit: null, totalAvailableCredit: null },
+    ...{ totalPendingCredit: null, totalExpiredCredit: null, totalCancelledCredit: null },
+    ...{ totalDiscountPercent: null, referredDiscountPercent: null, referrerDiscountPercent: null, totalFuelTankCodes: null },
+  };
   expect(balanceJson(facts)).toEqual({
+    ...none,
     type: 'CREDIT',
     unit: 'cents',
     count: 2,
@@ -264,13 +270,15 @@ test('balances have the members of their type alone', () => {
     totalExpiredCredit: 6,
     totalCancelledCredit: 7,
   });
-  expect(balanceJson({ ...facts, type: 'PCT_DISCOUNT' })).toEqual({
+  expect(balanceJson({ ...facts, type: 'PCT_DISCOUNT', unit: '%' })).toEqual({
+    ...none,
     type: 'PCT_DISCOUNT',
+    unit: '%',
     totalDiscountPercent: 20,
     referredDiscountPercent: 10,
     referrerDiscountPercent: 5,
   });
-  expect(balanceJson({ ...facts, type: 'FUELTANK' })).toEqual({ type: 'FUELTANK', totalFuelTankCodes: 3 });
+  expect(balanceJson({ ...facts, type: 'FUELTANK', unit: null })).toEqual({ ...none, type: 'FUELTANK', unit: null, totalFuelTankCodes: 3 });
   expect(redemptionResultJson({ creditRedeemed: 1, creditAvailable: 2, unit: 'x' })).toEqual({
     creditRedeemed: 1,
     creditAvailable: 2,

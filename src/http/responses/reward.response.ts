@@ -79,55 +79,46 @@ export class RewardResponse {
   fueltankType: string | null;
 }
 
-export class CreditBalanceResponse {
-  @ApiProperty({ enum: ['CREDIT'] })
-  type: 'CREDIT';
+/** Members that belong to another type are null. */
+export class RewardBalanceResponse {
+  @ApiProperty({ enum: REWARD_TYPES })
+  type: RewardType;
 
-  @Text({ description: 'In the first spelling that was used' })
-  unit: string;
+  @TextOrNull({ description: 'In the first spelling that was used; `%` for percentages' })
+  unit: string | null;
 
-  @Integer({ description: 'Rewards that contribute' })
-  count: number;
+  @IntegerOrNull({ description: 'CREDIT; rewards that contribute' })
+  count: number | null;
 
-  @Integer({ description: 'What was redeemed and what is available now' })
-  totalAssignedCredit: number;
+  @IntegerOrNull({ description: 'CREDIT; what was redeemed and what is available now' })
+  totalAssignedCredit: number | null;
 
-  @Integer()
-  totalRedeemedCredit: number;
+  @IntegerOrNull({ description: 'CREDIT' })
+  totalRedeemedCredit: number | null;
 
-  @Integer()
-  totalAvailableCredit: number;
+  @IntegerOrNull({ description: 'CREDIT' })
+  totalAvailableCredit: number | null;
 
-  @Integer({ description: 'Scheduled for later' })
-  totalPendingCredit: number;
+  @IntegerOrNull({ description: 'CREDIT; scheduled for later' })
+  totalPendingCredit: number | null;
 
-  @Integer()
-  totalExpiredCredit: number;
+  @IntegerOrNull({ description: 'CREDIT' })
+  totalExpiredCredit: number | null;
 
-  @Integer()
-  totalCancelledCredit: number;
-}
+  @IntegerOrNull({ description: 'CREDIT' })
+  totalCancelledCredit: number | null;
 
-export class PercentBalanceResponse {
-  @ApiProperty({ enum: ['PCT_DISCOUNT'] })
-  type: 'PCT_DISCOUNT';
+  @IntegerOrNull({ description: 'PCT_DISCOUNT; of all available rewards' })
+  totalDiscountPercent: number | null;
 
-  @Integer()
-  totalDiscountPercent: number;
+  @IntegerOrNull({ description: 'PCT_DISCOUNT; earned as the referred party' })
+  referredDiscountPercent: number | null;
 
-  @Integer()
-  referredDiscountPercent: number;
+  @IntegerOrNull({ description: 'PCT_DISCOUNT; earned as the referrer' })
+  referrerDiscountPercent: number | null;
 
-  @Integer()
-  referrerDiscountPercent: number;
-}
-
-export class FuelTankBalanceResponse {
-  @ApiProperty({ enum: ['FUELTANK'] })
-  type: 'FUELTANK';
-
-  @Integer()
-  totalFuelTankCodes: number;
+  @IntegerOrNull({ description: 'FUELTANK; available rewards' })
+  totalFuelTankCodes: number | null;
 }
 
 export class RedemptionResultResponse {
