@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { EventLogUnavailable, type NewEvent } from './event-log.js';
+import { EventLogUnavailable } from './event-log.js';
 import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
 /** What carries a batch to the store; given up and opened anew after any failure. */
@@ -95,7 +95,7 @@ export class GroupCommit {
 
   private async run(): Promise<void> {
     // Whoever asks in the same turn goes into the same batch.
-    await undefined;
+    await Promise.resolve();
     while (this.waiting.length > 0) {
       this.inFlight = this.takeBatch();
       await this.commit(this.inFlight);
@@ -182,7 +182,7 @@ export class GroupCommit {
   }
 }
 
-/** How long one attempt may take, connecting included or not: half the callers' time. */
+/** How long one attempt, or one connecting, may take: half the callers' time, so that a second one fits in. */
 export function attemptTimeout(appendTimeoutMs: number): number {
   return Math.max(1, Math.floor(appendTimeoutMs / 2));
 }

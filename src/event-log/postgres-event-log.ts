@@ -312,7 +312,9 @@ const WRITER_SETTINGS = `
          case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`;
 
 async function openWriter(options: Parameters<typeof openDedicatedConnection>[0], logId: string): Promise<BatchStore> {
-  const { client, isLost, destroy } = await openDedicatedConnection(options);
+  const connection = await openDedicatedConnection(options);
+  const { client, isLost } = connection;
+  const destroy = () => connection.destroy();
   const timer = setTimeout(destroy, options.connectTimeoutMs);
   try {
     await client.query(WRITER_SETTINGS);
