@@ -1,5 +1,5 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiServiceUnavailableResponse, ApiTags, type ApiResponseOptions } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { errorJson } from './api-error.js';
 import { Access } from './edge/access.js';
@@ -25,12 +25,31 @@ export interface ReadinessProbe {
 
 export const READINESS_PROBE = Symbol('readiness probe');
 
-@ApiExcludeController()
+const readiness = (description: string, status: 'ready' | 'not ready'): ApiResponseOptions => ({
+  description,
+  schema: {
+    type: 'object',
+    required: ['status', 'ready', 'checks'],
+    properties: {
+      status: { type: 'string', enum: [status] },
+      ready: { type: 'boolean' },
+      checks: {
+        type: 'object',
+        description: 'By part: `postgres`, `event-log`, `policies`, `projection rewards` …',
+        additionalProperties: { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean' } } },
+      },
+    },
+  },
+});
+
+@ApiTags('Operation')
 @Controller('health')
 export class HealthController {
   constructor(@Inject(READINESS_PROBE) private readonly probe: ReadinessProbe) {}
 
   /** 200 as long as the process answers at all. */
+  @ApiOperation({ summary: 'Whether the process answers at all' })
+  @ApiOkResponse({ schema: { type: 'object', required: ['status'], properties: { status: { type: 'string', enum: ['live'] } } } })
   @Get('live')
   @Access('none')
   live() {
@@ -38,6 +57,9 @@ export class HealthController {
   }
 
   /** 200 while requests can be served, else 503; either way with the state of every part. */
+  @ApiOperation({ summary: 'Whether requests can be served, and the state of every part' })
+  @ApiOkResponse(readiness('Requests can be served', 'ready'))
+  @ApiServiceUnavailableResponse(readiness('Not yet, or not now; with the members of an error', 'not ready'))
   @Get('ready')
   @Access('none')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {

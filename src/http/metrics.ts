@@ -1,5 +1,5 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
-import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { Access } from './edge/access.js';
@@ -56,6 +56,7 @@ export class HttpMetrics {
   }
 }
 
+@ApiTags('Operation')
 @Controller('metrics')
 export class MetricsController {
   constructor(@Inject(METRICS_REGISTRY) private readonly registry: Registry) {}
@@ -63,7 +64,8 @@ export class MetricsController {
   /** All metrics in the text format of Prometheus. */
   @Get()
   @Access('none')
-  @ApiExcludeEndpoint()
+  @ApiOperation({ summary: 'Metrics for Prometheus' })
+  @ApiOkResponse({ description: 'Text format', content: { 'text/plain': { schema: { type: 'string' } } } })
   async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     void reply.header('Content-Type', this.registry.contentType);
     return this.registry.metrics();
