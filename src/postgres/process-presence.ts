@@ -27,8 +27,11 @@ export class ProcessPresence {
     return this.connection.stop();
   }
 
-  /** SQL that is true when the process of that id is gone. `owner`: an expression of ours, never a value from outside. */
+  /**
+   * SQL that is true when the process of that id is gone. `owner`: an expression of ours, never a value from outside.
+   * It asks for a share of the lock: after a crash many ask for the same process at once, and must not take each other for it.
+   */
   static isGone(owner: string): string {
-    return `pg_try_advisory_xact_lock(${LOCK_CLASS}, (${owner})::int)`;
+    return `pg_try_advisory_xact_lock_shared(${LOCK_CLASS}, (${owner})::int)`;
   }
 }

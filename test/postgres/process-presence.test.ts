@@ -1,0 +1,47 @@
+import type pg from 'pg';
+import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+
+describe('the presence of a process', () => {
+  let database: TestDatabase;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = openPool({ url: database.url, max: 5, applicationName: 'test' });
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  const isGone = async (client: pg.Pool | pg.PoolClient, id: number): Promise<boolean> => {
+    const { rows } = await client.query<{ gone: boolean }>(`select ${ProcessPresence.isGone('$1::bigint')} as gone`, [id]);
+    return rows[0]?.gone ?? false;
+  };
+
+  it('is seen while it lasts, and no longer', async () => {
+    const presence = new ProcessPresence(pool);
+    await presence.start();
+    expect(await isGone(pool, presence.id)).toBe(false);
+    await presence.stop();
+    await eventually(() => isGone(pool, presence.id));
+  });
+
+  it('is missed by several who ask at the same time', async () => {
+    const { id } = new ProcessPresence(pool);
+    const askers = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+    try {
+      const answers: boolean[] = [];
+      for (const asker of askers) {
+        await asker.query('begin');
+        answers.push(await isGone(asker, id));
+      }
+      expect(answers).toEqual([true, true, true]);
+    } finally {
+      for (const asker of askers) asker.release(true);
+    }
+  });
+});
