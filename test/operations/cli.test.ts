@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/program-schema.js';
+import { RunningService, startWithStores, type TestStores } from '../support/running-service.js';
+
+/** The command line as it ships, beside a running service on the same stores. */
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let service: RunningService;
+let stores: TestStores;
+let end: () => Promise<void>;
+let folder: string;
+
+beforeAll(async () => {
+  ({ service, stores, end } = await startWithStores());
+  folder = await mkdtemp(join(tmpdir(), 'ledger-cli-'));
+});
+afterAll(async () => {
+  await end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function cli(...words: readonly string[]): Promise<Ran> {
+  const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['dist/src/operations/cli.js', ...words], { env }, (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    );
+  });
+}
+
+async function json(...words: readonly string[]): Promise<Record<string, unknown>> {
+  const ran = await cli(...words, '--json');
+  expect(ran).toMatchObject({ code: 0 });
+  return JSON.parse(ran.out) as Record<string, unknown>;
+}
+
+async function refused(...words: readonly string[]): Promise<string> {
+  const ran = await cli(...words);
+  expect(ran).toMatchObject({ code: 1, out: '' });
+  // One clear line, no stack.
+  expect(ran.err).toMatch(/^[^\n]+\n$/);
+  return ran.err.trim();
+}
+
+const file = async (name: string, content: string): Promise<string> => {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+};
+
+const statusWith = async (alias: string, key: string, path = 'users'): Promise<number> =>
+  (await fetch(`${service.origin}/api/v1/${alias}/${path}`, { headers: { authorization: `Basic ${btoa(`:${key}`)}` } })).status;
+
+test('a tenant is made beside the running service and counts at its next request', async () => {
+  expect(await statusWith('made', 'any')).toBe(404);
+  const made = await json('tenant', 'create', 'made');
+  expect(made).toEqual({
+    alias: 'made',
+    liveApiKey: expect.stringMatching(/^live_[0-9a-f]{48}$/),
+    testApiKey: expect.stringMatching(/^test_[0-9a-f]{48}$/),
+    liveSigningSecret: expect.stringMatching(/^live_secret_[0-9a-f]{48}$/),
+    testSigningSecret: expect.stringMatching(/^test_secret_[0-9a-f]{48}$/),
+  });
+  expect(await statusWith('made', String(made['liveApiKey']))).toBe(200);
+  expect(await refused('tenant', 'create', 'made')).toBe('there is a tenant made already');
+
+  const shown = await cli('tenant', 'show', 'made', '--json');
+  const listed = await cli('tenant', 'list', '--json');
+  for (const { out } of [shown, listed, await cli('tenant', 'show', 'made'), await cli('tenant', 'list')]) {
+    expect(out).toContain('made');
+    for (const [name, secret] of Object.entries(made)) if (name !== 'alias') expect(out).not.toContain(secret);
+  }
+  expect(JSON.parse(shown.out)).toMatchObject({ alias: 'made', programType: 'API_ONLY', openEndpoints: false, defaultProgram: 'default' });
+  expect((JSON.parse(listed.out) as { alias: string }[]).map(({ alias }) => alias)).toEqual(['made']);
+});
+
+test('switches count at the next request', async () => {
+  const { liveApiKey } = await json('tenant', 'create', 'switched', '--payment-provider');
+  const key = String(liveApiKey);
+  expect(await statusWith('switched', key, 'account/a')).toBe(403);
+  expect(await json('tenant', 'update', 'switched', '--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
+  expect(await statusWith('switched', key, 'account/a')).toBe(404);
+  const apply = async () => (await service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u')).status;
+  expect(await apply()).toBe(403);
+  expect(await json('tenant', 'update', 'switched', '--open-endpoints')).toMatchObject({ openEndpoints: true });
+  expect(await apply()).toBe(404);
+  expect(await json('tenant', 'update', 'switched', '--no-open-endpoints')).toMatchObject({ openEndpoints: false });
+  expect(await apply()).toBe(403);
+});
+
+test('a key is rotated: the new one works at once, the old one for the grace, the other mode is not touched', async () => {
+  const made = await json('tenant', 'create', 'rotated');
+  const first = await json('tenant', 'rotate-key', 'rotated', '--grace', '1h');
+  expect(Object.keys(first)).toEqual(['alias', 'liveApiKey']);
+  expect(await statusWith('rotated', String(first['liveApiKey']))).toBe(200);
+  expect(await statusWith('rotated', String(made['liveApiKey']))).toBe(200);
+  const second = await json('tenant', 'rotate-key', 'rotated', '--grace', '0');
+  expect(await statusWith('rotated', String(second['liveApiKey']))).toBe(200);
+  expect(await statusWith('rotated', String(first['liveApiKey']))).toBe(401);
+  expect(await statusWith('rotated', String(made['liveApiKey']))).toBe(401);
+  expect(await statusWith('rotated', String(made['testApiKey']))).toBe(200);
+  expect(Object.keys(await json('tenant', 'rotate-key', 'rotated', '--mode', 'test'))).toEqual(['alias', 'testApiKey']);
+});
+
+test('programs are applied, versioned and shown', async () => {
+  await json('tenant', 'create', 'paying', '--program', await file('own.json', '{"id":"own","referredReward":null}'));
+  expect(await json('tenant', 'show', 'paying')).toMatchObject({
+    defaultProgram: 'own',
+    programs: [{ id: 'own', version: 1, default: true }],
+  });
+  const changed = await file(
+    'changed.json',
+    '{"id":"own","referrerReward":{"type":"CREDIT","unit":"PTS","assignedCredit":5,"delayDays":3}}',
+  );
+  expect(await json('program', 'apply', 'paying', changed)).toMatchObject({ alias: 'paying', id: 'own', version: 2 });
+  // The same terms again are no new version.
+  expect(await json('program', 'apply', 'paying', changed)).toMatchObject({ version: 2 });
+  const ran = await cli('program', 'show', 'paying');
+  expect(JSON.parse(ran.out)).toEqual([
+    { id: 'own', version: 2, default: true, document: JSON.parse(await readFile(changed, 'utf8')) as unknown },
+  ]);
+});
+
+test('bad input is one line and exit 1, and changes nothing', async () => {
+  await json('tenant', 'create', 'safe');
+  const before = await service.head();
+  const bad = await file('bad.json', '{"id":"x","bar":2,"referrerReward":{"type":"CREDIT","unit":"C","assignedCredit":-5,"foo":1}}');
+  const refusal = await refused('program', 'apply', 'safe', bad);
+  for (const path of ['/bar', '/referrerReward/foo', '/referrerReward/assignedCredit']) expect(refusal).toContain(path);
+  expect(await refused('program', 'apply', 'safe', await file('event.json', '{"id":"x","conversion":{"on":"EVENT","key":"k"}}'))).toContain(
+    '/conversion/on is not carried out by this release',
+  );
+  expect(await refused('program', 'apply', 'safe', await file('broken.json', '{'))).toContain('is no JSON');
+  expect(await refused('program', 'apply', 'safe', join(folder, 'missing.json'))).toContain('ENOENT');
+  expect(await refused('program', 'apply', 'nobody', await file('fine.json', '{"id":"x"}'))).toBe('there is no tenant nobody');
+  expect(await refused('tenant', 'show', 'nobody')).toBe('there is no tenant nobody');
+  expect(await refused('tenant', 'create', 'Bad Alias')).toContain('is no alias');
+  expect(await refused('tenant', 'create')).toContain('missing required argument');
+  expect(await refused('tenant', 'create', 'x', '--unknown')).toContain('--unknown');
+  expect(await refused('tenant', 'update', 'safe')).toContain('nothing to change');
+  expect(await refused('tenant', 'rotate-key', 'safe', '--grace', 'soon')).toContain('duration');
+  expect(await refused('tenant', 'rotate-key', 'safe', '--mode', 'both')).toContain('--mode');
+  await refused('tenant', 'nonsense');
+  await refused('nonsense');
+  await refused('tenant');
+  expect(await service.head()).toBe(before);
+});
+
+test('the schema that people read is the one that is applied, and the default program fits it', async () => {
+  expect(JSON.parse(await readFile('docs/generated/program.schema.json', 'utf8'))).toEqual(PROGRAM_SCHEMA);
+  expect(parseProgram(DEFAULT_PROGRAM)).toEqual(DEFAULT_PROGRAM);
+});
+
+test.each([
+  [{}, '/'],
+  [{ id: 'a b' }, '/id'],
+  [{ id: 'a', landingPage: 'ftp://x' }, '/landingPage'],
+  [{ id: 'a', referredReward: { type: 'GOLD' } }, '/referredReward/type'],
+  [{ id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 101 } }, '/referredReward/discountPercent'],
+  [{ id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 10, unit: 'x' } }, '/referredReward/unit'],
+  [{ id: 'a', moderation: { referred: 'DENIED' } }, '/moderation/referred'],
+  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 2 ** 53 } }, '/referrerReward/assignedCredit'],
+  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, validDays: 0 } }, '/referrerReward/validDays'],
+  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 1 } } }, '/referrerReward/limit'],
+  [{ id: 'a', automaticRedemption: ['CREDIT'] }, '/automaticRedemption'],
+  [{ id: 'a', fraud: { ip: 'deny' } }, '/fraud/ip'],
+])('%j is refused at %s', (program, path) => {
+  const parsed = parseProgram(program);
+  expect(
+    'problems' in parsed && Array.isArray(parsed.problems) ? parsed.problems.map((problem: string) => problem.split(' ')[0]) : [],
+  ).toContain(path);
+});
+
+test('members that say what is so anyway are taken', () => {
+  const program = {
+    id: 'a',
+    conversion: { on: 'PAID' },
+    eventRewards: [],
+    fraud: { ip: 'ignore' },
+    rateLimit: { referrals: 3 },
+    automaticRedemption: [],
+  };
+  expect(parseProgram(program)).toEqual(program);
+});
