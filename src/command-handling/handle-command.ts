@@ -3,7 +3,7 @@ import type { Decision, Refusal } from '../domain/refusal.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { EventCodec, Decoded } from '../event-log/codec.js';
 import { isRepeatable, type CommandMeta, type Envelope } from '../event-log/envelope.js';
-import type { EventLog, ExpectedRevision, Position, RecordedEvent } from '../event-log/event-log.js';
+import { AppendTooLarge, type EventLog, type ExpectedRevision, type Position, type RecordedEvent } from '../event-log/event-log.js';
 import { deterministicId } from './deterministic-id.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 
@@ -46,6 +46,7 @@ export type Outcome<S, E> =
 // Commands of this process queue per stream, so a conflict means another process: two of them settle within 3 tries.
 const TRIES_MAX = 16;
 const WAITING_PER_STREAM_MAX = 1_000;
+const TOO_LARGE = 'all that would have to be recorded at once is too large';
 const CACHED_STREAMS_MAX = 10_000;
 const REMEMBERED_MS = 8 * 24 * 60 * 60 * 1000;
 
@@ -83,6 +84,8 @@ export class CommandHandling<S, E extends DomainEvent> {
         if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
         if (!isEffect) return { kind: 'accepted', events: [], state: folded.state, position: folded.position, replayed: false };
         const appended = await this.append(stream, folded, meta, decision.events);
+        if (appended === 'too-large')
+          return { kind: 'refused', refused: 'RECORD_TOO_LARGE', details: [TOO_LARGE], position: folded.position };
         if (appended)
           return { kind: 'accepted', events: decision.events, state: appended.state, position: appended.position, replayed: false };
         tries++;
@@ -103,16 +106,21 @@ export class CommandHandling<S, E extends DomainEvent> {
     this.cache.delete(stream);
   }
 
+  /** Undefined: somebody else was faster. `too-large`: more than one append holds, however often it is tried. */
   private async append(
     stream: string,
     folded: Folded<S>,
     { scope, ...meta }: CommandMeta,
     events: readonly E[],
-  ): Promise<Folded<S> | undefined> {
+  ): Promise<Folded<S> | 'too-large' | undefined> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const ids = events.map((_, step) => deterministicId(`${stream}/${meta.commandId}`, step));
     const encoded = await this.codec.encode(events, envelope, ids);
-    const appended = await this.log.append(stream, folded.revision, encoded);
+    const appended = await this.log.append(stream, folded.revision, encoded).catch((error: unknown) => {
+      if (error instanceof AppendTooLarge) return undefined;
+      throw error;
+    });
+    if (appended === undefined) return 'too-large';
     if (appended.kind === 'conflict') return undefined;
     const { position, revision, recordedAt } = appended;
     const state = events.reduce((before, event) => this.folding.evolve(before, event), folded.state);

@@ -23,7 +23,9 @@ export type Refusal =
   | 'MODERATION_NOT_POSSIBLE'
   | 'TENANT_EXISTS'
   | 'TENANT_NOT_FOUND'
-  | 'RESERVED_BY_ANOTHER';
+  | 'RESERVED_BY_ANOTHER'
+  /** Texts and lists, each within its bounds, come to more than can be recorded at once. */
+  | 'RECORD_TOO_LARGE';
 
 /** The command was refused: nothing changed. `details` say why, one line each, for people. */
 export interface Refused {
