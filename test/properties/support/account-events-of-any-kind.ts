@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import type { AccountEvent, AccountEventOf, Party, Profile } from '../../../src/domain/account/account.events.js';
+import type { Personal } from '../../../src/domain/personal.js';
+import type { RewardTerms, RewardValue } from '../../../src/domain/program.js';
+
+/** Well-typed events in any order, whether or not a rule of today would produce them. Few ids, so that they concern each other. */
+
+type AnyOf<T> = { readonly [K in keyof T]-?: fc.Arbitrary<T[K]> };
+
+const SUBJECTS = ['p1', 'p2', 'p3'] as const;
+const person = fc.constantFrom<string>(...SUBJECTS);
+const id = (kind: string) => fc.constantFrom(`${kind}1`, `${kind}2`);
+const time = fc.integer();
+const whole = fc.oneof(fc.nat(100), fc.constantFrom(0, Number.MAX_SAFE_INTEGER));
+const text = fc.oneof(fc.string({ maxLength: 4 }), fc.constantFrom('__proto__', 'constructor', ''));
+const orNull = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary, { nil: null });
+const hidden = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Personal<T>> => fc.record({ subject: person, value: orNull(value) });
+
+const party: fc.Arbitrary<Party> = fc.record({
+  ...{ account: id('account'), person, ids: hidden(fc.record({ accountId: text, userId: text })) },
+});
+const side = fc.constantFrom('PENDING' as const, 'APPROVED' as const, 'DENIED' as const);
+const unit = fc.constantFrom('CENTS', 'cents', '');
+
+const profileMembers: AnyOf<Profile> = {
+  ...{ id: text, email: orNull(text), firstName: orNull(text), lastName: orNull(text), imageUrl: orNull(text), locale: orNull(text) },
+  ...{
+    countryCode: orNull(text),
+    referable: fc.boolean(),
+    customFields: fc.dictionary(text, fc.oneof(text, fc.nat(), fc.boolean()), { maxKeys: 2 }),
+  },
+  ...{ segments: fc.array(text, { maxLength: 2 }), cookieId: orNull(text), referralSource: orNull(text), firstSeenIP: orNull(text) },
+  ...{ lastSeenIP: orNull(text), firstSeenUserAgent: orNull(text), lastSeenUserAgent: orNull(text) },
+};
+
+const value: fc.Arbitrary<RewardValue> = fc.oneof(
+  fc.record({ type: fc.constant('CREDIT' as const), unit, assignedCredit: whole, currency: orNull(text) }),
+  fc.record({ type: fc.constant('PCT_DISCOUNT' as const), discountPercent: fc.nat(100), monthsDiscountIsValid: orNull(fc.nat(12)) }),
+  fc.record({
+    ...{
+      type: fc.constant('FUELTANK' as const),
+      fuelTankCode: text,
+      fuelTankType: fc.constantFrom('PCT_DISCOUNT' as const, 'CREDIT' as const),
+    },
+    ...{ amount: whole, unit: orNull(text) },
+  }),
+);
+const terms: fc.Arbitrary<RewardTerms> = fc.record({
+  ...{ value, when: fc.constantFrom('STARTED' as const, 'CONVERTED' as const), name: orNull(text), description: orNull(text) },
+  ...{ cancellable: fc.boolean(), validDays: orNull(fc.nat(9)), delayDays: fc.nat(9) },
+});
+
+const referralId = id('referral');
+const moderationId = id('moderation');
+const program = { programId: id('program'), programVersion: fc.nat(3) };
+const statuses = { referredStatus: side, referrerStatus: side };
+const rewardRef = {
+  rewardId: id('reward'),
+  person,
+  rewardType: fc.constantFrom('CREDIT' as const, 'PCT_DISCOUNT' as const),
+  unit: orNull(unit),
+};
+
+type Members<T extends AccountEvent['type']> = AnyOf<Omit<AccountEventOf<T>, 'type' | 'at'>>;
+
+const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
+  AccountOpened: { account: person, accountId: hidden(text), currency: text },
+  SubscriptionChanged: {
+    subscription: fc.record({ status: fc.constantFrom('PAID' as const, 'TRIAL' as const, 'FREE' as const, 'CANCELLED' as const) }),
+  },
+  CurrencyChanged: { currency: text },
+  AccountAttributed: { code: hidden(text), referrer: party, programId: program.programId },
+  PaymentProviderIdSet: { paymentProviderId: hidden(text) },
+  UserIdentified: { person, profile: hidden(fc.record(profileMembers)) },
+  UserProfileChanged: { person, changes: hidden(fc.record(profileMembers, { requiredKeys: [] })) },
+  ReferralCodeAssigned: { person, code: hidden(text), programId: program.programId },
+  UserBlocked: { person },
+  UserUnblocked: { person },
+  ReferralStarted: {
+    ...{ referralId, ...program, code: hidden(text), shareLinkUsed: orNull(text), referred: party, referrer: party, ...statuses },
+    fraudSignals: fc.dictionary(text, fc.record({ message: text, score: fc.nat(50) }), { maxKeys: 2 }),
+    ...{ referredReward: orNull(terms), referrerReward: orNull(terms) },
+  },
+  ReferralConverted: { referralId, ...program, referrer: party, ...statuses, referredReward: orNull(terms), referrerReward: orNull(terms) },
+  ReferralEnded: { referralId },
+  ModerationPrepared: { moderationId, referralIds: fc.array(referralId, { maxLength: 2 }) },
+  ModerationReleased: { moderationId },
+  ReferralModerated: { moderationId, referralId, ...statuses, referrer: party, referrerReward: orNull(terms), ...program },
+  ReferrerSideModerated: { moderationId, referralId, status: side },
+  RewardGranted: {
+    ...{ rewardId: rewardRef.rewardId, person, owner: party.map(({ ids }) => ids), value, name: orNull(text), description: orNull(text) },
+    source: fc.constantFrom('FRIEND_SIGNUP' as const, 'REFERRED' as const, 'MANUAL' as const, 'EVENT' as const),
+    ...{ cancellable: fc.boolean(), dateScheduledFor: orNull(time), dateExpires: orNull(time), referralId: orNull(referralId) },
+    ...{ programId: orNull(program.programId), programVersion: orNull(fc.nat(3)) },
+  },
+  RewardWithheld: { referralId: orNull(referralId), person, reason: fc.constant('AMOUNT_TOO_LARGE' as const) },
+  RewardBecameAvailable: { ...rewardRef, amount: whole },
+  RewardExpired: { ...rewardRef, amount: whole },
+  CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole },
+  RewardCancelled: { ...rewardRef, amount: whole, by: fc.constantFrom('REQUEST' as const, 'MODERATION' as const) },
+  RewardRestored: { ...rewardRef, amount: whole },
+};
+
+function eventOf<T extends AccountEvent['type']>(type: T): fc.Arbitrary<AccountEvent> {
+  const members: Readonly<Record<string, fc.Arbitrary<unknown>>> = MEMBERS[type];
+  return fc.record({ type: fc.constant(type), at: time, ...members }) as fc.Arbitrary<unknown> as fc.Arbitrary<AccountEvent>;
+}
+
+export const ACCOUNT_EVENT_TYPES = Object.keys(MEMBERS) as AccountEvent['type'][];
+
+export const anyEvents: fc.Arbitrary<readonly AccountEvent[]> = fc
+  .tuple(fc.boolean(), eventOf('AccountOpened'), fc.array(fc.oneof(...ACCOUNT_EVENT_TYPES.map(eventOf)), { maxLength: 60, size: 'max' }))
+  .map(([isOpen, opened, events]) => (isOpen ? [opened, ...events] : events));

@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
+import type { Subscription } from '../../../src/domain/account/account.events.js';
+import { initialState, unitOf, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
+import type { ReferralContext } from '../../../src/domain/account/referral.js';
+import type { RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
+import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
+import { anAccount, partyOf, personOf } from '../../support/account-events.js';
+
+/** What may be asked of one account, in any order, while a virtual clock goes on. Few ids, small amounts: so that things meet. */
+
+export const ACME = anAccount('acme');
+const USERS = ['bob', 'cat'] as const;
+const ANN = partyOf(anAccount('anns'), 'ann');
+const START = 1_700_000_000_000;
+const HOUR_MS = 3_600_000;
+export const UNITS = ['CENTS', 'points'] as const;
+
+/** Turns into a command once the state, the step (which gives it its ids) and the clock are known. */
+export type Intent = (at: { readonly state: AccountState; readonly step: number; readonly now: number }) => AccountCommand;
+
+export interface Step {
+  readonly passedMs: number;
+  readonly intent: Intent;
+}
+
+const hours = (min: number, max: number) => fc.integer({ min, max }).map((count) => count * HOUR_MS);
+const user = fc.constantFrom(...USERS);
+const unit = fc.constantFrom('CENTS', 'Cents', 'points', 'POINTS');
+const amount = fc.integer({ min: 1, max: 6 });
+const status: fc.Arbitrary<SideStatus> = fc.constantFrom('APPROVED', 'DENIED');
+const side: fc.Arbitrary<SideStatus> = fc.constantFrom('APPROVED', 'PENDING', 'DENIED');
+
+const value: fc.Arbitrary<RewardValue> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ unit, assignedCredit: fc.integer({ min: 1, max: 20 }) })
+      .map((credit) => ({ type: 'CREDIT' as const, currency: null, ...credit })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<RewardValue>(
+      { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null },
+      { type: 'FUELTANK', fuelTankCode: 'TANK', fuelTankType: 'CREDIT', amount: 5, unit: null },
+      // As much as can be counted: the next credit of this unit is too much.
+      { type: 'CREDIT', unit: 'CENTS', assignedCredit: Number.MAX_SAFE_INTEGER - 40, currency: null },
+    ),
+  },
+);
+
+const terms = (when: RewardTerms['when']): fc.Arbitrary<RewardTerms | null> =>
+  fc.option(
+    fc.record({
+      ...{
+        value,
+        when: fc.constantFrom(when, when, 'STARTED' as const, 'CONVERTED' as const),
+        name: fc.constant(null),
+        description: fc.constant(null),
+      },
+      ...{ cancellable: fc.boolean(), validDays: fc.option(fc.integer({ min: 1, max: 2 })), delayDays: fc.integer({ min: 0, max: 1 }) },
+    }),
+  );
+
+const DEFAULT = toProgram({ version: 1, document: DEFAULT_PROGRAM }, true);
+
+const program = fc
+  .record({
+    referredReward: terms('STARTED'),
+    referrerReward: terms('CONVERTED'),
+    moderation: fc.record({ referred: side, referrer: side }),
+  })
+  .map((over) => ({ ...DEFAULT, ...over }));
+
+/** What the outside looks like at a command: which code came, and whether its owner is there, blocked or gone. */
+const outside = fc.record({
+  code: fc.constantFrom('none' as const, 'anns' as const, 'anns' as const, 'own' as const),
+  referrer: fc.constantFrom({ blocked: false }, { blocked: false }, { blocked: true }, null),
+  program,
+});
+
+function contextOf(
+  given: { code: string; referrer: { blocked: boolean } | null; program: ReferralContext['program'] },
+  step: number,
+  now: number,
+): ReferralContext {
+  const party = given.code === 'own' ? partyOf(ACME, 'bob') : ANN;
+  return {
+    ...{ now, account: ACME.accountRef, referrer: given.referrer, program: given.program, referralId: `referral-${step}` },
+    codeOwner: given.code === 'none' ? null : { code: 'CODE', programId: 'default', party },
+    rewardIds: { started: `started-${step}`, converted: `converted-${step}` },
+  };
+}
+
+const subscription: fc.Arbitrary<Subscription> = fc.constantFrom(
+  { status: 'TRIAL' },
+  { status: 'FREE' },
+  { status: 'CANCELLED' },
+  { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 },
+);
+
+/** The n-th id that is there, round and round; now and then one that is not. */
+function pick(ids: readonly string[], index: number): string {
+  return index === 0 ? 'nothing' : (ids[index % ids.length] ?? 'nothing');
+}
+const isOpen = (state: AccountState): state is OpenAccount => state.status === 'open';
+const rewardsOf = (state: AccountState): string[] => (isOpen(state) ? [...state.rewards.keys()].sort() : []);
+/** Those whose reward a moderation cancelled come up more often: they are what can be brought back. */
+function referralsOf(state: AccountState): string[] {
+  if (!isOpen(state)) return [];
+  const denied = [...state.rewards.values()].flatMap(({ cancelledBy, referralId }) =>
+    cancelledBy === 'MODERATION' ? [referralId ?? ''] : [],
+  );
+  const own = state.referral ? [state.referral.referralId] : [];
+  return ['made-0', ...own, ...[...state.rewardsByReferral.keys()].sort(), ...denied, ...denied, ...denied];
+}
+
+const sync = fc
+  .record({ subscription, currency: fc.option(fc.constantFrom('USD', 'EUR'), { nil: undefined }), outside })
+  .map(({ outside: given, ...members }): Intent => ({ step, now }) => ({
+    type: 'SyncAccount',
+    accountId: 'acme',
+    newAccount: ACME.accountRef,
+    ...members,
+    context: contextOf(given, step, now),
+  }));
+
+const upsert = fc
+  .record({
+    userId: user,
+    changes: fc.record(
+      { referable: fc.constantFrom(true, true, false, null), firstName: fc.constantFrom('Bob', null) },
+      { requiredKeys: [] },
+    ),
+    code: fc.option(fc.constantFrom('BOB', 'bob', 'BOBBY'), { nil: undefined }),
+    paymentProviderId: fc.option(fc.constantFrom('cus_1', 'cus_2'), { nil: undefined }),
+    outside,
+  })
+  .map(({ userId, changes, code, paymentProviderId, outside: given }): Intent => ({ step, now }) => ({
+    ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes, paymentProviderId },
+    codes: code === undefined ? [] : [{ code, programId: 'default' }],
+    context: contextOf(given, step, now),
+  }));
+
+const apply = fc
+  .record({ userId: user, outside })
+  .map(({ userId, outside: given }): Intent => ({ step, now }) => ({ type: 'ApplyCode', userId, context: contextOf(given, step, now) }));
+
+const block = fc
+  .record({ type: fc.constantFrom('BlockUser' as const, 'UnblockUser' as const), userId: user })
+  .map((command): Intent => ({ now }) => ({ ...command, now }));
+
+const create = fc
+  .record({ userId: user, value, cancellable: fc.boolean(), in: fc.option(hours(-1, 30)), until: fc.option(hours(0, 60)) })
+  .map(({ in: scheduledIn, until, ...members }): Intent => ({ step, now }) => ({
+    ...{ type: 'CreateReward', rewardId: `manual-${step}`, ...members, name: null, description: null, now },
+    dateScheduledFor: scheduledIn === null ? null : now + scheduledIn,
+    dateExpires: until === null ? null : now + until,
+  }));
+
+const ofReward = fc
+  .record({ type: fc.constantFrom('CancelReward' as const, 'SettleReward' as const), index: fc.nat(30) })
+  .map(({ type, index }): Intent => ({ state, now }) => ({ type, rewardId: pick(rewardsOf(state), index), now }));
+
+/** In the reward's own unit, unless another one is given. */
+const redeem = fc
+  .record({ index: fc.nat(30), amount, unit: fc.option(unit, { freq: 1 }) })
+  .map(({ index, unit: given, ...members }): Intent => ({ state, step, now }) => {
+    const rewardId = pick(rewardsOf(state), index);
+    const reward = isOpen(state) ? state.rewards.get(rewardId) : undefined;
+    const own = (reward && unitOf(reward.value)) ?? 'CENTS';
+    return { type: 'RedeemCredit', rewardId, redemptionId: `redemption-${step}`, ...members, unit: given ?? own, now };
+  });
+
+const redeemAccount = fc
+  .record({ amount, unit })
+  .map((members): Intent => ({ step, now }) => ({ type: 'RedeemAccountCredit', redemptionId: `redemption-${step}`, ...members, now }));
+
+const grant = fc
+  .record({ referral: fc.nat(1), userId: user, terms: terms('CONVERTED').filter((given) => given !== null) })
+  .map(({ referral, userId, terms: earned }): Intent => {
+    const referralId = `made-${referral}`;
+    return ({ now }) => ({
+      ...{ type: 'GrantReferrerReward', referralId, rewardId: `${referralId}/referrer`, person: personOf(ACME, userId) },
+      ...{ terms: earned, programId: 'default', programVersion: 1, earnedAt: now },
+    });
+  });
+
+/** The next step of a moderation, mostly: what is held is applied, what is not is prepared. */
+const moderation = fc
+  .record({
+    step: fc.constantFrom('next' as const, 'next' as const, 'next' as const, 'prepare' as const, 'apply' as const, 'release' as const),
+    moderation: fc.constantFrom('m-1', 'm-2'),
+    referred: fc.option(status, { nil: undefined, freq: 6 }),
+    referrer: fc.option(status, { nil: undefined, freq: 6 }),
+    index: fc.nat(30),
+  })
+  .map(({ step, moderation: wanted, referred, referrer, index }): Intent => {
+    return ({ state, now }) => {
+      const referralId = pick(referralsOf(state), index);
+      const hold = isOpen(state) ? state.holds.get(referralId) : undefined;
+      const moderationId = step === 'next' ? (hold ?? wanted) : wanted;
+      if (step === 'release') return { type: 'ReleaseModeration', moderationId, now };
+      const isReferred = isOpen(state) && state.referral?.referralId === referralId;
+      const side = isReferred ? ('referred' as const) : ('referrer' as const);
+      const command = { moderationId, side, changes: [{ referralId, referred, referrer }], now };
+      return step === 'apply' || (step === 'next' && hold !== undefined)
+        ? { type: 'ApplyModeration', ...command, rewardIds: { [referralId]: `${referralId}/referred/${moderationId}` } }
+        : { type: 'PrepareModeration', ...command };
+    };
+  });
+
+const intent: fc.Arbitrary<Intent> = fc.oneof(
+  { weight: 3, arbitrary: sync },
+  { weight: 4, arbitrary: upsert },
+  { weight: 2, arbitrary: apply },
+  { weight: 1, arbitrary: block },
+  { weight: 4, arbitrary: create },
+  { weight: 3, arbitrary: ofReward },
+  { weight: 5, arbitrary: redeem },
+  { weight: 4, arbitrary: redeemAccount },
+  { weight: 4, arbitrary: grant },
+  { weight: 8, arbitrary: moderation },
+);
+
+const arrival =
+  (userId: string): Intent =>
+  ({ step, now }) => ({
+    ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes: {}, codes: [], paymentProviderId: undefined },
+    context: contextOf({ code: 'none', referrer: { blocked: false }, program: DEFAULT }, step, now),
+  });
+
+/** A history starts with the account and users, mostly: otherwise most of it would be refused. */
+export const history: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(
+    fc.constantFrom(0, 3, 3, 3),
+    fc.tuple(sync, fc.constant(arrival('bob')), fc.constant(arrival('cat'))),
+    fc.array(fc.record({ passedMs: fc.oneof(fc.constant(0), hours(0, 10)), intent }), { minLength: 5, maxLength: 50, size: 'max' }),
+  )
+  .map(([count, opening, rest]) => [...opening.slice(0, count).map((first): Step => ({ passedMs: 0, intent: first })), ...rest]);
+
+/** The commands of a history, one by one; `run` carries each out and says which state it led to. */
+export async function playOut(
+  steps: readonly Step[],
+  run: (command: AccountCommand, step: number, now: number) => Promise<AccountState> | AccountState,
+): Promise<void> {
+  let state = initialState;
+  let now = START;
+  for (const [step, { passedMs, intent: make }] of steps.entries()) {
+    now += passedMs;
+    state = await run(make({ state, step, now }), step, now);
+  }
+}
