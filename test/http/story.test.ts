@@ -189,7 +189,7 @@ test('a referral from the first account to the last cent', async () => {
   expect(outcome(percent)).toStrictEqual({ status: 201, body: expectedPercent(bob.accountId, bob.id, 5, { description: 'Once' }) });
   expect(outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`))).toStrictEqual({
     status: 200,
-    body: [tankBalance(1), percentBalance(15, 10, 0)],
+    body: [tankBalance(1, 'POINTS'), percentBalance(15, 10, 0)],
   });
   const cancelled = await api.post(`/reward${path(String(percent.body['id']))}/cancel`);
   expect(outcome(cancelled)).toStrictEqual({ status: 200, body: { ...percent.body, dateCancelled: aTime } });

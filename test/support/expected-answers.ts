@@ -104,20 +104,29 @@ export interface CreditFigures {
   readonly cancelled?: number;
 }
 
+const NO_FIGURES = {
+  ...{ unit: null, count: null, totalAssignedCredit: null, totalRedeemedCredit: null, totalAvailableCredit: null },
+  ...{ totalPendingCredit: null, totalExpiredCredit: null, totalCancelledCredit: null },
+  ...{ totalDiscountPercent: null, referredDiscountPercent: null, referrerDiscountPercent: null, totalFuelTankCodes: null },
+};
+
 /** An entry of a balance. What is assigned is what was redeemed and what may be spent now. */
 export function creditBalance(unit: string, figures: CreditFigures): Json {
   const { count, redeemed = 0, available = 0, pending = 0, expired = 0, cancelled = 0 } = figures;
   return {
-    ...{ type: 'CREDIT', unit, count, totalAssignedCredit: redeemed + available, totalRedeemedCredit: redeemed },
+    ...{ ...NO_FIGURES, type: 'CREDIT', unit, count, totalAssignedCredit: redeemed + available, totalRedeemedCredit: redeemed },
     ...{ totalAvailableCredit: available, totalPendingCredit: pending, totalExpiredCredit: expired, totalCancelledCredit: cancelled },
   };
 }
 
 export const percentBalance = (total: number, referred: number, referrer: number): Json => ({
-  ...{ type: 'PCT_DISCOUNT', totalDiscountPercent: total, referredDiscountPercent: referred, referrerDiscountPercent: referrer },
+  ...{ ...NO_FIGURES, type: 'PCT_DISCOUNT', unit: '%', totalDiscountPercent: total },
+  ...{ referredDiscountPercent: referred, referrerDiscountPercent: referrer },
 });
 
-export const tankBalance = (codes: number): Json => ({ type: 'FUELTANK', totalFuelTankCodes: codes });
+export const tankBalance = (codes: number, unit: string | null = null): Json => ({
+  ...{ ...NO_FIGURES, type: 'FUELTANK', unit, totalFuelTankCodes: codes },
+});
 
 /** A referral under the default program, with both sides approved. */
 export const expectedReferral = (code: string, more: Json): Json => ({
