@@ -89,7 +89,6 @@ export default defineConfig(
       'no-self-compare': 'error',
       'no-sparse-arrays': 'error',
       'no-template-curly-in-string': 'error',
-      'no-unmodified-loop-condition': 'error',
       // The first of something that comes bit by bit is taken with a loop that returns.
       'no-unreachable-loop': ['error', { ignore: ['ForOfStatement'] }],
       'no-unsafe-finally': 'error',
