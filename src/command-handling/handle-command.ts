@@ -71,7 +71,8 @@ export class CommandHandling<S, E extends DomainEvent> {
       let folded = remembered ?? (await this.refresh(stream));
       let isNewest = remembered === undefined;
       for (let tries = 0; tries < TRIES_MAX;) {
-        if (folded.handled.has(meta.commandId)) return this.replay(stream, folded, meta.commandId);
+        const before = folded.handled.get(meta.commandId);
+        if (before) return this.replay(stream, before.lastRevision, meta.commandId);
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
         if (!isEffect && !isNewest) {
@@ -86,6 +87,10 @@ export class CommandHandling<S, E extends DomainEvent> {
         const appended = await this.append(stream, folded, meta, decision.events);
         if (appended === 'too-large')
           return { kind: 'refused', refused: 'RECORD_TOO_LARGE', details: [TOO_LARGE], position: folded.position };
+        if (appended && 'repeatedTo' in appended) {
+          const told = await this.replay(stream, appended.repeatedTo, meta.commandId);
+          return { ...told, replayed: isRepeatable(meta) };
+        }
         if (appended)
           return { kind: 'accepted', events: decision.events, state: appended.state, position: appended.position, replayed: false };
         tries++;
@@ -106,13 +111,16 @@ export class CommandHandling<S, E extends DomainEvent> {
     this.cache.delete(stream);
   }
 
-  /** Undefined: somebody else was faster. `too-large`: more than one append holds, however often it is tried. */
+  /**
+   * Undefined: somebody else was faster. `too-large`: more than one append holds, however often it is tried. `repeatedTo`: this command
+   * was appended before and its answer was lost; the log keeps what was decided then, which need not be what was decided now.
+   */
   private async append(
     stream: string,
     folded: Folded<S>,
     { scope, ...meta }: CommandMeta,
     events: readonly E[],
-  ): Promise<Folded<S> | 'too-large' | undefined> {
+  ): Promise<Folded<S> | { readonly repeatedTo: bigint } | 'too-large' | undefined> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const ids = events.map((_, step) => deterministicId(`${stream}/${meta.commandId}`, step));
     const encoded = await this.codec.encode(events, envelope, ids);
@@ -123,6 +131,7 @@ export class CommandHandling<S, E extends DomainEvent> {
     if (appended === undefined) return 'too-large';
     if (appended.kind === 'conflict') return undefined;
     const { position, revision, recordedAt } = appended;
+    if (appended.repeated) return { repeatedTo: revision };
     const state = events.reduce((before, event) => this.folding.evolve(before, event), folded.state);
     const handled = isRepeatable(envelope)
       ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt })
@@ -151,8 +160,7 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 
   /** Tells again what a command did: its events, and the state as it was right after them. */
-  private async replay(stream: string, folded: Folded<S>, commandId: string): Promise<Outcome<S, E>> {
-    const { lastRevision } = folded.handled.get(commandId) ?? { lastRevision: -1n };
+  private async replay(stream: string, lastRevision: bigint, commandId: string): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }>> {
     let asOf = this.nothing();
     const events: E[] = [];
     for await (const page of pages(this.log.readStream(stream))) {

@@ -1,0 +1,182 @@
+import { Map } from 'immutable';
+import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
+import { credit } from '../support/account-events.js';
+import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { accepted, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
+import { ForgetfulLog, GatedLog } from './support/troubled-logs.js';
+
+/** Two processes on one log; each remembers the streams that it has seen. */
+let ledger: SharedLedger;
+let one: TestProcess;
+let other: TestProcess;
+
+beforeAll(async () => {
+  ledger = await SharedLedger.open();
+  one = await ledger.process();
+  other = await ledger.process();
+});
+afterAll(() => ledger.close());
+
+const redeem = (rewardId: string, amount: number) => ({ type: 'RedeemCredit', rewardId, amount, unit: 'CENTS' }) as const;
+/** A state with plain objects for its maps. */
+const plain = (state: object): unknown => Map(Object.entries(state)).toJS();
+
+async function rewardOf(accountId: string, amount: number): Promise<string> {
+  await one.sync(accountId);
+  await one.upsert(accountId, 'user');
+  return one.reward(accountId, 'user', credit(amount));
+}
+
+describe('two processes', () => {
+  it('meet at one stream: who comes second decides again on what the first one did', async () => {
+    const rewardId = await rewardOf('conflict', 10);
+    await other.account('conflict');
+    accepted(await one.send('conflict', redeem(rewardId, 6)));
+    expect(await other.send('conflict', redeem(rewardId, 6))).toMatchObject({ kind: 'refused', refused: 'REDEMPTION_NOT_POSSIBLE' });
+    accepted(await other.send('conflict', redeem(rewardId, 4)));
+    expect(await one.rewardsOf('conflict')).toMatchObject([{ redeemed: 10 }]);
+  });
+
+  it('refuse on the newest state only: what one remembers as impossible may be possible by now', async () => {
+    const rewardId = await rewardOf('refusal', 10);
+    await other.account('refusal');
+    accepted(await one.send('refusal', redeem(rewardId, 10)));
+    expect(await one.send('refusal', redeem(rewardId, 1))).toMatchObject({ kind: 'refused' });
+    const second = await other.reward('refusal', 'user', credit(5));
+    // This process has never seen the second reward.
+    accepted(await one.send('refusal', redeem(second, 5)));
+  });
+
+  it('may find that there is nothing left to do', async () => {
+    const rewardId = await rewardOf('nothing', 10);
+    await other.account('nothing');
+    const cancelled = accepted(await one.send('nothing', { type: 'CancelReward', rewardId }));
+    const again = accepted(await other.send('nothing', { type: 'CancelReward', rewardId }));
+    expect(again).toMatchObject({ events: [], replayed: false, position: cancelled.position });
+  });
+
+  it('do not both open an account', async () => {
+    const outcomes = await Promise.all([one, other, one, other].map((process) => process.sync('opened once')));
+    expect(outcomes.flatMap((outcome) => accepted(outcome).events.map(({ type }) => type)).sort()).toEqual([
+      'AccountOpened',
+      'SubscriptionChanged',
+    ]);
+  });
+});
+
+describe('a command that comes again', () => {
+  it('is told what it did and the state right after it, by the process that did it', async () => {
+    const rewardId = await rewardOf('again', 10);
+    const first = accepted(await one.send('again', redeem(rewardId, 3), aRequest('again-3')));
+    accepted(await one.send('again', redeem(rewardId, 7)));
+    const second = accepted(await one.send('again', redeem(rewardId, 3), aRequest('again-3')));
+    expect(second.replayed).toBe(true);
+    expect(second.events).toEqual(first.events);
+    expect(second.position).toBe(first.position);
+    expect(plain(second.state)).toEqual(plain(first.state));
+    expect(await one.rewardsOf('again')).toMatchObject([{ redeemed: 10 }]);
+  });
+
+  it('is told the same by a process that has just started', async () => {
+    const rewardId = await rewardOf('restart', 10);
+    const first = accepted(await one.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
+    accepted(await other.send('restart', redeem(rewardId, 7)));
+    const restarted = await ledger.process();
+    const second = accepted(await restarted.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
+    expect(second).toMatchObject({ replayed: true, events: first.events, position: first.position });
+    expect(plain(second.state)).toEqual(plain(first.state));
+  });
+
+  it('reaches two processes at once and takes effect once', async () => {
+    const rewardId = await rewardOf('twice at once', 10);
+    await other.account('twice at once');
+    const outcomes = await Promise.all(
+      [one, other].map((process) => process.send('twice at once', redeem(rewardId, 4), aRequest('twice-4'))),
+    );
+    expect(outcomes.map((outcome) => accepted(outcome).replayed).sort()).toEqual([false, true]);
+    const [told, toldToo] = outcomes.map((outcome) => accepted(outcome).events);
+    expect(told).toEqual(toldToo);
+    expect(await one.rewardsOf('twice at once')).toMatchObject([{ redeemed: 4 }]);
+  });
+
+  it('without a key is another command: the same redemption may be meant twice', async () => {
+    const rewardId = await rewardOf('meant twice', 10);
+    accepted(await one.send('meant twice', redeem(rewardId, 4)));
+    accepted(await one.send('meant twice', redeem(rewardId, 4)));
+    expect(await one.rewardsOf('meant twice')).toMatchObject([{ redeemed: 8 }]);
+  });
+
+  it('is decided anew when it had changed nothing', async () => {
+    const rewardId = await rewardOf('anew', 10);
+    const meta = aRequest('anew-11');
+    expect(await one.send('anew', redeem(rewardId, 11), meta)).toMatchObject({ kind: 'refused' });
+    expect(await one.send('anew', redeem(rewardId, 10), meta)).toMatchObject({ kind: 'accepted', replayed: false });
+  });
+});
+
+describe('an answer that is lost on its way', () => {
+  it('is found in the log when the command comes again: as it stands there, not as it would be decided now', async () => {
+    let now = Date.now();
+    const forgetful: ForgetfulLog[] = [];
+    const process = await ledger.process({
+      around: (log) => {
+        const around = new ForgetfulLog(log);
+        forgetful.push(around);
+        return around;
+      },
+      clock: () => now,
+    });
+    const rewardId = await rewardOf('lost', 10);
+    await process.account('lost');
+    forgetful[0]?.loseNextAnswer();
+    const meta = aRequest('lost-3');
+    await expect(process.send('lost', redeem(rewardId, 3), meta)).rejects.toThrow(EventLogUnavailable);
+    now += 60_000;
+    const again = accepted(await process.send('lost', redeem(rewardId, 3), meta));
+    const [stored] = (await process.factsOf('lost')).slice(-1);
+    expect(again).toMatchObject({ replayed: true, events: [stored] });
+    // What this process remembers is what stands in the log.
+    const restarted = await ledger.process();
+    expect(plain(await process.account('lost'))).toEqual(plain(await restarted.account('lost')));
+    expect(await restarted.rewardsOf('lost')).toMatchObject([{ redeemed: 3 }]);
+  });
+});
+
+it('a stream that somebody else writes to again and again is given up, and nothing was changed', async () => {
+  await one.sync('contended');
+  let writes = 0;
+  // Before each append of this process another one is faster.
+  const process = await ledger.process({
+    around: (log) =>
+      new Proxy(log, {
+        get: (target, member: keyof typeof log) => {
+          if (member !== 'append') return Reflect.get(target, member).bind(target) as unknown;
+          return async (...call: Parameters<typeof log.append>) => {
+            await other.sync('contended', writes++ % 2 === 0 ? 'CANCELLED' : 'TRIAL');
+            return target.append(...call);
+          };
+        },
+      }),
+  });
+  await expect(process.upsert('contended', 'user', { referralCode: 'CONTENDED' })).rejects.toThrow(TooBusy);
+  expect((await one.account('contended')).users.size).toBe(0);
+});
+
+it('commands of one stream wait for each other in the order they came; other streams go on', async () => {
+  const rewardId = await rewardOf('queue', 10);
+  const gates: GatedLog[] = [];
+  const process = await ledger.process({
+    around: (log) => {
+      const gate = new GatedLog(log, (_, events) => events.some(({ type }) => type === 'CreditRedeemed'));
+      gates.push(gate);
+      return gate;
+    },
+  });
+  const [gate] = gates;
+  const first = process.send('queue', redeem(rewardId, 6));
+  await gate?.reached;
+  const second = process.send('queue', redeem(rewardId, 6));
+  accepted(await process.sync('another stream'));
+  gate?.open();
+  expect([(await first).kind, (await second).kind]).toEqual(['accepted', 'refused']);
+});

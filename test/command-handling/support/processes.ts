@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { CodeOwners } from '../../../src/command-handling/code-owners.js';
+import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
+import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
+import { Reservations } from '../../../src/command-handling/reservations.js';
+import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
+import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
+import { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
+import type { AccountEvent } from '../../../src/domain/account/account.events.js';
+import type { OpenAccount, RewardState } from '../../../src/domain/account/account.state.js';
+import type { ModerationAction } from '../../../src/domain/moderation/moderation.decider.js';
+import type { RewardValue } from '../../../src/domain/program.js';
+import { DEFAULT_PROGRAM } from '../../../src/domain/tenant/program-document.js';
+import type { ProgramDocument } from '../../../src/domain/tenant/tenant.decider.js';
+import { EventCodec } from '../../../src/event-log/codec.js';
+import type { Actor, CommandMeta } from '../../../src/event-log/envelope.js';
+import type { EventLog, Position } from '../../../src/event-log/event-log.js';
+import { PostgresEventLog } from '../../../src/event-log/postgres-event-log.js';
+import { openPool } from '../../../src/postgres/database.js';
+import { KeyedNames } from '../../../src/privacy/keyed-names.js';
+import { PostgresSubjectKeys } from '../../../src/privacy/subject-keys.js';
+import { createTestDatabase } from '../../support/database.js';
+
+const SCOPE = { tenant: 'demo', mode: 'live' } as const;
+const NAMES = new KeyedNames(Buffer.alloc(32, 1));
+const WRAPPING_KEY = Buffer.alloc(32, 2);
+
+/** One database with the tenant `demo`, and as many processes on it as a test wants. Nothing but the database is shared between them. */
+export class SharedLedger {
+  private readonly closing: (() => Promise<unknown>)[] = [];
+
+  private constructor(private readonly url: string) {}
+
+  static async open(program: ProgramDocument = DEFAULT_PROGRAM): Promise<SharedLedger> {
+    const database = await createTestDatabase();
+    const ledger = new SharedLedger(database.url);
+    ledger.closing.push(() => database.drop());
+    const { tenantCommands } = await ledger.process();
+    const made = await tenantCommands.create({ alias: SCOPE.tenant, programType: 'API_ONLY', openEndpoints: false, program });
+    if ('refused' in made) throw new Error(`the tenant was refused: ${made.refused}`);
+    return ledger;
+  }
+
+  /** @param around wraps the process's log, e.g. to let it fail. */
+  async process({
+    around = (log: EventLog) => log,
+    clock,
+  }: { around?: (log: EventLog) => EventLog; clock?: () => number } = {}): Promise<TestProcess> {
+    const log = await PostgresEventLog.open({ url: this.url });
+    const pool = openPool({ url: this.url, max: 3, applicationName: 'test' });
+    this.closing.unshift(async () => {
+      await log.close();
+      await pool.end();
+    });
+    return new TestProcess(around(log), pool, clock);
+  }
+
+  async close(): Promise<void> {
+    for (const step of this.closing) await step();
+  }
+}
+
+/** What one process of the service consists of between HTTP and the log, with words for what tests ask of it. */
+export class TestProcess {
+  readonly names = NAMES;
+  readonly codec: EventCodec;
+  readonly streams: Streams;
+  readonly owners: CodeOwners;
+  readonly tenantCommands: TenantCommands;
+  readonly moderations: ModerationProcess;
+  readonly accounts: AccountCommands;
+  private readonly moderationHandler: ModerationCommandHandler;
+
+  constructor(
+    readonly log: EventLog,
+    pool: pg.Pool,
+    clock: () => number = Date.now,
+  ) {
+    this.codec = new EventCodec(new PostgresSubjectKeys(pool, WRAPPING_KEY));
+    this.streams = openStreams(log, this.codec);
+    this.owners = new CodeOwners(this.streams, NAMES);
+    const tenants = new TenantDirectory(this.streams.tenants, NAMES);
+    const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
+    this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
+    const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
+    this.moderations = new ModerationProcess(this.streams, NAMES, newest);
+    const reservations = new Reservations(this.streams, NAMES);
+    this.accounts = new AccountCommands(this.streams, NAMES, this.owners, reservations, tenants, this.moderations, clock);
+    this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
+  }
+
+  send(accountId: string, request: AccountRequest, meta: CommandMeta = aRequest()): Promise<AccountOutcome> {
+    return this.accounts.execute(meta, refOf(accountId), request);
+  }
+
+  sync(
+    accountId: string,
+    status: 'TRIAL' | 'PAID' | 'CANCELLED' = 'TRIAL',
+    codes: readonly string[] = [],
+    meta?: CommandMeta,
+  ): Promise<AccountOutcome> {
+    const billing = status === 'PAID' ? ({ value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const) : {};
+    return this.send(accountId, { type: 'SyncAccount', accountId, subscription: { status, ...billing }, currency: undefined, codes }, meta);
+  }
+
+  upsert(
+    accountId: string,
+    userId: string,
+    over: Partial<Extract<AccountRequest, { type: 'UpsertUser' }>> = {},
+    meta?: CommandMeta,
+  ): Promise<AccountOutcome> {
+    return this.send(
+      accountId,
+      {
+        type: 'UpsertUser',
+        userId,
+        changes: {},
+        referralCode: undefined,
+        referralCodes: {},
+        paymentProviderId: undefined,
+        codes: [],
+        ...over,
+      },
+      meta,
+    );
+  }
+
+  /** The account and one user with this code. */
+  async userWithCode(accountId: string, userId: string, referralCode: string): Promise<void> {
+    accepted(await this.sync(accountId));
+    accepted(await this.upsert(accountId, userId, { referralCode }));
+  }
+
+  /** A referral of the account by the owner of the code, converted. Returns its id. */
+  async convertedReferral(accountId: string, code: string): Promise<string> {
+    accepted(await this.sync(accountId, 'TRIAL', [code]));
+    accepted(await this.upsert(accountId, 'user'));
+    accepted(await this.sync(accountId, 'PAID'));
+    return (await this.referralOf(accountId)).referralId;
+  }
+
+  async reward(accountId: string, userId: string, value: RewardValue): Promise<string> {
+    const reward = { name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null };
+    const [granted] = accepted(await this.send(accountId, { type: 'CreateReward', userId, value, ...reward })).events;
+    if (granted?.type !== 'RewardGranted') throw new Error('no reward was given');
+    return granted.rewardId;
+  }
+
+  moderate(actions: Readonly<Record<string, ModerationAction>>, meta: CommandMeta = aRequest()): Promise<ModerationOutcome> {
+    return this.moderationHandler.execute(
+      new ModerationCommandEnvelope(
+        meta,
+        Object.entries(actions).map(([referralId, action]) => ({ referralId, action })),
+      ),
+    );
+  }
+
+  async account(accountId: string): Promise<OpenAccount> {
+    const { state } = await this.streams.accounts.load(NAMES.accountStream(SCOPE, refOf(accountId)));
+    if (state.status === 'absent') throw new Error(`there is no account ${accountId}`);
+    return state;
+  }
+
+  async referralOf(accountId: string): Promise<NonNullable<OpenAccount['referral']>> {
+    const { referral } = await this.account(accountId);
+    if (!referral) throw new Error(`the account ${accountId} is not referred`);
+    return referral;
+  }
+
+  async rewardsOf(accountId: string): Promise<RewardState[]> {
+    return [...(await this.account(accountId)).rewards.values()];
+  }
+
+  /** The account's facts as they stand in the log. */
+  async factsOf(accountId: string): Promise<readonly AccountEvent[]> {
+    return (await this.recordedOf(this.names.accountStream(SCOPE, refOf(accountId)))).map(({ event }) => event as AccountEvent);
+  }
+
+  async recordedOf(stream: string) {
+    return this.codec.decodeAll(await arrayOf(this.log.readStream(stream)));
+  }
+}
+
+export const refOf = (accountId: string): string => NAMES.accountRef(SCOPE, accountId);
+
+/** A command of its own, as a request without an idempotency key makes it; with one, the same key is the same command. */
+export function aRequest(key?: string): CommandMeta {
+  const commandId = key ?? randomUUID();
+  const actor: Actor = { kind: 'api-key', id: 'live-1' };
+  const idempotency = key === undefined ? null : { key: `hash of ${key}`, fingerprint: 'the same' };
+  return { scope: SCOPE, commandId, correlationId: commandId, causationId: commandId, actor, idempotency };
+}
+
+export function accepted(outcome: AccountOutcome): Extract<AccountOutcome, { kind: 'accepted' }> {
+  if (outcome.kind !== 'accepted') throw new Error(`refused: ${outcome.refused} ${outcome.details.join(', ')}`);
+  return outcome;
+}
+
+export async function arrayOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

@@ -1,0 +1,113 @@
+import {
+  EventLogUnavailable,
+  type AppendResult,
+  type EventLog,
+  type ExpectedRevision,
+  type NewEvent,
+} from '../../../src/event-log/event-log.js';
+
+/** A log that hands everything on; what a test troubles it overrides. */
+abstract class LogAround implements EventLog {
+  constructor(protected readonly log: EventLog) {}
+
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    return this.log.append(stream, expected, events);
+  }
+  readStream(stream: string, options?: { readonly from?: bigint }) {
+    return this.log.readStream(stream, options);
+  }
+  readAll(after: string | undefined, limit: number) {
+    return this.log.readAll(after, limit);
+  }
+  follow(after: string | undefined, options: { readonly signal: AbortSignal; readonly pageSize?: number }) {
+    return this.log.follow(after, options);
+  }
+  head() {
+    return this.log.head();
+  }
+  compare(a: string | undefined, b: string | undefined) {
+    return this.log.compare(a, b);
+  }
+  isPosition(token: string) {
+    return this.log.isPosition(token);
+  }
+  close() {
+    return this.log.close();
+  }
+}
+
+/** A process that dies right after its n-th append: the append happened, nobody heard of it, and nothing comes after. */
+export class DyingLog extends LogAround {
+  appends = 0;
+
+  constructor(
+    log: EventLog,
+    private readonly lastAppend: number,
+  ) {
+    super(log);
+  }
+
+  get isDead(): boolean {
+    return this.appends >= this.lastAppend;
+  }
+
+  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    if (this.isDead) throw new EventLogUnavailable('the process is dead');
+    const result = await super.append(stream, expected, events);
+    if (result.kind === 'conflict') return result;
+    this.appends++;
+    if (this.isDead) throw new EventLogUnavailable('the process is dead');
+    return result;
+  }
+
+  override readStream(stream: string, options?: { readonly from?: bigint }) {
+    if (this.isDead) throw new EventLogUnavailable('the process is dead');
+    return super.readStream(stream, options);
+  }
+}
+
+/** An append whose answer is lost, once; the log goes on. */
+export class ForgetfulLog extends LogAround {
+  private losesNext = false;
+
+  loseNextAnswer(): void {
+    this.losesNext = true;
+  }
+
+  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    const result = await super.append(stream, expected, events);
+    if (!this.losesNext) return result;
+    this.losesNext = false;
+    throw new EventLogUnavailable('no answer came in time');
+  }
+}
+
+/** Appends of one kind wait at a gate, so that a test can let others go first. */
+export class GatedLog extends LogAround {
+  private arrived: (() => void) | undefined;
+  private readonly opened: Promise<void>;
+  open: () => void = () => undefined;
+  /** Settles once an append waits at the gate. */
+  readonly reached: Promise<void>;
+
+  constructor(
+    log: EventLog,
+    private readonly stops: (stream: string, events: readonly NewEvent[]) => boolean,
+  ) {
+    super(log);
+    this.opened = new Promise((resolve) => {
+      this.open = resolve;
+    });
+    this.reached = new Promise((resolve) => {
+      this.arrived = resolve;
+    });
+  }
+
+  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    if (this.stops(stream, events)) {
+      this.arrived?.();
+      await this.opened;
+    }
+    return super.append(stream, expected, events);
+  }
+}
