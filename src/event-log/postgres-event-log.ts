@@ -66,6 +66,7 @@ type EventRow = [
  */
 export class PostgresEventLog implements EventLog {
   private readonly closing = new AbortController();
+  private closed: Promise<void> | undefined;
   private readonly tuned = new WeakSet<pg.ClientBase>();
 
   private constructor(
@@ -217,10 +218,14 @@ export class PostgresEventLog implements EventLog {
   }
 
   /** Answers the appends that wait (each within its time), ends all tails, then lets go of all connections. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.closing.abort();
-    await this.commits.close();
-    await endPool(this.pool);
+    this.closed ??= (async () => {
+      await this.commits.close();
+      await this.listener.close();
+      await endPool(this.pool);
+    })();
+    return this.closed;
   }
 
   private token(position: bigint): Position {
@@ -263,34 +268,57 @@ export class PostgresEventLog implements EventLog {
     }));
   }
 
-  /** One statement, within the time for reads; a connection whose server does not answer is given up. */
+  /** One statement, within the time for reads, the wait for a connection included; one whose server does not answer is given up. */
   private async read<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
     if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
+    let giveUp: () => void = () => undefined;
+    const late = new Promise<never>((_, reject) => {
+      const timer = setTimeout(
+        () => reject(new EventLogUnavailable(`no answer within ${this.options.readTimeoutMs} ms`)),
+        this.options.readTimeoutMs,
+      );
+      giveUp = () => clearTimeout(timer);
+    });
     try {
-      const client = await this.pool.connect();
-      let released = false;
-      const release = (broken: boolean) => {
-        if (!released) client.release(broken);
-        released = true;
-      };
-      const timer = setTimeout(() => release(true), this.options.readTimeoutMs);
-      try {
-        if (!this.tuned.has(client)) {
-          await client.query(NO_SCANS);
-          this.tuned.add(client);
-        }
-        const { rows } = await client.query<R>(query);
-        release(false);
-        return rows;
-      } catch (error) {
-        release(true);
-        throw error;
-      } finally {
-        clearTimeout(timer);
-      }
+      return await this.readOnConnection<R>(query, late);
     } catch (error) {
       throw asUnavailable(error);
+    } finally {
+      giveUp();
     }
+  }
+
+  /** `late` rejects when the time is over. */
+  private async readOnConnection<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>, late: Promise<never>): Promise<readonly R[]> {
+    const connecting = this.pool.connect();
+    let client: pg.PoolClient;
+    try {
+      client = await Promise.race([connecting, late]);
+    } catch (error) {
+      // One that comes when nobody waits for it any more is the next reader's.
+      connecting.then(
+        (unused) => unused.release(),
+        () => undefined,
+      );
+      throw error;
+    }
+    let broken = true;
+    try {
+      const answer = this.ask<R>(client, query);
+      const rows = await Promise.race([answer, late]);
+      broken = false;
+      return rows;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  private async ask<R extends unknown[]>(client: pg.PoolClient, query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
+    if (!this.tuned.has(client)) {
+      await client.query(NO_SCANS);
+      this.tuned.add(client);
+    }
+    return (await client.query<R>(query)).rows;
   }
 }
 

@@ -10,6 +10,7 @@ const RETRY_MS = 500;
  */
 export class PostgresListener {
   private holders = 0;
+  private closed = false;
   private connection: DedicatedConnection | undefined;
   private running: Promise<void> | undefined;
   private stopping = new AbortController();
@@ -22,7 +23,7 @@ export class PostgresListener {
   /** Listens until the given function was called as often as this one. */
   hold(): () => void {
     this.holders += 1;
-    if (this.holders === 1) {
+    if (this.holders === 1 && !this.closed) {
       this.stopping = new AbortController();
       const { signal } = this.stopping;
       const before = this.running ?? Promise.resolve();
@@ -39,8 +40,11 @@ export class PostgresListener {
     };
   }
 
-  /** When it has let go of its connection; only after the last holder has. */
-  async stopped(): Promise<void> {
+  /** Stops for good, whoever still holds it. */
+  async close(): Promise<void> {
+    this.closed = true;
+    this.stopping.abort();
+    this.connection?.destroy();
     await this.running;
   }
 

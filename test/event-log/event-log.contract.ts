@@ -1,0 +1,608 @@
+import { randomUUID } from 'node:crypto';
+import { InvalidAppend } from '../../src/event-log/append-checks.js';
+import {
+  APPEND_BYTES_MAX,
+  AppendTooLarge,
+  EventLogUnavailable,
+  type AppendResult,
+  type EventLog,
+  type ExpectedRevision,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
+} from '../../src/event-log/event-log.js';
+import { eventually } from '../support/embedded.js';
+
+export interface OpenOptions {
+  readonly appendTimeoutMs?: number;
+  readonly readTimeoutMs?: number;
+  readonly pollIntervalMs?: number;
+}
+
+/** A log that only this test uses, and what a test may do to it. */
+export interface LogUnderTest {
+  /** Another instance of the adapter on the same log, as another process would have it. */
+  open(options?: OpenOptions): Promise<EventLog>;
+  /** All connections break; new ones work at once. */
+  cut(): void;
+  /** The server stops answering, on open and on new connections, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  /** Where positions are counted without gaps: the number of one. */
+  readonly ordinal?: (position: Position) => bigint;
+  /** Where it can be done: a writer of another process that has appended an event and not committed it yet. */
+  readonly appendHeldOpen?: (stream: string) => Promise<{ commit(): Promise<void>; untilSomebodyWaits(): Promise<void> }>;
+  /** Also closes what was opened. */
+  dispose(): Promise<void>;
+}
+
+/** What every adapter of the port promises. */
+export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTest>): void {
+  describe(`event log: ${name}`, () => {
+    let subject: LogUnderTest;
+    let log: EventLog;
+
+    beforeEach(async () => {
+      subject = await makeLog();
+      log = await subject.open();
+    });
+    afterEach(() => subject.dispose());
+
+    describe('append and read', () => {
+      it('gives back what was stored, byte for byte', async () => {
+        const texts = [
+          '{"plain":"text"}',
+          ' { "spacing" :\t1.0e2 ,\r\n "order": {"b":1,"a":2} } ',
+          '{"dup":1,"dup":2,"big":123456789012345678901234567890}',
+          JSON.stringify({ name: 'Zoë Łukasz 山田 😀 e\u0301 \u2028 \ufeff', quote: '"\\{},\'' }),
+          JSON.stringify({ loneHigh: 'x\ud800', loneLow: '\udc00x', nul: '\u0000' }),
+          '{"escaped":"\\u00fc\\ud83d\\ude00"}',
+          '{}',
+        ];
+        const events = texts.map((text) => ({ id: randomUUID(), type: 'Ärger.Begun', data: text, metadata: text }));
+        const appended = stored(await log.append('account-ü 1', 'no-stream', events));
+
+        const expected = events.map((event, revision) => ({
+          ...event,
+          stream: 'account-ü 1',
+          revision: BigInt(revision),
+          position: expect.any(String),
+          recordedAt: appended.recordedAt,
+        }));
+        const inStream = await collect(log.readStream('account-ü 1'));
+        expect(inStream).toEqual(expected);
+        expect(await log.readAll(undefined, 100)).toEqual(inStream);
+        expect(appended).toEqual({
+          kind: 'appended',
+          revision: BigInt(texts.length - 1),
+          position: inStream.at(-1)?.position,
+          recordedAt: appended.recordedAt,
+          repeated: false,
+        });
+      });
+
+      it('numbers revisions within the stream and orders positions over all streams', async () => {
+        const before = Date.now();
+        const results: Stored[] = [];
+        for (let revision = 0; revision < 5; revision++) {
+          for (const stream of ['a', 'b']) results.push(stored(await log.append(stream, at(revision), [event()])));
+        }
+        expect(results.map(({ revision }) => revision)).toEqual([0n, 0n, 1n, 1n, 2n, 2n, 3n, 3n, 4n, 4n]);
+        const all = await log.readAll(undefined, 100);
+        expect(all.map(({ position }) => position)).toEqual(results.map(({ position }) => position));
+        expectInOrder(all);
+        expect(all.map(({ stream }) => stream).join('')).toBe('ababababab');
+        expect(await log.head()).toBe(all.at(-1)?.position);
+        for (const { recordedAt } of all) {
+          expect(recordedAt).toBeGreaterThanOrEqual(before - 1_000);
+          expect(recordedAt).toBeLessThanOrEqual(Date.now() + 1_000);
+        }
+      });
+
+      it('reads a stream from a revision on, over more than one page', async () => {
+        const events = Array.from({ length: 2_345 }, () => event());
+        for (let from = 0; from < events.length; from += 500) stored(await log.append('long', at(from), events.slice(from, from + 500)));
+        await log.append('other', 'no-stream', [event()]);
+        expect((await collect(log.readStream('long'))).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+        expect((await collect(log.readStream('long', { from: 2_340n }))).map(({ revision }) => revision)).toEqual([
+          2340n,
+          2341n,
+          2342n,
+          2343n,
+          2344n,
+        ]);
+        expect(await collect(log.readStream('long', { from: 2_345n }))).toEqual([]);
+      });
+
+      it('reads the whole log in pages that join without a seam', async () => {
+        for (let n = 0; n < 7; n++) await log.append(`s${n}`, 'no-stream', [event(), event(), event()]);
+        const pages: RecordedEvent[][] = [];
+        for (let after: Position | undefined; ;) {
+          const page = await log.readAll(after, 4);
+          if (page.length === 0) break;
+          pages.push([...page]);
+          after = page.at(-1)?.position;
+        }
+        expect(pages.map(({ length }) => length)).toEqual([4, 4, 4, 4, 4, 1]);
+        expect(pages.flat()).toEqual(await log.readAll(undefined, 100));
+      });
+
+      it('is empty in the beginning', async () => {
+        expect(await log.head()).toBeUndefined();
+        expect(await log.readAll(undefined, 10)).toEqual([]);
+        expect(await collect(log.readStream('nobody'))).toEqual([]);
+        expect(log.compare(undefined, undefined)).toBe(0);
+      });
+    });
+
+    describe('expected revision', () => {
+      it('refuses an append to a stream that stands elsewhere and says where', async () => {
+        await log.append('s', 'no-stream', [event(), event(), event()]);
+        expect(await log.append('s', 'no-stream', [event()])).toEqual({ kind: 'conflict', expected: 'no-stream', actual: 2n });
+        expect(await log.append('s', 1n, [event()])).toEqual({ kind: 'conflict', expected: 1n, actual: 2n });
+        expect(await log.append('s', 3n, [event()])).toEqual({ kind: 'conflict', expected: 3n, actual: 2n });
+        expect(await log.append('s', 3n, [event(), event()])).toEqual({ kind: 'conflict', expected: 3n, actual: 2n });
+        expect(await log.append('none', 0n, [event()])).toEqual({ kind: 'conflict', expected: 0n, actual: 'no-stream' });
+        expect(await log.readAll(undefined, 10)).toHaveLength(3);
+      });
+
+      it('lets one of many at the same revision through', async () => {
+        for (const expected of ['no-stream', 0n, 1n] as const) {
+          const results = await Promise.all(Array.from({ length: 20 }, () => log.append('s', expected, [event()])));
+          const actual = expected === 'no-stream' ? 0n : expected + 1n;
+          expect(results.filter(({ kind }) => kind === 'appended')).toHaveLength(1);
+          for (const result of results) if (result.kind === 'conflict') expect(result).toEqual({ kind: 'conflict', expected, actual });
+        }
+        expect(await collect(log.readStream('s'))).toHaveLength(3);
+      });
+
+      it('does not let a conflict disturb its neighbours', async () => {
+        await log.append('taken', 'no-stream', [event()]);
+        const results = await Promise.all(
+          Array.from({ length: 60 }, (_, n) =>
+            n % 3 === 0 ? log.append('taken', 'no-stream', [event(), event()]) : log.append(`free${n}`, 'no-stream', [event(), event()]),
+          ),
+        );
+        results.forEach((result, n) => {
+          if (n % 3 === 0) expect(result).toEqual({ kind: 'conflict', expected: 'no-stream', actual: 0n });
+          else expect(result).toMatchObject({ kind: 'appended', revision: 1n, repeated: false });
+        });
+        const all = await log.readAll(undefined, 1_000);
+        expect(all).toHaveLength(1 + 40 * 2);
+        expectWhole(subject, all);
+      });
+
+      it('keeps a stream whole when its appends come at the same time', async () => {
+        const results = await Promise.all([0, 1, 2, 3].map((revision) => log.append('s', at(revision), [event()])));
+        const accepted = results.filter(({ kind }) => kind === 'appended');
+        expect(accepted.length).toBeGreaterThanOrEqual(1);
+        expect(await collect(log.readStream('s'))).toHaveLength(accepted.length);
+        expectWhole(subject, await log.readAll(undefined, 10));
+      });
+    });
+
+    describe('the same append again', () => {
+      it('gives the first answer, on a new stream and at a revision', async () => {
+        const opening = [event(), event()];
+        const more = [event(), event(), event()];
+        const first = stored(await log.append('s', 'no-stream', opening));
+        expect(await log.append('s', 'no-stream', opening)).toEqual({ ...first, repeated: true });
+        const second = stored(await log.append('s', 1n, more));
+        expect(await log.append('s', 1n, more)).toEqual({ ...second, repeated: true });
+        expect(await log.readAll(undefined, 10)).toHaveLength(5);
+      });
+
+      it('gives the first answer also after others wrote', async () => {
+        const opening = [event()];
+        const more = [event(), event()];
+        const first = stored(await log.append('s', 'no-stream', opening));
+        const second = stored(await log.append('s', 0n, more));
+        await log.append('s', 2n, [event(), event()]);
+        await log.append('elsewhere', 'no-stream', [event()]);
+        const other = await subject.open();
+        expect(await other.append('s', 'no-stream', opening)).toEqual({ ...first, repeated: true });
+        expect(await other.append('s', 0n, more)).toEqual({ ...second, repeated: true });
+        expect(await log.readAll(undefined, 10)).toHaveLength(6);
+      });
+
+      it('is stored once when both come at the same time', async () => {
+        const events = [event(), event()];
+        const results = await Promise.all(Array.from({ length: 10 }, () => log.append('s', 'no-stream', events)));
+        const [first, ...others] = results.map(stored).sort((a, b) => Number(a.repeated) - Number(b.repeated));
+        expect(first).toMatchObject({ repeated: false, revision: 1n });
+        for (const other of others) expect(other).toEqual({ ...first, repeated: true });
+        expect(await collect(log.readStream('s'))).toHaveLength(2);
+      });
+
+      it('is recognised by its ids in their order, all of them and no others', async () => {
+        const before = event();
+        const [a, b, c] = [event(), event(), event()];
+        await log.append('s', 'no-stream', [before]);
+        await log.append('s', 0n, [a, b, c]);
+        const conflict = { kind: 'conflict', expected: 0n, actual: 3n };
+        const variants = [[b, a, c], [c, b, a], [a], [a, b], [b, c], [b], [a, b, event()], [a, b, c, event()], [event(), b, c]];
+        for (const variant of variants) expect(await log.append('s', 0n, variant)).toEqual(conflict);
+        expect(await log.append('s', 1n, [b, c])).toEqual({ ...conflict, expected: 1n });
+        expect(await log.append('s', 'no-stream', [before, a, b, c])).toEqual({ ...conflict, expected: 'no-stream' });
+        await log.append('s', 3n, [event()]);
+        expect(await log.append('s', 0n, [a, b])).toEqual({ ...conflict, actual: 4n });
+        expect(await log.append('s', 0n, [a, b, c])).toMatchObject({ kind: 'appended', revision: 3n, repeated: true });
+        expect(await collect(log.readStream('s'))).toHaveLength(5);
+      });
+    });
+
+    describe('what cannot be stored', () => {
+      it('is an append over the limit, counted in bytes; one at the limit is stored', async () => {
+        const filled = (bytes: number): NewEvent => event({ data: `"${'ü'.repeat(10)}${'x'.repeat(bytes - 22)}"`, metadata: '' });
+        const half = APPEND_BYTES_MAX / 2;
+        await expect(log.append('s', 'no-stream', [filled(half), filled(half + 1)])).rejects.toThrow(AppendTooLarge);
+        await expect(log.append('s', 'no-stream', [event({ data: '{}', metadata: 'x'.repeat(APPEND_BYTES_MAX) })])).rejects.toThrow(
+          AppendTooLarge,
+        );
+        expect(await log.head()).toBeUndefined();
+        const events = [filled(half), filled(half)];
+        expect(await log.append('s', 'no-stream', events)).toMatchObject({ kind: 'appended', revision: 1n });
+        expect((await collect(log.readStream('s'))).map(({ data }) => data)).toEqual(events.map(({ data }) => data));
+      });
+
+      it('is refused before anything is sent, and its neighbours are stored', async () => {
+        const twice = event();
+        const wrong: [string, ExpectedRevision, NewEvent[]][] = [
+          ['', 'no-stream', [event()]],
+          ['nul\0', 'no-stream', [event()]],
+          ['lone\ud800', 'no-stream', [event()]],
+          ['s', -1n, [event()]],
+          ['s', 'no-stream', []],
+          ['s', 'no-stream', [event({ id: 'no-uuid' })]],
+          ['s', 'no-stream', [event({ type: '' })]],
+          ['s', 'no-stream', [event({ data: 'nul\0' })]],
+          ['s', 'no-stream', [event({ metadata: 'lone\udc00' })]],
+          ['s', 'no-stream', [twice, event(), { ...twice, id: twice.id.toUpperCase() }]],
+        ];
+        const results = await Promise.allSettled(wrong.map(([stream, expected, events]) => log.append(stream, expected, events)));
+        for (const result of results) expect(result).toMatchObject({ status: 'rejected', reason: expect.any(InvalidAppend) });
+        expect(await log.head()).toBeUndefined();
+      });
+    });
+
+    describe('many at the same time', () => {
+      it('stores 5 000 appends, each once', async () => {
+        const results = await Promise.all(Array.from({ length: 5_000 }, (_, n) => log.append(`s${n}`, 'no-stream', [event()])));
+        expect(new Set(results.map((result) => stored(result).position)).size).toBe(5_000);
+        const all = await readToEnd(log);
+        expect(all).toHaveLength(5_000);
+        expectWhole(subject, all);
+        const byStream = new Map(all.map(({ stream, position }) => [stream, position]));
+        results.forEach((result, n) => expect(byStream.get(`s${n}`)).toBe(stored(result).position));
+      }, 60_000);
+
+      it('lets two writers share the log, on the same streams and on their own', async () => {
+        const writers = [log, await subject.open()];
+        const appended: string[] = [];
+        const conflicts = { count: 0 };
+        const append = async (writer: EventLog, stream: string): Promise<void> => {
+          const events = [event(), event()];
+          for (let expected: ExpectedRevision = 'no-stream'; ;) {
+            const result: AppendResult = await writer.append(stream, expected, events);
+            if (result.kind === 'appended') break;
+            conflicts.count += 1;
+            expected = result.actual;
+          }
+          appended.push(...events.map(({ id }) => id));
+        };
+        await Promise.all(
+          writers.flatMap((writer, index) => [
+            ...Array.from({ length: 10 }, async (_, caller) => {
+              for (let n = 0; n < 20; n++) await append(writer, `contended${(n + caller) % 3}`);
+            }),
+            ...Array.from({ length: 10 }, async (_, caller) => {
+              for (let n = 0; n < 20; n++) await append(writer, `own${index}-${caller}`);
+            }),
+          ]),
+        );
+        const all = await readToEnd(log);
+        expect(all).toHaveLength(2 * 2 * 10 * 20 * 2);
+        expect(new Set(all.map(({ id }) => id))).toEqual(new Set(appended));
+        expect(conflicts.count).toBeGreaterThan(0);
+        expectWhole(subject, all);
+      }, 60_000);
+    });
+
+    describe('faults', () => {
+      it('stores every append once while connections break again and again', async () => {
+        const ids: string[] = [];
+        const total = 16 * 25 * 2;
+        const breaking = (async () => {
+          for (let count = 40; count < total; count += 60) {
+            await eventually(async () => ids.length >= count);
+            subject.cut();
+          }
+        })();
+        await Promise.all([
+          breaking,
+          ...Array.from({ length: 16 }, async (_, caller) => {
+            for (let n = 0; n < 25; n++) {
+              const events = [event(), event()];
+              const result = await untilAnswered(() => log.append(`s${caller}`, at(n * 2), events));
+              expect(stored(result).revision).toBe(BigInt(n * 2 + 1));
+              ids.push(...events.map(({ id }) => id));
+            }
+          }),
+        ]);
+        const all = await untilAnswered(() => readToEnd(log));
+        expect(all).toHaveLength(total);
+        expect(new Set(all.map(({ id }) => id))).toEqual(new Set(ids));
+        expectWhole(subject, all);
+      }, 60_000);
+
+      it('answers within its time while the server hangs, and goes on when it is back', async () => {
+        const hasty = await subject.open({ appendTimeoutMs: 400, readTimeoutMs: 400 });
+        await hasty.append('before', 'no-stream', [event()]);
+        await hasty.readAll(undefined, 1);
+        subject.freeze();
+        const appends = Array.from({ length: 20 }, (_, n) => ({ stream: `s${n}`, events: [event(), event()] }));
+        const startedAt = performance.now();
+        const outcomes = await Promise.allSettled([
+          ...appends.map(({ stream, events }) => hasty.append(stream, 'no-stream', events)),
+          hasty.readAll(undefined, 1),
+          hasty.head(),
+          collect(hasty.readStream('before')),
+        ]);
+        expect(performance.now() - startedAt).toBeLessThan(2_000);
+        for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(EventLogUnavailable) });
+        await expect(hasty.append('later', 'no-stream', [event()])).rejects.toThrow(EventLogUnavailable);
+
+        subject.thaw();
+        for (const { stream, events } of appends) {
+          expect(await untilAnswered(() => hasty.append(stream, 'no-stream', events))).toMatchObject({ kind: 'appended', revision: 1n });
+        }
+        const ids = (await readToEnd(log)).map(({ id }) => id);
+        for (const { events } of appends) for (const { id } of events) expect(ids.filter((other) => other === id)).toHaveLength(1);
+      }, 60_000);
+    });
+
+    describe('follow', () => {
+      it('hands everything on once and in order while several write, also when connections break', async () => {
+        const other = await subject.open();
+        const seen: RecordedEvent[] = [];
+        const ending = new AbortController();
+        const following = (async () => {
+          for await (const page of log.follow(undefined, { signal: ending.signal, pageSize: 50 })) {
+            expect(page.length).toBeGreaterThan(0);
+            expect(page.length).toBeLessThanOrEqual(50);
+            seen.push(...page);
+          }
+        })();
+        const total = 2 * 8 * 40;
+        let cuts = 0;
+        await Promise.all([
+          ...[log, other].flatMap((writer, index) =>
+            Array.from({ length: 8 }, async (_, caller) => {
+              for (let n = 0; n < 40; n++) {
+                const events = [event()];
+                await untilAnswered(() => writer.append(`s${index}-${caller}`, at(n), events));
+              }
+            }),
+          ),
+          (async () => {
+            for (const count of [100, 300, 500]) {
+              await eventually(async () => seen.length >= count);
+              subject.cut();
+              cuts += 1;
+            }
+          })(),
+        ]);
+        await eventually(async () => seen.length >= total);
+        ending.abort();
+        await following;
+        expect(cuts).toBe(3);
+        expect(seen).toEqual(await readToEnd(log));
+        expectWhole(subject, seen);
+      }, 60_000);
+
+      it('is woken by the appends of its own process and of others, without looking by itself', async () => {
+        const lazy = await subject.open({ pollIntervalMs: 600_000 });
+        const ending = new AbortController();
+        const pages = lazy.follow(undefined, { signal: ending.signal })[Symbol.asyncIterator]();
+        for (const [n, writer] of [lazy, log, lazy, log, log].entries()) {
+          const next = pages.next();
+          const result = stored(await writer.append('s', at(n), [event()]));
+          expect((await next).value).toEqual([expect.objectContaining({ position: result.position })]);
+        }
+        const next = pages.next();
+        ending.abort();
+        expect(await next).toEqual({ done: true, value: undefined });
+      });
+
+      it('goes on behind a position', async () => {
+        for (let n = 0; n < 6; n++) await log.append('s', at(n), [event()]);
+        const all = await log.readAll(undefined, 10);
+        const ending = new AbortController();
+        const seen: RecordedEvent[] = [];
+        for await (const page of log.follow(all[2]?.position, { signal: ending.signal, pageSize: 2 })) {
+          seen.push(...page);
+          if (seen.length === 3) ending.abort();
+        }
+        expect(seen).toEqual(all.slice(3));
+      });
+
+      it('ends at once when aborted: before it began, while it waits, and while the server hangs', async () => {
+        const aborted = new AbortController();
+        aborted.abort();
+        expect(await collect(log.follow(undefined, { signal: aborted.signal }))).toEqual([]);
+
+        const waiting = new AbortController();
+        const quiet = log.follow(undefined, { signal: waiting.signal })[Symbol.asyncIterator]().next();
+        waiting.abort();
+        expect(await quiet).toEqual({ done: true, value: undefined });
+
+        subject.freeze();
+        const hanging = new AbortController();
+        const stuck = log.follow(undefined, { signal: hanging.signal })[Symbol.asyncIterator]().next();
+        const startedAt = performance.now();
+        hanging.abort();
+        expect(await stuck).toEqual({ done: true, value: undefined });
+        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        subject.thaw();
+      });
+
+      it('never hands on an event before one that another writer holds uncommitted', async () => {
+        if (subject.appendHeldOpen === undefined) return;
+        const first = stored(await log.append('first', 'no-stream', [event()]));
+        const late = await subject.appendHeldOpen('late');
+        const ending = new AbortController();
+        const seen: RecordedEvent[] = [];
+        const other = await subject.open({ pollIntervalMs: 10 });
+        const following = (async () => {
+          for await (const page of other.follow(undefined, { signal: ending.signal })) seen.push(...page);
+        })();
+        const behind = Promise.all([1, 2, 3].map((n) => log.append(`behind${n}`, 'no-stream', [event()])));
+        await late.untilSomebodyWaits();
+        await eventually(async () => seen.length === 1);
+        // As often as a reader would look while that writer takes its time.
+        for (let look = 0; look < 100; look++) {
+          expect(await other.readAll(first.position, 10)).toEqual([]);
+          expect(await other.head()).toBe(first.position);
+        }
+        await late.commit();
+        await behind;
+        await eventually(async () => seen.length >= 5);
+        ending.abort();
+        await following;
+        expect(seen.map(({ stream }) => stream).slice(0, 2)).toEqual(['first', 'late']);
+        expect(seen).toEqual(await log.readAll(undefined, 10));
+        expectWhole(subject, seen);
+      });
+    });
+
+    describe('positions', () => {
+      it('compare as they were given out; nothing is before everything', async () => {
+        for (let n = 0; n < 12; n++) await log.append('s', at(n), [event()]);
+        const positions = (await log.readAll(undefined, 20)).map(({ position }) => position);
+        positions.forEach((a, i) => {
+          expect(log.isPosition(a)).toBe(true);
+          expect(log.compare(undefined, a)).toBeLessThan(0);
+          expect(log.compare(a, undefined)).toBeGreaterThan(0);
+          positions.forEach((b, j) => expect(Math.sign(log.compare(a, b))).toBe(Math.sign(i - j)));
+        });
+      });
+
+      it('of another log, and what is none, are refused', async () => {
+        const another = await makeLog();
+        try {
+          const elsewhere = await another.open();
+          const foreign = stored(await elsewhere.append('s', 'no-stream', [event()])).position;
+          await log.append('s', 'no-stream', [event()]);
+          const own = (await log.head()) ?? '';
+          for (const token of [
+            foreign,
+            '',
+            '0',
+            '1',
+            'x',
+            `${own}x`,
+            ` ${own}`,
+            `${own}\n`,
+            `${own}${'9'.repeat(30)}`,
+            own.replace('-', '-0'),
+          ]) {
+            expect([token, log.isPosition(token)]).toEqual([token, false]);
+          }
+          await expect(log.readAll(foreign, 10)).rejects.toThrow(TypeError);
+          const tail = log.follow(foreign, { signal: new AbortController().signal })[Symbol.asyncIterator]();
+          await expect(tail.next()).rejects.toThrow(TypeError);
+        } finally {
+          await another.dispose();
+        }
+      });
+    });
+
+    describe('close', () => {
+      it('answers what waits, ends the tails, and takes nothing more', async () => {
+        const tail = log.follow(undefined, { signal: new AbortController().signal })[Symbol.asyncIterator]();
+        const waiting = tail.next();
+        const appends = Array.from({ length: 50 }, (_, n) => log.append(`s${n}`, 'no-stream', [event()]));
+        await log.close();
+        for (const append of appends) expect(await append).toMatchObject({ kind: 'appended' });
+        await waiting;
+        for (let next = await tail.next(); next.done !== true;) next = await tail.next();
+        await expect(log.append('s', 'no-stream', [event()])).rejects.toThrow(EventLogUnavailable);
+        await expect(log.readAll(undefined, 1)).rejects.toThrow(EventLogUnavailable);
+        await log.close();
+        expect(await readToEnd(await subject.open())).toHaveLength(50);
+      });
+
+      it('does not wait for a server that hangs', async () => {
+        const hasty = await subject.open({ appendTimeoutMs: 300, readTimeoutMs: 300 });
+        await hasty.append('s', 'no-stream', [event()]);
+        const tail = hasty.follow(await hasty.head(), { signal: new AbortController().signal })[Symbol.asyncIterator]();
+        const waiting = tail.next();
+        subject.freeze();
+        const append = hasty.append('t', 'no-stream', [event()]);
+        const startedAt = performance.now();
+        await Promise.all([hasty.close(), expect(append).rejects.toThrow(EventLogUnavailable)]);
+        expect(await waiting).toEqual({ done: true, value: undefined });
+        expect(performance.now() - startedAt).toBeLessThan(5_000);
+        subject.thaw();
+      });
+    });
+  });
+}
+
+type Stored = Extract<AppendResult, { kind: 'appended' }>;
+
+export function event(parts: Partial<NewEvent> = {}): NewEvent {
+  return { id: randomUUID(), type: 'SomethingHappened', data: '{"amount":12}', metadata: '{"mode":"live"}', ...parts };
+}
+
+/** What the n-th append of single events to a stream expects. */
+export function at(revision: number): ExpectedRevision {
+  return revision === 0 ? 'no-stream' : BigInt(revision - 1);
+}
+
+export function stored(result: AppendResult): Stored {
+  if (result.kind !== 'appended') throw new Error(`a conflict: expected ${result.expected}, actual ${result.actual}`);
+  return result;
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+export async function readToEnd(log: EventLog): Promise<RecordedEvent[]> {
+  const all: RecordedEvent[] = [];
+  for (;;) {
+    const page = await log.readAll(all.at(-1)?.position, 1_000);
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
+}
+
+/** The identical call, until there is an answer: what a caller does after an unknown outcome. */
+export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof EventLogUnavailable)) throw error;
+    }
+  }
+}
+
+function expectInOrder(events: readonly RecordedEvent[]): void {
+  events.slice(1).forEach((event, index) => expect(event.recordedAt).toBeGreaterThanOrEqual(events[index]?.recordedAt ?? 0));
+}
+
+/** From the log's first event on: revisions without gaps, times in order, and where positions are counted, those without gaps too. */
+export function expectWhole(subject: Pick<LogUnderTest, 'ordinal'>, all: readonly RecordedEvent[]): void {
+  const revisions = new Map<string, bigint>();
+  for (const { stream, revision } of all) {
+    expect([stream, revision]).toEqual([stream, (revisions.get(stream) ?? -1n) + 1n]);
+    revisions.set(stream, revision);
+  }
+  expectInOrder(all);
+  const { ordinal } = subject;
+  if (ordinal) expect(all.map(({ position }) => ordinal(position))).toEqual(all.map((_, index) => BigInt(index + 1)));
+}

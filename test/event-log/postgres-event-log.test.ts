@@ -1,0 +1,450 @@
+import pg from 'pg';
+import { InvalidAppend } from '../../src/event-log/append-checks.js';
+import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
+import { PostgresEventLog, type PostgresEventLogOptions } from '../../src/event-log/postgres-event-log.js';
+import { startEmbeddedPostgres } from '../../src/postgres/embedded-postgres.js';
+import { migrateToLatest } from '../../src/postgres/migrator.js';
+import { createTestDatabase } from '../support/database.js';
+import { createDataDir, eventually, removeDataDir, serverPid } from '../support/embedded.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+import {
+  at,
+  collect,
+  event,
+  eventLogContract,
+  expectWhole,
+  readToEnd,
+  stored,
+  untilAnswered,
+  type LogUnderTest,
+} from './event-log.contract.js';
+
+interface PostgresUnderTest extends LogUnderTest {
+  /** To the database itself, past the line that the log's connections go through. */
+  readonly sql: pg.Client;
+  /** Until a lock holds up a batch that one of the logs has under way (or none, with `false`). */
+  untilWriterWaits(waits?: boolean): Promise<void>;
+  open(options?: Omit<PostgresEventLogOptions, 'url'>): Promise<PostgresEventLog>;
+}
+
+const ordinal = (position: string): bigint => BigInt(position.split('-')[1] ?? '');
+
+async function postgresLog(): Promise<PostgresUnderTest> {
+  const database = await createTestDatabase();
+  const direct = new URL(database.url);
+  const proxy = await startTcpProxy({ host: direct.hostname, port: Number(direct.port) });
+  const url = new URL(database.url);
+  url.host = `127.0.0.1:${proxy.port}`;
+  const sql = await connect(database.url);
+  // The template's log has an id, and its clones would all be one log.
+  await sql.query('update ledger.log_head set log_id = gen_random_uuid()');
+  const logs: EventLog[] = [];
+  // Within a transaction all looks at the activity show what the first one saw, so this is another connection.
+  const watch = await connect(database.url);
+  const clients = [sql, watch];
+  const untilWriterWaits = (waits = true): Promise<void> =>
+    eventually(async () => {
+      const { rows } = await watch.query(
+        `select from pg_stat_activity
+          where datname = current_database() and application_name = 'ledger-log-writer' and wait_event_type = 'Lock'`,
+      );
+      return rows.length > 0 === waits;
+    });
+  return {
+    sql,
+    untilWriterWaits,
+    ordinal,
+    open: async (options) => {
+      const log = await PostgresEventLog.open({ url: url.href, ...options });
+      logs.push(log);
+      return log;
+    },
+    cut: () => proxy.cut(),
+    freeze: () => proxy.freeze(),
+    thaw: () => proxy.thaw(),
+    appendHeldOpen: async (stream) => {
+      const writer = await connect(database.url);
+      clients.push(writer);
+      const { id, type, data, metadata } = event();
+      await writer.query('begin');
+      await writer.query('select ledger.append_one($1, -1, $2, $3, $4, $5)', [stream, id, type, data, metadata]);
+      return {
+        untilSomebodyWaits: () => untilWriterWaits(),
+        commit: async () => {
+          await writer.query('commit');
+        },
+      };
+    },
+    dispose: async () => {
+      proxy.thaw();
+      await Promise.all(logs.map((log) => log.close()));
+      await Promise.all(clients.map((client) => client.end()));
+      await proxy.close();
+      await database.drop();
+    },
+  };
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function backend(sql: pg.Client, applicationName: string): Promise<number> {
+  const pids = async () => {
+    const { rows } = await sql.query<{ pid: number }>(
+      'select pid from pg_stat_activity where datname = current_database() and application_name = $1',
+      [applicationName],
+    );
+    return rows.map(({ pid }) => pid);
+  };
+  await eventually(async () => (await pids()).length > 0);
+  const [pid] = await pids();
+  if (pid === undefined) throw new Error(`no ${applicationName}`);
+  return pid;
+}
+
+eventLogContract('postgres', postgresLog);
+
+describe('the log on postgres', () => {
+  let subject: PostgresUnderTest;
+  const batches: number[] = [];
+  let log: PostgresEventLog;
+
+  beforeEach(async () => {
+    subject = await postgresLog();
+    batches.length = 0;
+    log = await subject.open({ observe: { batch: (appends) => void batches.push(appends) } });
+  });
+  afterEach(() => subject.dispose());
+
+  /** Holds the head, so that what is appended next gathers behind one batch; gives back how to let go. */
+  async function heldUp(): Promise<{ readonly first: Promise<unknown>; release(): Promise<void> }> {
+    await subject.sql.query('begin');
+    await subject.sql.query('select from ledger.log_head for update');
+    const first = log.append('holds the writer', 'no-stream', [event()]);
+    await subject.untilWriterWaits();
+    return {
+      first,
+      release: async () => {
+        await subject.sql.query('commit');
+      },
+    };
+  }
+
+  describe('a batch', () => {
+    it('takes what waits, each append with a result of its own', async () => {
+      const taken = event();
+      await log.append('taken', 'no-stream', [taken]);
+      batches.length = 0;
+      const { first, release } = await heldUp();
+      const results = Promise.all([
+        log.append('a', 'no-stream', [event(), event()]),
+        log.append('taken', 'no-stream', [event()]),
+        log.append('taken', 0n, [event()]),
+        log.append('b', 3n, [event()]),
+        log.append('c', 'no-stream', [event()]),
+      ]);
+      const repeat = log.append('taken', 'no-stream', [taken]);
+      await release();
+      await first;
+      expect(await results).toEqual([
+        expect.objectContaining({ kind: 'appended', revision: 1n, repeated: false }),
+        { kind: 'conflict', expected: 'no-stream', actual: 0n },
+        expect.objectContaining({ kind: 'appended', revision: 1n, repeated: false }),
+        { kind: 'conflict', expected: 3n, actual: 'no-stream' },
+        expect.objectContaining({ kind: 'appended', revision: 0n, repeated: false }),
+      ]);
+      expect(await repeat).toMatchObject({ kind: 'appended', revision: 0n, repeated: true });
+      // The repeat has the expectation of one before it, so it waited for the next one.
+      expect(batches).toEqual([1, 5, 1]);
+      expectWhole(subject, await readToEnd(log));
+    });
+
+    it('takes several appends to one stream, one after the other', async () => {
+      const { first, release } = await heldUp();
+      const results = [0, 1, 2, 3].map((revision) => log.append('chain', at(revision), [event()]));
+      const broken = log.append('chain', 7n, [event()]);
+      await release();
+      await first;
+      expect((await Promise.all(results)).map((result) => stored(result).revision)).toEqual([0n, 1n, 2n, 3n]);
+      expect(await broken).toEqual({ kind: 'conflict', expected: 7n, actual: 3n });
+      expect(batches).toEqual([1, 5]);
+    });
+
+    it('takes one of two with the same expectation; the other repeats it or conflicts in the next', async () => {
+      const events = [event()];
+      const { first, release } = await heldUp();
+      const same = [log.append('same', 'no-stream', events), log.append('same', 'no-stream', events)];
+      const rivals = [log.append('rivals', 'no-stream', [event()]), log.append('rivals', 'no-stream', [event()])];
+      await release();
+      await first;
+      const [one, two] = (await Promise.all(same)).map(stored);
+      expect(one).toMatchObject({ repeated: false });
+      expect(two).toEqual({ ...one, repeated: true });
+      expect(await Promise.all(rivals)).toEqual([
+        expect.objectContaining({ kind: 'appended' }),
+        { kind: 'conflict', expected: 'no-stream', actual: 0n },
+      ]);
+    });
+
+    it('is bounded by appends and by bytes', async () => {
+      const bounded = await subject.open({
+        batchAppendsMax: 10,
+        batchBytesMax: 64 * 1024,
+        observe: { batch: (appends) => void batches.push(appends) },
+      });
+      await Promise.all(Array.from({ length: 100 }, (_, n) => bounded.append(`s${n}`, 'no-stream', [event()])));
+      expect(Math.max(...batches)).toBe(10);
+      batches.length = 0;
+      const large = { data: 'x'.repeat(30 * 1024) };
+      await Promise.all(Array.from({ length: 20 }, (_, n) => bounded.append(`large${n}`, 'no-stream', [event(large)])));
+      expect(Math.max(...batches)).toBe(2);
+      // One that is over the bound by itself goes alone.
+      await bounded.append('huge', 'no-stream', [event({ data: 'x'.repeat(100 * 1024) })]);
+      expectWhole(subject, await readToEnd(log));
+    });
+
+    it('stores the others when one of it cannot be stored at all', async () => {
+      await subject.sql.query(`alter table ledger.events add constraint no_poison check (type <> 'Poison')`);
+      const { first, release } = await heldUp();
+      const good = [1, 2, 3].map((n) => log.append(`good${n}`, 'no-stream', [event()]));
+      const bad = log.append('bad', 'no-stream', [event({ type: 'Poison' })]);
+      const refused = expect(bad).rejects.toThrow(/no_poison/);
+      await release();
+      await first;
+      await refused;
+      for (const append of good) expect(await append).toMatchObject({ kind: 'appended' });
+      expect(await collect(log.readStream('bad'))).toEqual([]);
+      expectWhole(subject, await readToEnd(log));
+    });
+
+    it('waits for a stream that another writer holds, and sees what it did', async () => {
+      await log.append('held', 'no-stream', [event()]);
+      await subject.sql.query('begin');
+      await subject.sql.query(`update ledger.streams set revision = revision where stream = 'held'`);
+      const behind = log.append('held', 0n, [event()]);
+      await subject.untilWriterWaits();
+      const { id, type, data, metadata } = event();
+      await subject.sql.query(`select ledger.append_one('held', 0, $1, $2, $3, $4)`, [id, type, data, metadata]);
+      await subject.sql.query('commit');
+      expect(await behind).toEqual({ kind: 'conflict', expected: 0n, actual: 1n });
+    });
+
+    it('recognises a repeat of an append that another writer is just committing', async () => {
+      const twin = event();
+      await subject.sql.query('begin');
+      await subject.sql.query(`select ledger.append_one('twin', -1, $1, $2, $3, $4)`, [twin.id, twin.type, twin.data, twin.metadata]);
+      const again = log.append('twin', 'no-stream', [twin]);
+      await subject.untilWriterWaits();
+      await subject.sql.query('commit');
+      expect(await again).toMatchObject({ kind: 'appended', revision: 0n, repeated: true });
+      expect(await readToEnd(log)).toHaveLength(1);
+    });
+
+    it('gives its positions back when it is undone', async () => {
+      await log.append('s', 'no-stream', [event()]);
+      await subject.sql.query('begin');
+      const { id, type, data, metadata } = event();
+      await subject.sql.query(`select ledger.append_one('undone', -1, $1, $2, $3, $4)`, [id, type, data, metadata]);
+      await subject.sql.query('rollback');
+      await log.append('s', 0n, [event()]);
+      expectWhole(subject, await readToEnd(log));
+    });
+  });
+
+  describe('the writing session', () => {
+    it('commits to disk and reads committed rows whatever the database has as its default', async () => {
+      const { rows } = await subject.sql.query<{ name: string }>('select current_database() as name');
+      const name = rows[0]?.name ?? '';
+      await subject.sql.query(`alter database ${name} set synchronous_commit = off`);
+      await subject.sql.query(`alter database ${name} set default_transaction_isolation = 'serializable'`);
+      await subject.sql.query(`create table ledger.seen (settings text)`);
+      await subject.sql.query(
+        `create function ledger.see() returns trigger language plpgsql as $$ begin
+           insert into ledger.seen values (current_setting('synchronous_commit') || ', ' || current_setting('transaction_isolation')); return new; end $$`,
+      );
+      await subject.sql.query('create trigger see after insert on ledger.events for each row execute function ledger.see()');
+      const fresh = await subject.open();
+      await fresh.append('s', 'no-stream', [event()]);
+      await fresh.append('s', 0n, [event(), event()]);
+      expect((await subject.sql.query('select distinct settings from ledger.seen')).rows).toEqual([{ settings: 'on, read committed' }]);
+    });
+
+    it('goes on at once after its connection was ended, and the listening one too', async () => {
+      const retries: (string | undefined)[] = [];
+      const robust = await subject.open({ pollIntervalMs: 600_000, observe: { retry: (code) => void retries.push(code) } });
+      const ending = new AbortController();
+      const pages = robust.follow(undefined, { signal: ending.signal })[Symbol.asyncIterator]();
+      const first = pages.next();
+      await robust.append('s', 'no-stream', [event()]);
+      await first;
+      for (const name of ['ledger-log-writer', 'ledger-log-listener', 'ledger-log-reader']) {
+        const pid = await backend(subject.sql, name);
+        await subject.sql.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid = $1', [pid]);
+      }
+      expect(await robust.append('s', 0n, [event()])).toMatchObject({ kind: 'appended', repeated: false });
+      expect((await pages.next()).value).toHaveLength(1);
+      // Heard of again without looking: the listener is back.
+      await backend(subject.sql, 'ledger-log-listener');
+      const next = pages.next();
+      await log.append('s', 1n, [event()]);
+      expect((await next).value).toHaveLength(1);
+      ending.abort();
+    });
+
+    it('turns to a new connection when the server does not answer on its own', async () => {
+      const patient = await subject.open({ appendTimeoutMs: 4_000 });
+      await patient.append('s', 'no-stream', [event()]);
+      const pids = await subject.sql.query<{ pid: number }>(
+        `select pid from pg_stat_activity where datname = current_database() and application_name = 'ledger-log-writer'`,
+      );
+      for (const { pid } of pids.rows) process.kill(pid, 'SIGSTOP');
+      try {
+        expect(await patient.append('s', 0n, [event()])).toMatchObject({ kind: 'appended', revision: 1n });
+      } finally {
+        for (const { pid } of pids.rows) process.kill(pid, 'SIGCONT');
+      }
+      expect(await collect(patient.readStream('s'))).toHaveLength(2);
+    });
+
+    it('refuses when too many wait, and those that wait are stored', async () => {
+      const narrow = await subject.open({ waitingAppendsMax: 5 });
+      await narrow.append('s', 'no-stream', [event()]);
+      await subject.sql.query('begin');
+      await subject.sql.query('select from ledger.log_head for update');
+      const appends = Array.from({ length: 12 }, (_, n) => narrow.append(`s${n}`, 'no-stream', [event()]));
+      const outcomes = Promise.allSettled(appends);
+      await expect(appends[11]).rejects.toThrow(EventLogUnavailable);
+      await subject.sql.query('commit');
+      const stored = (await outcomes).filter(({ status }) => status === 'fulfilled');
+      expect(stored).toHaveLength(5);
+      expect(await readToEnd(log)).toHaveLength(6);
+    });
+
+    it('gives up an append that a lock holds longer than its time, and does not keep the server busy with it', async () => {
+      const hasty = await subject.open({ appendTimeoutMs: 300 });
+      await subject.sql.query('begin');
+      await subject.sql.query('select from ledger.log_head for update');
+      const events = [event()];
+      await expect(hasty.append('s', 'no-stream', events)).rejects.toThrow(EventLogUnavailable);
+      await subject.untilWriterWaits(false);
+      await subject.sql.query('commit');
+      expect(await untilAnswered(() => hasty.append('s', 'no-stream', events))).toMatchObject({ kind: 'appended', revision: 0n });
+      expect(await readToEnd(log)).toHaveLength(1);
+    });
+
+    it('does not write into another log that stands at its address', async () => {
+      const hasty = await subject.open({ appendTimeoutMs: 300 });
+      await hasty.append('s', 'no-stream', [event()]);
+      await subject.sql.query('update ledger.log_head set log_id = gen_random_uuid()');
+      subject.cut();
+      await expect(hasty.append('s', 0n, [event()])).rejects.toThrow(EventLogUnavailable);
+      expect((await subject.sql.query('select from ledger.events')).rows).toHaveLength(1);
+    });
+  });
+
+  it('is read through the indexes, also by plans that were made when it was empty', async () => {
+    await subject.sql.query('analyze ledger.events, ledger.streams');
+    const fresh = await subject.open({ readConnectionsMax: 1 });
+    for (let n = 0; n < 10; n++) {
+      await collect(fresh.readStream('s'));
+      await fresh.readAll(undefined, 10);
+    }
+    await Promise.all(Array.from({ length: 300 }, (_, n) => fresh.append(`s${n}`, 'no-stream', [event()])));
+    await fresh.append('s0', 0n, [event()]);
+    await collect(fresh.readStream('s1'));
+    await subject.sql.query('select pg_stat_force_next_flush()');
+    const scans = async () => {
+      const { rows } = await subject.sql.query<{ scans: string }>(
+        `select pg_stat_clear_snapshot(), sum(seq_scan) as scans from pg_stat_user_tables where relname in ('events', 'streams')`,
+      );
+      return Number(rows[0]?.scans);
+    };
+    // Analyse itself is no scan; making the indexes' constraints was none either.
+    expect(await scans()).toBe(0);
+  });
+
+  it('never turns its clock back', async () => {
+    await log.append('s', 'no-stream', [event()]);
+    const ahead = Date.now() + 3_600_000;
+    await subject.sql.query('update ledger.log_head set recorded_at = $1', [ahead]);
+    expect(await log.append('s', 0n, [event()])).toMatchObject({ recordedAt: ahead });
+    expect(await log.append('s', 1n, [event(), event()])).toMatchObject({ recordedAt: ahead });
+  });
+
+  it('tells its observer of every outcome', async () => {
+    const outcomes: string[] = [];
+    const observed = await subject.open({ observe: { append: (ms, outcome) => void outcomes.push(`${outcome} ${ms >= 0}`) } });
+    const events = [event()];
+    await observed.append('s', 'no-stream', events);
+    await observed.append('s', 'no-stream', events);
+    await observed.append('s', 'no-stream', [event()]);
+    await expect(observed.append('', 'no-stream', [event()])).rejects.toThrow(InvalidAppend);
+    await observed.close();
+    await expect(observed.append('s', 0n, [event()])).rejects.toThrow(EventLogUnavailable);
+    expect(outcomes).toEqual(['appended true', 'repeated true', 'conflict true', 'failed true']);
+  });
+
+  it('says that it is away, or that the database is none of ours, when it is opened', async () => {
+    await expect(PostgresEventLog.open({ url: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toThrow(EventLogUnavailable);
+    const empty = await createTestDatabase({ migrated: false });
+    const opening = PostgresEventLog.open({ url: empty.url });
+    await expect(opening).rejects.toThrow(/log_head/);
+    await expect(opening).rejects.not.toThrow(EventLogUnavailable);
+    await empty.drop();
+  });
+});
+
+describe('the log on a server that is killed', () => {
+  it('stores every append once, and its tail goes on', async () => {
+    const dataDir = await createDataDir();
+    const server = await startEmbeddedPostgres({ dataDir, fsync: false });
+    try {
+      await migrateToLatest(server.url);
+      const log = await PostgresEventLog.open({ url: () => server.url, pollIntervalMs: 50 });
+      const ending = new AbortController();
+      const seen: string[] = [];
+      const following = (async () => {
+        for await (const page of log.follow(undefined, { signal: ending.signal })) seen.push(...page.map(({ id }) => id));
+      })();
+      const total = 8 * 150;
+      let kills = 0;
+      const killing = (async () => {
+        for (const count of [200, 500, 800]) {
+          await eventually(async () => seen.length >= count, 30_000);
+          const pid = await serverPid(dataDir);
+          if (pid === undefined) throw new Error('no server to kill');
+          process.kill(pid, 'SIGKILL');
+          kills += 1;
+        }
+      })();
+      const repeated: boolean[] = [];
+      await Promise.all([
+        killing,
+        ...Array.from({ length: 8 }, async (_, caller) => {
+          for (let n = 0; n < 150; n++) {
+            const events = [event()];
+            const result = stored(await untilAnswered(() => log.append(`s${caller}`, at(n), events)));
+            expect(result.revision).toBe(BigInt(n));
+            repeated.push(result.repeated);
+          }
+        }),
+      ]);
+      await eventually(async () => seen.length >= total, 30_000);
+      ending.abort();
+      await following;
+      expect(kills).toBe(3);
+      const all = await readToEnd(log);
+      expect(all).toHaveLength(total);
+      expect(seen).toEqual(all.map(({ id }) => id));
+      expectWhole({ ordinal }, all);
+      await log.close();
+    } finally {
+      await server.stop();
+      await removeDataDir(dataDir);
+    }
+  }, 120_000);
+});
