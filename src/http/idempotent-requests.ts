@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { openBytes, sealBytes } from '../privacy/subject-keys.js';
@@ -18,12 +19,25 @@ export interface KeyedRequest {
   readonly fingerprint: string;
 }
 
+/** How often a claim that could not be given back, the database being away, is tried again. */
+const RELEASE_EVERY_MS = 500;
+
 /**
  * Remembers answers by idempotency key. It is a memory for answers only: that an effect happens once is promised by the log, where the
  * key rides with the events. So a process may die at any point: whoever comes with the key next finds its claim abandoned, runs the
  * request again, and the log answers with the effect that stands there.
+ *
+ * A database that is away can leave a claim behind, too: made or given back by a statement whose answer never came. So this process
+ * knows which requests it really runs. A claim of its own without one is taken over at once; for others it is given back as soon as the
+ * database answers again.
  */
 export class IdempotentRequests {
+  /** Requests that run here now, as `contextOf` names them. */
+  private readonly running = new Set<string>();
+  /** Claims of requests that ended without an answer, and how often they are still to be given back. */
+  private readonly unreleased = new Map<string, { readonly request: KeyedRequest; times: number }>();
+  private releasing = false;
+
   constructor(
     private readonly pool: Pool,
     private readonly presence: ProcessPresence,
@@ -33,16 +47,38 @@ export class IdempotentRequests {
   /**
    * The kept answer, or undefined: the caller is to run the request, then `keep` its answer or `abandon` it.
    * @throws {ApiError} IDEMPOTENCY_KEY_REUSED for another request, REQUEST_IN_PROGRESS while the first one runs.
+   * @throws what the database throws while it is away; then nothing has to be given back.
    */
   async claim(request: KeyedRequest): Promise<KeptAnswer | undefined> {
-    const { scope, key, fingerprint } = request;
+    const name = contextOf(request);
+    if (this.running.has(name)) return this.known(request);
+    this.running.add(name);
+    let isMine: boolean;
+    try {
+      isMine = await this.take(request);
+    } catch (error) {
+      this.abandon(request);
+      throw error;
+    }
+    if (isMine) return undefined;
+    this.running.delete(name);
+    return this.known(request);
+  }
+
+  /** False when somebody has it: another process that lives, or an answer, or another request. */
+  private async take({ scope, key, fingerprint }: KeyedRequest): Promise<boolean> {
     const { rowCount } = await this.pool.query(
       `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner) values ($1, $2, $3, $4, $5)
        on conflict (tenant, mode, key) do update set owner = excluded.owner
-       where known.answer is null and known.fingerprint = excluded.fingerprint and ${ProcessPresence.isGone('known.owner')}`,
+       where known.answer is null and known.fingerprint = excluded.fingerprint
+         and (known.owner = excluded.owner or ${ProcessPresence.isGone('known.owner')})`,
       [scope.tenant, scope.mode, key, fingerprint, this.presence.id],
     );
-    if (rowCount === 1) return undefined;
+    return rowCount === 1;
+  }
+
+  private async known(request: KeyedRequest): Promise<KeptAnswer | undefined> {
+    const { scope, key, fingerprint } = request;
     const { rows } = await this.pool.query<{ fingerprint: string; answer: Buffer | null }>(
       'select fingerprint, answer from ledger.idempotency_keys where tenant = $1 and mode = $2 and key = $3',
       [scope.tenant, scope.mode, key],
@@ -56,13 +92,24 @@ export class IdempotentRequests {
   }
 
   async keep(request: KeyedRequest, answer: KeptAnswer): Promise<void> {
+    const { scope, key, fingerprint } = request;
     const sealed = sealBytes(this.sealingKey, Buffer.from(JSON.stringify(answer)), contextOf(request));
-    await this.update(request, 'update ledger.idempotency_keys set answer = $4 where tenant = $1 and mode = $2 and key = $3', [sealed]);
+    // The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the same.
+    await this.pool.query(
+      `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, answer) values ($1, $2, $3, $4, $5, $6)
+       on conflict (tenant, mode, key) do update set answer = excluded.answer where known.fingerprint = excluded.fingerprint`,
+      [scope.tenant, scope.mode, key, fingerprint, this.presence.id, sealed],
+    );
+    this.running.delete(contextOf(request));
   }
 
-  /** The request came to no answer that is worth keeping (an outage): the next try runs it again. */
-  async abandon(request: KeyedRequest): Promise<void> {
-    await this.update(request, 'delete from ledger.idempotency_keys where tenant = $1 and mode = $2 and key = $3 and answer is null', []);
+  /** The request came to no answer that is worth keeping (an outage): the next try runs it again. Returns at once, and never fails. */
+  abandon(request: KeyedRequest): void {
+    const name = contextOf(request);
+    this.running.delete(name);
+    // Twice: a statement whose answer never came may be carried out after the first time.
+    this.unreleased.set(name, { request, times: 2 });
+    if (!this.releasing) void this.releaseAll();
   }
 
   /** Removes what is older than the promise of seven days. @returns how many. */
@@ -73,8 +120,33 @@ export class IdempotentRequests {
     return rowCount ?? 0;
   }
 
-  private async update({ scope, key }: KeyedRequest, statement: string, values: readonly unknown[]): Promise<void> {
-    await this.pool.query(statement, [scope.tenant, scope.mode, key, ...values]);
+  /** Until all are given back or nobody is there any more to give them to. Never rejects. */
+  private async releaseAll(): Promise<void> {
+    this.releasing = true;
+    while (this.unreleased.size > 0 && !this.pool.ended) {
+      for (const [name, entry] of [...this.unreleased]) {
+        // Taken up again meanwhile: that request answers for the claim now.
+        if (this.running.has(name)) entry.times = 0;
+        else if (await this.isGivenBack(entry.request)) entry.times -= 1;
+        else break;
+        if (entry.times === 0 && this.unreleased.get(name) === entry) this.unreleased.delete(name);
+      }
+      // Unreferenced: a process that ends gives back everything that it held.
+      if (this.unreleased.size > 0) await delay(RELEASE_EVERY_MS, undefined, { ref: false });
+    }
+    this.releasing = false;
+  }
+
+  private async isGivenBack({ scope, key }: KeyedRequest): Promise<boolean> {
+    try {
+      await this.pool.query(
+        'delete from ledger.idempotency_keys where tenant = $1 and mode = $2 and key = $3 and answer is null and owner = $4',
+        [scope.tenant, scope.mode, key, this.presence.id],
+      );
+      return true;
+    } catch {
+      return false;
+    }
   }
 }
 

@@ -62,7 +62,7 @@ export class Writes {
       if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
         await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
       } else {
-        await this.requests.abandon(keyed).catch(() => undefined);
+        this.requests.abandon(keyed);
       }
       throw error;
     }
@@ -76,7 +76,7 @@ export class Writes {
       await this.requests.keep(keyed, answer);
     } catch {
       this.logger.warn({}, 'an answer could not be kept for its idempotency key');
-      await this.requests.abandon(keyed).catch(() => undefined);
+      this.requests.abandon(keyed);
     }
   }
 
