@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
+import { Server as SocketServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorJson, type ErrorJson } from '../api-error.js';
 
@@ -17,6 +18,9 @@ interface Exchange {
 
 /** After the last word on a broken connection the client has this long to read it before the socket is torn down. */
 const LINGER_MS = 1_000;
+
+/** A client that was answered just before a shutdown has sent its next request by then. */
+const DRAIN_MS = 250;
 
 const lastOfSocket = new WeakMap<Duplex, Exchange>();
 
@@ -50,6 +54,22 @@ export class Connections {
       this.answerRaw(socket, errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' })),
     );
     return server;
+  }
+
+  /**
+   * Lets nobody in any more, and resolves when all connections are closed or a moment has passed in which requests on open connections are
+   * served. To be called before the server is closed: Node closes at once every connection on which it has not seen a request, and one that
+   * is on its way would be lost, its client left in doubt whether it had an effect.
+   */
+  drain(server: Server): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, DRAIN_MS);
+      // The closing of sockets alone; http.Server's own closes the connections as well.
+      SocketServer.prototype.close.call(server, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   /** A message could not be parsed, or took too long to arrive. */

@@ -81,6 +81,7 @@ export class HttpEdge {
         throw new Error(`${[route.method].flat().join(', ')} ${route.url} does not say who may call it`);
       this.routes.add(route.method, route.url);
     });
+    this.adapter.getInstance().addHook('preClose', () => this.connections.drain(this.adapter.getHttpServer()));
   }
 
   /** Requests that are not answered yet. */
