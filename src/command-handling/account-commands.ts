@@ -1,6 +1,6 @@
 import type { AccountEvent, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide, type AccountCommand } from '../domain/account/account.decider.js';
-import type { AccountState, OpenAccount } from '../domain/account/account.state.js';
+import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
 import type { ProfileChanges } from '../domain/account/identify-user.js';
 import type { CodeOwner, ReferralContext } from '../domain/account/referral.js';
 import type { RewardTerms, RewardValue } from '../domain/program.js';
@@ -184,8 +184,7 @@ export class AccountCommands {
     }
     for (const { id: programId } of programsOf(tenant)) {
       if (wanted.has(programId) || user?.primaryCodes.has(programId)) continue;
-      const { firstName, lastName } = { ...user?.profile, ...request.changes };
-      const generated = await this.reservations.generate(meta, `${firstName ?? ''}${lastName ?? ''}`, account, person, programId);
+      const generated = await this.reservations.generate(meta, nameOf(request.changes, user), account, person, programId);
       reserved.push(generated.reserved);
       claimed.push({ code: generated.code, programId });
     }
@@ -209,7 +208,8 @@ export class AccountCommands {
         }
       }
     }
-    for (const reservation of reserved) if (!used.has(reservation.stream)) await this.reservations.release(meta, reservation, this.clock());
+    for (const reservation of reserved)
+      if (!used.has(reservation.stream)) await this.reservations.releaseUnlessRecorded(meta, reservation, this.clock());
   }
 
   /** What a decision about this account's referral must know: the code's owner, or the referrer that stands already. */
@@ -251,6 +251,12 @@ export class AccountCommands {
     if (!tenant) throw new Error('a command came for a tenant that does not exist');
     return tenant;
   }
+}
+
+/** First and last name after the changes; what is left out stays as it is stored. */
+function nameOf(changes: ProfileChanges, user: UserState | undefined): string {
+  const { firstName = user?.profile?.firstName, lastName = user?.profile?.lastName } = changes;
+  return `${firstName ?? ''}${lastName ?? ''}`;
 }
 
 /** Program id → code, as asked for. */

@@ -24,10 +24,7 @@ interface Claim {
   readonly programId: string | null;
 }
 
-export interface Reserved {
-  readonly stream: string;
-  readonly holder: Holder;
-}
+export type Reserved = Pick<Claim, 'stream' | 'kind' | 'key' | 'holder'>;
 
 /** Codes and payment provider ids belong to one holder each. They are reserved before the account records them. */
 export class Reservations {
@@ -78,7 +75,10 @@ export class Reservations {
     throw new Error('no free referral code was found');
   }
 
-  async release(meta: CommandMeta, { stream, holder }: Reserved, now: number): Promise<void> {
+  /** Gives back what the account has not recorded: the same holder may have come a second time, by another process, and recorded it. */
+  async releaseUnlessRecorded(meta: CommandMeta, reserved: Reserved, now: number): Promise<void> {
+    const { stream, holder } = reserved;
+    if (await this.isConfirmed(meta.scope, holder, reserved)) return;
     await this.streams.reservations.handle(stream, stepOf(meta, 'release'), (state) => decide(state, { type: 'Release', holder, now }));
   }
 
@@ -92,10 +92,10 @@ export class Reservations {
       return decide(state, { type: 'Reserve', kind, key, holder, programId, takeOver: abandoned, now });
     });
     if (outcome.kind === 'refused') return { refused: outcome.refused };
-    return { stream, holder };
+    return { stream, kind, key: claim.key, holder };
   }
 
-  private async isConfirmed(scope: Scope, { account, person }: Holder, { kind, key }: Claim): Promise<boolean> {
+  private async isConfirmed(scope: Scope, { account, person }: Holder, { kind, key }: Pick<Claim, 'kind' | 'key'>): Promise<boolean> {
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
     if (state.status === 'absent') return false;
     const user = person === null ? undefined : state.users.get(person);
