@@ -26,7 +26,8 @@ const AT_ONCE = 16;
 /** A reaction that keeps failing for another reason than an outage is parked after so many tries; the rest goes on. */
 const TRIES_MAX = 5;
 const POLL_MS = 15;
-const IDLE_CHECKPOINT_MS = 1_000;
+/** A page without reactions is written down so much later, at the latest: other processes wait for its position, too. */
+const IDLE_CHECKPOINT_MS = 50;
 
 /**
  * Reacts to the log, in order, each event at least once: a page is finished before its checkpoint moves, and every reaction has an id
@@ -41,7 +42,9 @@ export class PolicyRunner {
   private reached: Position | undefined;
   private leading = false;
   private polling = false;
-  private writtenAt = 0;
+  /** The checkpoint's writes, one after the other: an older position must not come to stand over a newer one. */
+  private writing: Promise<void> = Promise.resolve();
+  private idleWrite: NodeJS.Timeout | undefined;
   private problem: string | null = null;
 
   constructor(private readonly options: PolicyRunnerOptions) {
@@ -124,7 +127,7 @@ export class PolicyRunner {
       }
     } finally {
       this.leading = false;
-      if (this.reached !== undefined) await this.writeCheckpoint(this.reached).catch(() => undefined);
+      await this.writeReached().catch(() => undefined);
       turn.abort();
       await alive;
     }
@@ -156,10 +159,28 @@ export class PolicyRunner {
         reactions.slice(start, start + AT_ONCE).map(({ event, policy, reaction }) => this.carryOut(event, policy, reaction)),
       );
     }
-    // Other processes wait for reactions only, so a page without any need not be written down at once.
-    if (relevant.length > 0 || Date.now() - this.writtenAt > IDLE_CHECKPOINT_MS) await this.writeCheckpoint(last.position);
     this.reached = last.position;
+    // Who waits for it in another process mostly waits for a reaction: without any, one write serves all pages of a moment.
+    if (relevant.length > 0) await this.writeReached();
+    else this.writeSoon();
     this.waiters.advanced(CHECKPOINT, last.position);
+  }
+
+  private writeSoon(): void {
+    this.idleWrite ??= setTimeout(() => {
+      this.writeReached().catch(() => {
+        if (this.leading) this.writeSoon();
+      });
+    }, IDLE_CHECKPOINT_MS);
+  }
+
+  private writeReached(): Promise<void> {
+    clearTimeout(this.idleWrite);
+    this.idleWrite = undefined;
+    this.writing = this.writing
+      .catch(() => undefined)
+      .then(() => (this.reached === undefined ? undefined : this.writeCheckpoint(this.reached)));
+    return this.writing;
   }
 
   /** Repeating is harmless, so the checkpoint need not wait for the disk. */
@@ -170,7 +191,6 @@ export class PolicyRunner {
        on conflict (name) do update set position = excluded.position, updated_at = now()`,
       [CHECKPOINT, position],
     );
-    this.writtenAt = Date.now();
   }
 
   private async carryOut(event: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction): Promise<void> {
