@@ -40,7 +40,9 @@ export class KeptConnection {
       client.release(true);
       throw error;
     }
-    this.client = client;
+    // Asked to stop meanwhile: nobody would give it back, and the pool would wait for it for ever.
+    if (this.stopping.signal.aborted) client.release(true);
+    else this.client = client;
     return { lost };
   }
 

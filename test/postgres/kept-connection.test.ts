@@ -1,0 +1,39 @@
+import { openPool } from '../../src/postgres/database.js';
+import { KeptConnection } from '../../src/postgres/kept-connection.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false });
+});
+afterAll(() => database.drop());
+
+it('is given back when it is opened again just while it is to stop', async () => {
+  const pool = openPool({ url: database.url, max: 2, applicationName: 'kept' });
+  const prepared: { pid: number; goOn: () => void }[] = [];
+  let onPrepare: () => void = () => undefined;
+  const kept = new KeptConnection(pool, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await new Promise<void>((goOn) => {
+      prepared.push({ pid: rows[0]?.pid ?? 0, goOn });
+      onPrepare();
+    });
+  });
+  const nextPreparation = () => new Promise<void>((resolve) => (onPrepare = resolve));
+
+  let preparing = nextPreparation();
+  const started = kept.start();
+  await preparing;
+  prepared[0]?.goOn();
+  await started;
+
+  preparing = nextPreparation();
+  await pool.query('select pg_terminate_backend($1)', [prepared[0]?.pid]);
+  await preparing;
+  const stopped = kept.stop();
+  prepared[1]?.goOn();
+  await stopped;
+  // Waits for connections that somebody still holds.
+  await pool.end();
+  expect(pool.totalCount).toBe(0);
+}, 10_000);
