@@ -1,11 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Mode } from '../domain/scope.js';
-import type { OpenTenant, TenantEvent, TenantState } from '../domain/tenant/tenant.decider.js';
+import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import type { CommandHandling } from './handle-command.js';
 
 /** How long a tenant is taken as it was known, when no word of a change came. A word comes with every change (Postgres NOTIFY). */
 const TRUSTED_MS = 2_000;
+
+/** Gives a tenant's stream as of now. */
+interface TenantStreams {
+  load(stream: string): Promise<{ readonly state: TenantState }>;
+}
 
 /**
  * Tenants as every request needs them: from memory, yet true to the log. A "no" (unknown tenant, wrong key) is never answered
@@ -13,9 +17,11 @@ const TRUSTED_MS = 2_000;
  */
 export class TenantDirectory {
   private readonly known = new Map<string, { tenant: OpenTenant; until: number }>();
+  /** How many changes were heard of: what was read while one came may lack it. */
+  private changes = 0;
 
   constructor(
-    private readonly tenants: CommandHandling<TenantState, TenantEvent>,
+    private readonly tenants: TenantStreams,
     private readonly names: KeyedNames,
     private readonly clock: () => number = Date.now,
   ) {}
@@ -28,14 +34,16 @@ export class TenantDirectory {
   /** The tenant as the log has it now. */
   async read(alias: string): Promise<OpenTenant | undefined> {
     if (!isAlias(alias)) return undefined;
+    const before = this.changes;
     const { state } = await this.tenants.load(this.names.tenantStream(alias));
     if (state.status === 'absent') return undefined;
-    this.known.set(alias, { tenant: state, until: this.clock() + TRUSTED_MS });
+    if (this.changes === before) this.known.set(alias, { tenant: state, until: this.clock() + TRUSTED_MS });
     return state;
   }
 
   /** A change was announced: the next request reads the tenant again. */
   forget(alias: string): void {
+    this.changes++;
     this.known.delete(alias);
   }
 
