@@ -1,8 +1,6 @@
 import { createStores, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
 import { path } from '../support/api-client.js';
 
-const PAID = { status: 'PAID', billingIntervalType: 'MONTH', billingIntervalValue: 1, value: 10 };
-
 /** Two services on one database, each with a memory of its own of the same accounts. */
 describe('two services that write to the same accounts', () => {
   let stores: TestStores;
