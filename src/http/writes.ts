@@ -45,7 +45,7 @@ export class Writes {
     };
     if (!keyed) return this.send(reply, meta, await write(meta));
     const kept = await this.requests.claim(keyed);
-    if (kept) return this.sendAgain(reply, kept);
+    if (kept) return this.sendAgain(reply, meta, kept);
     return this.runOnce(reply, meta, keyed, write);
   }
 
@@ -88,7 +88,9 @@ export class Writes {
     return body;
   }
 
-  private sendAgain(reply: FastifyReply, { status, body, position }: KeptAnswer): unknown {
+  private sendAgain(reply: FastifyReply, { scope }: CommandMeta, { status, body, position }: KeptAnswer): unknown {
+    // The write may have gone through another service: this one is to show it in the next read, with what it set off.
+    this.ownWrites.note(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
     return body;
