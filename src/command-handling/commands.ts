@@ -35,6 +35,8 @@ export interface ModerationOutcome {
   /** Empty: done. Else one line per reason, each beginning with the referral's id; nothing changed. */
   readonly reasons: readonly string[];
   readonly position: Position | null;
+  /** The same command had been given before; this is its outcome. */
+  readonly replayed: boolean;
 }
 
 export class ModerationCommandEnvelope extends Command<ModerationOutcome> {
@@ -63,7 +65,7 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
       if (!found) reasons.push(`${referralId}: there is no such referral`);
       else items.set(referralId, { ...found, ...definedOf(sidesOf(action)) });
     }
-    if (reasons.length > 0) return { reasons, position: null };
+    if (reasons.length > 0) return { reasons, position: null, replayed: false };
     return this.process.request(meta, moderationId, [...items.values()], Date.now());
   }
 

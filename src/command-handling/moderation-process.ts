@@ -2,7 +2,7 @@ import type { AccountEvent } from '../domain/account/account.events.js';
 import { decide as decideAccount, type AccountCommand } from '../domain/account/account.decider.js';
 import type { AccountState } from '../domain/account/account.state.js';
 import type { SideChanges, SideOfAccount } from '../domain/account/moderation-of-account.js';
-import { decide, type ModerationCommand, type ModerationItem, type ModerationState } from '../domain/moderation/moderation.decider.js';
+import { decide, type ModerationCommand, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
@@ -42,9 +42,15 @@ export class ModerationProcess {
     private readonly newest: (a: Position | null, b: Position | null) => Position | null,
   ) {}
 
-  async request(meta: CommandMeta, moderationId: string, items: readonly ModerationItem[], now: number): Promise<ModerationResult> {
-    await this.step(meta, moderationId, { type: 'RequestModeration', moderationId, items, now });
-    return this.drive(meta.scope, moderationId, meta);
+  /** `replayed`: the same request had been made before, and its outcome is given again. */
+  async request(
+    meta: CommandMeta,
+    moderationId: string,
+    items: readonly ModerationItem[],
+    now: number,
+  ): Promise<ModerationResult & { readonly replayed: boolean }> {
+    const isNew = await this.step(meta, moderationId, { type: 'RequestModeration', moderationId, items, now });
+    return { ...(await this.drive(meta.scope, moderationId, meta)), replayed: !isNew };
   }
 
   drive(scope: Scope, moderationId: string, cause: Omit<CommandMeta, 'scope' | 'commandId'>): Promise<ModerationResult> {
@@ -116,13 +122,14 @@ export class ModerationProcess {
     }
   }
 
-  private async step(meta: CommandMeta, moderationId: string, command: ModerationCommand): Promise<ModerationState> {
+  /** True when it was this call that took the step, and nobody before. */
+  private async step(meta: CommandMeta, moderationId: string, command: ModerationCommand): Promise<boolean> {
     const stream = this.names.moderationStream(meta.scope, moderationId);
     const commandId = deterministicId(meta.commandId, command.type);
     const outcome = await this.streams.moderations.handle(stream, { ...meta, commandId, idempotency: null }, (state) =>
       decide(state, command),
     );
-    return outcome.kind === 'accepted' ? outcome.state : { status: 'absent' };
+    return outcome.kind === 'accepted' && outcome.events.length > 0 && !outcome.replayed;
   }
 }
 

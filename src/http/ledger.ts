@@ -30,17 +30,22 @@ export class Ledger {
     private readonly settingOff: ReadonlySet<string>,
   ) {}
 
-  /** Sends a request to an account and answers with what `present` makes of the outcome. @throws {ApiError} for a refusal. */
+  /**
+   * Sends a request to an account and answers with what `present` makes of the outcome. An account that may turn out not to be there is
+   * given as a function, so that its refusal is part of the answer that is kept with an idempotency key. @throws {ApiError} for a refusal.
+   */
   write(
     request: FastifyRequest,
     reply: FastifyReply,
-    account: AccountRef,
+    account: AccountRef | (() => AccountRef),
     asked: AccountRequest,
     present: (written: Written) => unknown,
     status = 200,
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
-      const outcome: AccountOutcome = await this.bus.execute(new AccountCommandEnvelope(meta, account, asked));
+      const outcome: AccountOutcome = await this.bus.execute(
+        new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, asked),
+      );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('a write was accepted and left no account');
@@ -56,10 +61,10 @@ export class Ledger {
     actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
-      const { reasons } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+      const { reasons, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
       // Its steps went to many streams, some perhaps carried out by another driver: the head is past all of them.
-      return { status: 200, body: {}, position: (await this.log.head()) ?? null, setsOff: true, replayed: false };
+      return { status: 200, body: {}, position: (await this.log.head()) ?? null, setsOff: true, replayed };
     });
   }
 

@@ -53,21 +53,15 @@ export class ReferralCodesController {
     @Param('userId') userId: string,
   ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
-    const wanted = referralCode(code);
-    return this.ledger.write(
-      request,
-      reply,
-      account,
-      { type: 'ApplyCode', userId: identifier(userId, 'userId'), code: wanted },
-      async () => {
-        const found = await this.owners.find(scope, wanted);
-        if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-        const { firstName = null, lastName = null } = found.user.profile ?? {};
-        return this.presentation.codeDetails(scope, {
-          ...{ code: found.code, dateCreated: found.since, programId: found.programId },
-          owner: { firstName, lastName },
-        });
-      },
-    );
+    // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any unknown code.
+    return this.ledger.write(request, reply, account, { type: 'ApplyCode', userId: identifier(userId, 'userId'), code }, async () => {
+      const found = await this.owners.find(scope, code);
+      if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+      const { firstName = null, lastName = null } = found.user.profile ?? {};
+      return this.presentation.codeDetails(scope, {
+        ...{ code: found.code, dateCreated: found.since, programId: found.programId },
+        owner: { firstName, lastName },
+      });
+    });
   }
 }

@@ -147,11 +147,17 @@ export class RewardsController {
     @Body() { amount, unit }: RedeemRequest,
   ) {
     const asked = { type: 'RedeemCredit', rewardId: id, amount, unit } as const;
-    return this.ledger.write(request, reply, accountOf(id), asked, ({ state, events }) => {
-      const reward = state.rewards.get(id);
-      const spelled = redemptionsIn(events)[0]?.unit ?? unit;
-      return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: reward ? amountLeft(reward) : 0, unit: spelled });
-    });
+    return this.ledger.write(
+      request,
+      reply,
+      () => accountOf(id),
+      asked,
+      ({ state, events }) => {
+        const reward = state.rewards.get(id);
+        const spelled = redemptionsIn(events)[0]?.unit ?? unit;
+        return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: reward ? amountLeft(reward) : 0, unit: spelled });
+      },
+    );
   }
 
   @ApiOperation({ summary: 'Cancel a reward; the second time changes nothing' })
@@ -161,9 +167,9 @@ export class RewardsController {
   @ApiOkResponse({ type: RewardResponse })
   @Fails('REWARD_NOT_FOUND', 'REWARD_NOT_CANCELLABLE')
   cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
-    const account = accountOf(id);
+    const account = () => accountOf(id);
     return this.ledger.write(request, reply, account, { type: 'CancelReward', rewardId: id }, ({ state }) =>
-      rewardShown(state, account, id),
+      rewardShown(state, account(), id),
     );
   }
 
