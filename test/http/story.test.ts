@@ -199,7 +199,7 @@ test('a referral from the first account to the last cent', async () => {
   const denied = await api.post('/referrals/moderate', { actions: [{ referralId: referral!['id'], action: 'REFERRED_DENIED' }] });
   expect(outcome(denied)).toStrictEqual({ status: 200, body: {} });
   expect(denied.headers.get('ledger-position')).toMatch(/\S/);
-  const moderated = await api.get<Json>(`/referrals${path(String(referral!['id']))}`);
+  const moderated = await api.get(`/referrals${path(String(referral!['id']))}`);
   expect(moderated.body).toMatchObject({
     ...{ moderationStatus: 'ACTIONED', referredModerationStatus: 'DENIED', referrerModerationStatus: 'APPROVED' },
     ...{ referredReward: { dateCancelled: aTime }, referrerReward: { dateCancelled: null } },

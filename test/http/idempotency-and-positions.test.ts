@@ -1,0 +1,522 @@
+import pg from 'pg';
+import { basic, path, query, type Answer, type ApiClient, type CallOptions, type Json } from '../support/api-client.js';
+import { until } from '../support/projected-ledger.js';
+import { sendRaw } from '../support/raw-http.js';
+import { outcome, personal, refusal, RunningService, startWithStores, type TestTenant } from '../support/running-service.js';
+
+/** Two services on one database. */
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let second: RunningService;
+let tenant: TestTenant;
+let api: ApiClient;
+/** The same tenant and mode, through the other service. */
+let there: ApiClient;
+let sql: pg.Client;
+beforeAll(async () => {
+  running = await startWithStores();
+  second = await RunningService.start(running.stores);
+  tenant = await running.service.createTenant();
+  api = tenant.live;
+  there = second.client(tenant.alias, `:${tenant.liveKey}`);
+  sql = new pg.Client(running.stores.databaseUrl);
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql.end();
+  await second.stop();
+  await running.end();
+});
+
+const TRIAL = { status: 'TRIAL' };
+const PAID = { status: 'PAID', value: 1, billingIntervalType: 'DAY', billingIntervalValue: 1 };
+const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
+
+interface Person {
+  readonly accountId: string;
+  readonly id: string;
+  readonly code: string;
+  readonly at: string;
+}
+
+async function person(account: Json = {}): Promise<Person> {
+  const [accountId, id] = [personal('acc'), personal('user')];
+  await api.post('/accountsync', { id: accountId, subscription: TRIAL, ...account });
+  const { body } = await api.post('/user', { id, accountId });
+  return { accountId, id, code: String(body['referralCode']), at: `/account${path(accountId)}/user${path(id)}` };
+}
+
+async function reward(): Promise<string> {
+  return String((await api.post(`/rewards${(await person()).at}`, CREDIT)).body['id']);
+}
+
+async function referral(): Promise<string> {
+  const { accountId } = await person({ referral: { code: (await person()).code } });
+  const { body } = await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`);
+  return String(body.referrals[0]!['id']);
+}
+
+interface Write {
+  readonly to: string;
+  readonly body?: Json;
+}
+
+/** One of each route that writes, ready to be sent; another body of the same form. */
+const WRITES: Readonly<Record<string, () => Promise<Write & { readonly otherBody: Json }>>> = {
+  accountsync: async () => {
+    const id = personal('acc');
+    return { to: '/accountsync', body: { id, subscription: TRIAL }, otherBody: { id, subscription: { status: 'FREE' } } };
+  },
+  'accountsync PAID': async () => {
+    const { accountId: id } = await person({ referral: { code: (await person()).code } });
+    return { to: '/accountsync', body: { id, subscription: PAID }, otherBody: { id, subscription: { ...PAID, value: 2 } } };
+  },
+  user: async () => {
+    const { accountId } = await person({ referral: { code: (await person()).code } });
+    const body = { id: personal(), accountId, firstName: personal() };
+    return { to: '/user', body, otherBody: { ...body, firstName: personal() } };
+  },
+  'user that starts a referral': async () => {
+    const [{ code }, accountId] = [await person(), personal('acc')];
+    await api.post('/accountsync', { id: accountId, subscription: TRIAL });
+    const body = { id: personal(), accountId, referredBy: { code } };
+    return { to: '/user', body, otherBody: { ...body, referable: false } };
+  },
+  block: async () => ({ to: `${(await person()).at}/block`, otherBody: { x: 1 } }),
+  unblock: async () => {
+    const { at } = await person();
+    await api.post(`${at}/block`);
+    return { to: `${at}/unblock`, otherBody: { x: 1 } };
+  },
+  'apply a code': async () => {
+    const [{ code }, { at }] = [await person(), await person()];
+    return { to: `/open/code/${code}${at}`, otherBody: { x: 1 } };
+  },
+  moderate: async () => {
+    const referralId = await referral();
+    const body = { actions: [{ referralId, action: 'DENIED' }] };
+    return { to: '/referrals/moderate', body, otherBody: { actions: [{ referralId, action: 'APPROVED' }] } };
+  },
+  'bulk redeem': async () => {
+    const { accountId, at } = await person();
+    await api.post(`/rewards${at}`, CREDIT);
+    return { to: '/credit/bulkredeem', body: { accountId, amount: 7, unit: 'CENTS' }, otherBody: { accountId, amount: 8, unit: 'CENTS' } };
+  },
+  redeem: async () => ({
+    to: `/credit/${await reward()}/redeem`,
+    body: { amount: 7, unit: 'CENTS' },
+    otherBody: { amount: 8, unit: 'CENTS' },
+  }),
+  cancel: async () => ({ to: `/reward/${await reward()}/cancel`, otherBody: { x: 1 } }),
+  'give a reward': async () => ({ to: `/rewards${(await person()).at}`, body: CREDIT, otherBody: { ...CREDIT, assignedCredit: 101 } }),
+};
+const EACH_WRITE = Object.keys(WRITES);
+
+const send = (client: ApiClient, { to, body }: Write, options?: CallOptions): Promise<Answer> => client.post(to, body, options);
+const replayed = ({ headers }: Answer<unknown>) => headers.get('idempotency-replayed');
+const position = ({ headers }: Answer<unknown>) => headers.get('ledger-position');
+const whole = (answer: Answer<unknown>) => ({ ...outcome(answer), position: position(answer) });
+const IN_PROGRESS = refusal(409, 'REQUEST_IN_PROGRESS');
+
+describe.each(EACH_WRITE)('%s with a key', (name) => {
+  test('happens once: here, there, with the answer lost; another body is refused', async () => {
+    const write = await WRITES[name]!();
+    const key = personal('key');
+    const first = await send(api, write, { key });
+    expect([first.status, replayed(first), position(first)]).toStrictEqual([
+      name === 'give a reward' ? 201 : 200,
+      null,
+      expect.any(String),
+    ]);
+    const head = await running.service.head();
+
+    for (const client of [api, there, api.as(`${tenant.liveKey}:`)]) {
+      const again = await send(client, write, { key });
+      expect(whole(again)).toStrictEqual(whole(first));
+      expect(replayed(again)).toBe('true');
+    }
+    for (const client of [api, there]) {
+      const other = await send(client, { to: write.to, body: write.otherBody }, { key });
+      expect(outcome(other)).toStrictEqual(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
+      expect(position(other)).toBeNull();
+    }
+    expect(await running.service.head()).toBe(head);
+
+    // A process died between the effect and its answer: what is in the log is the answer, as it was then.
+    await sql.query('delete from ledger.idempotency_keys');
+    for (const client of [there, api]) {
+      const again = await send(client, write, { key });
+      expect(outcome(again)).toStrictEqual(outcome(first));
+      expect(replayed(again)).toBe('true');
+      expect(position(again)).toEqual(expect.any(String));
+    }
+    expect(await running.service.head()).toBe(head);
+  });
+
+  test('that runs still is not run a second time', async () => {
+    const write = await WRITES[name]!();
+    const key = personal('key');
+    const calls = await Promise.all([api, there, api, there, api].map((client) => send(client, write, { key })));
+    const done = calls.filter(({ status }) => status < 300);
+    expect(done.filter((answer) => replayed(answer) === null)).toHaveLength(1);
+    for (const answer of done) expect(outcome(answer)).toStrictEqual(outcome(done[0]!));
+    for (const answer of calls.filter(({ status }) => status >= 300)) expect(outcome(answer)).toStrictEqual(IN_PROGRESS);
+    expect(whole(await send(there, write, { key }))).toStrictEqual(whole(done[0]!));
+  });
+});
+
+describe('a key', () => {
+  test.each<[string, number, string, () => Promise<Write>]>([
+    [
+      'redeem an unknown reward',
+      404,
+      'REWARD_NOT_FOUND',
+      async () => ({ to: `/credit/${'0'.repeat(48)}/redeem`, body: { amount: 1, unit: 'CENTS' } }),
+    ],
+    [
+      'redeem what cannot be a reward',
+      404,
+      'REWARD_NOT_FOUND',
+      async () => ({ to: `/credit/${personal()}/redeem`, body: { amount: 1, unit: 'CENTS' } }),
+    ],
+    ['cancel what cannot be a reward', 404, 'REWARD_NOT_FOUND', async () => ({ to: `/reward/${personal()}/cancel` })],
+    [
+      'redeem too much',
+      400,
+      'INVALD_REWARD_REDEMPTION',
+      async () => ({ to: `/credit/${await reward()}/redeem`, body: { amount: 101, unit: 'CENTS' } }),
+    ],
+    [
+      'redeem of nobody',
+      404,
+      'ACCOUNT_NOT_FOUND',
+      async () => ({ to: '/credit/bulkredeem', body: { accountId: personal(), amount: 1, unit: 'CENTS' } }),
+    ],
+    ['a user of no account', 404, 'ACCOUNT_NOT_FOUND', async () => ({ to: '/user', body: { id: personal(), accountId: personal() } })],
+    ['unblock who is not blocked', 403, 'USER_NOT_BLOCKED', async () => ({ to: `${(await person()).at}/unblock` })],
+    ['block nobody', 404, 'USER_NOT_FOUND', async () => ({ to: `/account/${personal()}/user/${personal()}/block` })],
+    ['apply an unknown code', 404, 'REFERRAL_CODE_NOT_FOUND', async () => ({ to: `/open/code/${personal()}${(await person()).at}` })],
+    ['apply what cannot be a code', 404, 'REFERRAL_CODE_NOT_FOUND', async () => ({ to: `/open/code/no-code${(await person()).at}` })],
+    [
+      'apply an own code',
+      400,
+      'SELF_REFERRAL',
+      async () => {
+        const { code, at } = await person();
+        return { to: `/open/code/${code}${at}` };
+      },
+    ],
+    [
+      'moderate nothing',
+      400,
+      'MODERATION_NOT_POSSIBLE',
+      async () => ({ to: '/referrals/moderate', body: { actions: [{ referralId: personal(), action: 'DENIED' }] } }),
+    ],
+    [
+      'a reward in the past',
+      400,
+      'BAD_REQUEST',
+      async () => ({ to: `/rewards${(await person()).at}`, body: { ...CREDIT, dateExpires: 1 } }),
+    ],
+  ])('keeps a decided refusal too: %s', async (_what, status, code, prepare) => {
+    const write = await prepare();
+    const key = personal('key');
+    const first = await send(api, write, { key });
+    expect([first.status, first.body['apiErrorCode'], replayed(first)]).toStrictEqual([status, code, null]);
+    for (const client of [api, there]) {
+      const again = await send(client, write, { key });
+      expect([outcome(again), replayed(again)]).toStrictEqual([outcome(first), 'true']);
+    }
+    const other = await send(api, { to: write.to, body: { ...write.body, extra: 1 } }, { key });
+    // Where unknown members are refused the body is looked at first.
+    expect(outcome(other)).toStrictEqual(
+      write.to.startsWith('/rewards') ? refusal(400, 'BAD_REQUEST') : refusal(422, 'IDEMPOTENCY_KEY_REUSED'),
+    );
+  });
+
+  test('keeps the refusal although the same request would now succeed', async () => {
+    const { at } = await person();
+    const key = personal('key');
+    expect((await api.post(`${at}/unblock`, undefined, { key })).status).toBe(403);
+    await api.post(`${at}/block`);
+    expect(outcome(await api.post(`${at}/unblock`, undefined, { key }))).toStrictEqual(refusal(403, 'USER_NOT_BLOCKED'));
+    expect((await api.post(`${at}/unblock`)).status).toBe(200);
+  });
+
+  test('is not used up by a request that was malformed', async () => {
+    const id = await reward();
+    const key = personal('key');
+    expect(outcome(await api.post(`/credit/${id}/redeem`, { amount: '1', unit: 'CENTS' }, { key }))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
+    const corrected = await api.post(`/credit/${id}/redeem`, { amount: 1, unit: 'CENTS' }, { key });
+    expect([corrected.status, replayed(corrected)]).toStrictEqual([200, null]);
+  });
+
+  test.each([1, 200, 255])('may have %d characters', async (length) => {
+    const key = `${length} ~!"\\{}|%`.padEnd(length, '.').slice(0, length);
+    const id = await reward();
+    const call = () => api.post(`/credit/${id}/redeem`, { amount: 1, unit: 'CENTS' }, { key });
+    expect((await call()).body).toStrictEqual({ creditRedeemed: 1, creditAvailable: 99, unit: 'CENTS' });
+    expect((await call()).body).toStrictEqual({ creditRedeemed: 1, creditAvailable: 99, unit: 'CENTS' });
+  });
+
+  test.each([
+    ['256 characters', 'x'.repeat(256)],
+    ['nothing', ''],
+    ['a tab inside', 'a\tb'],
+    ['a letter beyond ASCII', 'clé'],
+  ])('of %s is refused', async (_what, key) => {
+    const id = await reward();
+    expect(outcome(await api.post(`/credit/${id}/redeem`, { amount: 1, unit: 'CENTS' }, { key }))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
+    expect((await api.get(`/reward/${id}`)).body['redeemedCredit']).toBe(0);
+  });
+
+  test('knows a request by the value of its body, not by its spelling', async () => {
+    const id = await reward();
+    const key = personal('key');
+    const to = `/credit/${id}/redeem`;
+    const first = await api.post(to, { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } }, { key });
+    for (const raw of [
+      '{"more":{"a":null,"b":[1,2]}, "unit":"CENTS", "amount":2}',
+      '{"amount":2.0,"unit":"\\u0043ENTS","more":{"b":[1e0,2],"a":null}}',
+    ]) {
+      const again = await api.post(to, undefined, { key, raw });
+      expect([whole(again), replayed(again)]).toStrictEqual([whole(first), 'true']);
+    }
+    expect(replayed(await api.post(`${to}/`, { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } }, { key }))).toBe('true');
+    for (const body of [
+      { amount: 2, unit: 'CENTS' },
+      { amount: 2, unit: 'cents', more: { b: [1, 2], a: null } },
+      { amount: 2, unit: 'CENTS', more: { b: [2, 1], a: null } },
+    ]) {
+      expect(outcome(await api.post(to, body, { key }))).toStrictEqual(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
+    }
+    const same = { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } };
+    expect((await api.post(`${to}?x=1`, same, { key })).status).toBe(422);
+    expect((await api.post(`/credit/${await reward()}/redeem`, same, { key })).status).toBe(422);
+    expect((await api.get(`/reward/${id}`)).body['redeemedCredit']).toBe(2);
+  });
+
+  test('belongs to a tenant and a mode', async () => {
+    const other = await running.service.createTenant();
+    const key = personal('key');
+    const body = { id: personal('acc'), subscription: TRIAL };
+    for (const client of [api, tenant.test, other.live, other.test]) {
+      const answer = await client.post('/accountsync', body, { key });
+      expect([answer.status, replayed(answer)]).toStrictEqual([200, null]);
+    }
+    const otherBody = { ...body, id: personal('acc') };
+    expect((await tenant.test.post('/accountsync', otherBody, { key })).status).toBe(422);
+  });
+
+  test('of a request that runs: 409, here and there, until it is done', async () => {
+    const id = await reward();
+    const key = personal('key');
+    const call = (client: ApiClient) => client.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
+    // The head of the log cannot be moved while somebody else holds its row.
+    await sql.query('begin');
+    await sql.query('select 1 from ledger.log_head for update');
+    const first = call(api);
+    await until(async () => (await sql.query('select 1 from ledger.idempotency_keys where answer is null')).rowCount === 1);
+    try {
+      for (const client of [api, there]) expect(outcome(await call(client))).toStrictEqual(IN_PROGRESS);
+    } finally {
+      await sql.query('rollback');
+    }
+    expect(outcome(await first)).toStrictEqual({ status: 200, body: { creditRedeemed: 3, creditAvailable: 97, unit: 'CENTS' } });
+    expect(whole(await call(there))).toStrictEqual(whole(await first));
+  });
+
+  test('of a process that is gone: the next one to ask runs it', async () => {
+    const id = await reward();
+    const key = personal('key');
+    const call = () => api.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
+    await call();
+    // As if the first process had died before it did anything: the claim stands, its owner does not, the effect never came.
+    const gone = await reward();
+    const goneKey = personal('key');
+    const claim = () => there.post(`/credit/${gone}/redeem`, { amount: 5, unit: 'CENTS' }, { key: goneKey });
+    const { rows } = await sql.query<{ owner: string }>('select max(owner) + 1 as owner from ledger.idempotency_keys');
+    await sql.query('update ledger.idempotency_keys set owner = $1, answer = null', [rows[0]!.owner]);
+    expect([replayed(await call()), (await claim()).body]).toStrictEqual([
+      'true',
+      { creditRedeemed: 5, creditAvailable: 95, unit: 'CENTS' },
+    ]);
+    expect((await api.get(`/reward/${id}`)).body['redeemedCredit']).toBe(3);
+  });
+});
+
+describe('a position', () => {
+  test('comes with every write, also with one that changed nothing, and not with a refusal', async () => {
+    const { accountId, at, id } = await person();
+    const { body } = await api.post(`/rewards${at}`, CREDIT);
+    const first = await api.post(`/reward/${String(body['id'])}/cancel`);
+    const nothing = [
+      await api.post('/accountsync', { id: accountId, subscription: TRIAL }),
+      await api.post('/user', { id, accountId }),
+      await api.post(`/reward/${String(body['id'])}/cancel`),
+    ];
+    for (const answer of nothing) expect([answer.status, position(answer)]).toStrictEqual([200, position(first)]);
+    expect(position(await api.post(`${at}/unblock`))).toBeNull();
+    const referralId = await referral();
+    const deny = () => api.post('/referrals/moderate', { actions: [{ referralId, action: 'DENIED' }] });
+    for (const answer of [await deny(), await deny()]) expect([answer.status, position(answer)]).toStrictEqual([200, expect.any(String)]);
+  });
+
+  const READS = [
+    '/account/a',
+    '/account/a/reward',
+    '/user?referralCode=a',
+    '/account/a/user/a',
+    '/users',
+    '/code/a',
+    '/referrals',
+    '/referrals/a',
+  ];
+  READS.push('/reward?accountId=a', '/reward/balance?accountId=a', '/reward/a');
+
+  test.each(READS)('that is none of ours is refused: GET %s', async (to) => {
+    const head = (await running.service.head())!;
+    const [log = '', digits = ''] = head.split('-');
+    const other = `${log.startsWith('0') ? '1' : '0'}${log.slice(1)}-${digits}`;
+    for (const atLeast of [
+      '',
+      'x',
+      '1',
+      digits,
+      `${head}x`,
+      `${log}-`,
+      `${log}-0`,
+      `${log}-01`,
+      `${log}--1`,
+      `${log}-1.5`,
+      `${log}-9223372036854775808`,
+      other,
+      head.toUpperCase() + ' ' + head,
+    ]) {
+      expect([atLeast, outcome(await api.get(to, { atLeast }))]).toStrictEqual([atLeast, refusal(400, 'POSITION_INVALID')]);
+    }
+  });
+
+  test.each(READS)('that is there is waited for: GET %s', async (to) => {
+    const atLeast = (await running.service.head())!;
+    for (const client of [api, there, tenant.test]) expect([200, 201, 404]).toContain((await client.get(to, { atLeast })).status);
+  });
+
+  test('that is not there in time: 503, and when to come again', async () => {
+    const impatient = await RunningService.start(running.stores, { ROLES: 'api', POSITION_WAIT_MS: '50' });
+    try {
+      const client = impatient.client(tenant.alias, `:${tenant.liveKey}`);
+      const head = (await running.service.head())!;
+      expect((await client.get('/users?limit=0')).status).toBe(200);
+      for (const atLeast of [head.replace(/-\d+$/, '-999999999999'), head.replace(/-\d+$/, '-9223372036854775807')]) {
+        const answer = await client.get('/users?limit=0', { atLeast });
+        expect(outcome(answer)).toStrictEqual(refusal(503, 'POSITION_NOT_REACHED'));
+        expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      }
+      expect((await client.get('/users?limit=0', { atLeast: head })).status).toBe(200);
+    } finally {
+      await impatient.stop();
+    }
+  });
+
+  test('of a write here makes a read there wait for it', async () => {
+    for (let round = 0; round < 10; round++) {
+      const { at, id } = await person();
+      const write = await api.post(`/rewards${at}`, CREDIT);
+      const atLeast = position(write)!;
+      const [user, one] = await Promise.all([there.get(at, { atLeast }), there.get(`/reward/${String(write.body['id'])}`, { atLeast })]);
+      expect([user.body['id'], one.body]).toStrictEqual([id, write.body]);
+    }
+  });
+});
+
+describe('one own write', () => {
+  /** The read models cannot be written while this runs; they can be read. */
+  async function whileReadModelsStand(tableName: string, during: () => Promise<void>): Promise<void> {
+    const { rows } = await sql.query<{ name: string }>(
+      `select quote_ident(table_schema) || '.' || quote_ident(table_name) as name from information_schema.tables where table_name = $1`,
+      [tableName],
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    await sql.query('begin');
+    await sql.query(`lock table ${rows.map(({ name }) => name).join(', ')} in exclusive mode`);
+    try {
+      await during();
+    } finally {
+      await sql.query('rollback');
+    }
+  }
+
+  test('is waited for by the next read, with any key, on any connection, in its mode only', async () => {
+    const rotated = await running.service.service.core.tenantCommands.rotateKeys(tenant.alias, ['live'], 3_600_000);
+    if ('refused' in rotated) throw new Error(rotated.refused);
+    const accountId = personal('acc');
+    const pathname = `/api/v1/${tenant.alias}/account/${accountId}`;
+    await tenant.test.get('/users?limit=0');
+    const waiting: Promise<unknown>[] = [];
+    await whileReadModelsStand('accounts', async () => {
+      const written = await api.post('/accountsync', { id: accountId, subscription: TRIAL });
+      expect(written.status).toBe(200);
+      waiting.push(
+        api.get(`/account/${accountId}`).then(outcome),
+        api.as(`:${rotated.live}`).get(`/account/${accountId}`).then(outcome),
+        sendRaw(
+          Number(new URL(api.origin).port),
+          `GET ${pathname} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${basic(`:${tenant.liveKey}`)}\r\n\r\n`,
+        ).then(([answer]) => ({ status: answer!.status, body: answer!.json })),
+        there.get(`/account/${accountId}`, { atLeast: position(written)! }).then(outcome),
+      );
+      const early = await Promise.race([
+        ...waiting.map((read) => read.then(() => 'a read')),
+        tenant.test.get('/users?limit=0').then(() => 'the other mode'),
+      ]);
+      expect(early).toBe('the other mode');
+    });
+    const body = { id: accountId, currency: 'USD', subscription: TRIAL, referral: null };
+    expect(await Promise.all(waiting)).toStrictEqual(Array.from({ length: 4 }, () => ({ status: 200, body })));
+  });
+
+  test('that is answered again by another service is waited for there', async () => {
+    const { at, id, accountId } = await person();
+    const key = personal('key');
+    const change = { id, accountId, firstName: personal('Ann') };
+    await there.get(at);
+    let read: Promise<Answer> | undefined;
+    await whileReadModelsStand('users', async () => {
+      expect((await api.post('/user', change, { key })).status).toBe(200);
+      expect(replayed(await there.post('/user', change, { key }))).toBe('true');
+      read = there.get(at);
+      await Promise.race([read, there.get('/reward?accountId=a')]);
+    });
+    expect((await read!).body['firstName']).toBe(change.firstName);
+  });
+
+  test('shows what it set off, whichever read comes first', async () => {
+    const [referrer, reads] = [await person(), ['/reward', '/reward/balance', '/referrals'] as const];
+    for (let round = 1; round <= 12; round++) {
+      const { accountId } = await person({ referral: { code: referrer.code } });
+      const key = round % 2 === 0 ? personal('key') : undefined;
+      await api.post('/accountsync', { id: accountId, subscription: PAID }, key === undefined ? {} : { key });
+      const which = reads[round % 3]!;
+      const { body } = await api.get<unknown>(
+        `${which}${query(which === '/referrals' ? { referredAccountId: accountId } : { accountId: referrer.accountId })}`,
+      );
+      switch (which) {
+        case '/reward':
+          expect(body).toHaveLength(round);
+          break;
+        case '/reward/balance':
+          expect(body).toMatchObject([{ count: round, totalAvailableCredit: 1000 * round }]);
+          break;
+        case '/referrals':
+          expect(body).toMatchObject({
+            referrals: [{ dateReferralPaid: expect.any(Number) as unknown, referrerReward: { assignedCredit: 1000 } }],
+          });
+      }
+    }
+  });
+});
