@@ -19,7 +19,7 @@ interface Exchange {
 /** After the last word on a broken connection the client has this long to read it before the socket is torn down. */
 const LINGER_MS = 1_000;
 
-/** A client that was answered just before a shutdown has sent its next request by then. */
+/** When for so long no request has begun, those that were on their way at the begin of a shutdown have arrived. */
 const DRAIN_MS = 250;
 
 const lastOfSocket = new WeakMap<Duplex, Exchange>();
@@ -32,6 +32,7 @@ export class Connections {
   private readonly exchanges = new Map<Duplex, Set<Exchange>>();
   private readonly broken = new WeakSet<Duplex>();
   private open = 0;
+  private lastBegan = 0;
 
   /** Requests that were begun and are not answered yet. */
   get inFlight(): number {
@@ -57,13 +58,20 @@ export class Connections {
   }
 
   /**
-   * Lets nobody in any more, and resolves when all connections are closed or a moment has passed in which requests on open connections are
-   * served. To be called before the server is closed: Node closes at once every connection on which it has not seen a request, and one that
+   * Lets nobody in any more, and resolves when all connections are closed or none of them has brought a request for a moment; those that
+   * come are served. To be called before the server is closed: Node closes at once every connection on which it has not seen a request, and one that
    * is on its way would be lost, its client left in doubt whether it had an effect.
    */
   drain(server: Server): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, DRAIN_MS);
+      const beganDraining = performance.now();
+      let timer: NodeJS.Timeout;
+      const look = (): void => {
+        const quietMs = performance.now() - Math.max(beganDraining, this.lastBegan);
+        if (quietMs >= DRAIN_MS) resolve();
+        else timer = setTimeout(look, DRAIN_MS - quietMs);
+      };
+      look();
       // The closing of sockets alone; http.Server's own closes the connections as well.
       SocketServer.prototype.close.call(server, () => {
         clearTimeout(timer);
@@ -125,6 +133,7 @@ export class Connections {
     ofSocket.add(exchange);
     lastOfSocket.set(socket, exchange);
     this.open += 1;
+    this.lastBegan = performance.now();
     response.once('close', () => this.closed(ofSocket, exchange));
   }
 

@@ -81,7 +81,11 @@ export class HttpEdge {
         throw new Error(`${[route.method].flat().join(', ')} ${route.url} does not say who may call it`);
       this.routes.add(route.method, route.url);
     });
-    this.adapter.getInstance().addHook('preClose', () => this.connections.drain(this.adapter.getHttpServer()));
+    this.adapter.getInstance().addHook('preClose', () => {
+      // In the same moment: who is asked to close before would come back to a server that no longer listens when it says hello.
+      this.beginShutdown();
+      return this.connections.drain(this.adapter.getHttpServer());
+    });
   }
 
   /** Requests that are not answered yet. */
@@ -89,7 +93,7 @@ export class HttpEdge {
     return this.connections.inFlight;
   }
 
-  /** From now on every answer asks the client to close its connection; requests are still served. */
+  /** From now on every answer asks the client to close its connection; requests are still served. Closing the server begins with it. */
   beginShutdown(): void {
     this.draining = true;
   }
@@ -101,10 +105,14 @@ export class HttpEdge {
     metrics.watchInFlight(() => this.inFlight);
     installBodyParser(server);
     server.decorateRequest('caller', null);
-    server.addHook('onRequest', async (request, reply) => {
-      if (this.draining) void reply.header('Connection', 'close');
+    server.addHook('onRequest', async (request) => {
       this.checkTarget(request);
       await this.admit(request, tenants);
+    });
+    // With the answer, not with the request: one that was under way when the shutdown began must not leave its connection open.
+    server.addHook('onSend', (_request, reply, _payload, done) => {
+      if (this.draining) void reply.header('Connection', 'close');
+      done();
     });
     const record = (request: FastifyRequest, reply: FastifyReply) => {
       metrics.answered({ method: request.method, route: routeOf(request), status: reply.statusCode, seconds: reply.elapsedTime / 1000 });
