@@ -51,6 +51,8 @@ export interface ServiceOptions {
   readonly prepare?: (core: Core) => Promise<void>;
 }
 
+const CATCH_UP_BEFORE_END_MS = 2_000;
+
 /** Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for them. */
 export async function startService({ config, logger, version, fsync, prepare }: ServiceOptions): Promise<Service> {
   const registry = createMetricsRegistry();
@@ -147,11 +149,11 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => policies.stop());
     void readiness.catchUp();
     undo.push(() => readiness.stop());
+    undo.push(() => catchUpBeforeEnd(core, projections, policies, names));
     await app.listen({ port: config.port, host: config.host });
     const { port } = new URL(await app.getUrl());
     listeningAt = publicUrlAt(config, Number(port));
     undo.push(() => stopAnswering(app, config.shutdownGraceMs));
-    undo.push(() => edge.beginShutdown());
     return {
       core,
       app,
@@ -172,6 +174,33 @@ async function stopAnswering(app: NestFastifyApplication, graceMs: number): Prom
   const closed = app.getHttpAdapter().getInstance().close();
   await Promise.race([closed, pause(graceMs, patience.signal)]);
   patience.abort();
+}
+
+/**
+ * Brings what was acknowledged into the read models and has it reacted to, as far as this process leads them, so that whoever comes next
+ * has nothing to catch up with. Whatever is in the way, nothing is lost by ending: it stands in the log.
+ */
+async function catchUpBeforeEnd(
+  { log }: Core,
+  projections: ProjectionRunner,
+  policies: PolicyRunner,
+  names: readonly string[],
+): Promise<void> {
+  const deadline = performance.now() + CATCH_UP_BEFORE_END_MS;
+  const left = (): number => Math.max(0, deadline - performance.now());
+  try {
+    const answered = await log.head();
+    if (answered !== undefined && policies.role === 'leader') await policies.waitFor(answered, left());
+    const head = await log.head();
+    if (head === undefined) return;
+    await projections.waitFor(
+      head,
+      names.filter((name) => projections.leads(name)),
+      left(),
+    );
+  } catch {
+    return;
+  }
 }
 
 function edgeTenants({ tenants }: Core) {
