@@ -24,6 +24,8 @@ export interface LedgerAudit {
   logFaults(): Promise<string[]>;
   /** Whether all read models are at the head of the log. */
   isUpToDate(): Promise<boolean>;
+  /** Whether the policies have noted that they have seen the whole log; a running service notes it now and then, and when it stops. */
+  isReactedTo(): Promise<boolean>;
   /** Folds every account's stream anew and compares with what is read. @returns the differences, and how many accounts were compared. */
   differences(): Promise<{ readonly accounts: number; readonly faults: string[] }>;
   close(): Promise<void>;
@@ -82,6 +84,11 @@ export async function openLedgerAudit(dataDir: string): Promise<LedgerAudit> {
       const head = await core.log.head();
       const checkpoints = await liveCheckpoints(core.pool, names);
       return checkpoints.length === names.length && checkpoints.every(({ position }) => core.log.compare(position, head) >= 0);
+    },
+    isReactedTo: async () => {
+      const { rows } = await core.pool.query<{ position: string | null }>('select position from ledger.policy_checkpoints');
+      const [checkpoint] = rows;
+      return checkpoint !== undefined && core.log.compare(checkpoint.position ?? undefined, await core.log.head()) >= 0;
     },
     differences: async () => {
       const { rows } = await core.pool.query<{ stream: string }>('select stream from ledger.streams');

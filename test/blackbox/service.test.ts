@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { LedgerClient, positionOf, type Answer } from '../../bench/ledger-client.js';
+import {
+  makeDataDir,
+  postmasterPid,
+  printedKey,
+  projectRoot,
+  removeDataDir,
+  startServiceProcess,
+  statusOf,
+  type ServiceProcess,
+} from '../../bench/service-process.js';
+
+/** What ships, as it ships: the other suites run it transformed. */
+describe('node dist/src/main.js on an empty folder', () => {
+  let dataDir: string;
+  let service: ServiceProcess;
+  let client: LedgerClient;
+
+  beforeAll(async () => {
+    dataDir = await makeDataDir();
+    service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
+    await service.ready();
+    client = new LedgerClient({ url: service.url, apiKey: printedKey(service.output()) });
+  });
+  afterAll(async () => {
+    client.close();
+    await service.kill();
+    await removeDataDir(dataDir);
+  });
+
+  const ok = async (pending: Promise<Answer>): Promise<Record<string, unknown>> => {
+    const { status, body } = await pending;
+    if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+    return body as Record<string, unknown>;
+  };
+
+  it('is live, ready, measured and described', async () => {
+    for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs']) {
+      expect([path, await statusOf(service.url + path)]).toEqual([path, 200]);
+    }
+  });
+
+  it('prints a first request that works', async () => {
+    const [, key = '', url = ''] = /curl -u :(\S+) (\S+)/.exec(service.output()) ?? [];
+    const answer = await fetch(url, { headers: { authorization: `Basic ${Buffer.from(`:${key}`).toString('base64')}` } });
+    expect([answer.status, await answer.json()]).toEqual([200, { count: 0, totalCount: 0, users: [] }]);
+  });
+
+  it('tells the story: a friend comes with a code, pays, and the referrer spends what it earned', async () => {
+    await ok(client.post('accountsync', { id: 'ann', subscription: { status: 'TRIAL' } }));
+    const ann = await ok(client.post('user', { id: 'ann', accountId: 'ann', firstName: 'Ann', lastName: 'Lee' }));
+    const code = ann['referralCode'];
+    await ok(client.post('accountsync', { id: 'bob', subscription: { status: 'TRIAL' }, referral: { code } }));
+    const bob = await ok(client.post('user', { id: 'bob', accountId: 'bob' }));
+    expect(bob['referredBy']).toEqual({ code, isConverted: false, newlyReferred: true });
+    const paid = { status: 'PAID', billingIntervalType: 'MONTH', billingIntervalValue: 1, value: 20 };
+    const written = await client.post('accountsync', { id: 'bob', subscription: paid });
+    expect(positionOf(written)).toMatch(/./);
+
+    const list = await ok(client.get('reward?accountId=ann'));
+    expect(list).toMatchObject([{ type: 'CREDIT', rewardSource: 'FRIEND_SIGNUP', assignedCredit: 1000, redeemedCredit: 0 }]);
+    const [reward] = list as unknown as { id: string }[];
+    const redeem = { amount: 400, unit: 'cents' };
+    expect(await ok(client.post(`credit/${reward?.id ?? ''}/redeem`, redeem))).toEqual({
+      ...{ creditRedeemed: 400, creditAvailable: 600, unit: 'CENTS' },
+    });
+    const balance = await ok(client.get('reward/balance?accountId=ann'));
+    expect(balance).toMatchObject([{ type: 'CREDIT', unit: 'CENTS', totalAssignedCredit: 1000, totalRedeemedCredit: 400 }]);
+    expect(await ok(client.get('reward/balance?accountId=bob'))).toMatchObject([{ type: 'PCT_DISCOUNT', totalDiscountPercent: 10 }]);
+  });
+
+  it('stops with 0 on SIGTERM, takes its Postgres along, and has everything at the next start, without showing a key again', async () => {
+    expect(await service.terminate()).toBe(0);
+    expect(await postmasterPid(dataDir)).toBeUndefined();
+    const apiKey = printedKey(service.output());
+    service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
+    await service.ready();
+    client.close();
+    client = new LedgerClient({ url: service.url, apiKey });
+    const balance = await ok(client.get('reward/balance?accountId=ann'));
+    expect(balance).toMatchObject([{ type: 'CREDIT', totalRedeemedCredit: 400 }]);
+    expect(service.output()).not.toContain('API key');
+    // Ctrl-C in a terminal.
+    await service.signal('SIGINT');
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('says in one line why it cannot start, and ends with 1', async () => {
+    const bad = [
+      [{ PORT: 'http', DATA_DIR: dataDir }, /^PORT must be [^\n]*\n$/],
+      [{ DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' }, /^MASTER_KEY_FILE is required[^\n]*\n$/],
+    ] as const;
+    for (const [env, line] of bad) {
+      const child = spawn(process.execPath, [join(projectRoot(), 'dist/src/main.js')], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      let text = '';
+      child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      const [code] = (await once(child, 'close')) as [number];
+      expect([code, text]).toEqual([1, expect.stringMatching(line) as unknown]);
+    }
+  });
+});

@@ -1,0 +1,166 @@
+import { LedgerClient, NoAnswer, positionOf, type Answer } from '../../bench/ledger-client.js';
+import { openLedgerAudit } from '../../bench/ledger-audit.js';
+import {
+  makeDataDir,
+  postgresPids,
+  postmasterPid,
+  printedKey,
+  removeDataDir,
+  startServiceProcess,
+  statusOf,
+  type ServiceProcess,
+} from '../../bench/service-process.js';
+import { eventually } from '../support/embedded.js';
+
+/** Requests are given up well before this, whatever hangs behind the service. */
+const BOUND_MS = 9_000;
+
+async function must(status: number, pending: Promise<Answer>): Promise<Answer> {
+  const answer = await pending;
+  if (answer.status !== status) throw new Error(`answered ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
+  return answer;
+}
+
+/** An account with one reward. @returns the reward's id. */
+async function giveCredit(client: LedgerClient, accountId: string, assignedCredit: number): Promise<string> {
+  await must(200, client.post('accountsync', { id: accountId, subscription: { status: 'TRIAL' } }));
+  await must(200, client.post('user', { id: accountId, accountId }));
+  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
+  const { body } = await must(201, client.post(`rewards/account/${accountId}/user/${accountId}`, reward));
+  return (body as { id: string }).id;
+}
+
+const redeemedOf = async (client: LedgerClient, accountId: string, atLeast?: string): Promise<number | undefined> => {
+  const answer = await client.get(
+    `reward/balance?accountId=${accountId}`,
+    atLeast === undefined ? {} : { 'Ledger-Position-At-Least': atLeast },
+  );
+  return (answer.body as { totalRedeemedCredit: number }[])[0]?.totalRedeemedCredit;
+};
+
+const isReady = async ({ url }: ServiceProcess): Promise<boolean> => (await statusOf(`${url}/health/ready`)) === 200;
+
+describe('one process on the embedded Postgres', () => {
+  let dataDir: string;
+  let service: ServiceProcess;
+  let client: LedgerClient;
+
+  beforeAll(async () => {
+    dataDir = await makeDataDir();
+    service = await startServiceProcess({ env: { DATA_DIR: dataDir, STATEMENT_TIMEOUT_MS: '1000' } });
+    await service.ready();
+    client = new LedgerClient({ url: service.url, apiKey: printedKey(service.output()), connectionsMax: 200 });
+  });
+  afterAll(async () => {
+    client.close();
+    await service.kill();
+    await removeDataDir(dataDir);
+  });
+
+  it('answers 503 in bounded time while Postgres hangs, and goes on when it does not any more', async () => {
+    const rewardId = await giveCredit(client, 'frozen', 100);
+    const key = { 'Idempotency-Key': 'while-frozen' };
+    const redeem = { amount: 7, unit: 'CENTS' };
+
+    const frozen = await postgresPids(dataDir);
+    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+    try {
+      const answers = Promise.all([
+        client.post(`credit/${rewardId}/redeem`, { amount: 5, unit: 'CENTS' }),
+        client.post(`credit/${rewardId}/redeem`, redeem, key),
+        client.post('accountsync', { id: 'frozen-too', subscription: { status: 'TRIAL' } }),
+        client.get('reward/balance?accountId=frozen'),
+        client.get('users'),
+      ]);
+      await eventually(async () => (await statusOf(`${service.url}/health/ready`)) === 503);
+      expect(await statusOf(`${service.url}/health/live`, 500)).toBe(200);
+      for (const { status, headers, body, ms } of await answers) {
+        expect({ status, body }).toEqual({ status: 503, body: expect.objectContaining({ apiErrorCode: 'UNAVAILABLE' }) as unknown });
+        expect(headers['retry-after']).toMatch(/^\d+$/);
+        expect(ms).toBeLessThan(BOUND_MS);
+      }
+    } finally {
+      for (const pid of frozen) process.kill(pid, 'SIGCONT');
+    }
+
+    await eventually(() => isReady(service));
+    // Whether the unanswered ones happened is told by repeating the one with a key; each happened once or not at all.
+    await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
+    await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
+    expect([7, 12]).toContain(await redeemedOf(client, 'frozen'));
+  }, 60_000);
+
+  it('comes back by itself when Postgres is killed under load; what was acknowledged stands', async () => {
+    const rewardId = await giveCredit(client, 'killed', 1_000_000);
+    const postmaster = await postmasterPid(dataDir);
+    if (postmaster === undefined) throw new Error('no server to kill');
+    let answered = 0;
+    let killed = false;
+    let acknowledged = 0;
+    let unknown = 0;
+    let last: string | undefined;
+    const caller = async (): Promise<void> => {
+      for (let after = 0; after < 20; after += killed ? 1 : 0) {
+        const answer = await client.post(`credit/${rewardId}/redeem`, { amount: 1, unit: 'CENTS' });
+        answered++;
+        if (answer.status === 200) {
+          acknowledged++;
+          last = positionOf(answer);
+        } else {
+          unknown++;
+          expect(answer.status).toBe(503);
+          // Ready again, not in a moment: a caller that hammers would see nothing but refusals.
+          await eventually(() => isReady(service));
+        }
+        if (answered === 40) {
+          killed = true;
+          process.kill(postmaster, 'SIGKILL');
+        }
+      }
+    };
+    await Promise.all([caller(), caller(), caller(), caller()]);
+    const redeemed = await redeemedOf(client, 'killed', last);
+    expect(redeemed).toBeGreaterThanOrEqual(acknowledged);
+    expect(redeemed).toBeLessThanOrEqual(acknowledged + unknown);
+    expect(await postmasterPid(dataDir)).not.toBe(postmaster);
+  }, 60_000);
+
+  it('on SIGTERM answers what is in flight, ends with 0, and leaves the read models at the head', async () => {
+    const rewardId = await giveCredit(client, 'stopped', 1_000_000);
+    const statuses = new Map<number, number>();
+    let refusedConnections = 0;
+    const broken: string[] = [];
+    let running = 0;
+    const caller = async (): Promise<void> => {
+      for (;;) {
+        running++;
+        try {
+          const { status } = await client.post(`credit/${rewardId}/redeem`, { amount: 1, unit: 'CENTS' });
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        } catch (error) {
+          if (!(error instanceof NoAnswer)) throw error;
+          if (error.message.includes('ECONNREFUSED')) refusedConnections++;
+          else broken.push(error.message);
+          return;
+        }
+      }
+    };
+    const callers = Promise.all(Array.from({ length: 32 }, caller));
+    await eventually(async () => running > 300);
+    const code = await service.terminate();
+    await callers;
+    expect(code).toBe(0);
+    expect({ broken, refusedConnections }).toEqual({ broken: [], refusedConnections: 32 });
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(await postmasterPid(dataDir)).toBeUndefined();
+
+    const books = await openLedgerAudit(dataDir);
+    try {
+      expect({ readModels: await books.isUpToDate(), policies: await books.isReactedTo() }).toEqual({ readModels: true, policies: true });
+      expect(await books.logFaults()).toEqual([]);
+      expect((await books.differences()).faults).toEqual([]);
+    } finally {
+      await books.close();
+    }
+  }, 60_000);
+});

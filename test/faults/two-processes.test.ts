@@ -1,0 +1,88 @@
+import { LedgerClient, positionOf, type Answer } from '../../bench/ledger-client.js';
+import { startServiceProcess, statusOf, type ServiceProcess } from '../../bench/service-process.js';
+import { eventually } from '../support/embedded.js';
+import { createTenantDatabase, type TenantDatabase } from '../support/tenant-database.js';
+
+interface Readiness {
+  readonly checks: Readonly<Record<string, { readonly role?: string }>>;
+}
+
+describe('two processes on one database', () => {
+  let database: TenantDatabase;
+  let services: ServiceProcess[];
+  let clients: LedgerClient[];
+
+  beforeAll(async () => {
+    database = await createTenantDatabase();
+    services = [];
+    for (let n = 0; n < 2; n++) {
+      const service = await startServiceProcess({ env: database.env });
+      services.push(service);
+      // The first one leads.
+      await service.ready();
+    }
+    clients = services.map(({ url }) => new LedgerClient({ url, apiKey: database.apiKey }));
+  });
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await Promise.all(services.map((service) => service.kill()));
+    await database.drop();
+  });
+
+  const rolesIn = async (service: ServiceProcess | undefined): Promise<ReadonlySet<string | undefined>> => {
+    const { checks } = (await (await fetch(`${service?.url ?? ''}/health/ready`)).json()) as Readiness;
+    return new Set(
+      Object.entries(checks).flatMap(([name, { role }]) => (name.startsWith('projection ') || name === 'policies' ? [role] : [])),
+    );
+  };
+  const opened = async (client: LedgerClient, id: string): Promise<Answer> => {
+    const answer = await client.post('accountsync', { id, subscription: { status: 'TRIAL' } });
+    expect(answer.status).toBe(200);
+    return answer;
+  };
+
+  it('one leads all read models and policies, the other stands by', async () => {
+    await eventually(async () => (await rolesIn(services[0])).has('leader'));
+    expect([...(await rolesIn(services[0]))]).toEqual(['leader']);
+    expect([...(await rolesIn(services[1]))]).toEqual(['standby']);
+  });
+
+  it('each shows a client what it wrote there, and with the position what it wrote elsewhere', async () => {
+    for (const [writer, reader] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      for (let n = 0; n < 10; n++) {
+        const id = `written-${writer}-${n}`;
+        const position = positionOf(await opened(clients[writer]!, id));
+        const own = clients[writer]!.get(`account/${id}`);
+        const other = clients[reader]!.get(`account/${id}`, { 'Ledger-Position-At-Least': position ?? '' });
+        expect([(await own).status, (await other).status]).toEqual([200, 200]);
+      }
+    }
+  });
+
+  it('a key that one of them answered is answered by the other, too', async () => {
+    const body = { id: 'keyed', subscription: { status: 'FREE' } };
+    const answers = await Promise.all(clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })));
+    // At the same moment one runs, and the other is told so or gets the answer.
+    for (const { status } of answers) expect([200, 409]).toContain(status);
+    const again = await Promise.all(clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })));
+    expect(again.map(({ status }) => status)).toEqual([200, 200]);
+    expect(again.map(positionOf)).toEqual([positionOf(again[0]!), positionOf(again[0]!)]);
+    expect(again.map(({ headers }) => headers['idempotency-replayed'])).toEqual(['true', 'true']);
+  });
+
+  it('the one that stands by takes over when the leader is killed', async () => {
+    const [leader, standby] = services;
+    const position = positionOf(await opened(clients[0]!, 'before-the-kill'));
+    await leader?.kill();
+    // Reads may have to wait for the new leader, no longer than they wait for anything.
+    const read = await clients[1]!.get('account/before-the-kill', { 'Ledger-Position-At-Least': position ?? '' });
+    expect(read.status).toBe(200);
+    await eventually(async () => [...(await rolesIn(standby))].join() === 'leader');
+    await opened(clients[1]!, 'after-the-kill');
+    expect((await clients[1]!.get('account/after-the-kill')).status).toBe(200);
+    expect(await statusOf(`${standby?.url ?? ''}/health/ready`)).toBe(200);
+  });
+});
