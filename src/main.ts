@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import 'reflect-metadata';
-import { pino } from 'pino';
-import { ConfigError, loadConfig } from './config.js';
+import { pino, type Logger } from 'pino';
+import { ConfigError, loadConfig, publicUrlAt, type Config } from './config.js';
 import { makeDemoTenant } from './operations/demo-tenant.js';
-import { startService } from './service.js';
+import { startService, type Service } from './service.js';
 
 /** Starts the service and stops it on SIGTERM or SIGINT. What cannot be started is said in one line. */
 async function main(): Promise<void> {
@@ -12,35 +12,52 @@ async function main(): Promise<void> {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   const embedded = config.databaseUrl === undefined;
   let welcome: ((url: string) => string) | undefined;
-  const service = await startService({
+  const starting = startService({
     ...{ config, logger, version },
     prepare: async (core) => {
       if (embedded) welcome = await makeDemoTenant(core);
     },
   });
-  logger.info({ url: service.url, version, roles: [...config.roles] }, 'listening');
-  if (welcome) process.stdout.write(welcome(service.url));
+  stopOnSignals(starting, config, logger);
+  try {
+    const { url } = await starting;
+    logger.info({ url, version, roles: [...config.roles] }, 'listening');
+    if (welcome) process.stdout.write(welcome(url));
+  } catch (error) {
+    // The tenant was made and its keys are shown at no other start, so they are shown although this one failed, e.g. for its port.
+    if (welcome) process.stdout.write(welcome(publicUrlAt(config, config.port)));
+    throw error;
+  }
+}
 
+/** Also while it starts: it is stopped then as soon as it stands, for its Postgres must not be left behind. */
+function stopOnSignals(starting: Promise<Service>, { shutdownGraceMs }: Config, logger: Logger): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) return;
     stopping = true;
     logger.info({ signal }, 'stopping');
     // Whatever hangs, the process ends; what was acknowledged is in the log.
-    setTimeout(() => process.exit(1), config.shutdownGraceMs + 20_000).unref();
-    service.stop().then(
-      () => {
-        logger.info({}, 'stopped');
-        process.exit(0);
-      },
-      (error: unknown) => {
-        logger.error({ error: error instanceof Error ? error.name : 'unknown error' }, 'the stop was not clean');
-        process.exit(1);
-      },
+    setTimeout(() => process.exit(1), shutdownGraceMs + 20_000).unref();
+    void starting.then(
+      (service) => endAfter(service.stop(), logger),
+      // A start that failed has cleaned up, and says why itself.
+      () => undefined,
     );
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+async function endAfter(stopped: Promise<void>, logger: Logger): Promise<void> {
+  try {
+    await stopped;
+    logger.info({}, 'stopped');
+    process.exit(0);
+  } catch (error) {
+    logger.error({ error: error instanceof Error ? error.name : 'unknown error' }, 'the stop was not clean');
+    process.exit(1);
+  }
 }
 
 main().catch((error: unknown) => {
