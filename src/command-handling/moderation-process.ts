@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../domain/account/account.events.js';
 import { decide as decideAccount, type AccountCommand } from '../domain/account/account.decider.js';
 import type { AccountState } from '../domain/account/account.state.js';
@@ -114,9 +115,9 @@ export class ModerationProcess {
   /** Sends one command to one account; where another moderation holds it, that one is carried to its end first. */
   private async tell(meta: CommandMeta, account: AccountRef, command: AccountCommand): Promise<Outcome<AccountState, AccountEvent>> {
     const stream = this.names.accountStream(meta.scope, account);
-    const commandId = deterministicId(meta.commandId, `${command.type} ${account} ${'side' in command ? command.side : ''}`);
+    const accountMeta = stepMeta(meta, account, command);
     for (;;) {
-      const outcome = await this.streams.accounts.handle(stream, { ...meta, commandId }, (state) => decideAccount(state, command));
+      const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) => decideAccount(state, command));
       if (outcome.kind !== 'held') return outcome;
       await this.drive(meta.scope, outcome.heldBy, meta);
     }
@@ -131,6 +132,16 @@ export class ModerationProcess {
     );
     return outcome.kind === 'accepted' && outcome.events.length > 0 && !outcome.replayed;
   }
+}
+
+/**
+ * Preparing and applying are remembered by their accounts like a request with a key: a driver that comes late prepares nothing again that
+ * was applied already, and so never overwrites a moderation that came after. Releasing must work as often as there is something held.
+ */
+function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountCommand): CommandMeta {
+  if (command.type === 'ReleaseModeration') return { ...meta, commandId: randomUUID() };
+  const commandId = deterministicId(meta.commandId, `${command.type} ${account} ${'side' in command ? command.side : ''}`);
+  return { ...meta, commandId, idempotency: { key: commandId, fingerprint: command.type } };
 }
 
 /** The work of each account, in one order for all moderations. A referrer's account takes part only where its side is concerned. */

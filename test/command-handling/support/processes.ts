@@ -50,11 +50,10 @@ export class SharedLedger {
   }: { around?: (log: EventLog) => EventLog; clock?: () => number } = {}): Promise<TestProcess> {
     const log = await PostgresEventLog.open({ url: this.url });
     const pool = openPool({ url: this.url, max: 3, applicationName: 'test' });
-    this.closing.unshift(async () => {
-      await log.close();
-      await pool.end();
-    });
-    return new TestProcess(around(log), pool, clock);
+    let closed: Promise<void> | undefined;
+    const close = (): Promise<void> => (closed ??= log.close().then(() => pool.end()));
+    this.closing.unshift(close);
+    return new TestProcess(around(log), pool, clock, close);
   }
 
   async close(): Promise<void> {
@@ -77,6 +76,8 @@ export class TestProcess {
     readonly log: EventLog,
     pool: pg.Pool,
     clock: () => number = Date.now,
+    /** Gives its connections back before the end of the test file. */
+    readonly close: () => Promise<void>,
   ) {
     this.codec = new EventCodec(new PostgresSubjectKeys(pool, WRAPPING_KEY));
     this.streams = openStreams(log, this.codec);
