@@ -23,6 +23,12 @@ export interface KeyedRequest {
 const RELEASE_EVERY_MS = 500;
 
 /**
+ * The owner of a claim that was given back: no process has this id, so the next one takes it over. The row stays, since the effect may
+ * stand in the log although its answer was lost: another request with the key would otherwise be told that effect as its own.
+ */
+const NOBODY = 0;
+
+/**
  * Remembers answers by idempotency key. It is a memory for answers only: that an effect happens once is promised by the log, where the
  * key rides with the events. So a process may die at any point: whoever comes with the key next finds its claim abandoned, runs the
  * request again, and the log answers with the effect that stands there.
@@ -137,11 +143,12 @@ export class IdempotentRequests {
     this.releasing = false;
   }
 
+  /** False: not yet, the database is away. */
   private async isGivenBack({ scope, key }: KeyedRequest): Promise<boolean> {
     try {
       await this.pool.query(
-        'delete from ledger.idempotency_keys where tenant = $1 and mode = $2 and key = $3 and answer is null and owner = $4',
-        [scope.tenant, scope.mode, key, this.presence.id],
+        'update ledger.idempotency_keys set owner = $5 where tenant = $1 and mode = $2 and key = $3 and answer is null and owner = $4',
+        [scope.tenant, scope.mode, key, this.presence.id, NOBODY],
       );
       return true;
     } catch {
