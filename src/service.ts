@@ -61,8 +61,17 @@ export async function startService({ config, logger, version, fsync, prepare }: 
   const core = await openCore({ config, logger, actor, applicationName: 'ledger-service', observe: metrics.eventLog, fsync });
   /** Undone in reverse order, whatever of it was reached. */
   const undo: (() => Promise<unknown> | void)[] = [() => core.close()];
+  /** All of it, also when a part fails: the embedded Postgres comes last, and would be left running. */
   const stop = async (): Promise<void> => {
-    for (const step of undo.splice(0).reverse()) await step();
+    const failures: unknown[] = [];
+    for (const step of undo.splice(0).reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   };
   try {
     await prepare?.(core);
