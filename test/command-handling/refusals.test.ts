@@ -1,0 +1,154 @@
+import {
+  decide as decideReservation,
+  evolve as evolveReservation,
+  initialState as noReservation,
+} from '../../src/domain/reservation/reservation.decider.js';
+import { decide as decideTenant, initialState as noTenant } from '../../src/domain/tenant/tenant.decider.js';
+import { USERS_MAX } from '../../src/domain/account/identify-user.js';
+import type { AccountRequest } from '../../src/command-handling/account-commands.js';
+import type { Refusal } from '../../src/domain/refusal.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { accountOpened, anAccount, credit, discount, userIdentified } from '../support/account-events.js';
+import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
+import { evolve, initialState, type AccountState } from '../../src/domain/account/account.state.js';
+import { SharedLedger, type TestProcess } from './support/processes.js';
+
+let ledger: SharedLedger;
+let process: TestProcess;
+
+beforeAll(async () => {
+  ledger = await SharedLedger.open();
+  process = await ledger.process();
+  await process.userWithCode('anns', 'ann', 'ANN');
+  await process.userWithCode('acme', 'bob', 'BOB');
+  await process.tenantCommands.execute('demo', { type: 'ApplyProgram', program: { id: 'second' }, now: Date.now() });
+});
+afterAll(() => ledger.close());
+
+const code = async (outcome: Promise<object>): Promise<unknown> => {
+  const result = await outcome;
+  return 'refused' in result ? result.refused : result;
+};
+const send = (accountId: string, request: AccountRequest) => code(process.send(accountId, request));
+const reward = (over: Partial<Extract<AccountRequest, { type: 'CreateReward' }>>): AccountRequest => ({
+  ...{
+    type: 'CreateReward',
+    userId: 'bob',
+    value: credit(5),
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+  },
+  ...over,
+});
+
+/** A way to each code; a code without one does not compile. */
+const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
+  ACCOUNT_NOT_FOUND: () => code(process.upsert('nobody', 'bob')),
+  USER_NOT_FOUND: () => send('acme', { type: 'BlockUser', userId: 'nobody' }),
+  REFERRAL_CODE_NOT_FOUND: () => send('acme', { type: 'ApplyCode', userId: 'bob', code: 'NOBODYS' }),
+  REWARD_NOT_FOUND: () => send('acme', { type: 'CancelReward', rewardId: 'nothing' }),
+  SELF_REFERRAL: () => send('acme', { type: 'ApplyCode', userId: 'bob', code: 'bob' }),
+  ALREADY_REFERRED: async () => {
+    await process.userWithCode('referred', 'cat', 'CAT');
+    expect(await process.send('referred', { type: 'ApplyCode', userId: 'cat', code: 'ANN' })).toMatchObject({ kind: 'accepted' });
+    return send('referred', { type: 'ApplyCode', userId: 'cat', code: 'BOB' });
+  },
+  NOT_ATTRIBUTABLE: async () => {
+    await process.userWithCode('paying', 'dan', 'DAN');
+    await process.sync('paying', 'PAID');
+    return send('paying', { type: 'ApplyCode', userId: 'dan', code: 'ANN' });
+  },
+  NOT_REFERABLE: async () => {
+    await process.upsert('acme', 'loner', { changes: { referable: false } });
+    return send('acme', { type: 'ApplyCode', userId: 'loner', code: 'ANN' });
+  },
+  REFERRAL_CODE_TAKEN: () => code(process.upsert('acme', 'bob', { referralCode: 'ann' })),
+  PROGRAM_UNKNOWN: () => code(process.upsert('acme', 'bob', { referralCodes: { nowhere: 'X' } })),
+  CODE_PROGRAM_CONFLICT: () => code(process.upsert('acme', 'bob', { referralCodes: { second: 'BOB' } })),
+  // A thousand users are a thousand appends here; the account itself decides as well.
+  TOO_MANY_USERS: () => {
+    const account = anAccount('full');
+    const users = Array.from({ length: USERS_MAX }, (_, index) => userIdentified(account, `user-${index}`));
+    const state = [accountOpened(account), ...users].reduce<AccountState>(evolve, initialState);
+    const context = {
+      now: 1,
+      account: account.accountRef,
+      codeOwner: null,
+      referrer: null,
+      program: null,
+      referralId: 'r',
+      rewardIds: { started: 's', converted: 'c' },
+    };
+    const command: AccountCommand = {
+      type: 'UpsertUser',
+      userId: 'one more',
+      newPerson: 'p',
+      changes: {},
+      codes: [],
+      paymentProviderId: undefined,
+      context,
+    };
+    return code(Promise.resolve(decide(state, command)));
+  },
+  PAYMENT_PROVIDER_ID_SET: async () => {
+    await process.upsert('acme', 'bob', { paymentProviderId: 'cus_acme' });
+    return code(process.upsert('acme', 'bob', { paymentProviderId: 'cus_other' }));
+  },
+  PAYMENT_PROVIDER_ID_USED: async () => {
+    await process.upsert('acme', 'bob', { paymentProviderId: 'cus_acme' });
+    return code(process.upsert('anns', 'ann', { paymentProviderId: 'cus_acme' }));
+  },
+  USER_ALREADY_BLOCKED: async () => {
+    await process.upsert('acme', 'blocked');
+    await process.send('acme', { type: 'BlockUser', userId: 'blocked' });
+    return send('acme', { type: 'BlockUser', userId: 'blocked' });
+  },
+  USER_NOT_BLOCKED: () => send('acme', { type: 'UnblockUser', userId: 'bob' }),
+  REDEMPTION_NOT_POSSIBLE: () => send('acme', { type: 'RedeemAccountCredit', amount: 1, unit: 'NOTHING' }),
+  REWARD_NOT_CANCELLABLE: async () => {
+    await process.send('acme', reward({ value: discount(5), cancellable: false }));
+    const fixed = (await process.rewardsOf('acme')).find(({ cancellable }) => !cancellable);
+    return send('acme', { type: 'CancelReward', rewardId: fixed?.rewardId ?? '' });
+  },
+  REWARD_DATES_INVALID: () => send('acme', reward({ dateExpires: 1 })),
+  AMOUNT_TOO_LARGE: async () => {
+    await process.send('acme', reward({ value: credit(Number.MAX_SAFE_INTEGER, 'MANY') }));
+    return send('acme', reward({ value: credit(1, 'many') }));
+  },
+  MODERATION_NOT_POSSIBLE: () => {
+    const change = { referralId: 'elsewhere', referred: 'DENIED' as const, referrer: undefined };
+    return code(
+      Promise.resolve(decide(initialState, { type: 'PrepareModeration', moderationId: 'm', side: 'referred', changes: [change], now: 1 })),
+    );
+  },
+  TENANT_EXISTS: () =>
+    code(process.tenantCommands.create({ alias: 'demo', programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM })),
+  TENANT_NOT_FOUND: () => code(Promise.resolve(decideTenant(noTenant, { type: 'SwitchOpenEndpoints', openEndpoints: true, now: 1 }))),
+  RESERVED_BY_ANOTHER: () => {
+    const reserve = (account: string) =>
+      ({
+        type: 'Reserve',
+        kind: 'referral-code',
+        key: { subject: 's', value: 'X' },
+        holder: { account, person: 'p' },
+        programId: 'default',
+        takeOver: false,
+        now: 1,
+      }) as const;
+    const first = decideReservation(noReservation, reserve('a'));
+    const state = 'events' in first ? first.events.reduce(evolveReservation, noReservation) : noReservation;
+    return code(Promise.resolve(decideReservation(state, reserve('b'))));
+  },
+  RECORD_TOO_LARGE: () => {
+    const text = 'x'.repeat(1024);
+    const customFields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field_${index}`, text]));
+    return code(process.upsert('acme', 'bob', { changes: { customFields } }));
+  },
+};
+
+it.each(Object.entries(WAYS))('%s is reached', async (refusal, way) => {
+  expect(await way()).toBe(refusal);
+});
