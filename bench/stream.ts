@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { loadConfig } from '../src/config.js';
+import { openCore, type Core } from '../src/core.js';
+import type { AccountEvent } from '../src/domain/account/account.events.js';
+import { rewardRef } from '../src/domain/account/account.state.js';
+import type { Scope } from '../src/domain/scope.js';
+import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
+import type { CommandMeta } from '../src/event-log/envelope.js';
+import { makeDataDir, removeDataDir } from './service-process.js';
+
+/**
+ * How long a redemption takes, from the command to the stored event, in accounts whose streams are short, long and very long. They take
+ * turns, command by command, each with its stream in memory, as a service that runs has it; and once for the longest: how long the
+ * first command after a start takes, which folds the whole stream.
+ *
+ * `BENCH_COMMANDS` (400) per length. Without fsync, unless `BENCH_FSYNC=1`: waiting for a disk would hide what grows.
+ */
+const LENGTHS = [10, 1_000, 100_000] as const;
+const COMMANDS = Number(process.env.BENCH_COMMANDS ?? 400);
+const AIM = 1.2;
+const APPENDED_AT_ONCE = 500;
+/** Commands to one account make it longer: a short one is left after so many. */
+const COMMANDS_PER_ACCOUNT = 4;
+const UNIT = 'CENTS';
+const scope: Scope = { tenant: 'bench', mode: 'live' };
+
+const meta = (): CommandMeta => {
+  const id = randomUUID();
+  return { scope, commandId: id, correlationId: id, causationId: id, actor: { kind: 'api-key', id: 'bench' }, idempotency: null };
+};
+
+interface BenchAccount {
+  readonly ref: string;
+  readonly rewardId: string;
+}
+
+/** An account whose stream has about so many events, nearly all of them redemptions of one reward. */
+async function makeAccount(core: Core, id: string, length: number): Promise<BenchAccount> {
+  const ref = core.names.accountRef(scope, id);
+  const subscription = { status: 'TRIAL' as const };
+  await core.accounts.execute(meta(), ref, { type: 'SyncAccount', accountId: id, subscription, currency: undefined, codes: [] });
+  const user = { userId: id, changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
+  await core.accounts.execute(meta(), ref, { type: 'UpsertUser', ...user });
+  const value = { type: 'CREDIT' as const, unit: UNIT, assignedCredit: 1_000_000_000, currency: null };
+  const terms = { name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null };
+  const given = await core.accounts.execute(meta(), ref, { type: 'CreateReward', userId: id, value, ...terms });
+  const reward = given.kind === 'accepted' && given.state.status === 'open' ? given.state.rewards.first() : undefined;
+  if (!reward) throw new Error('no reward was given');
+
+  const stream = core.names.accountStream(scope, ref);
+  let { revision } = await core.streams.accounts.load(stream);
+  while (revision !== 'no-stream' && Number(revision) + 1 < length) {
+    const count = Math.min(APPENDED_AT_ONCE, length - Number(revision) - 1);
+    const at = Date.now();
+    const events = Array.from({ length: count }, (): AccountEvent => ({
+      type: 'CreditRedeemed',
+      at,
+      ...rewardRef(reward),
+      redemptionId: randomUUID(),
+      amount: 1,
+    }));
+    const { scope: _scope, ...envelope } = meta();
+    const encoded = await core.codec.encode(
+      events,
+      { ...envelope, ...scope },
+      events.map(() => randomUUID()),
+    );
+    const appended = await core.log.append(stream, revision, encoded);
+    if (appended.kind === 'conflict') throw new Error('somebody else writes to the benchmark');
+    ({ revision } = appended);
+  }
+  core.streams.accounts.forget(stream);
+  return { ref, rewardId: reward.rewardId };
+}
+
+/** @returns milliseconds. */
+async function redeem(core: Core, { ref, rewardId }: BenchAccount): Promise<number> {
+  const command = meta();
+  const startedAt = performance.now();
+  const outcome = await core.accounts.execute(command, ref, { type: 'RedeemCredit', rewardId, amount: 1, unit: UNIT });
+  const ms = performance.now() - startedAt;
+  if (outcome.kind !== 'accepted') throw new Error('a redemption was refused');
+  return ms;
+}
+
+async function run(core: Core): Promise<void> {
+  await core.tenantCommands.create({ alias: scope.tenant, programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
+  const accounts = new Map<number, BenchAccount[]>();
+  for (const length of LENGTHS) {
+    const count = length > 10 ? 1 : Math.ceil(COMMANDS / COMMANDS_PER_ACCOUNT);
+    const made: BenchAccount[] = [];
+    for (let n = 0; n < count; n++) made.push(await makeAccount(core, `bench-${length}-${n}`, length));
+    accounts.set(length, made);
+  }
+  const first = new Map<number, number>();
+  for (const [length, made] of accounts) for (const account of made) first.set(length, await redeem(core, account));
+  for (const made of accounts.values()) for (let n = 0; n < 20; n++) for (const account of made.slice(0, 5)) await redeem(core, account);
+
+  const times = new Map<number, number[]>(LENGTHS.map((length) => [length, []]));
+  for (let n = 0; n < COMMANDS; n++) {
+    for (const [length, made] of accounts) {
+      const account = made[n % made.length];
+      if (account) times.get(length)?.push(await redeem(core, account));
+    }
+  }
+  const shortest = median(times.get(LENGTHS[0]) ?? []);
+  console.log(`${COMMANDS} commands each, fsync ${process.env.BENCH_FSYNC === '1' ? 'on' : 'off'}, medians`);
+  console.log('  length   command ms   to length 10   first command ms (folds the stream)');
+  for (const length of LENGTHS) {
+    const ms = median(times.get(length) ?? []);
+    const ratio = ms / shortest;
+    const columns = [
+      String(length).padStart(8),
+      ms.toFixed(3).padStart(13),
+      ratio.toFixed(2).padStart(15),
+      (first.get(length) ?? NaN).toFixed(1).padStart(19),
+    ];
+    console.log(`${columns.join('')}${length === LENGTHS[0] ? '' : `   ${ratio <= AIM ? 'met' : 'missed'} (${AIM})`}`);
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+}
+
+async function main(): Promise<void> {
+  const dataDir = await makeDataDir();
+  try {
+    const core = await openCore({
+      config: loadConfig({ DATA_DIR: dataDir }),
+      logger: pino({ level: 'warn' }),
+      actor: { kind: 'system', id: 'bench' },
+      applicationName: 'bench-stream',
+      fsync: process.env.BENCH_FSYNC === '1',
+    });
+    try {
+      await run(core);
+    } finally {
+      await core.close();
+    }
+  } finally {
+    await removeDataDir(dataDir);
+  }
+}
+
+await main();
