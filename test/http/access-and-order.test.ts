@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { ApiClient, basic, type Answer } from '../support/api-client.js';
+import { basic, type Answer, type ApiClient } from '../support/api-client.js';
 import { errorBody, outcome, personal, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;

@@ -128,6 +128,8 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
       null,
       expect.any(String),
     ]);
+    // What it set off is in the log as soon as a read has been answered.
+    await api.get('/users?limit=0');
     const head = await running.service.head();
 
     for (const client of [api, there, api.as(`${tenant.liveKey}:`)]) {
@@ -339,8 +341,7 @@ describe('a key', () => {
     const gone = await reward();
     const goneKey = personal('key');
     const claim = () => there.post(`/credit/${gone}/redeem`, { amount: 5, unit: 'CENTS' }, { key: goneKey });
-    const { rows } = await sql.query<{ owner: string }>('select max(owner) + 1 as owner from ledger.idempotency_keys');
-    await sql.query('update ledger.idempotency_keys set owner = $1, answer = null', [rows[0]!.owner]);
+    await sql.query('update ledger.idempotency_keys set owner = 2147483647, answer = null');
     expect([replayed(await call()), (await claim()).body]).toStrictEqual([
       'true',
       { creditRedeemed: 5, creditAvailable: 95, unit: 'CENTS' },
@@ -431,6 +432,66 @@ describe('a position', () => {
       const [user, one] = await Promise.all([there.get(at, { atLeast }), there.get(`/reward/${String(write.body['id'])}`, { atLeast })]);
       expect([user.body['id'], one.body]).toStrictEqual([id, write.body]);
     }
+  });
+});
+
+describe('at the same time, through both services', () => {
+  const both = <T>(times: number, call: (client: ApiClient, n: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: times }, (_, n) => call(n % 2 === 0 ? api : there, n)));
+  const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
+
+  test('one code goes to one person, one payment provider id to one account', async () => {
+    const people = await Promise.all(Array.from({ length: 6 }, () => person()));
+    const referralCode = personal('one');
+    const claimed = await both(6, (client, n) =>
+      client.post('/user', { id: people[n]!.id, accountId: people[n]!.accountId, referralCode }),
+    );
+    expect(statusesOf(claimed)).toStrictEqual([200, 400, 400, 400, 400, 400]);
+    for (const answer of claimed.filter(({ status }) => status === 400)) {
+      expect(outcome(answer)).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
+    }
+    const winner = claimed.find(({ status }) => status === 200)!;
+    expect((await api.get(`/user${query({ referralCode })}`)).body).toMatchObject({ id: winner.body['id'], referralCode });
+    const paymentProviderId = personal('cus');
+    const set = await both(6, (client, n) =>
+      client.post('/user', { id: people[n]!.id, accountId: people[n]!.accountId, paymentProviderId }),
+    );
+    expect(statusesOf(set)).toStrictEqual([200, 400, 400, 400, 400, 400]);
+    for (const answer of set.filter(({ status }) => status === 400)) {
+      expect(outcome(answer)).toStrictEqual(refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'));
+    }
+  });
+
+  test('an account is referred once, a user made once, a referral converted once', async () => {
+    const [referrers, accountId, id] = [await Promise.all([person(), person()]), personal('acc'), personal('user')];
+    const made = await both(6, (client) => client.post('/accountsync', { id: accountId, subscription: TRIAL }));
+    expect(statusesOf(made)).toStrictEqual([200, 200, 200, 200, 200, 200]);
+    const users = await both(6, (client) => client.post('/user', { id, accountId }));
+    expect(new Set(users.map(({ status, body }) => `${status} ${String(body['referralCode'])}`)).size).toBe(1);
+    const applied = await both(6, (client, n) => client.post(`/open/code/${referrers[n % 2]!.code}/account/${accountId}/user/${id}`));
+    expect(statusesOf(applied)).toStrictEqual([200, 400, 400, 400, 400, 400]);
+    for (const answer of applied.filter(({ status }) => status === 400)) {
+      expect(outcome(answer)).toStrictEqual(refusal(400, 'ALREADY_REFERRED'));
+    }
+    const paid = await both(6, (client) => client.post('/accountsync', { id: accountId, subscription: PAID }));
+    expect(statusesOf(paid)).toStrictEqual([200, 200, 200, 200, 200, 200]);
+    const given = await Promise.all(
+      referrers.map(async (referrer) => (await api.get<Json[]>(`/reward${query({ accountId: referrer.accountId })}`)).body.length),
+    );
+    expect(given.sort()).toStrictEqual([0, 1]);
+    const { body } = await there.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`, {
+      atLeast: (await running.service.head())!,
+    });
+    expect(body.referrals).toMatchObject([{ dateReferralPaid: expect.any(Number) as unknown, referrerReward: { assignedCredit: 1000 } }]);
+  });
+
+  test('credit is spent once', async () => {
+    const { accountId, at } = await person();
+    await api.post(`/rewards${at}`, CREDIT);
+    const spent = await both(12, (client) => client.post('/credit/bulkredeem', { accountId, amount: 30, unit: 'CENTS' }));
+    expect(statusesOf(spent)).toStrictEqual([200, 200, 200, ...Array.from({ length: 9 }, () => 400)]);
+    const left = spent.filter(({ status }) => status === 200).map(({ body }) => body['creditAvailable']);
+    expect(left.sort((a, b) => Number(b) - Number(a))).toStrictEqual([70, 40, 10]);
   });
 });
 
