@@ -242,6 +242,9 @@ describe('users', () => {
     expect((await change({ segments: ['~one', 'three', '~nothing'] }))['segments']).toStrictEqual(['two', 'three']);
     expect((await change({ segments: ['~*', 'last'] }))['segments']).toStrictEqual(['last']);
     expect((await api.get(person.at)).body).toMatchObject({ customFields: { b: 'x', c: true, d: -0.5 }, segments: ['last'] });
+    const namedAsMethods = { constructor: 'a', toString: 1, hasOwnProperty: true, valueOf: '__proto__' };
+    expect((await change({ customFields: namedAsMethods, segments: ['__proto__'] }))['segments']).toStrictEqual(['last', '__proto__']);
+    expect((await api.get(person.at)).body['customFields']).toStrictEqual({ b: 'x', c: true, d: -0.5, ...namedAsMethods });
   });
 
   test('holds what is as large as it may be, and refuses what is larger in all', async () => {

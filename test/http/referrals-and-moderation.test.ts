@@ -545,6 +545,20 @@ describe('programs', () => {
     expect(await scene.referral(friend.referralId)).toStrictEqual(after);
   });
 
+  test('a referrer who is blocked before the conversion keeps what was earned at the start', async () => {
+    const terms = { referredReward: percent, referrerReward: { ...credit, when: 'STARTED' } };
+    const { scene, referrer, friend, started } = await referralUnder(terms, { paid: false });
+    await scene.api.post(`${referrer.at}/block`);
+    await scene.subscribe(friend, PAID);
+    expect(await scene.referral(friend.referralId)).toMatchObject({
+      ...{ dateReferralPaid: aTime, referredModerationStatus: 'APPROVED', referrerModerationStatus: 'DENIED' },
+      ...{ referredReward: started.referredReward, referrerReward: started.referrerReward },
+    });
+    expect((await scene.api.get(`/reward/balance${query({ accountId: referrer.accountId })}`)).body).toStrictEqual([
+      creditBalance('CENTS', { count: 1, available: 1000 }),
+    ]);
+  });
+
   test('no rewards at all', async () => {
     const { scene, after, referrer } = await referralUnder({ referredReward: null, referrerReward: null });
     expect(after).toMatchObject({ dateReferralPaid: aTime, referredReward: null, referrerReward: null });

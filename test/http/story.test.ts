@@ -231,3 +231,13 @@ test('a referral from the first account to the last cent', async () => {
   expect((await tenant.test.get('/users')).body).toStrictEqual({ count: 0, totalCount: 0, users: [] });
   expect((await tenant.test.get('/referrals')).body).toStrictEqual({ count: 0, totalCount: 0, referrals: [] });
 });
+
+test('the log and the metrics name nobody', async () => {
+  const { origin, logText } = running.service;
+  expect(logText.split('\n').length).toBeGreaterThan(40);
+  expect(logText).toContain('"route":"/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');
+  expect(running.service.indiscretions()).toStrictEqual([]);
+  const metrics = await (await fetch(`${origin}/metrics`)).text();
+  expect(metrics).toContain('route="/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');
+  expect(metrics.toLowerCase()).not.toContain(personal().slice(0, 3));
+});
