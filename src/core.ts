@@ -78,7 +78,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     for (const step of closing.splice(0)) await step();
   };
   try {
-    await migrateToLatest(pool);
+    // By a connection of its own: the limit of a request's statement is not meant for a migration.
+    await migrateToLatest(url());
     const log = await PostgresEventLog.open({ url, ...(options.observe ? { observe: options.observe } : {}) });
     closing.unshift(() => log.close());
     const names = new KeyedNames(purposeKey(masterKey, 'stream-names'));

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { CommandBus } from '@nestjs/cqrs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
+import type { AccountCommandEnvelope } from './command-handling/commands.js';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
@@ -102,21 +103,17 @@ export async function startService({ config, logger, version, fsync, prepare }: 
 
     const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax } });
     let listeningAt = '';
-    let bus: CommandBus | undefined;
-    const busOrThrow = (): CommandBus => {
-      if (!bus) throw new Error('the command bus is not there yet');
-      return bus;
-    };
+    // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
+    const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
     const requests = new IdempotentRequests(pool, presence, core.answersKey);
-    const throughBus = { execute: (command: Parameters<CommandBus['execute']>[0]) => busOrThrow().execute(command) } as CommandBus;
     const jobs = new Jobs(
       jobsPool,
-      jobHandlers(throughBus, core.moderations, () => requests.purge()),
+      jobHandlers(execute, core.moderations, () => requests.purge()),
       logger,
     );
     const policies = new PolicyRunner({
       ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isStoreAway, logger },
-      carryOut: carryOutReactions(throughBus, jobs),
+      carryOut: carryOutReactions(execute, jobs),
     });
     const readiness = new ServiceReadiness(core, projections, policies, names);
     const app = await NestFactory.create<NestFastifyApplication>(
@@ -141,7 +138,6 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       { ...edge.applicationOptions, logger: false },
     );
     undo.push(() => app.close());
-    bus = app.get(CommandBus);
     edge.configure(app, { tenants: edgeTenants(core), metrics: new HttpMetrics(registry), isUnavailable: isStoreAway });
     metrics.watch({ projections, policies });
     serveInterfaceDescription(app, { version });

@@ -1,5 +1,5 @@
 import type { AccountEvent, PersonId, Subscription } from '../domain/account/account.events.js';
-import { decide, type AccountCommand } from '../domain/account/account.decider.js';
+import { decide } from '../domain/account/account.decider.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
 import type { ProfileChanges } from '../domain/account/identify-user.js';
 import type { CodeOwner, ReferralContext } from '../domain/account/referral.js';
@@ -10,7 +10,7 @@ import { programOf, programsOf } from '../domain/tenant/program-document.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
-import { CodeOwners } from './code-owners.js';
+import type { CodeOwners } from './code-owners.js';
 import { deterministicId } from './deterministic-id.js';
 import type { Outcome } from './handle-command.js';
 import type { ModerationProcess } from './moderation-process.js';
@@ -130,7 +130,7 @@ export class AccountCommands {
       case 'UnblockUser':
       case 'CancelReward':
       case 'SettleReward':
-        return decide(state, { ...request, now } as AccountCommand);
+        return decide(state, { ...request, now });
     }
   }
 
@@ -191,7 +191,7 @@ export class AccountCommands {
     return claimed;
   }
 
-  /** A reservation that the account did not record after all is given back. Lost by a crash, it lapses by itself. */
+  /** A reservation that the account did not record after all is given back. Not given back, by a crash or an outage, it lapses by itself. */
   private async releaseUnused(
     meta: CommandMeta,
     reserved: readonly Reserved[],
@@ -208,8 +208,9 @@ export class AccountCommands {
         }
       }
     }
-    for (const reservation of reserved)
-      if (!used.has(reservation.stream)) await this.reservations.releaseUnlessRecorded(meta, reservation, this.clock());
+    const unused = reserved.filter(({ stream }) => !used.has(stream));
+    // The command has its outcome already: what becomes of the tidying-up does not change it.
+    await Promise.allSettled(unused.map((reservation) => this.reservations.releaseUnlessRecorded(meta, reservation, this.clock())));
   }
 
   /** What a decision about this account's referral must know: the code's owner, or the referrer that stands already. */

@@ -36,7 +36,7 @@ export class Writes {
   async answer(request: FastifyRequest, reply: FastifyReply, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
     const { scope, actor } = callerOf(request);
     const keyed = this.keyedRequest(request);
-    const requestId = String(request.id);
+    const requestId = request.id;
     const meta: CommandMeta = {
       scope,
       commandId: keyed ? deterministicId(`${scope.tenant}/${scope.mode}/${keyed.key}`, 'request') : randomUUID(),

@@ -1,4 +1,3 @@
-import type { CommandBus } from '@nestjs/cqrs';
 import { AccountCommandEnvelope } from '../command-handling/commands.js';
 import type { ModerationProcess } from '../command-handling/moderation-process.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
@@ -8,26 +7,29 @@ import type { LedgerEvent } from '../projecting/projector.js';
 import type { Jobs } from './jobs.js';
 import type { Reaction } from './policy.js';
 
+/** Sends a command through the one door. */
+export type Execute = (command: AccountCommandEnvelope) => Promise<unknown>;
+
 /** Carries out what policies say: commands through the one door, jobs into the queue. Ids are made from cause and rule. */
-export function carryOutReactions(bus: CommandBus, jobs: Pick<Jobs, 'add'>) {
+export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>) {
   return async ({ eventId, correlationId, tenant, mode }: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction): Promise<void> => {
     if (reaction.kind === 'job') return jobs.add(reaction);
     const meta = {
       ...{ scope: { tenant, mode }, commandId: deterministicId(eventId, policy), correlationId, causationId: eventId },
       ...{ actor: { kind: 'policy' as const, id: policy }, idempotency: null },
     };
-    await bus.execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
+    await execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
   };
 }
 
 /** What jobs do when their time has come. */
-export function jobHandlers(bus: CommandBus, moderations: ModerationProcess, purgeKeys: () => Promise<number>) {
+export function jobHandlers(execute: Execute, moderations: ModerationProcess, purgeKeys: () => Promise<number>) {
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', rewardId = '' } = payload;
       const commandId = deterministicId(`settle-reward/${rewardId}`, Date.now());
       const meta = { ...causeOf('settle-reward', commandId), scope: scopeOf(payload), commandId };
-      await bus.execute(new AccountCommandEnvelope(meta, account, { type: 'SettleReward', rewardId }));
+      await execute(new AccountCommandEnvelope(meta, account, { type: 'SettleReward', rewardId }));
     },
     'finish-moderation': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { moderationId = '' } = payload;

@@ -84,10 +84,10 @@ export function kyselyOver<DB>(pool: pg.Pool): Kysely<DB> {
 }
 
 // Declared by overloads in pg: text is parsed here, binary results (never asked for) stay with pg's own parsers.
-const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (type: number, format?: 'text' | 'binary') => {
-  if (format === 'binary') return pg.types.getTypeParser(type, 'binary');
+const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (type: number, format?: 'text' | 'binary'): ((value: string) => unknown) => {
+  if (format === 'binary') return pg.types.getTypeParser(type, 'binary') as (value: string) => unknown;
   if (type === INT8) return BigInt;
-  const parse = pg.types.getTypeParser(type, 'text');
+  const parse = pg.types.getTypeParser(type, 'text') as (value: string) => unknown;
   return type === INT8_ARRAY ? (text: string) => toBigInts(parse(text)) : parse;
 };
 

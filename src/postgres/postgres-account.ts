@@ -81,7 +81,7 @@ async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
     return hasName() ? [direct] : [await userNamespace(uid), direct];
   }
   const namespace = await userNamespace(0);
-  const others = otherUser(owner || (await unprivilegedUid()));
+  const others = otherUser(owner === undefined || owner === 0 ? await unprivilegedUid() : owner);
   return owner ? [...others, namespace] : [namespace, ...others];
 }
 

@@ -45,7 +45,11 @@ export class PostgresSubjectKeys implements SubjectKeys {
 
   async loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
     const known = await this.load(subjects);
-    const missing = [...known].filter(([, key]) => key === null).map(([subject]) => subject);
+    // In one order everywhere: two processes that make the keys of the same people do not wait for each other.
+    const missing = [...known]
+      .filter(([, key]) => key === null)
+      .map(([subject]) => subject)
+      .sort();
     if (missing.length === 0) return known;
     const wrapped = missing.map((subject) => sealBytes(this.wrappingKey, randomBytes(32), subject));
     await this.pool.query(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/program-schema.js';
-import { RunningService, startWithStores, type TestStores } from '../support/running-service.js';
+import { startWithStores, type RunningService, type TestStores } from '../support/running-service.js';
 
 /** The command line as it ships, beside a running service on the same stores. */
 

@@ -1,5 +1,4 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-// eslint-disable-next-line no-restricted-imports -- the package's own folder, and its only door to this draft of the schema language
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
