@@ -18,12 +18,14 @@ describe('node dist/src/main.js on an empty folder', () => {
   let dataDir: string;
   let service: ServiceProcess;
   let client: LedgerClient;
+  let apiKey: string;
 
   beforeAll(async () => {
     dataDir = await makeDataDir();
     service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
     await service.ready();
-    client = new LedgerClient({ url: service.url, apiKey: printedKey(service.output()) });
+    apiKey = printedKey(service.output());
+    client = new LedgerClient({ url: service.url, apiKey });
   });
   afterAll(async () => {
     client.close();
@@ -75,7 +77,6 @@ describe('node dist/src/main.js on an empty folder', () => {
   it('stops with 0 on SIGTERM, takes its Postgres along, and has everything at the next start, without showing a key again', async () => {
     expect(await service.terminate()).toBe(0);
     expect(await postmasterPid(dataDir)).toBeUndefined();
-    const apiKey = printedKey(service.output());
     service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
     await service.ready();
     client.close();
@@ -83,9 +84,28 @@ describe('node dist/src/main.js on an empty folder', () => {
     const balance = await ok(client.get('reward/balance?accountId=ann'));
     expect(balance).toMatchObject([{ type: 'CREDIT', totalRedeemedCredit: 400 }]);
     expect(service.output()).not.toContain('API key');
+  });
+
+  it('a second start on the folder joins in; whoever leaves last stops Postgres', async () => {
+    const second = await startServiceProcess({ env: { DATA_DIR: dataDir } });
+    const other = new LedgerClient({ url: second.url, apiKey });
+    try {
+      await second.ready();
+      const written = await client.post('accountsync', { id: 'eve', subscription: { status: 'FREE' } });
+      const atLeast = { 'Ledger-Position-At-Least': positionOf(written) ?? '' };
+      expect(await ok(other.get('account/eve', atLeast))).toMatchObject({ id: 'eve', subscription: { status: 'FREE' } });
+      await ok(other.post('accountsync', { id: 'dan', subscription: { status: 'FREE' } }));
+      expect(await ok(other.get('account/dan'))).toMatchObject({ id: 'dan' });
+      expect(await second.terminate()).toBe(0);
+      expect(await ok(client.get('account/dan'))).toMatchObject({ id: 'dan' });
+    } finally {
+      other.close();
+      await second.kill();
+    }
     // Ctrl-C in a terminal.
     await service.signal('SIGINT');
     expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect(await postmasterPid(dataDir)).toBeUndefined();
   });
 
   it('says in one line why it cannot start, and ends with 1', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { LedgerClient, NoAnswer, positionOf, type Answer } from '../../bench/ledger-client.js';
 import { openLedgerAudit } from '../../bench/ledger-audit.js';
 import {
@@ -10,6 +11,7 @@ import {
   statusOf,
   type ServiceProcess,
 } from '../../bench/service-process.js';
+import { lockFile } from '../../src/postgres/file-lock.js';
 import { eventually } from '../support/embedded.js';
 
 /** Requests are given up well before this, whatever hangs behind the service. */
@@ -57,38 +59,65 @@ describe('one process on the embedded Postgres', () => {
     await removeDataDir(dataDir);
   });
 
-  it('answers 503 in bounded time while Postgres hangs, and goes on when it does not any more', async () => {
-    const rewardId = await giveCredit(client, 'frozen', 100);
-    const key = { 'Idempotency-Key': 'while-frozen' };
-    const redeem = { amount: 7, unit: 'CENTS' };
-
+  /** Hung: nothing answers, nothing is refused. @returns what ends it. */
+  const freeze = async (): Promise<() => Promise<void>> => {
     const frozen = await postgresPids(dataDir);
     for (const pid of frozen) process.kill(pid, 'SIGSTOP');
-    try {
-      const answers = Promise.all([
-        client.post(`credit/${rewardId}/redeem`, { amount: 5, unit: 'CENTS' }),
-        client.post(`credit/${rewardId}/redeem`, redeem, key),
-        client.post('accountsync', { id: 'frozen-too', subscription: { status: 'TRIAL' } }),
-        client.get('reward/balance?accountId=frozen'),
-        client.get('users'),
-      ]);
-      await eventually(async () => (await statusOf(`${service.url}/health/ready`)) === 503);
-      expect(await statusOf(`${service.url}/health/live`, 500)).toBe(200);
-      for (const { status, headers, body, ms } of await answers) {
-        expect({ status, body }).toEqual({ status: 503, body: expect.objectContaining({ apiErrorCode: 'UNAVAILABLE' }) as unknown });
-        expect(headers['retry-after']).toMatch(/^\d+$/);
-        expect(ms).toBeLessThan(BOUND_MS);
-      }
-    } finally {
-      for (const pid of frozen) process.kill(pid, 'SIGCONT');
-    }
+    return async () => frozen.forEach((pid) => process.kill(pid, 'SIGCONT'));
+  };
 
-    await eventually(() => isReady(service));
-    // Whether the unanswered ones happened is told by repeating the one with a key; each happened once or not at all.
-    await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
-    await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
-    expect([7, 12]).toContain(await redeemedOf(client, 'frozen'));
-  }, 60_000);
+  /** Gone, and kept from coming back: whoever starts it again must have this lock first. */
+  const takeAway = async (): Promise<() => Promise<void>> => {
+    const lock = await lockFile(join(dataDir, 'postgres.lock'), 5_000);
+    for (const pid of await postgresPids(dataDir)) process.kill(pid, 'SIGKILL');
+    await eventually(async () => (await postmasterPid(dataDir)) === undefined);
+    return () => lock.release();
+  };
+
+  // Each test begins with a service that is well, whatever the one before it found.
+  beforeEach(() => eventually(() => isReady(service)));
+
+  it.each([
+    ['hangs', freeze],
+    ['is gone', takeAway],
+  ])(
+    'answers 503 in bounded time while Postgres %s, and goes on by itself afterwards',
+    async (name, begin) => {
+      const account = name.replace(' ', '-');
+      const rewardId = await giveCredit(client, account, 100);
+      const key = { 'Idempotency-Key': `while it ${name}` };
+      const redeem = { amount: 7, unit: 'CENTS' };
+
+      const end = await begin();
+      try {
+        const answers = Promise.all([
+          client.post(`credit/${rewardId}/redeem`, { amount: 5, unit: 'CENTS' }),
+          client.post(`credit/${rewardId}/redeem`, redeem, key),
+          client.post('accountsync', { id: `${account}-too`, subscription: { status: 'TRIAL' } }),
+          client.get(`reward/balance?accountId=${account}`),
+          client.get('users'),
+        ]);
+        await eventually(async () => (await statusOf(`${service.url}/health/ready`)) === 503);
+        expect(await statusOf(`${service.url}/health/live`, 500)).toBe(200);
+        for (const { status, headers, body, ms } of await answers) {
+          // A read that waits for an own write is told so.
+          const apiErrorCode = expect.stringMatching(/^(UNAVAILABLE|POSITION_NOT_REACHED)$/) as unknown;
+          expect({ status, body }).toEqual({ status: 503, body: expect.objectContaining({ apiErrorCode }) as unknown });
+          expect(headers['retry-after']).toMatch(/^\d+$/);
+          expect(ms).toBeLessThan(BOUND_MS);
+        }
+      } finally {
+        await end();
+      }
+
+      await eventually(() => isReady(service));
+      // Whether the unanswered ones happened is told by repeating the one with a key; each happened once or not at all.
+      await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
+      await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
+      expect([7, 12]).toContain(await redeemedOf(client, account));
+    },
+    60_000,
+  );
 
   it('comes back by itself when Postgres is killed under load; what was acknowledged stands', async () => {
     const rewardId = await giveCredit(client, 'killed', 1_000_000);
