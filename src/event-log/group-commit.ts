@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EventLogUnavailable } from './event-log.js';
 import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
-/** What carries a batch to the store; given up and opened anew after any failure. */
+/** What carries batches to the store, in the order of the calls; given up and opened anew after any failure. */
 export interface BatchStore {
   /** All in one transaction, one result per append in their order. Rejects when the outcome is unknown or nothing was stored. */
   commit(appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]>;
@@ -33,16 +33,20 @@ interface PendingAppend extends BatchedAppend {
   settled: boolean;
 }
 
+type Answer = () => void;
+
 const RETRY_FIRST_MS = 20;
 const RETRY_MAX_MS = 500;
 /** What an event costs beyond its bytes, so that many empty ones do not make an endless batch. */
 const EVENT_OVERHEAD_BYTES = 128;
-/** Fewer than these are not worth a transaction of their own. */
-const BATCH_SPLIT_MIN = 8;
+/** One that the store works on, one on its way to it. */
+const BATCHES_IN_FLIGHT_MAX = 2;
+/** Fewer than these, while others are in flight, are not worth a transaction of their own. */
+const BATCH_SPLIT_MIN = 16;
 
 /**
- * Appends that wait while a commit is under way go into the next one together, each with a result of its own. One commit at a
- * time: what a stream's order needs, and what makes batches grow with the load.
+ * Appends that wait while a commit is under way go into the next one together, each with a result of its own: batches grow with
+ * the load. The store takes one batch after the other; with enough callers a second one is on its way to it meanwhile.
  *
  * A commit that fails without an answer is sent again as it was (a store recognises what it has already), for as long as a caller
  * waits for it. One that cannot succeed is sent append by append, so that a bad append fails alone.
@@ -50,10 +54,12 @@ const BATCH_SPLIT_MIN = 8;
 export class GroupCommit {
   private waiting: PendingAppend[] = [];
   private waitingCount = 0;
-  private inFlight: readonly PendingAppend[] = [];
+  private readonly inFlight = new Set<readonly PendingAppend[]>();
   private store: BatchStore | undefined;
-  private running: Promise<void> | undefined;
+  private opening: Promise<BatchStore> | undefined;
+  private sending = false;
   private closed = false;
+  private idle: (() => void) | undefined;
   /** A commit without an answer is given up early enough to be tried once more in its callers' time. */
   private readonly attemptTimeoutMs: number;
 
@@ -81,36 +87,54 @@ export class GroupCommit {
       pending.timer = setTimeout(() => this.expire(pending), this.options.appendTimeoutMs);
       this.waiting.push(pending);
       this.waitingCount += 1;
-      this.running ??= this.run();
+      this.sendSoon();
     });
   }
 
   /** Takes no more appends; those that wait still get their answers, each within its time. */
   async close(): Promise<void> {
     this.closed = true;
-    await this.running;
+    if (this.waitingCount > 0 || this.inFlight.size > 0) await new Promise<void>((resolve) => (this.idle = resolve));
     this.store?.destroy();
     this.store = undefined;
   }
 
-  private async run(): Promise<void> {
-    // Whoever asks in the same turn goes into the same batch.
-    await Promise.resolve();
-    while (this.waiting.length > 0) {
-      this.inFlight = this.takeBatch();
-      await this.commit(this.inFlight);
+  /** Whoever asks in the same turn goes into the same batch. */
+  private sendSoon(): void {
+    if (this.sending) return;
+    this.sending = true;
+    queueMicrotask(() => {
+      this.sending = false;
+      this.sendWaiting();
+    });
+  }
+
+  private sendWaiting(): void {
+    while (this.waitingCount > 0) {
+      if (this.inFlight.size > 0 && (this.inFlight.size >= BATCHES_IN_FLIGHT_MAX || this.waitingCount < BATCH_SPLIT_MIN)) return;
+      void this.carry(this.takeBatch());
     }
-    this.running = undefined;
+    if (this.inFlight.size === 0) this.idle?.();
+  }
+
+  private async carry(batch: readonly PendingAppend[]): Promise<void> {
+    this.inFlight.add(batch);
+    const answer = await this.commit(batch);
+    this.inFlight.delete(batch);
+    // The next ones are on their way before the callers go on with their answers, which takes its time.
+    this.sendWaiting();
+    answer();
   }
 
   private takeBatch(): readonly PendingAppend[] {
     const batch: PendingAppend[] = [];
     const later: PendingAppend[] = [];
     const taken = new Set<string>();
-    // Callers that were just answered tend to come again. Half of all, each time, lets the store work on one half while the other
-    // half is answered and asks again here; all of them at once would leave the one idle while the other works.
-    const half = Math.ceil((this.waitingCount + this.inFlight.length) / 2);
-    const appendsMax = Math.min(Math.max(half, BATCH_SPLIT_MIN), this.options.batchAppendsMax);
+    // Half of all, so that the store has one half while the callers of the other are answered and ask again. All of them at once
+    // would leave the store idle while the callers work, and the callers while the store does.
+    let outstanding = this.waitingCount;
+    for (const other of this.inFlight) outstanding += other.length;
+    const appendsMax = Math.min(Math.max(Math.ceil(outstanding / 2), BATCH_SPLIT_MIN), this.options.batchAppendsMax);
     let bytes = 0;
     let next = 0;
     for (; next < this.waiting.length && batch.length < appendsMax; next++) {
@@ -132,53 +156,71 @@ export class GroupCommit {
     return batch;
   }
 
-  private async commit(batch: readonly PendingAppend[]): Promise<void> {
+  /** Gives back how to answer the callers, once the outcome is known. */
+  private async commit(batch: readonly PendingAppend[]): Promise<Answer> {
     for (let attempt = 0; ; attempt++) {
       const open = batch.filter(({ settled }) => !settled);
-      if (open.length === 0) return;
+      if (open.length === 0) return () => undefined;
       try {
         const results = await this.send(open);
-        open.forEach((pending, index) => {
-          const result = results[index];
-          if (result !== undefined) settle(pending, () => pending.resolve(result));
-        });
-        return;
+        return () => {
+          open.forEach((pending, index) => {
+            const result = results[index];
+            if (result !== undefined) settle(pending, () => pending.resolve(result));
+          });
+        };
       } catch (error) {
-        this.store?.destroy();
-        this.store = undefined;
         if (this.options.isTransient(error)) {
           this.options.onRetry?.(error);
           await delay(Math.min(RETRY_FIRST_MS * 2 ** attempt, RETRY_MAX_MS));
         } else if (open.length === 1) {
-          for (const pending of open) settle(pending, () => pending.reject(asError(error)));
+          return () => {
+            for (const pending of open) settle(pending, () => pending.reject(asError(error)));
+          };
         } else {
-          for (const pending of open) await this.commit([pending]);
+          for (const pending of open) {
+            const answer = await this.commit([pending]);
+            answer();
+          }
         }
       }
     }
   }
 
   private async send(open: readonly PendingAppend[]): Promise<readonly BatchedResult[]> {
-    if (this.store === undefined || this.store.isLost()) this.store = await this.options.open();
-    const { store } = this;
+    const store = this.store !== undefined && !this.store.isLost() ? this.store : await this.openStore();
     const giveUp = setTimeout(() => store.destroy(), this.attemptTimeoutMs);
     const startedAt = performance.now();
     try {
       const results = await store.commit(open);
       this.options.onBatch?.(open.length, performance.now() - startedAt);
       return results;
+    } catch (error) {
+      // Whatever it was, the next attempt begins with a connection that is known to be good.
+      store.destroy();
+      if (this.store === store) this.store = undefined;
+      throw error;
     } finally {
       clearTimeout(giveUp);
     }
   }
 
+  /** One for all batches that need it. */
+  private openStore(): Promise<BatchStore> {
+    this.opening ??= this.options
+      .open()
+      .then((store) => (this.store = store))
+      .finally(() => (this.opening = undefined));
+    return this.opening;
+  }
+
   private expire(pending: PendingAppend): void {
     if (pending.settled) return;
-    const isInFlight = this.inFlight.includes(pending);
-    if (!isInFlight) this.waitingCount -= 1;
+    const batch = [...this.inFlight].find((inFlight) => inFlight.includes(pending));
+    if (batch === undefined) this.waitingCount -= 1;
     settle(pending, () => pending.reject(new EventLogUnavailable(`no answer within ${this.options.appendTimeoutMs} ms`)));
     // Nobody waits for this commit any more: those behind it shall not either.
-    if (isInFlight && this.inFlight.every(({ settled }) => settled)) this.store?.destroy();
+    if (batch?.every(({ settled }) => settled)) this.store?.destroy();
   }
 }
 

@@ -26,7 +26,9 @@ export type BatchRow = readonly [positionBefore: string | null, recorded: string
 export type SingleRow = readonly [answer: string | null];
 
 // Planned once per connection by its name. The server gives all three as text; nothing of it is for pg's parsers.
-const APPEND_BATCH = 'select * from ledger.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
+const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
+const APPEND_BATCH = { name: 'ledger-append-batch', text: `select * from ledger.append_batch${ARGUMENTS}` };
+const APPEND_DISTINCT = { name: 'ledger-append-distinct', text: `select * from ledger.append_distinct${ARGUMENTS}` };
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
 const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6)';
@@ -49,7 +51,7 @@ export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResu
   return { kind: 'stored', position: BigInt(position), revision: expected + 1n, recordedAt: Number(recorded), repeated: false };
 }
 
-/** The one call that stores a batch: ledger.append_batch says what its arguments mean. */
+/** The one call that stores a batch: ledger.append_batch says what its arguments mean (migrations/0001_create_event_log.ts). */
 export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<Buffer[]> {
   const streams: string[] = [];
   const expected: bigint[] = [];
@@ -75,15 +77,14 @@ export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<
     }
   }
   return {
-    name: 'ledger-append-batch',
-    text: APPEND_BATCH,
+    ...(new Set(streams).size === streams.length ? APPEND_DISTINCT : APPEND_BATCH),
     rowMode: 'array',
     types: AS_TEXT,
     values: [
       textArray(streams),
       int8Array(expected),
       int4Array(counts),
-      int4Array(lockOrder(streams)),
+      int4Array(lockOrder(appends)),
       int4Array(places),
       int4Array(offsets),
       uuidArray(ids),
@@ -94,11 +95,15 @@ export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<
   };
 }
 
-/** Places from 1, by stream name; the sort is stable, so appends to one stream keep their order. */
-function lockOrder(streams: readonly string[]): number[] {
-  const named = streams.map((stream, index) => ({ stream, place: index + 1 }));
-  named.sort((a, b) => (a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0));
-  return named.map(({ place }) => place);
+/**
+ * Places from 1: new streams first, then the others, each by name; the sort is stable, so appends to one stream keep their order.
+ * Every process locks in this order. Nobody waits in a circle: who waits for a new stream of another's holds new streams only,
+ * and an update does not see, nor wait for, a stream whose insert is not committed.
+ */
+function lockOrder(appends: readonly BatchedAppend[]): number[] {
+  const sorted = appends.map(({ stream, expected }, index) => ({ stream, isNew: expected < 0n, place: index + 1 }));
+  sorted.sort((a, b) => Number(b.isNew) - Number(a.isNew) || (a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0));
+  return sorted.map(({ place }) => place);
 }
 
 /** One result per append, in their order. */

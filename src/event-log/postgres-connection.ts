@@ -8,6 +8,8 @@ export interface DedicatedConnectionOptions {
   readonly connectTimeoutMs: number;
   /** The server ends a statement after this time, so that one whose caller has gone does not wait for a lock for ever. */
   readonly statementTimeoutMs: number;
+  /** Sends a statement while the one before is still at work, instead of waiting for its answer. */
+  readonly pipeline?: boolean;
 }
 
 /** A connection outside any pool, with a hold on its socket: a server that hangs never answers a polite goodbye. */
@@ -29,6 +31,7 @@ export async function openDedicatedConnection(options: DedicatedConnectionOption
     statement_timeout: options.statementTimeoutMs,
     client_encoding: 'UTF8',
     keepAlive: true,
+    pipeline: options.pipeline ?? false,
     stream: () => socket,
   });
   let isLost = false;

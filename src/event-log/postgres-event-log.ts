@@ -101,7 +101,7 @@ export class PostgresEventLog implements EventLog {
     }
     const connection = { url, connectTimeoutMs: attemptTimeout(appendTimeoutMs), statementTimeoutMs: attemptTimeout(appendTimeoutMs) };
     const commits = new GroupCommit({
-      open: () => openWriter({ ...connection, applicationName: 'ledger-log-writer' }, logId),
+      open: () => openWriter({ ...connection, applicationName: 'ledger-log-writer', pipeline: true }, logId),
       isTransient,
       appendTimeoutMs,
       waitingAppendsMax: options.waitingAppendsMax ?? 10_000,
@@ -335,6 +335,8 @@ const NO_SCANS = 'set enable_seqscan = off';
 const WRITER_SETTINGS = `
   select set_config('default_transaction_isolation', 'read committed', false),
          set_config('enable_seqscan', 'off', false),
+         set_config('enable_hashjoin', 'off', false),
+         set_config('enable_mergejoin', 'off', false),
          set_config('plan_cache_mode', 'force_generic_plan', false),
          set_config('jit', 'off', false),
          case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`;

@@ -5,6 +5,7 @@ import * as createEventLog from '../../migrations/0001_create_event_log.js';
 import * as createProjections from '../../migrations/0002_create_projections.js';
 import * as createKeysAndRequests from '../../migrations/0003_create_keys_and_requests.js';
 import * as appendOneEvent from '../../migrations/0004_append_one_event.js';
+import * as appendToDistinctStreams from '../../migrations/0005_append_to_distinct_streams.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
 export interface SchemaMigration {
@@ -20,6 +21,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0002_create_projections': createProjections,
   '0003_create_keys_and_requests': createKeysAndRequests,
   '0004_append_one_event': appendOneEvent,
+  '0005_append_to_distinct_streams': appendToDistinctStreams,
 };
 
 /** The database was migrated by a newer release: this one does not know what its tables mean and leaves them alone. */
