@@ -1,6 +1,6 @@
 import type { RewardType, SideStatus } from '../program.js';
 import type { AccountRef } from '../scope.js';
-import type { CustomFieldValue, FraudSignal, PersonId, RewardSource, Subscription } from './account.events.js';
+import type { FraudSignal, PersonId, Profile, RewardSource, Subscription } from './account.events.js';
 
 /**
  * What can be shown of an account and what is in it, whether it was just decided (folded state) or is read (read model).
@@ -15,26 +15,12 @@ export interface AccountFacts {
   readonly referralCode: string | null;
 }
 
-export interface UserFacts {
+/** The user's profile, with the client's id of it under a name of its own. */
+export interface UserFacts extends Omit<Profile, 'id'> {
   readonly accountRef: AccountRef;
   readonly person: PersonId;
   readonly accountId: string;
   readonly userId: string;
-  readonly email: string | null;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly imageUrl: string | null;
-  readonly locale: string | null;
-  readonly countryCode: string | null;
-  readonly referable: boolean;
-  readonly customFields: Readonly<Record<string, CustomFieldValue>>;
-  readonly segments: readonly string[];
-  readonly cookieId: string | null;
-  readonly referralSource: string | null;
-  readonly firstSeenIP: string | null;
-  readonly lastSeenIP: string | null;
-  readonly firstSeenUserAgent: string | null;
-  readonly lastSeenUserAgent: string | null;
   readonly dateCreated: number;
   readonly dateBlocked: number | null;
   /** Primary code per program id. */

@@ -1,19 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateNested } from 'class-validator';
+import { MODERATION_ACTIONS, type ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import { isPlainObject, Member, readShape } from '../request-shape.js';
 import { Id, Must } from './members.js';
 
 const ACTIONS_MAX = 100;
-
-export const MODERATION_ACTIONS = [
-  'APPROVED',
-  'DENIED',
-  'REFERRER_APPROVED',
-  'REFERRED_APPROVED',
-  'REFERRER_DENIED',
-  'REFERRED_DENIED',
-] as const;
-export type ModerationAction = (typeof MODERATION_ACTIONS)[number];
 
 export class ModerationActionRequest {
   @Id({ required: true })

@@ -1,5 +1,4 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../share-links.js';
 import { Text } from './shape.js';
 
 class MediumLinksResponse {
@@ -50,21 +49,4 @@ export class ProgramShareLinksResponse {
   EMAIL: DirectLinkResponse;
   @ApiProperty({ type: DirectLinkResponse })
   UNKNOWN: DirectLinkResponse;
-}
-
-const byShareMedium = {
-  type: 'object' as const,
-  properties: Object.fromEntries(SHARE_MEDIA.map((medium) => [medium, { type: 'string' as const }])),
-  additionalProperties: false,
-};
-
-export class ShareUrlsResponse {
-  @ApiProperty({
-    type: 'object',
-    properties: { cleanShareLink: { type: 'string' }, ...Object.fromEntries(ENGAGEMENT_MEDIA.map((medium) => [medium, byShareMedium])) },
-    required: ['cleanShareLink'],
-    additionalProperties: false,
-    description: 'By engagement medium, then by share medium; narrowed by the query',
-  })
-  shareLinks: Readonly<Record<string, unknown>>;
 }

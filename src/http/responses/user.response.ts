@@ -1,4 +1,4 @@
-import { ApiExtraModels, ApiProperty, getSchemaPath, PartialType, PickType } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath, PickType } from '@nestjs/swagger';
 import { ProgramShareLinksResponse, ShareLinksResponse } from './share-links.response.js';
 import { Integer, Text, TextOrNull, Time } from './shape.js';
 
@@ -88,25 +88,9 @@ export class UserResponse {
   paymentProviderId: string | null;
 }
 
-/** A user narrowed by `fields` or widened by `extraFields`: every member may be missing. */
-export class SelectedUserResponse extends PartialType(UserResponse) {
-  @ApiProperty({ type: 'integer', nullable: true, required: false, description: 'An extra field' })
-  dateBlocked?: number | null;
-}
-
 const LISTED = ['id', 'accountId', 'email', 'firstName', 'lastName', 'referralCode', 'imageUrl', 'dateCreated', 'emailHash'] as const;
 
 export class UserListItemResponse extends PickType(UserResponse, LISTED) {}
-
-export class PublicUserResponse extends PickType(UserResponse, [
-  'id',
-  'accountId',
-  'email',
-  'firstName',
-  'lastName',
-  'referralCode',
-  'imageUrl',
-] as const) {}
 
 export class UserListResponse {
   @Integer({ description: 'Of this page' })
