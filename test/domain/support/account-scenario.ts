@@ -69,12 +69,6 @@ function outcome(decision: Decision<AccountEvent>) {
   };
 }
 
-/** The facts of a decision that was accepted. */
-export function eventsOf(decision: Decision<AccountEvent>): readonly AccountEvent[] {
-  if (!('events' in decision)) throw new Error(`not accepted: ${JSON.stringify(decision)}`);
-  return decision.events;
-}
-
 export function opened(state: AccountState): OpenAccount {
   if (state.status === 'absent') throw new Error('the account is not there');
   return state;
