@@ -51,12 +51,35 @@ export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResu
   return { kind: 'stored', position: BigInt(position), revision: expected + 1n, recordedAt: Number(recorded), repeated: false };
 }
 
+export interface BatchCall {
+  readonly query: QueryArrayConfig<Buffer[]>;
+  /** One result per append, in the order in which they were given. */
+  results(row: BatchRow): BatchedResult[];
+}
+
 /** The one call that stores a batch: ledger.append_batch says what its arguments mean (migrations/0001_create_event_log.ts). */
-export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<Buffer[]> {
+export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
+  const places = lockOrder(appends);
+  if (new Set(appends.map(({ stream }) => stream)).size === appends.length) {
+    return { query: { ...APPEND_DISTINCT, ...callWith(appends, places) }, results: (row) => batchResults(appends, row) };
+  }
+  // Positions go by the order that is sent. Where a stream is named twice that has to be the order in which its revisions are
+  // given out, or a later event of the stream could get the earlier position.
+  const ordered = places.map((place) => appends[place - 1]).filter((append) => append !== undefined);
+  return {
+    query: { ...APPEND_BATCH, ...callWith(ordered, lockOrder(ordered)) },
+    results: (row) => {
+      const results = new Map(batchResults(ordered, row).map((result, index) => [ordered[index], result]));
+      return appends.flatMap((append) => results.get(append) ?? []);
+    },
+  };
+}
+
+function callWith(appends: readonly BatchedAppend[], places: readonly number[]) {
   const streams: string[] = [];
   const expected: bigint[] = [];
   const counts: number[] = [];
-  const places: number[] = [];
+  const appendPlaces: number[] = [];
   const offsets: number[] = [];
   const ids: string[] = [];
   const types: string[] = [];
@@ -68,7 +91,7 @@ export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<
     counts.push(append.events.length);
     let offset = 0;
     for (const event of append.events) {
-      places.push(streams.length);
+      appendPlaces.push(streams.length);
       offsets.push(offset++);
       ids.push(event.id);
       types.push(event.type);
@@ -77,15 +100,14 @@ export function batchQuery(appends: readonly BatchedAppend[]): QueryArrayConfig<
     }
   }
   return {
-    ...(new Set(streams).size === streams.length ? APPEND_DISTINCT : APPEND_BATCH),
-    rowMode: 'array',
+    rowMode: 'array' as const,
     types: AS_TEXT,
     values: [
       textArray(streams),
       int8Array(expected),
       int4Array(counts),
-      int4Array(lockOrder(appends)),
       int4Array(places),
+      int4Array(appendPlaces),
       int4Array(offsets),
       uuidArray(ids),
       textArray(types),
@@ -107,7 +129,7 @@ function lockOrder(appends: readonly BatchedAppend[]): number[] {
 }
 
 /** One result per append, in their order. */
-export function batchResults(appends: readonly BatchedAppend[], row: BatchRow): BatchedResult[] {
+function batchResults(appends: readonly BatchedAppend[], row: BatchRow): BatchedResult[] {
   const refused = refusals(row[2]);
   let position = BigInt(row[0] ?? 0);
   const recordedAt = Number(row[1] ?? 0);

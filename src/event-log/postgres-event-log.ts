@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import { isUnavailable, openPool } from '../postgres/database.js';
 import { checkAppend } from './append-checks.js';
 import { Doorbell } from './doorbell.js';
@@ -14,7 +14,15 @@ import {
 } from './event-log.js';
 import type { EventLogObserver } from './event-log-observer.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
-import { batchQuery, batchResults, singleQuery, singleResult, type BatchRow, type SingleRow } from './postgres-append-batch.js';
+import {
+  batchCall,
+  singleQuery,
+  singleResult,
+  type BatchedAppend,
+  type BatchedResult,
+  type BatchRow,
+  type SingleRow,
+} from './postgres-append-batch.js';
 import { openDedicatedConnection } from './postgres-connection.js';
 import { PostgresListener } from './postgres-listener.js';
 
@@ -359,19 +367,30 @@ async function openWriter(options: Parameters<typeof openDedicatedConnection>[0]
     isLost,
     destroy,
     commit: async (appends) => {
-      const [first, second] = appends;
-      const [event, another] = first?.events ?? [];
-      if (first !== undefined && second === undefined && event !== undefined && another === undefined) {
-        const { rows } = await client.query<[...SingleRow]>(singleQuery(first.stream, first.expected, event));
-        const result = singleResult(first.expected, rows[0] ?? [null]);
-        if (result !== undefined) return [result];
+      try {
+        return await commitBatch(client, appends);
+      } catch (error) {
+        // The detail of a refused row is the row, and that is nobody's business who reads the error.
+        if (error instanceof pg.DatabaseError) error.detail = undefined;
+        throw error;
       }
-      const { rows } = await client.query<[...BatchRow]>(batchQuery(appends));
-      const row = rows[0];
-      if (row === undefined) throw new Error('no answer row');
-      return batchResults(appends, row);
     },
   };
+}
+
+async function commitBatch(client: pg.Client, appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]> {
+  const [first, second] = appends;
+  const [event, another] = first?.events ?? [];
+  if (first !== undefined && second === undefined && event !== undefined && another === undefined) {
+    const { rows } = await client.query<[...SingleRow]>(singleQuery(first.stream, first.expected, event));
+    const result = singleResult(first.expected, rows[0] ?? [null]);
+    if (result !== undefined) return [result];
+  }
+  const call = batchCall(appends);
+  const { rows } = await client.query<[...BatchRow]>(call.query);
+  const row = rows[0];
+  if (row === undefined) throw new Error('no answer row');
+  return call.results(row);
 }
 
 async function readLogId(connection: pg.Pool | pg.Client): Promise<string> {
