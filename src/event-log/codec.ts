@@ -33,7 +33,9 @@ export class EventCodec {
   }
 
   /** One result per event, in order: the fact, or why it cannot be read. Never throws for a single bad event. */
-  async decode(recorded: readonly RecordedEvent[]): Promise<(Decoded | { readonly unreadable: string; readonly recorded: RecordedEvent })[]> {
+  async decode(
+    recorded: readonly RecordedEvent[],
+  ): Promise<(Decoded | { readonly unreadable: string; readonly recorded: RecordedEvent })[]> {
     const parsed = recorded.map((event) => parse(event));
     const subjects = new Set<string>();
     for (const result of parsed) if (!('unreadable' in result)) subjectsIn(result.data, subjects);

@@ -59,7 +59,10 @@ export interface EventLog {
    * The live tail: pages after the position, for ever, each page as soon as there is something. Ends when the signal aborts.
    * A reader past P is never handed something at or before P later. Survives the loss of the log: it waits and goes on.
    */
-  follow(after: Position | undefined, options: { readonly signal: AbortSignal; readonly pageSize?: number }): AsyncIterable<readonly RecordedEvent[]>;
+  follow(
+    after: Position | undefined,
+    options: { readonly signal: AbortSignal; readonly pageSize?: number },
+  ): AsyncIterable<readonly RecordedEvent[]>;
 
   /** The position of the newest event; undefined when the log is empty. */
   head(): Promise<Position | undefined>;

@@ -54,7 +54,13 @@ export type Upcasters = Readonly<Record<string, readonly Upcaster[]>>;
 export const UPCASTERS: Upcasters = {};
 
 /** Lifts stored data to the version of today. @throws {UnreadableEvent} for an unknown type or a version newer than this code. */
-export function upcast(type: string, version: number, data: EventData, versions: Readonly<Record<string, number>> = CURRENT_VERSIONS, upcasters: Upcasters = UPCASTERS): EventData {
+export function upcast(
+  type: string,
+  version: number,
+  data: EventData,
+  versions: Readonly<Record<string, number>> = CURRENT_VERSIONS,
+  upcasters: Upcasters = UPCASTERS,
+): EventData {
   const current = Object.hasOwn(versions, type) ? versions[type] : undefined;
   if (current === undefined) throw new UnreadableEvent(`events of type ${type} are unknown to this version of the service`);
   if (!Number.isInteger(version) || version < 1 || version > current) {
