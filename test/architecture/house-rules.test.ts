@@ -89,10 +89,7 @@ describe('code', () => {
   it('does not name a machine, its paths or its package registry', () => {
     const texts = [...typescript, ...filesBelow('scripts'), ...filesBelow('docs'), 'package.json', 'jest.config.cjs', 'eslint.config.mjs'];
     expect(lines(texts, /["'`\s(](\/work\/|\/home\/|\/Users\/|\/root\/)/)).toEqual([]);
-    const elsewhere = [...read('package-lock.json').matchAll(/"resolved": "([^"]+)"/g)]
-      .map(([, url = '']) => url)
-      .filter((url) => !url.startsWith('https://'));
-    expect(elsewhere).toEqual([]);
+    expect(lines(['package-lock.json'], /"resolved":/)).toEqual([]);
   });
 });
 
