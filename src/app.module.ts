@@ -11,7 +11,7 @@ import { AccountCommandHandler, ModerationCommandHandler } from './command-handl
 import type { Core } from './core.js';
 import { AccountsController } from './http/accounts.controller.js';
 import { HealthController, READINESS_PROBE, type ReadinessProbe } from './http/health.controller.js';
-import { IdempotentRequests } from './http/idempotent-requests.js';
+import type { IdempotentRequests } from './http/idempotent-requests.js';
 import { Ledger } from './http/ledger.js';
 import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
 import { OwnWrites, type Progress } from './http/own-writes.js';
@@ -22,7 +22,6 @@ import { RewardsController } from './http/rewards.controller.js';
 import { UsersController } from './http/users.controller.js';
 import { Writes } from './http/writes.js';
 import { POLICIES } from './policies/policies.js';
-import type { ProcessPresence } from './postgres/process-presence.js';
 import { KeyedNames } from './privacy/keyed-names.js';
 import type { LiveGenerations } from './projecting/generations.js';
 import { LiveReads } from './projecting/live-reads.js';
@@ -33,7 +32,7 @@ import type { Logger } from 'pino';
 export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
-  readonly presence: ProcessPresence;
+  readonly requests: IdempotentRequests;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -80,9 +79,8 @@ function commandHandlers({ accounts, moderations, streams, names }: Core): Provi
 }
 
 function http(parts: ModuleParts): Provider[] {
-  const { core, presence, logger, progress, positionWaitMs, publicUrl } = parts;
+  const { core, requests, logger, progress, positionWaitMs, publicUrl } = parts;
   const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
-  const requests = new IdempotentRequests(core.pool, presence, core.answersKey);
   const writes = new Writes(requests, ownWrites, core.names, logger);
   const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
   return [

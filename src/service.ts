@@ -121,7 +121,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
         ...{
           core,
           generations,
-          presence,
+          requests,
           readiness,
           registry,
           logger,

@@ -108,21 +108,6 @@ export function selectedUserJson(
   return Object.fromEntries(Object.entries(all).filter(([name]) => selection.includes(name)));
 }
 
-/** The nine members of an entry of `/users`. */
-export function userListItemJson(facts: UserFacts, defaultProgramId: string) {
-  return {
-    id: facts.userId,
-    accountId: facts.accountId,
-    email: facts.email,
-    firstName: facts.firstName,
-    lastName: facts.lastName,
-    referralCode: ownCode(facts, defaultProgramId),
-    imageUrl: facts.imageUrl ?? '',
-    dateCreated: facts.dateCreated,
-    emailHash: emailHash(facts.email),
-  };
-}
-
 /** What everybody may see of a user, found by a code. */
 export function publicUserJson(facts: UserFacts, defaultProgramId: string) {
   return {
@@ -134,6 +119,11 @@ export function publicUserJson(facts: UserFacts, defaultProgramId: string) {
     referralCode: ownCode(facts, defaultProgramId),
     imageUrl: facts.imageUrl ?? '',
   };
+}
+
+/** The nine members of an entry of `/users`. */
+export function userListItemJson(facts: UserFacts, defaultProgramId: string) {
+  return { ...publicUserJson(facts, defaultProgramId), dateCreated: facts.dateCreated, emailHash: emailHash(facts.email) };
 }
 
 const ownCode = (facts: UserFacts, programId: string): string | null =>
