@@ -1,7 +1,7 @@
 import type { Core } from './core.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from './http/health.controller.js';
 import type { PolicyRunner } from './policies/policy-runner.js';
-import { pause } from './projecting/pause.js';
+import { pause } from './pause.js';
 import type { ProjectionRunner } from './projecting/projection-runner.js';
 
 const ANSWER_WITHIN_MS = 2_000;

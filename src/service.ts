@@ -22,7 +22,7 @@ import { ProcessPresence } from './postgres/process-presence.js';
 import { hearTenants } from './postgres/tenant-announcements.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
 import { LiveGenerations } from './projecting/generations.js';
-import { pause } from './projecting/pause.js';
+import { pause } from './pause.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
 // A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.

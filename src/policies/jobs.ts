@@ -1,6 +1,6 @@
 import { Logger as WorkerLogger, run, runMigrations, type Runner, type TaskList } from 'graphile-worker';
 import type { Pool } from 'pg';
-import { backOffMs, pause } from '../projecting/pause.js';
+import { backOffMs, pause } from '../pause.js';
 import type { Reaction } from './policy.js';
 
 /** Times are kept in Postgres (graphile-worker), so nothing that matters is lost with a process. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { DomainEvent } from '../domain/events.js';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
-import { backOffMs, pause } from '../projecting/pause.js';
+import { backOffMs, pause } from '../pause.js';
 import { PositionWaiters } from '../projecting/position-waiters.js';
 import { ProjectionLease } from '../projecting/projection-lease.js';
 import type { LedgerEvent, UndecodableEvent } from '../projecting/projector.js';

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { pause } from '../projecting/pause.js';
+import { pause } from '../pause.js';
 
 const RETRY_MS = 500;
 

@@ -3,7 +3,7 @@ import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.j
 import { liveCheckpoints, moveCheckpoints, recordLastError } from './checkpoints.js';
 import { ensureLiveGenerations, type LiveGenerations } from './generations.js';
 import { decodePage, type Page } from './page.js';
-import { backOffMs, pause } from './pause.js';
+import { backOffMs, pause } from '../pause.js';
 import { PositionWaiters } from './position-waiters.js';
 import { CheckpointMoved, describeError, StoppedAtUndecodable } from './projecting-errors.js';
 import { ProjectionLease } from './projection-lease.js';
