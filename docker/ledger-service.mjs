@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+// The command line: `docker compose exec ledger ledger-service tenant list`.
+import { completeEnvironment } from './environment.mjs';
+
+completeEnvironment();
+await import('../dist/src/operations/cli.js');
