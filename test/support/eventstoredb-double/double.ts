@@ -1,0 +1,216 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import gossipService, { type IGossipServer } from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import featuresService, { type IServerFeaturesServer } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import streamsService, { type IStreamsServer } from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { randomUUID } from 'node:crypto';
+import { batchAppend } from './batch-append-calls.js';
+import { Faults, type IncomingCall, type MethodName } from './faults.js';
+import { answersFeatures, readGossip, supportedMethods } from './node-calls.js';
+import { type ClusterView, type Endpoint, type ServedNode } from './node.js';
+import { type OutgoingEvents } from './outgoing-events.js';
+import { read } from './read-calls.js';
+import { EventStore } from './store.js';
+import { proposedEvent } from './stored-event.js';
+import { TcpFront } from './tcp-front.js';
+import { append, softDelete, tombstone } from './write-calls.js';
+
+export interface DoubleOptions {
+  /** What it says it is; below 21.10 it does not say. */
+  readonly version?: string;
+  /** Names and passwords; without this everybody may do everything, which is what a server without TLS does. */
+  readonly users?: Readonly<Record<string, string>>;
+  /** PEM texts; with them connections must be TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Decides faults with a probability; 0 up to 1. */
+  readonly random?: () => number;
+  readonly store?: EventStore;
+  readonly cluster?: ClusterView;
+}
+
+/** An event that gets into the store without any client. */
+export interface ForeignEvent {
+  readonly type: string;
+  readonly id?: string;
+  /** JSON, or bytes as they are. */
+  readonly data?: unknown;
+  readonly metadata?: unknown;
+  readonly isJson?: boolean;
+}
+
+/** So many calls are remembered; older ones are only counted. */
+const REMEMBERED_CALLS = 10_000;
+const HOST = '127.0.0.1';
+
+/** The largest message that a server takes. */
+const MAX_MESSAGE_SIZE = 16 * 1024 * 1024;
+
+/** An EventStoreDB node in this process: the real protocol, with a store that tests can look into, and faults that they can switch. */
+export class EventStoreDbDouble {
+  readonly store: EventStore;
+  readonly faults: Faults;
+  readonly #calls = new Map<MethodName, number>();
+  readonly #requests: IncomingCall[] = [];
+  readonly #open = new Set<OutgoingEvents>();
+  readonly #server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_SIZE });
+  readonly #front: TcpFront;
+  readonly #tls: boolean;
+  #behind = 0;
+
+  constructor(private readonly options: DoubleOptions) {
+    this.store = options.store ?? new EventStore();
+    this.#tls = options.tls !== undefined;
+    this.#front = new TcpFront(() => this.#behind);
+    this.faults = new Faults(options.random ?? Math.random, (name, on) => {
+      if (name === 'hung') this.#front[on ? 'freeze' : 'thaw']();
+    });
+  }
+
+  get port(): number {
+    return this.#front.port;
+  }
+
+  get endpoint(): Endpoint {
+    return { address: HOST, port: this.port };
+  }
+
+  /** A connection string for the client. */
+  get url(): string {
+    return `esdb://${HOST}:${this.port}?tls=${this.#tls}`;
+  }
+
+  /** How often each method was called since the start. */
+  get calls(): Readonly<Record<MethodName, number>> {
+    const count = (method: MethodName): number => this.#calls.get(method) ?? 0;
+    return {
+      append: count('append'),
+      batchAppend: count('batchAppend'),
+      read: count('read'),
+      subscribe: count('subscribe'),
+      delete: count('delete'),
+      tombstone: count('tombstone'),
+      gossip: count('gossip'),
+      supportedMethods: count('supportedMethods'),
+    };
+  }
+
+  /** The newest calls, oldest first, with their headers. */
+  get requests(): readonly IncomingCall[] {
+    return this.#requests;
+  }
+
+  /** How many subscriptions are open. */
+  get subscriptions(): number {
+    return [...this.#open].filter(({ incoming }) => incoming.method === 'subscribe').length;
+  }
+
+  /** Whether the process lives; a node that hangs does. */
+  get running(): boolean {
+    return this.#front.open;
+  }
+
+  async start(): Promise<void> {
+    const cluster = this.options.cluster ?? this.#alone();
+    this.#addServices(cluster);
+    const { tls } = this.options;
+    const credentials = tls
+      ? ServerCredentials.createSsl(null, [{ private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.cert) }])
+      : ServerCredentials.createInsecure();
+    this.#behind = await new Promise<number>((resolve, reject) => {
+      this.#server.bindAsync(`${HOST}:0`, credentials, (error, port) => (error ? reject(error) : resolve(port)));
+    });
+    await this.#front.listen(0);
+  }
+
+  /** Ends it as kill -9 does: connections break, new ones are refused, and nothing that is under way is carried out any more. */
+  async kill(): Promise<void> {
+    await this.#front.close();
+  }
+
+  /** Starts again at the same port, with all that was stored. */
+  async restart(): Promise<void> {
+    this.faults.clear('hung');
+    await this.#front.listen();
+  }
+
+  /** Breaks all connections once. */
+  cutConnections(): void {
+    this.#front.cut();
+  }
+
+  /** Ends all reads and subscriptions that are open, without an error. */
+  endOpenStreams(): void {
+    for (const out of [...this.#open]) out.end();
+  }
+
+  /** Puts events into the store as some other client would, without a call; returns the revision of the last one. */
+  storedBehindTheBack(stream: string, events: readonly ForeignEvent[]): number {
+    const outcome = this.store.append(
+      stream,
+      'any',
+      events.map((event) => proposedEvent({ ...event, id: event.id ?? randomUUID(), data: event.data ?? {} })),
+    );
+    if (outcome.kind !== 'stored') throw new Error(`not stored in ${stream}: ${outcome.kind}`);
+    return outcome.revision;
+  }
+
+  async stop(): Promise<void> {
+    await this.#front.close();
+    this.#server.forceShutdown();
+  }
+
+  #addServices(cluster: ClusterView): void {
+    const node = this.#node(cluster);
+    const streams: IStreamsServer = {
+      append: (call, answer) => append(node, call, answer),
+      batchAppend: (call) => batchAppend(node, call),
+      read: (call) => void read(node, call),
+      delete: (call, answer) => void softDelete(node, call, answer),
+      tombstone: (call, answer) => void tombstone(node, call, answer),
+    };
+    const gossip: IGossipServer = { read: (call, answer) => void readGossip(node, call, answer) };
+    const features: IServerFeaturesServer = { getSupportedMethods: (call, answer) => void supportedMethods(node, call, answer) };
+    this.#server.addService(streamsService.StreamsService, streams);
+    this.#server.addService(gossipService.GossipService, gossip);
+    this.#server.addService(featuresService.ServerFeaturesService, features);
+  }
+
+  #node(cluster: ClusterView): ServedNode {
+    const { version = '23.10.8', users } = this.options;
+    return {
+      store: this.store,
+      faults: this.faults,
+      cluster,
+      version,
+      answersFeatures: answersFeatures(version),
+      users: users && new Map(Object.entries(users)),
+      alive: () => this.running,
+      cutConnections: () => this.#front.cut(),
+      opened: (out) => {
+        this.#open.add(out);
+        out.onOver(() => this.#open.delete(out));
+      },
+      record: (call) => {
+        this.#calls.set(call.method, this.calls[call.method] + 1);
+        this.#requests.push(call);
+        if (this.#requests.length > REMEMBERED_CALLS) this.#requests.splice(0, REMEMBERED_CALLS / 2);
+      },
+    };
+  }
+
+  #alone(): ClusterView {
+    const instanceId = randomUUID();
+    return {
+      state: () => 'leader',
+      leader: () => this.endpoint,
+      members: () => [{ instanceId, state: 'leader', alive: true, endpoint: this.endpoint }],
+      visible: () => Number.POSITIVE_INFINITY,
+      writable: () => Promise.resolve(),
+    };
+  }
+}
+
+export async function startEventStoreDbDouble(options: DoubleOptions = {}): Promise<EventStoreDbDouble> {
+  const double = new EventStoreDbDouble(options);
+  await double.start();
+  return double;
+}

@@ -1,0 +1,82 @@
+import { Metadata, status } from '@grpc/grpc-js';
+import { type ServiceError } from '@grpc/grpc-js';
+import { TOMBSTONE_REVISION, type ExpectedRevision } from './stored-event.js';
+
+/** What fits into one append: the data of its events, summed, in bytes. */
+export const MAX_APPEND_SIZE = 1024 * 1024;
+
+/** A call that ends with a status other than OK. The client tells them apart by the trailer "exception", and by the code where there is none. */
+function rpcError(code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
+  return Object.assign(new Error(details), { code, details, metadata });
+}
+
+export const streamDeleted = (stream: string): ServiceError =>
+  rpcError(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, { exception: 'stream-deleted', 'stream-name': stream });
+
+export function wrongExpectedVersion(operation: string, stream: string, expected: ExpectedRevision, actual: number): ServiceError {
+  const versions = { expected: String(versionNumber(expected)), actual: String(actual) };
+  return rpcError(
+    status.FAILED_PRECONDITION,
+    `${operation} failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${versions.expected}, Actual version: ${versions.actual}`,
+    {
+      exception: 'wrong-expected-version',
+      'stream-name': stream,
+      'expected-version': versions.expected,
+      'actual-version': versions.actual,
+    },
+  );
+}
+
+function versionNumber(expected: ExpectedRevision): number {
+  switch (expected) {
+    case 'no_stream':
+      return -1;
+    case 'any':
+      return -2;
+    case 'stream_exists':
+      return -4;
+    default:
+      return expected;
+  }
+}
+
+export const maximumAppendSizeExceeded = (): ServiceError =>
+  rpcError(status.INVALID_ARGUMENT, `Maximum Append Size of ${MAX_APPEND_SIZE} Exceeded.`, {
+    exception: 'maximum-append-size-exceeded',
+    'maximum-append-size': String(MAX_APPEND_SIZE),
+  });
+
+export const requiredMetadataMissing = (property: string): ServiceError =>
+  rpcError(status.INVALID_ARGUMENT, `Required Metadata Property '${property}' is missing`, {
+    exception: 'missing-required-metadata-property',
+    'required-metadata-properties': 'type,content-type',
+  });
+
+export const notLeader = (leader: { readonly address: string; readonly port: number }): ServiceError =>
+  rpcError(status.NOT_FOUND, 'Leader info available', {
+    exception: 'not-leader',
+    'leader-endpoint-host': leader.address,
+    'leader-endpoint-port': String(leader.port),
+  });
+
+export const SERVER_NOT_READY = 'Server Is Not Ready';
+export const serverNotReady = (): ServiceError => rpcError(status.UNAVAILABLE, SERVER_NOT_READY);
+
+export const unavailable = (): ServiceError => rpcError(status.UNAVAILABLE, 'Connection dropped');
+
+export const consumerTooSlow = (): ServiceError =>
+  rpcError(status.ABORTED, 'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.');
+
+export const accessDenied = (): ServiceError => rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+
+export const unauthenticated = (): ServiceError => rpcError(status.UNAUTHENTICATED, 'Bad HTTP authorization');
+
+/** What any exception that nobody foresaw comes to. */
+export const unknown = (details = 'Exception was thrown by handler.'): ServiceError => rpcError(status.UNKNOWN, details);
+
+export const unimplemented = (): ServiceError => rpcError(status.UNIMPLEMENTED, 'Service is unimplemented.');
+
+/** A revision as the wire wants it. */
+export const revisionText = (revision: number): string => (revision === TOMBSTONE_REVISION ? '9223372036854775807' : String(revision));

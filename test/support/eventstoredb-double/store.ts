@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { checkAppend } from './append-check.js';
+import { NO_REVISION, proposedEvent, TOMBSTONE_REVISION } from './stored-event.js';
+import { type ExpectedRevision, type ProposedEvent, type StoredEvent, type StreamPage, type WriteOutcome } from './stored-event.js';
+import { StreamOfEvents } from './stream-of-events.js';
+
+/** Which way a read goes, and where it starts. */
+export interface StreamRead {
+  readonly direction: 'forwards' | 'backwards';
+  readonly from: 'start' | 'end' | number;
+  readonly count: number;
+  /** How many events of the log the reader sees; all of them when absent. A follower that lags sees fewer. */
+  readonly visible?: number | undefined;
+}
+
+const SOFT_DELETED = '9223372036854775807';
+
+/** The log, in memory: one array over all streams, one array a stream. Nothing here waits, so every call is atomic. */
+export class EventStore {
+  readonly #log: StoredEvent[] = [];
+  readonly #streams = new Map<string, StreamOfEvents>();
+  readonly #listeners = new Set<() => void>();
+  #nextPosition = 0;
+
+  constructor(readonly now: () => number = Date.now) {
+    // A server has written some things of its own before anybody else comes.
+    this.append('$users', 'no_stream', [
+      proposedEvent({ id: randomUUID(), type: '$User', data: 'admin' }),
+      proposedEvent({ id: randomUUID(), type: '$User', data: 'ops' }),
+    ]);
+  }
+
+  /** How many events there are. */
+  get size(): number {
+    return this.#log.length;
+  }
+
+  /** Where the next record will start: the end of the log. */
+  get nextPosition(): number {
+    return this.#nextPosition;
+  }
+
+  append(name: string, expected: ExpectedRevision, events: readonly ProposedEvent[]): WriteOutcome {
+    const stream = this.#streams.get(name) ?? new StreamOfEvents(name);
+    const ids = events.map(({ id }) => id);
+    const decision = checkAppend(stream, expected, ids, this.#metadataExists(name));
+    switch (decision.kind) {
+      case 'write':
+        return this.#write(stream, events);
+      case 'repeat':
+        return {
+          kind: 'stored',
+          revision: decision.revision,
+          position: stream.events[decision.revision]?.position,
+          repeated: true,
+        };
+      case 'wrong-expected-version':
+      case 'stream-deleted':
+        return decision;
+    }
+  }
+
+  /** Hides what the stream holds; it can be written again, and numbers go on. */
+  softDelete(name: string, expected: ExpectedRevision): WriteOutcome {
+    return this.#delete(name, expected, (stream) => {
+      if (stream.lastRevision === NO_REVISION && !this.#metadataExists(name)) {
+        return { kind: 'wrong-expected-version', actual: NO_REVISION };
+      }
+      return this.#setTruncateBefore(name, SOFT_DELETED);
+    });
+  }
+
+  /** Ends a stream for good. */
+  tombstone(name: string, expected: ExpectedRevision): WriteOutcome {
+    return this.#delete(name, expected, (stream) => {
+      this.#streams.set(name, stream);
+      const deleted = proposedEvent({ id: randomUUID(), type: '$streamDeleted', data: undefined, isJson: false });
+      stream.tombstone = this.#record(name, TOMBSTONE_REVISION, deleted);
+      this.#tell();
+      return { kind: 'stored', revision: TOMBSTONE_REVISION, position: stream.tombstone.position, repeated: false };
+    });
+  }
+
+  readStream(name: string, { direction, from, count, visible = this.size }: StreamRead): StreamPage {
+    const stream = this.#streams.get(name);
+    if (!stream) return { kind: 'stream-not-found' };
+    if (stream.tombstone && stream.tombstone.index < visible) return { kind: 'stream-deleted' };
+    if (stream.lastVisible(visible) === NO_REVISION || stream.softDeleted) return { kind: 'stream-not-found' };
+    if (direction === 'forwards') {
+      const asked = from === 'start' ? 0 : from === 'end' ? TOMBSTONE_REVISION : from;
+      const first = Math.max(asked, stream.firstShown(visible));
+      return { kind: 'events', events: stream.slice(first, first + count - 1, visible) };
+    }
+    const last = from === 'start' ? 0 : Math.min(from === 'end' ? TOMBSTONE_REVISION : from, stream.lastVisible(visible));
+    return { kind: 'events', events: stream.slice(Math.max(0, last - count + 1), last, visible).toReversed() };
+  }
+
+  /** All events of a stream, oldest first; none when nothing is shown. For assertions. */
+  eventsOf(name: string): readonly StoredEvent[] {
+    const page = this.readStream(name, { direction: 'forwards', from: 'start', count: TOMBSTONE_REVISION });
+    return page.kind === 'events' ? page.events : [];
+  }
+
+  /** The names of all streams that hold events, those of the server included. */
+  streamNames(): string[] {
+    return [...this.#streams.values()].filter(({ events }) => events.length > 0).map(({ name }) => name);
+  }
+
+  /** The event at this place of the log. */
+  at(index: number): StoredEvent | undefined {
+    return this.#log[index];
+  }
+
+  /** The last revision of a stream among the first `visible` events of the log. */
+  lastRevision(name: string, visible = this.size): number {
+    const stream = this.#streams.get(name);
+    if (!stream) return NO_REVISION;
+    return stream.tombstone && stream.tombstone.index < visible ? TOMBSTONE_REVISION : stream.lastVisible(visible);
+  }
+
+  /** The event of a stream that comes next after this revision, the tombstone included. */
+  eventAfter(name: string, revision: number, visible = this.size): StoredEvent | undefined {
+    const stream = this.#streams.get(name);
+    if (!stream) return undefined;
+    const next = stream.events[Math.max(revision + 1, stream.firstShown(visible))];
+    if (next && next.index < visible) return next;
+    const { tombstone } = stream;
+    return tombstone && tombstone.index < visible && revision < TOMBSTONE_REVISION ? tombstone : undefined;
+  }
+
+  /** The place of the event at this very position; undefined when no record starts there. The end of the log is a place, too. */
+  indexAt(position: number): number | undefined {
+    if (position === this.#nextPosition) return this.#log.length;
+    let low = 0;
+    let high = this.#log.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const found = this.#log[middle]!.position;
+      if (found === position) return middle;
+      if (found < position) low = middle + 1;
+      else high = middle - 1;
+    }
+    return undefined;
+  }
+
+  /** Calls back after every write, until the function that is returned is called. */
+  onWrite(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #write(stream: StreamOfEvents, events: readonly ProposedEvent[]): WriteOutcome {
+    const undelete = stream.softDeleted;
+    const first = stream.lastRevision + 1;
+    if (events.length > 0) this.#streams.set(stream.name, stream);
+    for (const event of events) stream.push(this.#record(stream.name, stream.lastRevision + 1, event));
+    this.#obeyMetadata(stream);
+    if (undelete) this.#setTruncateBefore(stream.name, String(first));
+    if (events.length > 0) this.#tell();
+    return { kind: 'stored', revision: stream.lastRevision, position: stream.events.at(-1)?.position, repeated: false };
+  }
+
+  #record(stream: string, revision: number, event: ProposedEvent): StoredEvent {
+    const stored: StoredEvent = {
+      id: event.id,
+      type: event.type,
+      isJson: event.isJson,
+      data: event.data,
+      metadata: event.metadata,
+      index: this.#log.length,
+      position: this.#nextPosition,
+      stream,
+      revision,
+      created: this.now(),
+    };
+    this.#log.push(stored);
+    // What a record takes on disk, more or less; every seventh is followed by one that is no event.
+    this.#nextPosition += 80 + stream.length + event.type.length + event.data.length + event.metadata.length;
+    if (this.#log.length % 7 === 0) this.#nextPosition += 129;
+    return stored;
+  }
+
+  #delete(name: string, expected: ExpectedRevision, carryOut: (stream: StreamOfEvents) => WriteOutcome): WriteOutcome {
+    const stream = this.#streams.get(name) ?? new StreamOfEvents(name);
+    const decision = checkAppend(stream, expected, [randomUUID()], this.#metadataExists(name));
+    switch (decision.kind) {
+      case 'write':
+      case 'repeat':
+        return carryOut(stream);
+      case 'wrong-expected-version':
+      case 'stream-deleted':
+        return decision;
+    }
+  }
+
+  #metadataExists(name: string): boolean {
+    return (this.#streams.get(`$$${name}`)?.lastRevision ?? NO_REVISION) > NO_REVISION;
+  }
+
+  #setTruncateBefore(name: string, revision: string): WriteOutcome {
+    const data = `{"$tb":${revision}}`;
+    return this.append(`$$${name}`, 'any', [proposedEvent({ id: randomUUID(), type: '$metadata', data })]);
+  }
+
+  #obeyMetadata(metastream: StreamOfEvents): void {
+    const said = metastream.events.at(-1);
+    if (!said || !metastream.name.startsWith('$$')) return;
+    const name = metastream.name.slice(2);
+    const stream = this.#streams.get(name) ?? new StreamOfEvents(name);
+    this.#streams.set(name, stream);
+    stream.obey(said.data);
+  }
+
+  /** Makes all readers look again, for instance when a follower sees more of the log than before. */
+  tell(): void {
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,157 @@
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { randomUUID } from 'node:crypto';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { matcherOf, type AllFilter } from './all-filter.js';
+import { type ServedNode } from './node.js';
+import { type OutgoingEvents } from './outgoing-events.js';
+import { startOf } from './read-calls.js';
+import { consumerTooSlow, streamDeleted, unknown } from './rpc-errors.js';
+import { NO_REVISION, TOMBSTONE_REVISION, type StoredEvent } from './stored-event.js';
+import { caughtUp, checkpoint, confirmation, filterOf } from './wire.js';
+
+/** A server holds so many live events for a client before it gives up on it. */
+const LIVE_BUFFER = 32;
+const LOOK_AT_ONCE = 5_000;
+
+/** Where a subscription stands, and how it finds what comes next. */
+interface Source {
+  /** The next event to look at, and whether it is to be sent; undefined when there is none by now. */
+  next(): { readonly event: StoredEvent; readonly wanted: boolean } | undefined;
+  /** How many events wait, about. */
+  waiting(): number;
+  /** Whether "caught up" may be said when nothing waits. */
+  canCatchUp(): boolean;
+}
+
+/** Confirms, sends what is stored, says that it has caught up, and goes on with what is stored from then on, until the client leaves. */
+export async function subscribe(node: ServedNode, out: OutgoingEvents, options: streams.ReadReq.Options): Promise<void> {
+  const all = options.getAll();
+  const filter = filterOf(options);
+  const source = all ? allSource(node, all, filter) : streamSource(node, out.incoming.stream ?? '', options.getStream());
+  if (!source) return out.fail(unknown());
+  if (!(await out.send(confirmation(randomUUID())))) return;
+  await pump(node, out, source, new Checkpoints(filter));
+}
+
+async function pump(node: ServedNode, out: OutgoingEvents, source: Source, checkpoints: Checkpoints): Promise<void> {
+  const bell = new Doorbell(node, out);
+  let live = false;
+  let looked = 0;
+  while (!out.over) {
+    if (live && dropSlowConsumer(node, out, source)) break;
+    const found = source.next();
+    if (!found) {
+      if (!live && source.canCatchUp()) {
+        live = true;
+        await out.send(caughtUp());
+      }
+      await bell.rings();
+      continue;
+    }
+    looked += 1;
+    if (looked % LOOK_AT_ONCE === 0) await breathe();
+    if (found.wanted && !(await out.event(found.event))) break;
+    if (found.event.revision === TOMBSTONE_REVISION && out.incoming.stream !== '$all') out.fail(streamDeleted(found.event.stream));
+    const reached = checkpoints.passed(found.event);
+    if (reached !== undefined) await out.send(checkpoint(reached));
+  }
+  bell.close();
+}
+
+/** The fault "slow consumer": a part of the burst goes out, then the error, whatever the client has taken of it. */
+function dropSlowConsumer({ faults }: ServedNode, out: OutgoingEvents, source: Source): boolean {
+  const waiting = source.waiting();
+  if (waiting === 0 || !faults.strike('slow-consumer', out.incoming, ({ burst = 1 }) => waiting >= burst)) return false;
+  for (let sent = 0; sent < LIVE_BUFFER;) {
+    const found = source.next();
+    if (!found) break;
+    if (!found.wanted) continue;
+    out.push(found.event);
+    sent += 1;
+  }
+  out.fail(consumerTooSlow());
+  return true;
+}
+
+function allSource(node: ServedNode, all: streams.ReadReq.Options.AllOptions, filter: AllFilter | undefined): Source | undefined {
+  const start = startOf(node, all, Math.min(node.cluster.visible(), node.store.size));
+  if (start === undefined) return undefined;
+  // The position is that of the last event that the client has.
+  let index = all.hasPosition() ? start + 1 : start;
+  const wanted = matcherOf(filter);
+  return {
+    next: () => {
+      const event = index < node.cluster.visible() ? node.store.at(index) : undefined;
+      if (!event) return undefined;
+      index += 1;
+      return { event, wanted: wanted(event) };
+    },
+    waiting: () => Math.max(0, Math.min(node.cluster.visible(), node.store.size) - index),
+    canCatchUp: () => true,
+  };
+}
+
+function streamSource(node: ServedNode, name: string, options: streams.ReadReq.Options.StreamOptions | undefined): Source {
+  const lastOf = (): number => node.store.lastRevision(name, node.cluster.visible());
+  let revision = options?.hasEnd() ? lastOf() : options?.hasRevision() ? Number(options.getRevision()) : NO_REVISION;
+  const existsAtOnce = options?.hasEnd() === true;
+  return {
+    next: () => {
+      const event = node.store.eventAfter(name, revision, node.cluster.visible());
+      if (!event) return undefined;
+      revision = event.revision;
+      return { event, wanted: true };
+    },
+    waiting: () => Math.max(0, lastOf() - revision),
+    // A server looks for the stream again and again until it is there, and only then goes live.
+    canCatchUp: () => existsAtOnce || lastOf() > NO_REVISION,
+  };
+}
+
+/** Counts the events that were looked at, and says when it is time to tell the client how far that was. */
+class Checkpoints {
+  readonly #interval: number;
+  #counted = 0;
+
+  constructor(filter: AllFilter | undefined) {
+    this.#interval = filter ? filter.checkpointInterval * filter.window : Number.POSITIVE_INFINITY;
+  }
+
+  passed(event: StoredEvent): number | undefined {
+    this.#counted += 1;
+    if (this.#counted < this.#interval) return undefined;
+    this.#counted = 0;
+    return event.position;
+  }
+}
+
+/** Rings when there is something to look at: a write, or a client that has gone. */
+class Doorbell {
+  #rung = false;
+  #wake: (() => void) | undefined;
+  readonly #unsubscribe: () => void;
+
+  constructor(node: ServedNode, out: OutgoingEvents) {
+    this.#unsubscribe = node.store.onWrite(() => this.#ring());
+    out.onOver(() => this.#ring());
+  }
+
+  rings(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      if (this.#rung) this.#ring();
+      this.#rung = false;
+    });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #ring(): void {
+    this.#rung = true;
+    // What is stored by one writer in one go is seen as one burst.
+    if (this.#wake) setImmediate(this.#wake);
+    this.#wake = undefined;
+  }
+}
