@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Decision, Refusal } from '../domain/refusal.js';
 import type { DomainEvent } from '../domain/events.js';
@@ -96,10 +97,6 @@ export class CommandHandling<S, E extends DomainEvent> {
         const appended = await this.append(stream, folded, meta, decision.events);
         if (appended === 'too-large')
           return { kind: 'refused', refused: 'RECORD_TOO_LARGE', details: [TOO_LARGE], position: folded.position };
-        if (appended && 'repeatedTo' in appended) {
-          const told = await this.replay(stream, appended.repeatedTo, meta.commandId);
-          return { ...told, replayed: isRepeatable(meta) };
-        }
         if (appended)
           return { kind: 'accepted', events: decision.events, state: appended.state, position: appended.position, replayed: false };
         tries++;
@@ -121,17 +118,19 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 
   /**
-   * Undefined: somebody else was faster. `too-large`: more than one append holds, however often it is tried. `repeatedTo`: this command
-   * was appended before and its answer was lost; the log keeps what was decided then, which need not be what was decided now.
+   * Undefined: somebody else was faster, or this very command was, an earlier time: its answer was lost, and the log keeps what was decided
+   * then. That is why the ids are this decision's alone: the append of another decision is never taken for a repetition of this one.
+   * `too-large`: more than one append holds, however often it is tried.
    */
   private async append(
     stream: string,
     folded: Folded<S>,
     { scope, ...meta }: CommandMeta,
     events: readonly E[],
-  ): Promise<Folded<S> | { readonly repeatedTo: bigint } | 'too-large' | undefined> {
+  ): Promise<Folded<S> | 'too-large' | undefined> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
-    const ids = events.map((_, step) => deterministicId(`${stream}/${meta.commandId}`, step));
+    const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
+    const ids = events.map((_, step) => deterministicId(decision, step));
     const encoded = await this.codec.encode(events, envelope, ids);
     const appended = await this.log.append(stream, folded.revision, encoded).catch((error: unknown) => {
       if (error instanceof AppendTooLarge) return undefined;
@@ -139,11 +138,10 @@ export class CommandHandling<S, E extends DomainEvent> {
     });
     if (appended === undefined) return 'too-large';
     if (appended.kind === 'conflict') return undefined;
-    const { position, revision, recordedAt } = appended;
-    if (appended.repeated) return { repeatedTo: revision };
+    const { position, revision } = appended;
     const state = events.reduce((before, event) => this.folding.evolve(before, event), folded.state);
     const handled = isRepeatable(envelope)
-      ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt })
+      ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt: Date.now() })
       : folded.handled;
     return this.keep(stream, { state, revision, position, handled });
   }

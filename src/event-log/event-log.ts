@@ -13,7 +13,7 @@ export type ExpectedRevision = bigint | 'no-stream';
 
 /** An event as it is stored. `data` and `metadata` are JSON texts; what is stored is given back byte for byte. */
 export interface NewEvent {
-  /** A UUID. Deterministic (cause and step), so that a repeated append is recognised. */
+  /** A UUID, made once per append: by it a log recognises the same append when it comes again. */
   readonly id: string;
   readonly type: string;
   readonly data: string;
@@ -24,7 +24,7 @@ export interface RecordedEvent extends NewEvent {
   readonly stream: string;
   readonly revision: bigint;
   readonly position: Position;
-  /** When the log stored it, epoch milliseconds of the log's own clock; never decreases with the position. */
+  /** When the log stored it, epoch milliseconds of the log's own clock (of a cluster: of the node that led). */
   readonly recordedAt: number;
 }
 
@@ -34,18 +34,16 @@ export type AppendResult =
       /** The position and revision of the last event of this append. */
       readonly position: Position;
       readonly revision: bigint;
-      /** When the log stored it, epoch milliseconds. */
-      readonly recordedAt: number;
-      /** True when the very same events stood there already: the answer to the first append, given again. */
-      readonly repeated: boolean;
     }
   | { readonly kind: 'conflict'; readonly expected: ExpectedRevision; readonly actual: ExpectedRevision };
 
 export interface EventLog {
   /**
    * Appends to one stream, all or nothing. The same ids at the same expected revision are a success that returns the first
-   * position. After an unknown outcome (any error but `AppendTooLarge`) the caller repeats the identical call.
-   * @throws {AppendTooLarge} before anything is sent. @throws {EventLogUnavailable} when the log is away or does not answer in time.
+   * position, and nothing tells it from the first time: whoever decides anew takes new ids. After an unknown outcome
+   * (`EventLogUnavailable`) the identical call may be repeated.
+   * @throws {InvalidAppend} {AppendTooLarge} before anything is sent.
+   * @throws {EventLogUnavailable} when the log is away or does not answer in time.
    */
   append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>;
 
@@ -73,7 +71,20 @@ export interface EventLog {
   /** True for a position that this log could have given out (its own log, well-formed); says nothing of the head. */
   isPosition(token: string): boolean;
 
+  /** Who the log is. Positions are of one log; a copy of a log is another one. @throws {EventLogUnavailable} */
+  id(): Promise<string>;
+
+  /** Asks the store. @throws {EventLogUnavailable} whose message says to an operator what is wrong. */
+  check(): Promise<LogCheck>;
+
   close(): Promise<void>;
+}
+
+/** What a log says of itself when it is well. */
+export interface LogCheck {
+  /** The store and its version, for people: `postgres 18.1`. */
+  readonly store: string;
+  readonly head: Position | undefined;
 }
 
 /** One append is bounded, so that every adapter can hold it: the summed bytes of data and metadata. */

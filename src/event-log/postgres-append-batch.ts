@@ -14,8 +14,6 @@ export type BatchedResult =
       readonly kind: 'stored';
       readonly position: bigint;
       readonly revision: bigint;
-      readonly recordedAt: number;
-      readonly repeated: boolean;
     }
   /** -1 for a stream that does not exist. */
   | { readonly kind: 'conflict'; readonly actual: bigint };
@@ -47,8 +45,8 @@ export function singleQuery(stream: string, expected: bigint, event: NewEvent): 
 /** Undefined when it was not stored: a batch of one tells why. */
 export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResult | undefined {
   if (answer === null) return undefined;
-  const [position = '', recorded = ''] = answer.slice(1, -1).split(',');
-  return { kind: 'stored', position: BigInt(position), revision: expected + 1n, recordedAt: Number(recorded), repeated: false };
+  const [position = ''] = answer.slice(1, -1).split(',');
+  return { kind: 'stored', position: BigInt(position), revision: expected + 1n };
 }
 
 export interface BatchCall {
@@ -132,12 +130,11 @@ function lockOrder(appends: readonly BatchedAppend[]): number[] {
 function batchResults(appends: readonly BatchedAppend[], row: BatchRow): BatchedResult[] {
   const refused = refusals(row[2]);
   let position = BigInt(row[0] ?? 0);
-  const recordedAt = Number(row[1] ?? 0);
   return appends.map(({ expected, events }, index) => {
     const refusal = refused.get(index + 1);
     if (refusal !== undefined) return refusal;
     position += BigInt(events.length);
-    return { kind: 'stored', position, revision: expected + BigInt(events.length), recordedAt, repeated: false };
+    return { kind: 'stored', position, revision: expected + BigInt(events.length) };
   });
 }
 
@@ -147,11 +144,8 @@ function refusals(text: string | null): ReadonlyMap<number, BatchedResult> {
   if (text === null) return refused;
   const numbers = text.slice(1, -1).split(',').map(BigInt);
   for (let i = 0; i < numbers.length; i += 6) {
-    const [place = 0n, repeated = 0n, actual = 0n, revision = 0n, position = 0n, recorded = 0n] = numbers.slice(i, i + 6);
-    refused.set(
-      Number(place),
-      repeated === 1n ? { kind: 'stored', position, revision, recordedAt: Number(recorded), repeated: true } : { kind: 'conflict', actual },
-    );
+    const [place = 0n, repeated = 0n, actual = 0n, revision = 0n, position = 0n] = numbers.slice(i, i + 6);
+    refused.set(Number(place), repeated === 1n ? { kind: 'stored', position, revision } : { kind: 'conflict', actual });
   }
   return refused;
 }

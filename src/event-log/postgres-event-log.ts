@@ -8,11 +8,13 @@ import {
   type AppendResult,
   type EventLog,
   type ExpectedRevision,
+  type LogCheck,
   type NewEvent,
   type Position,
   type RecordedEvent,
 } from './event-log.js';
-import type { EventLogObserver } from './event-log-observer.js';
+import type { AppendOutcome, EventLogObserver } from './event-log-observer.js';
+import { followPages } from './follow-pages.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
 import {
   batchCall,
@@ -49,8 +51,6 @@ const STREAM_PAGE = 1_000;
 const FOLLOW_PAGE = 1_000;
 /** How long a closing waits for a server that does not answer a goodbye. */
 const GOODBYE_MS = 2_000;
-const FOLLOW_RETRY_FIRST_MS = 50;
-const FOLLOW_RETRY_MAX_MS = 1_000;
 const POSITION_MAX = 2n ** 63n - 1n;
 
 const EVENT_COLUMNS = 'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
@@ -76,15 +76,18 @@ export class PostgresEventLog implements EventLog {
   private readonly closing = new AbortController();
   private closed: Promise<void> | undefined;
   private readonly tuned = new WeakSet<pg.ClientBase>();
+  private readonly prefix: string;
 
   private constructor(
-    private readonly prefix: string,
+    private readonly logId: string,
     private readonly pool: pg.Pool,
     private readonly commits: GroupCommit,
     private readonly doorbell: Doorbell,
     private readonly listener: PostgresListener,
     private readonly options: Required<Pick<PostgresEventLogOptions, 'readTimeoutMs' | 'pollIntervalMs'>> & PostgresEventLogOptions,
-  ) {}
+  ) {
+    this.prefix = logId.slice(0, 8);
+  }
 
   /**
    * Opens the log of a migrated database.
@@ -120,25 +123,24 @@ export class PostgresEventLog implements EventLog {
     });
     const doorbell = new Doorbell();
     const listener = new PostgresListener(doorbell, { ...connection, applicationName: 'ledger-log-listener' });
-    return new PostgresEventLog(logId.slice(0, 8), pool, commits, doorbell, listener, { ...options, readTimeoutMs, pollIntervalMs });
+    return new PostgresEventLog(logId, pool, commits, doorbell, listener, { ...options, readTimeoutMs, pollIntervalMs });
   }
 
   /** @throws {InvalidAppend} besides what the port names. */
   async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
     const bytes = checkAppend(stream, expected, events);
     const startedAt = performance.now();
-    const observed = (outcome: 'appended' | 'repeated' | 'conflict' | 'failed') =>
-      this.options.observe?.append?.(performance.now() - startedAt, outcome);
+    const observed = (outcome: AppendOutcome) => this.options.observe?.append?.(performance.now() - startedAt, outcome);
     try {
       const result = await this.commits.append({ stream, expected: expected === 'no-stream' ? -1n : expected, events }, bytes);
       if (result.kind === 'conflict') {
         observed('conflict');
         return { kind: 'conflict', expected, actual: result.actual < 0n ? 'no-stream' : result.actual };
       }
-      const { position, revision, recordedAt, repeated } = result;
-      observed(repeated ? 'repeated' : 'appended');
+      const { position, revision } = result;
+      observed('appended');
       this.doorbell.ring(position);
-      return { kind: 'appended', position: this.token(position), revision, recordedAt, repeated };
+      return { kind: 'appended', position: this.token(position), revision };
     } catch (error) {
       observed('failed');
       throw error;
@@ -169,41 +171,22 @@ export class PostgresEventLog implements EventLog {
     after: Position | undefined,
     { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
-    let position = this.number(after);
-    const ending = new AbortController();
-    const end = () => ending.abort();
-    for (const ended of [signal, this.closing.signal]) {
-      if (ended.aborted) end();
-      ended.addEventListener('abort', end);
-    }
     const release = this.listener.hold();
-    let retryMs = FOLLOW_RETRY_FIRST_MS;
     try {
-      while (!ending.signal.aborted) {
-        const rung = this.doorbell.position;
-        let page: readonly RecordedEvent[] | undefined;
-        try {
-          page = await unlessAborted(this.readPage(position, pageSize), ending.signal);
-          retryMs = FOLLOW_RETRY_FIRST_MS;
-        } catch (error) {
-          if (!(error instanceof EventLogUnavailable)) throw error;
-          await delay(retryMs, undefined, { signal: ending.signal }).catch(() => undefined);
-          retryMs = Math.min(retryMs * 2, FOLLOW_RETRY_MAX_MS);
-          continue;
-        }
-        if (page === undefined) return;
-        const last = page.at(-1);
-        if (last !== undefined) {
-          position = this.number(last.position);
-          yield page;
-        }
-        // Beyond what it was rung for before the read as well: had the log lost its end, waiting for that again would never end.
-        if (page.length < pageSize)
-          await this.doorbell.beyond(rung > position ? rung : position, this.options.pollIntervalMs, ending.signal);
-      }
+      yield* followPages({
+        start: this.number(after),
+        read: async (cursor) => {
+          const events = await this.readPage(cursor, pageSize);
+          const last = events.at(-1);
+          return { events, next: last ? this.number(last.position) : cursor, isFull: events.length === pageSize };
+        },
+        ordinal: (cursor: bigint) => cursor,
+        doorbell: this.doorbell,
+        pollIntervalMs: this.options.pollIntervalMs,
+        endings: [signal, this.closing.signal],
+      });
     } finally {
       release();
-      for (const ended of [signal, this.closing.signal]) ended.removeEventListener('abort', end);
     }
   }
 
@@ -234,6 +217,20 @@ export class PostgresEventLog implements EventLog {
       await endPool(this.pool);
     })();
     return this.closed;
+  }
+
+  id(): Promise<string> {
+    return Promise.resolve(this.logId);
+  }
+
+  /** @throws {EventLogUnavailable} */
+  async check(): Promise<LogCheck> {
+    const rows = await this.read<[position: bigint, version: string]>({
+      text: `select position, current_setting('server_version') from ledger.log_head`,
+      rowMode: 'array',
+    });
+    const [position = 0n, version = 'of unknown version'] = rows[0] ?? [];
+    return { store: `postgres ${version.split(' ')[0] ?? ''}`, head: position === 0n ? undefined : this.token(position) };
   }
 
   private token(position: bigint): Position {
@@ -420,22 +417,4 @@ async function endPool(pool: pg.Pool): Promise<void> {
   const given = new AbortController();
   await Promise.race([pool.end(), delay(GOODBYE_MS, undefined, { signal: given.signal }).catch(() => undefined)]);
   given.abort();
-}
-
-/** The value, or undefined as soon as the signal aborts; what comes after that is dropped. */
-async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  if (signal.aborted) {
-    value.catch(() => undefined);
-    return undefined;
-  }
-  let abort: () => void = () => undefined;
-  const aborted = new Promise<undefined>((resolve) => {
-    abort = () => resolve(undefined);
-    signal.addEventListener('abort', abort);
-  });
-  try {
-    return await Promise.race([value, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -3,6 +3,7 @@ import {
   type AppendResult,
   type EventLog,
   type ExpectedRevision,
+  type LogCheck,
   type NewEvent,
   type Position,
   type RecordedEvent,
@@ -30,7 +31,7 @@ export class InMemoryEventLog implements EventLog {
       }
       for (const wake of this.listeners) wake();
       const position = `m-${this.events.length}`;
-      return { kind: 'appended', position, revision: first + BigInt(events.length - 1), recordedAt, repeated: false };
+      return { kind: 'appended', position, revision: first + BigInt(events.length - 1) };
     });
   }
 
@@ -72,6 +73,14 @@ export class InMemoryEventLog implements EventLog {
 
   isPosition(token: string): boolean {
     return /^m-[1-9][0-9]*$/.test(token);
+  }
+
+  id(): Promise<string> {
+    return this.answer(() => 'memory');
+  }
+
+  check(): Promise<LogCheck> {
+    return this.answer(() => ({ store: 'memory', head: this.events.at(-1)?.position }));
   }
 
   comeBack(): void {

@@ -31,6 +31,12 @@ abstract class LogAround implements EventLog {
   isPosition(token: string) {
     return this.log.isPosition(token);
   }
+  id() {
+    return this.log.id();
+  }
+  check() {
+    return this.log.check();
+  }
   close() {
     return this.log.close();
   }

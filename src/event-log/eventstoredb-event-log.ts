@@ -1,0 +1,339 @@
+import { setMaxListeners } from 'node:events';
+import pLimit from 'p-limit';
+import { backOffMs, pause } from '../pause.js';
+import { checkAppend, InvalidAppend } from './append-checks.js';
+import { Doorbell } from './doorbell.js';
+import {
+  AppendTooLarge,
+  EventLogUnavailable,
+  type AppendResult,
+  type EventLog,
+  type ExpectedRevision,
+  type LogCheck,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
+} from './event-log.js';
+import type { EventLogObserver } from './event-log-observer.js';
+import type { EventStoreAddress } from './event-store-url.js';
+import { asPortError, exceptionOf, failureOf, NoAnswer } from './eventstoredb-failures.js';
+import { EventStoreDbNews } from './eventstoredb-news.js';
+import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
+import type { WireAppendResult, WireEvent, WirePosition, WireRead } from './eventstoredb-wire.js';
+import { followPages } from './follow-pages.js';
+
+export interface EventStoreDbEventLogOptions {
+  readonly address: EventStoreAddress;
+  /** Whose log this is: the same for all processes of a ledger, another one for another ledger. */
+  readonly owner: string;
+  /** Put before every stream's name in the store, so that several logs can share it. Default none. */
+  readonly namespace?: string;
+  /** How the streams of this log begin, behind the namespace; everything else in the store is somebody else's. */
+  readonly prefix?: string;
+  /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
+  readonly appendTimeoutMs?: number;
+  /** A read that hears nothing for so long from a store that answers nothing else either throws `EventLogUnavailable`. */
+  readonly readTimeoutMs?: number;
+  /** More appends than these that wait at the same time are refused with `EventLogUnavailable`. */
+  readonly waitingAppendsMax?: number;
+  /** How often a tail looks by itself, should nobody wake it. */
+  readonly pollIntervalMs?: number;
+  readonly observe?: EventLogObserver;
+}
+
+const PREFIX = 'referral-';
+const STREAM_PAGE = 1_000;
+const FOLLOW_PAGE = 1_000;
+/** On their way at the same time; more wait here, where their time is not counted by the server. */
+const APPENDS_AT_ONCE = 256;
+const RETRY = { first: 20, max: 500 };
+/** A filtered read of a busy shared store may look for long before it finds something; after this long it is given up all the same. */
+const SCAN_MS_MAX = 600_000;
+const DEAF_AFTER_MS = 5_000;
+const NUMBER_MAX = 2n ** 64n - 1n;
+const BEFORE_ALL: WirePosition = { commit: -1n, prepare: -1n };
+
+/**
+ * The event log on EventStoreDB. Its streams are told from others' by how their names begin; reads filter by that on the server.
+ * Every call goes to the leader: a follower may lag, and a tail that moves on past what a lagging node did not show would lose it.
+ *
+ * Position tokens: the first eight hex digits of the log's id, commit and prepare position as decimals, with dashes between.
+ */
+export class EventStoreDbEventLog implements EventLog {
+  private readonly sessions: EventStoreDbSessions;
+  private readonly doorbell = new Doorbell();
+  private readonly news: EventStoreDbNews;
+  private readonly closing = new AbortController();
+  private readonly slots = pLimit(APPENDS_AT_ONCE);
+  private readonly pending = new Set<Promise<unknown>>();
+  private readonly namespace: string;
+  /** Behind the namespace. */
+  private readonly prefix: string;
+  private readonly appendTimeoutMs: number;
+  private readonly readTimeoutMs: number;
+  private closed: Promise<void> | undefined;
+  /** Newest event of ours, and up to where it is known that none follows it. */
+  private newest: { readonly last: WirePosition | undefined; readonly upTo: WirePosition } | undefined;
+
+  /** Opens without asking the store, which may be away yet. */
+  constructor(private readonly options: EventStoreDbEventLogOptions) {
+    // Every append that waits for its next try listens to it.
+    setMaxListeners(0, this.closing.signal);
+    this.namespace = options.namespace ?? '';
+    this.prefix = options.prefix ?? PREFIX;
+    this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 5_000;
+    this.readTimeoutMs = options.readTimeoutMs ?? 5_000;
+    this.sessions = new EventStoreDbSessions({
+      address: options.address,
+      owner: options.owner,
+      identityStream: `${this.namespace}${this.prefix}log`,
+      openTimeoutMs: Math.min(this.readTimeoutMs, this.appendTimeoutMs),
+    });
+    this.news = new EventStoreDbNews({
+      sessions: this.sessions,
+      doorbell: this.doorbell,
+      prefix: `${this.namespace}${this.prefix}`,
+      deafAfterMs: DEAF_AFTER_MS,
+      onRestart: () => options.observe?.subscriptionRestart?.(),
+    });
+  }
+
+  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    const bytes = checkAppend(stream, expected, events);
+    if (!stream.startsWith(this.prefix))
+      throw new InvalidAppend(`a stream's name begins with ${this.prefix}: another would never be read back`);
+    if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
+    const { waitingAppendsMax = 10_000, observe } = this.options;
+    if (this.pending.size >= waitingAppendsMax) throw new EventLogUnavailable(`${this.pending.size} appends are waiting already`);
+    const startedAt = performance.now();
+    const work = this.appendInTime(stream, expected, events, bytes, startedAt + this.appendTimeoutMs);
+    this.pending.add(work);
+    try {
+      const { result, logId } = await work;
+      observe?.append?.(performance.now() - startedAt, result.kind);
+      if (result.kind === 'conflict') return { kind: 'conflict', expected, actual: result.actual };
+      this.doorbell.ring(result.position.commit);
+      this.news.expect(result.position.commit);
+      return { kind: 'appended', position: token(logId, result.position), revision: result.revision };
+    } catch (error) {
+      observe?.append?.(performance.now() - startedAt, 'failed');
+      throw error;
+    } finally {
+      this.pending.delete(work);
+    }
+  }
+
+  async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+    for (let next = from; ;) {
+      const page = await this.read({ of: { stream: `${this.namespace}${stream}`, from: next }, count: STREAM_PAGE });
+      yield* page.map((event) => this.recorded(event));
+      const last = page.at(-1);
+      if (last === undefined || page.length < STREAM_PAGE) return;
+      next = last.revision + 1n;
+    }
+  }
+
+  async readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
+    const { events } = await this.readPage(this.parsed(after), limit);
+    return events;
+  }
+
+  /** @throws {TypeError} for a position of another log. Ends when the log is closed. */
+  async *follow(
+    after: Position | undefined,
+    { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
+  ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
+    const silence = this.news.listen();
+    try {
+      yield* followPages({
+        start: this.parsed(after),
+        read: (cursor, rung) => this.readTail(cursor, pageSize, rung),
+        ordinal: ({ commit }) => commit,
+        doorbell: this.doorbell,
+        pollIntervalMs: this.options.pollIntervalMs ?? 1_000,
+        endings: [signal, this.closing.signal],
+      });
+    } finally {
+      silence();
+    }
+  }
+
+  /** Looks from where it is known that nothing of ours came before, so that others' events are passed over once and not at every call. */
+  async head(): Promise<Position | undefined> {
+    const upTo = await this.endOfStore();
+    let { last, upTo: from } = this.newest ?? { last: await this.newestEvent(), upTo };
+    for (let isFull = this.newest !== undefined; isFull;) {
+      const page = await this.readPage(from, FOLLOW_PAGE);
+      from = page.next;
+      if (page.events.length > 0) last = page.next;
+      isFull = page.isFull;
+    }
+    if (this.newest === undefined || compare(this.newest.upTo, upTo) < 0) this.newest = { last, upTo: later(upTo, last ?? upTo) };
+    const { logId } = await this.session();
+    return last && token(logId, last);
+  }
+
+  /** @throws {TypeError} for a position of another log. */
+  compare(a: Position | undefined, b: Position | undefined): number {
+    return compare(this.parsed(a), this.parsed(b));
+  }
+
+  /** Before the store was reached for the first time nobody knows which log's positions are ours: their form decides. */
+  isPosition(text: string): boolean {
+    return this.parse(text) !== undefined;
+  }
+
+  async id(): Promise<string> {
+    return (await this.session()).logId;
+  }
+
+  async check(): Promise<LogCheck> {
+    const { version } = await this.session();
+    return { store: `eventstoredb ${version}`, head: await this.head() };
+  }
+
+  /** Answers the appends that wait (each within its time), ends all tails, then lets go of the connections. */
+  close(): Promise<void> {
+    this.closing.abort();
+    this.news.stop();
+    this.closed ??= (async () => {
+      await Promise.allSettled(this.pending);
+      await this.sessions.close();
+    })();
+    return this.closed;
+  }
+
+  private async appendInTime(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    bytes: number,
+    deadline: number,
+  ): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
+    const late = new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
+    const work = this.slots(() => this.appendUntil(`${this.namespace}${stream}`, expected, events, bytes, deadline));
+    return within(Math.max(0, deadline - performance.now()), work).catch((error: unknown) => {
+      throw error instanceof NoAnswer ? late : error;
+    });
+  }
+
+  /** The identical append again and again, whatever became of the one before: the store recognises what it has already. */
+  private async appendUntil(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], bytes: number, deadline: number) {
+    // A try that is not answered leaves time for another one, on another connection.
+    const tryMs = this.appendTimeoutMs / 2;
+    for (let tries = 0; ; tries++) {
+      const left = deadline - performance.now();
+      if (left <= 0) throw new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
+      let session: Session | undefined;
+      try {
+        session = await within(left, this.sessions.current());
+        const ms = Math.min(tryMs, left);
+        return { result: await within(ms, session.wire.append(stream, expected, events, ms)), logId: session.logId };
+      } catch (error) {
+        if (exceptionOf(error) === 'maximum-append-size-exceeded') throw new AppendTooLarge(bytes);
+        await this.onFailedTry(error, session, tries, deadline);
+      }
+    }
+  }
+
+  /** Waits for the next try. @throws what the caller of the append gets, when there is none. */
+  private async onFailedTry(error: unknown, session: Session | undefined, tries: number, deadline: number): Promise<void> {
+    const { observe } = this.options;
+    const failure = failureOf(error);
+    const isAway = error instanceof EventLogUnavailable || failure.kind === 'away';
+    if (failure.kind === 'away' && failure.isOutcomeUnknown && session !== undefined) observe?.unknownOutcome?.();
+    if (session !== undefined && isAway) await this.sessions.replace(session);
+    const waitMs = backOffMs(tries, RETRY);
+    // Closing answers what waits; it does not wait for a store that is away.
+    if (!isAway || this.closing.signal.aborted || performance.now() + waitMs >= deadline) throw asPortError(error);
+    observe?.retry?.(undefined);
+    await pause(waitMs, this.closing.signal);
+  }
+
+  /** The next page of a tail. Without news, what others wrote is left behind, so that it is not looked through again next time. */
+  private async readTail(cursor: WirePosition, limit: number, rung: boolean) {
+    const end = rung ? undefined : await this.endOfStore();
+    const page = await this.readPage(cursor, limit);
+    const last = page.events.at(-1);
+    if (last !== undefined) this.news.expect(page.next.commit);
+    // A page that is not full shows all there was when it was asked for, and so all up to an end that stood before.
+    return page.isFull || end === undefined ? page : { ...page, next: later(page.next, end) };
+  }
+
+  /** A position of the store itself, whosever event stands there. Nothing that comes later stands before it. */
+  private async endOfStore(): Promise<WirePosition> {
+    const [newest] = await this.read({ of: { prefix: null, from: 'end' }, backwards: true, count: 1 });
+    return newest?.position ?? BEFORE_ALL;
+  }
+
+  private async newestEvent(): Promise<WirePosition | undefined> {
+    const [newest] = await this.read({ of: this.ours('end'), backwards: true, count: 1 });
+    return newest?.position;
+  }
+
+  private async readPage(after: WirePosition, limit: number) {
+    // Reading begins with the event at the position itself, when it is one of ours.
+    const found = await this.read({ of: this.ours(after === BEFORE_ALL ? 'start' : after), count: limit + 1 });
+    const events = found.filter(({ position }) => compare(position, after) > 0).slice(0, limit);
+    return { events: events.map((event) => this.recorded(event)), next: events.at(-1)?.position ?? after, isFull: events.length === limit };
+  }
+
+  private ours(from: WirePosition | 'start' | 'end'): WireRead['of'] {
+    return { prefix: `${this.namespace}${this.prefix}`, from };
+  }
+
+  private async session(): Promise<Session> {
+    try {
+      return await within(this.readTimeoutMs, this.sessions.current());
+    } catch (error) {
+      throw asPortError(error);
+    }
+  }
+
+  /** @throws {EventLogUnavailable} */
+  private async read(query: WireRead): Promise<readonly WireEvent[]> {
+    const session = await this.session();
+    try {
+      // A read that filters the whole store may have nothing to say for long: it is waited for while the store answers something else.
+      const isAlive = 'prefix' in query.of && query.of.prefix !== null ? () => this.isAlive(session) : undefined;
+      return await within(isAlive ? SCAN_MS_MAX : this.readTimeoutMs * 2, session.wire.read(query, this.readTimeoutMs, isAlive));
+    } catch (error) {
+      if (failureOf(error).kind === 'away') await this.sessions.replace(session);
+      throw asPortError(error);
+    }
+  }
+
+  private async isAlive({ wire }: Session): Promise<void> {
+    if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
+    const ms = this.readTimeoutMs;
+    await within(ms, wire.read({ of: { prefix: null, from: 'end' }, backwards: true, count: 1 }, ms));
+  }
+
+  private recorded({ createdAt, position, stream, ...event }: WireEvent): RecordedEvent {
+    const logId = this.sessions.logId ?? '';
+    return { ...event, stream: stream.slice(this.namespace.length), position: token(logId, position), recordedAt: createdAt };
+  }
+
+  private parse(text: string): WirePosition | undefined {
+    const [, log, commit = '', prepare = ''] = /^([0-9a-f]{8})-(0|[1-9]\d{0,19})-(0|[1-9]\d{0,19})$/.exec(text) ?? [];
+    if (log === undefined || (this.sessions.logId !== undefined && !this.sessions.logId.startsWith(log))) return undefined;
+    const position = { commit: BigInt(commit), prepare: BigInt(prepare) };
+    return position.commit > NUMBER_MAX || position.prepare > NUMBER_MAX ? undefined : position;
+  }
+
+  private parsed(position: Position | undefined): WirePosition {
+    if (position === undefined) return BEFORE_ALL;
+    const parsed = this.parse(position);
+    if (parsed === undefined) throw new TypeError('not a position of this log');
+    return parsed;
+  }
+}
+
+const token = (logId: string, { commit, prepare }: WirePosition): Position => `${logId.slice(0, 8)}-${commit}-${prepare}`;
+
+function compare(a: WirePosition, b: WirePosition): number {
+  if (a.commit !== b.commit) return a.commit < b.commit ? -1 : 1;
+  return a.prepare === b.prepare ? 0 : a.prepare < b.prepare ? -1 : 1;
+}
+
+const later = (a: WirePosition, b: WirePosition): WirePosition => (compare(a, b) >= 0 ? a : b);
