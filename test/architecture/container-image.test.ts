@@ -1,0 +1,220 @@
+import 'reflect-metadata';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { loadConfig } from '../../src/config.js';
+import { HealthController } from '../../src/http/health.controller.js';
+import { loadMasterKey } from '../../src/privacy/master-key.js';
+import { environmentOf, readDockerfile, textsOf } from '../support/container-files.js';
+
+const root = join(__dirname, '..', '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const manifest = z.object({ version: z.string(), engines: z.object({ node: z.string() }) }).parse(JSON.parse(read('package.json')));
+const compiler = z.object({ include: z.array(z.string()), compilerOptions: z.object({ outDir: z.string() }) });
+
+const stages = readDockerfile();
+const image = stages.at(-1)!;
+const environment = environmentOf(image);
+const words = z.array(z.string());
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-image-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const script = (name: string): string => join(root, 'docker', name);
+const run = (name: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
+  spawnSync(process.execPath, [script(name), ...args], { env: { PATH: process.env.PATH, ...variables }, encoding: 'utf8' });
+
+/** Sources of COPY that come from the project, not from another stage. */
+const copied = stages.flatMap((stage) =>
+  textsOf(stage, 'COPY')
+    .filter((text) => !text.startsWith('--from='))
+    .flatMap((text) => text.split(' ').slice(0, -1)),
+);
+
+describe('docker/Dockerfile', () => {
+  it('stands on one release of Node with long-term support that package.json admits', () => {
+    const majors = stages.map((stage) => Number(/^node:(\d+)-[a-z]+-slim$/.exec(stage.image)?.[1]));
+    expect(new Set(majors).size).toBe(1);
+    const least = Number(/^>=(\d+)/.exec(manifest.engines.node)?.[1]);
+    expect(majors[0]).toBeGreaterThanOrEqual(least);
+    // Releases with an even number get long-term support.
+    expect(majors[0]! % 2).toBe(0);
+  });
+
+  it('copies what is there, and .dockerignore lets it through and little else', () => {
+    const [first, ...passed] = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(first).toBe('*');
+    expect(passed.map((line) => line.replace(/^!/, '')).sort()).toEqual([...new Set(copied)].sort());
+    const missing = copied.filter((path) => !existsSync(join(root, path.endsWith('*.mjs') ? dirname(path) : path)));
+    expect(missing).toEqual([]);
+  });
+
+  it('copies from stages that are there', () => {
+    const from = stages.flatMap((stage) => textsOf(stage, 'COPY').flatMap((text) => /^--from=(\S+)/.exec(text)?.[1] ?? []));
+    expect(from).toEqual(['dependencies', 'build']);
+    expect(stages.map(({ name }) => name)).toEqual(['dependencies', 'build', undefined]);
+  });
+
+  it('compiles at build time everything that the service is made of', () => {
+    const { include, compilerOptions } = compiler.parse(JSON.parse(read('tsconfig.json')));
+    const build = stages.find(({ name }) => name === 'build')!;
+    const sources = textsOf(build, 'COPY').map((text) => text.split(' ')[0]);
+    expect(include.filter((path) => path !== 'bench' && !sources.includes(path))).toEqual([]);
+    expect(textsOf(build, 'RUN').at(-1)).toContain('typescript/bin/tsc -p tsconfig.json');
+    expect(textsOf(image, 'COPY')).toContain(`--from=build /app/${compilerOptions.outDir} ./${compilerOptions.outDir}`);
+  });
+
+  it('ships production dependencies only', () => {
+    const dependencies = stages.find(({ name }) => name === 'dependencies')!;
+    expect(textsOf(dependencies, 'RUN')).toEqual([expect.stringContaining('npm ci --omit=dev')]);
+    expect(textsOf(image, 'COPY')).toContain('--from=dependencies /app/node_modules ./node_modules');
+    expect(textsOf(image, 'RUN').join('\n')).not.toMatch(/npm|apt/);
+  });
+
+  it('runs as a user that is not root, named by number, who owns the folder of the master key', () => {
+    const [user, ...others] = textsOf(image, 'USER');
+    expect(others).toEqual([]);
+    const [, uid, gid] = /^([1-9]\d*):([1-9]\d*)$/.exec(user ?? '') ?? [];
+    expect(textsOf(image, 'RUN').join('\n')).toContain(`install -d -o ${uid} -g ${gid} -m 0700 ${environment.DATA_DIR}`);
+    expect(dirname(environment.MASTER_KEY_FILE!)).toBe(environment.DATA_DIR);
+  });
+
+  it('is started by node itself, stopped by a signal that the service knows, and exposes the port that it listens on', () => {
+    const [, ...command] = words.parse(JSON.parse(textsOf(image, 'CMD')[0]!));
+    expect(command).toEqual(['docker/start.mjs']);
+    expect(textsOf(image, 'ENTRYPOINT')).toEqual([]);
+    const signal = textsOf(image, 'STOPSIGNAL')[0]!;
+    expect(read('src/main.ts')).toContain(`process.on('${signal}'`);
+    const { host, port } = loadConfig(environment);
+    expect([host, String(port)]).toEqual(['0.0.0.0', textsOf(image, 'EXPOSE')[0]]);
+  });
+
+  it('says which version it holds', () => {
+    expect(textsOf(image, 'LABEL')[0]).toContain(`org.opencontainers.image.version="${manifest.version}"`);
+  });
+
+  it('has the command line on the path', () => {
+    expect(textsOf(image, 'RUN').join('\n')).toContain('ln -s /app/docker/ledger-service.mjs /usr/local/bin/ledger-service');
+    expect(statSync(script('ledger-service.mjs')).mode & 0o111).toBe(0o111);
+    expect(read('docker/ledger-service.mjs')).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+
+  it('starts what the scripts of the project start', () => {
+    for (const [ours, theirs] of [
+      ['docker/start.mjs', 'scripts/start.mjs'],
+      ['docker/ledger-service.mjs', 'scripts/cli.mjs'],
+    ] as const) {
+      const started = (path: string): string | undefined => /await import\('([^']+)'\)/.exec(read(path))?.[1];
+      expect(started(ours)).toBe(started(theirs));
+      expect(existsSync(join(root, 'docker', started(ours)!.replace('/dist/', '/').replace(/\.js$/, '.ts')))).toBe(true);
+    }
+  });
+
+  it('ships every script that it names', () => {
+    const named = [...read('docker/Dockerfile').matchAll(/docker\/([a-z-]+\.mjs)/g)].map(([, name]) => name);
+    expect(named.filter((name) => !readdirSync(join(root, 'docker')).includes(name!))).toEqual([]);
+    expect(named).toContain('check-health.mjs');
+  });
+});
+
+describe('the health check of the image', () => {
+  const checkAt = async (port: number): Promise<number | null> => {
+    const child = spawn(process.execPath, [script('check-health.mjs')], { env: { PORT: String(port) }, stdio: 'ignore' });
+    await once(child, 'exit');
+    return child.exitCode;
+  };
+  const routes = Object.values(Object.getOwnPropertyDescriptors(HealthController.prototype))
+    .map(({ value }) => Reflect.getMetadata('path', value as object) as string | undefined)
+    .map((path) => `/${Reflect.getMetadata('path', HealthController) as string}/${path}`);
+
+  it('asks a route of the service, and fails by any other answer and by none', async () => {
+    const asked: string[] = [];
+    let status = 200;
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.writeHead(status).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect(await checkAt(port)).toBe(0);
+    status = 503;
+    expect(await checkAt(port)).toBe(1);
+    server.close();
+    await once(server, 'close');
+    expect(await checkAt(port)).toBe(1);
+    expect(asked.length).toBe(2);
+    expect(asked.filter((path) => !routes.includes(path))).toEqual([]);
+    expect(words.parse(JSON.parse(/CMD (\[.*\])$/.exec(textsOf(image, 'HEALTHCHECK')[0]!)![1]!))).toEqual([
+      'node',
+      'docker/check-health.mjs',
+    ]);
+  });
+});
+
+describe('the scripts of the image', () => {
+  const config = (masterKeyFile: string) => ({ dataDir: folder, databaseUrl: 'postgresql://elsewhere/', masterKeyFile });
+
+  it('make a master key that the service takes, once', async () => {
+    const file = join(folder, 'master.key');
+    expect(run('make-master-key.mjs', [file])).toMatchObject({ status: 0, stderr: '' });
+    const key = await loadMasterKey(config(file));
+    expect(run('make-master-key.mjs', [file])).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(await loadMasterKey(config(file))).toEqual(key);
+    expect(readdirSync(folder)).toEqual(['master.key']);
+  });
+
+  it('hand over a secret that others could read as one that the service takes, and again when it was changed', async () => {
+    const target = join(folder, 'target');
+    mkdirSync(target);
+    const owner = `${process.getuid!()}:${process.getgid!()}`;
+    for (const digit of ['a', 'b']) {
+      writeFileSync(join(folder, 'master-key'), digit.repeat(64), { mode: 0o644 });
+      expect(run('install-secrets.mjs', [owner, target, join(folder, 'master-key')])).toMatchObject({ status: 0, stderr: '' });
+      expect(await loadMasterKey(config(join(target, 'master-key')))).toEqual(Buffer.from(digit.repeat(64), 'hex'));
+    }
+    expect(readdirSync(target)).toEqual(['master-key']);
+  });
+
+  it('refuse a secret that is missing or empty, in one line', () => {
+    writeFileSync(join(folder, 'empty'), '\n');
+    for (const secret of ['empty', 'missing']) {
+      const { status, stderr } = run('install-secrets.mjs', ['1:1', folder, join(folder, secret)]);
+      expect([status, stderr.trim().split('\n').length]).toEqual([1, 1]);
+      expect(stderr).toContain(secret);
+    }
+  });
+
+  it('end the start with one line, and no value in it, when an address cannot be completed', () => {
+    writeFileSync(join(folder, 'password'), 'secret-word\n');
+    writeFileSync(join(folder, 'empty'), '\n');
+    const DATABASE_URL = 'postgresql://ledger@postgres/ledger';
+    for (const [variables, said] of [
+      [{}, 'DATABASE_URL is required: the image has no embedded Postgres'],
+      [
+        { DATABASE_PASSWORD_FILE: join(folder, 'password') },
+        'DATABASE_URL must name a user and no password, since DATABASE_PASSWORD_FILE is set',
+      ],
+      [
+        { DATABASE_URL: 'postgresql://ledger:word@postgres/ledger', DATABASE_PASSWORD_FILE: join(folder, 'password') },
+        'DATABASE_URL must name a user and no password, since DATABASE_PASSWORD_FILE is set',
+      ],
+      [
+        { DATABASE_URL, DATABASE_PASSWORD_FILE: join(folder, 'missing') },
+        'DATABASE_PASSWORD_FILE names a file that cannot be read: ENOENT',
+      ],
+      [{ DATABASE_URL, EVENT_STORE_PASSWORD_FILE: join(folder, 'empty') }, 'EVENT_STORE_PASSWORD_FILE names an empty file'],
+    ] as const) {
+      expect(run('start.mjs', [], { ...variables })).toMatchObject({ status: 1, stdout: '', stderr: `${said}\n` });
+    }
+  });
+});
