@@ -264,7 +264,7 @@ describe('docker/compose.cluster.yaml', () => {
   it('has no password in it, and none in an address', () => {
     const text = readFileSync(join(root, 'docker', 'compose.cluster.yaml'), 'utf8');
     expect(text).not.toMatch(/:\/\/[^/\s@]*:[^/\s@]*@/);
-    const passwords = all.flatMap(([, { environment }]) => Object.keys(environment)).filter((name) => name.endsWith("PASSWORD"));
+    const passwords = all.flatMap(([, { environment }]) => Object.keys(environment)).filter((name) => name.endsWith('PASSWORD'));
     expect(passwords).toEqual([]);
   });
 
