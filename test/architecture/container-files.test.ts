@@ -279,6 +279,11 @@ describe('docker/compose.cluster.yaml', () => {
       const users = readers.map(([, service]) => (imageOf(service) === EVENT_STORE ? EVENT_STORE_USER : imageUser));
       expect(new Set(users)).toEqual(new Set([owner]));
       expect(names.split(' ').filter((secret) => !services.secrets!.secrets.includes(secret))).toEqual([]);
+      const wanted = readers.flatMap(([, service]) => {
+        const mount = mountsOf(service).find(({ volume }) => volume === volumeAt(path))!;
+        return pathsNamedFor(service).filter((file) => file.startsWith(`${mount.path}/`));
+      });
+      expect([...new Set(wanted.map((file) => basename(file)))].sort()).toEqual(names.split(' ').sort());
     }
     expect(handed.length).toBe(2);
   });
