@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from './event-log/event-store-url.js';
 
 export type Role = 'api' | 'projector' | 'worker';
 export const ROLES: readonly Role[] = ['api', 'projector', 'worker'];
@@ -23,6 +24,9 @@ export interface Config {
   readonly port: number;
   /** Undefined: the embedded Postgres below `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** Undefined: the log is in Postgres. */
+  readonly eventStore: EventStoreAddress | undefined;
+  readonly eventStoreNamespace: string | undefined;
   readonly masterKeyFile: string;
   /** As configured, without a trailing slash; `publicUrlAt` gives the default once the port is known. */
   readonly publicUrl: string | undefined;
@@ -110,6 +114,18 @@ function postgresAddress() {
   }, 'must be a Postgres address: postgresql://user:password@host:port/database');
 }
 
+function eventStoreAddress() {
+  return text.transform((value, context): EventStoreAddress => {
+    try {
+      return parseEventStoreUrl(value);
+    } catch (error) {
+      if (!(error instanceof InvalidEventStoreUrl)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+      return z.NEVER;
+    }
+  });
+}
+
 /** Everything that the service reads from its environment: how it is parsed, what stands in for it, and what it is for. */
 const VARIABLES = {
   DATA_DIR: {
@@ -130,9 +146,15 @@ const VARIABLES = {
       'An own Postgres (16 or newer) instead of the embedded one: `postgresql://user:password@host:port/database`. Needs `MASTER_KEY_FILE`.',
   },
   EVENT_STORE_URL: {
-    schema: text.refine(() => false, 'is not supported: this release keeps its log in Postgres; unset it').optional(),
-    default: 'unset',
-    meaning: 'Reserved for a log on EventStoreDB. This release keeps its log in Postgres and refuses to start when it is set.',
+    schema: eventStoreAddress().optional(),
+    default: 'the log in Postgres',
+    meaning:
+      'Puts the log on EventStoreDB (21.10 or newer), one node or a cluster: `esdb://user:password@host:2113,host:2113` or `esdb+discover://name`, with options behind `?`: `tls`, `tlsCAFile`, `userCertFile`, `userKeyFile`, `connectionName`, `keepAliveInterval`, `keepAliveTimeout`, `maxDiscoverAttempts`, `discoveryInterval`, `gossipTimeout`, `defaultDeadline` (the time for an append, in ms). A log that exists is moved with `cli log copy` first.',
+  },
+  EVENT_STORE_NAMESPACE: {
+    schema: text.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/, 'must be up to 60 letters, digits, dots, dashes and underscores').optional(),
+    default: 'none',
+    meaning: 'Put before the name of every stream in EventStoreDB (`staging-`), so that several ledgers can share one store.',
   },
   MASTER_KEY_FILE: {
     schema: text.optional(),
@@ -205,6 +227,7 @@ const environmentSchema = z.object({
   PORT: VARIABLES.PORT.schema,
   DATABASE_URL: VARIABLES.DATABASE_URL.schema,
   EVENT_STORE_URL: VARIABLES.EVENT_STORE_URL.schema,
+  EVENT_STORE_NAMESPACE: VARIABLES.EVENT_STORE_NAMESPACE.schema,
   MASTER_KEY_FILE: VARIABLES.MASTER_KEY_FILE.schema,
   PUBLIC_URL: VARIABLES.PUBLIC_URL.schema,
   ROLES: VARIABLES.ROLES.schema,
@@ -251,6 +274,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     host: values.HOST,
     port: values.PORT,
     databaseUrl: values.DATABASE_URL,
+    eventStore: values.EVENT_STORE_URL,
+    eventStoreNamespace: values.EVENT_STORE_NAMESPACE,
     masterKeyFile: resolve(values.MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
     publicUrl: values.PUBLIC_URL,
     roles: values.ROLES,

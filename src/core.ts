@@ -14,12 +14,13 @@ import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
 import { EventLogUnavailable, type EventLog, type Position } from './event-log/event-log.js';
 import type { EventLogObserver } from './event-log/event-log-observer.js';
+import { EventStoreDbEventLog } from './event-log/eventstoredb-event-log.js';
 import { PostgresEventLog } from './event-log/postgres-event-log.js';
 import { isUnavailable, openPool } from './postgres/database.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedded-postgres.js';
 import { migrateToLatest } from './postgres/migrator.js';
 import { announceTenant } from './postgres/tenant-announcements.js';
-import { KeyedNames } from './privacy/keyed-names.js';
+import { KeyedNames, STREAM_PREFIX } from './privacy/keyed-names.js';
 import { loadMasterKey, purposeKey } from './privacy/master-key.js';
 import { PostgresSubjectKeys } from './privacy/subject-keys.js';
 
@@ -80,15 +81,29 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   try {
     // By a connection of its own: the limit of a request's statement is not meant for a migration.
     await migrateToLatest(url());
-    const log = await PostgresEventLog.open({ url, ...(options.observe ? { observe: options.observe } : {}) });
-    closing.unshift(() => log.close());
     const names = new KeyedNames(purposeKey(masterKey, 'stream-names'));
     await checkMasterKey(pool, names);
+    const log = await openLog(config, url, names, options.observe);
+    closing.unshift(() => log.close());
     return { ...wire(pool, log, names, masterKey, actor), embedded, databaseUrl: url, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** The one place that knows which store keeps the log. EventStoreDB may be away yet: whoever asks it waits, or is told so. */
+async function openLog(
+  config: Config,
+  databaseUrl: () => string,
+  names: KeyedNames,
+  observe: EventLogObserver | undefined,
+): Promise<EventLog> {
+  const observed = observe === undefined ? {} : { observe };
+  const { eventStore: address, eventStoreNamespace } = config;
+  if (address === undefined) return PostgresEventLog.open({ url: databaseUrl, ...observed });
+  const namespace = eventStoreNamespace === undefined ? {} : { namespace: eventStoreNamespace };
+  return new EventStoreDbEventLog({ address, owner: names.digest('event-log'), prefix: STREAM_PREFIX, ...namespace, ...observed });
 }
 
 /** What is left of the process's share for requests: the log, the read models, the policies and the jobs take some twenty. */

@@ -1,4 +1,5 @@
 import type { Core } from './core.js';
+import { EventLogUnavailable } from './event-log/event-log.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from './http/health.controller.js';
 import type { PolicyRunner } from './policies/policy-runner.js';
 import { pause } from './pause.js';
@@ -50,7 +51,10 @@ export class ServiceReadiness implements ReadinessProbe {
         await this.core.pool.query('select 1');
         return { ok: true };
       }),
-      this.guarded(async () => ({ ok: true, head: (await this.core.log.head()) ?? null })),
+      this.guarded(async () => {
+        const { store, head } = await this.core.log.check();
+        return { ok: true, store, head: head ?? null };
+      }),
       this.projectionChecks(),
       this.guarded(async () => ({
         ok: this.policies.lastError === null,
@@ -83,16 +87,18 @@ export class ServiceReadiness implements ReadinessProbe {
           },
         ]),
       );
-    } catch {
-      return Object.fromEntries(this.names.map((name) => [`projection ${name}`, { ok: false, lastError: 'the database is away' }]));
+    } catch (error) {
+      const lastError = error instanceof EventLogUnavailable ? 'the event log is away' : 'the database is away';
+      return Object.fromEntries(this.names.map((name) => [`projection ${name}`, { ok: false, lastError }]));
     }
   }
 
   private async guarded(check: () => Promise<HealthCheck>): Promise<HealthCheck> {
     try {
       return await inTime(check());
-    } catch {
-      return { ok: false };
+    } catch (error) {
+      // The log's own words: they say what an operator can do about it.
+      return { ok: false, ...(error instanceof EventLogUnavailable ? { problem: error.message } : {}) };
     }
   }
 }

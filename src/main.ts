@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import 'reflect-metadata';
 import { pino, type Logger } from 'pino';
 import { ConfigError, loadConfig, publicUrlAt, type Config } from './config.js';
 import { makeDemoTenant } from './operations/demo-tenant.js';
+import { isStoreAway, type Core } from './core.js';
 import { startService, type Service } from './service.js';
+
+const LATER_MS = 1_000;
 
 /** Starts the service and stops it on SIGTERM or SIGINT. What cannot be started is said in one line. */
 async function main(): Promise<void> {
@@ -12,10 +16,18 @@ async function main(): Promise<void> {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   const embedded = config.databaseUrl === undefined;
   let welcome: ((url: string) => string) | undefined;
+  let late: ReturnType<typeof makeDemoTenant> | undefined;
   const starting = startService({
     ...{ config, logger, version },
     prepare: async (core) => {
-      if (embedded) welcome = await makeDemoTenant(core);
+      if (!embedded) return;
+      try {
+        welcome = await makeDemoTenant(core);
+      } catch (error) {
+        // The log is elsewhere and away yet: the service starts all the same, and the tenant is made when the log is there.
+        if (!isStoreAway(error)) throw error;
+        late = makeDemoTenantLater(core);
+      }
     },
   });
   stopOnSignals(starting, config, logger);
@@ -23,10 +35,23 @@ async function main(): Promise<void> {
     const { url } = await starting;
     logger.info({ url, version, roles: [...config.roles] }, 'listening');
     if (welcome) process.stdout.write(welcome(url));
+    const lateWelcome = await late;
+    if (lateWelcome) process.stdout.write(lateWelcome(url));
   } catch (error) {
     // The tenant was made and its keys are shown at no other start, so they are shown although this one failed, e.g. for its port.
     if (welcome) process.stdout.write(welcome(publicUrlAt(config, config.port)));
     throw error;
+  }
+}
+
+async function makeDemoTenantLater(core: Core): ReturnType<typeof makeDemoTenant> {
+  for (;;) {
+    try {
+      return await makeDemoTenant(core);
+    } catch (error) {
+      if (!isStoreAway(error)) throw error;
+      await delay(LATER_MS);
+    }
   }
 }
 

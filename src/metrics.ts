@@ -25,13 +25,25 @@ export class LedgerMetrics {
     });
     const retries = new Counter({
       name: 'ledger_append_retries_total',
-      help: 'Batches that were sent again after an unknown outcome',
+      help: 'Appends, or batches of them, that were sent again',
+      registers,
+    });
+    const unknownOutcomes = new Counter({
+      name: 'ledger_append_unknown_outcomes_total',
+      help: 'Tries of an append that ended without an answer',
+      registers,
+    });
+    const subscriptionRestarts = new Counter({
+      name: 'ledger_subscription_restarts_total',
+      help: 'Subscriptions to the log that broke, were dropped or fell silent, and were made anew',
       registers,
     });
     this.eventLog = {
       append: (ms, outcome) => appends.observe({ outcome }, ms / 1000),
       batch: (size) => batches.observe(size),
       retry: () => retries.inc(),
+      unknownOutcome: () => unknownOutcomes.inc(),
+      subscriptionRestart: () => subscriptionRestarts.inc(),
     };
   }
 

@@ -81,7 +81,12 @@ test.each([
     { WEBHOOK_ALLOW_CIDRS: '10.0.0.0/33' },
     'WEBHOOK_ALLOW_CIDRS must be a comma list of addresses or ranges such as 10.0.0.0/8 or fd00::/8',
   ],
-  [{ EVENT_STORE_URL: 'esdb://store:2113' }, 'EVENT_STORE_URL is not supported: this release keeps its log in Postgres; unset it'],
+  [{ EVENT_STORE_URL: 'http://store:2113' }, expect.stringMatching(/^EVENT_STORE_URL must be an EventStoreDB address: esdb:/) as string],
+  [
+    { EVENT_STORE_URL: 'esdb://store:2113?colour=blue' },
+    expect.stringMatching(/^EVENT_STORE_URL has an unknown option colour; known are tls, /) as string,
+  ],
+  [{ EVENT_STORE_NAMESPACE: 'a b' }, 'EVENT_STORE_NAMESPACE must be up to 60 letters, digits, dots, dashes and underscores'],
 ])('%j is one clear line', (environment, line) => {
   expect(problemsOf(environment)).toEqual([line]);
 });

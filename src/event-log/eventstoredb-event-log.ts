@@ -29,7 +29,7 @@ export interface EventStoreDbEventLogOptions {
   /** Put before every stream's name in the store, so that several logs can share it. Default none. */
   readonly namespace?: string;
   /** How the streams of this log begin, behind the namespace; everything else in the store is somebody else's. */
-  readonly prefix?: string;
+  readonly prefix: string;
   /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
   /** A read that hears nothing for so long from a store that answers nothing else either throws `EventLogUnavailable`. */
@@ -41,7 +41,6 @@ export interface EventStoreDbEventLogOptions {
   readonly observe?: EventLogObserver;
 }
 
-const PREFIX = 'referral-';
 const STREAM_PAGE = 1_000;
 const FOLLOW_PAGE = 1_000;
 /** On their way at the same time; more wait here, where their time is not counted by the server. */
@@ -80,7 +79,7 @@ export class EventStoreDbEventLog implements EventLog {
     // Every append that waits for its next try listens to it.
     setMaxListeners(0, this.closing.signal);
     this.namespace = options.namespace ?? '';
-    this.prefix = options.prefix ?? PREFIX;
+    this.prefix = options.prefix;
     this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 5_000;
     this.readTimeoutMs = options.readTimeoutMs ?? 5_000;
     this.sessions = new EventStoreDbSessions({

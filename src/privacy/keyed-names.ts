@@ -60,6 +60,11 @@ export class KeyedNames {
 /** All streams of this service begin so, whatever else lives in the same store. */
 export const STREAM_PREFIX = 'referral-';
 
+const OWN = /^referral-(?:(?:account|code|payment|moderation)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+
+/** Whether a name is one that this service gives. In a store that others use, too, somebody may have taken a name that begins like ours. */
+export const isOwnStream = (stream: string): boolean => OWN.test(stream);
+
 /** What an account's stream is called after: the last part of its name. Undefined for streams of another kind. */
 export function accountRefOf(stream: string): AccountRef | undefined {
   return stream.startsWith(`${STREAM_PREFIX}account-`) ? stream.slice(stream.lastIndexOf('.') + 1) : undefined;
