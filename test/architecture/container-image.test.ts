@@ -180,6 +180,8 @@ describe('the scripts of the image', () => {
   it('hand over a secret that others could read as one that the service takes, and again when it was changed', async () => {
     const target = join(folder, 'target');
     mkdirSync(target);
+    // Left by a run that was killed.
+    writeFileSync(join(target, '.master-key.new'), 'half', { mode: 0o400 });
     const owner = `${process.getuid!()}:${process.getgid!()}`;
     for (const digit of ['a', 'b']) {
       writeFileSync(join(folder, 'master-key'), digit.repeat(64), { mode: 0o644 });
