@@ -1,7 +1,17 @@
 import { ANY, binaryEvent, jsonEvent, NO_STREAM, STREAM_EXISTS, type AppendResult } from '@eventstore/db-client';
 import { randomUUID } from 'node:crypto';
-import { all, appendOn, bytesOf, event, events, outcomeOf } from './behaviour-row.js';
-import { type AppendPath, type BehaviourRow, type BehaviourSection, type Meeting } from './behaviour-row.js';
+import {
+  all,
+  appendOn,
+  bytesOf,
+  event,
+  events,
+  outcomeOf,
+  type AppendPath,
+  type BehaviourRow,
+  type BehaviourSection,
+  type Meeting,
+} from './behaviour-row.js';
 
 const MIB = 1024 * 1024;
 
@@ -58,7 +68,7 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
         { expectedVersion: 'no_stream', actualVersion: 1n },
         { expectedVersion: 'stream_exists', actualVersion: 'no_stream' },
         { expectedVersion: 0n, actualVersion: 'no_stream' },
-      ].map((versions) => expect.objectContaining({ refused: 'wrong-expected-version', ...versions })),
+      ].map((versions): unknown => expect.objectContaining({ refused: 'wrong-expected-version', ...versions })),
       run: async (meeting) => {
         const to = meeting.stream(`refused-${path}`);
         const missing = meeting.stream(`refused-missing-${path}`);
@@ -141,7 +151,7 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
         const first = await appendOn(path, meeting.client, { to, events: [event('Happened', id, { amount: 1 })], expected: ANY });
         const again = await appendOn(path, meeting.client, { to, events: [event('Happened', id, { amount: 2 })], expected: ANY });
         const stored = await all(meeting.client.readStream(to));
-        return { repeat: sameAnswer(first, again), data: stored.map(({ event: found }) => found!.data) };
+        return { repeat: sameAnswer(first, again), data: stored.map(({ event: found }): unknown => found!.data) };
       },
     },
     {

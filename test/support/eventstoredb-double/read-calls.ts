@@ -41,13 +41,16 @@ async function pageOf(
   incoming: IncomingCall,
 ): Promise<ServiceError | undefined> {
   const count = Number(options.getCount());
-  if (count === 0) return unknown();
   const all = options.getAll();
+  // A server never answers this one.
+  if (all && count === 0) return new Promise<undefined>((resolve) => out.onOver(() => resolve(undefined)));
   if (all) return readAll(node, out, options, all, count);
   const direction = options.getReadDirection() === streams.ReadReq.Options.ReadDirection.FORWARDS ? 'forwards' : 'backwards';
   const asked = options.getStream();
   const from = asked?.hasStart() ? 'start' : asked?.hasEnd() ? 'end' : revisionOf(asked?.getRevision() ?? '0');
   const stream = incoming.stream ?? '';
+  if (stream === '') return unknown();
+  if (count === 0 || (direction === 'forwards' && from === 'end')) return unknown('Unexpected ReadStreamResult: Error');
   const page = node.store.readStream(stream, { direction, from, count, visible: node.cluster.visible() });
   switch (page.kind) {
     case 'stream-not-found':
@@ -77,7 +80,9 @@ async function readAll(
   const forwards = options.getReadDirection() === streams.ReadReq.Options.ReadDirection.FORWARDS;
   const visible = Math.min(node.cluster.visible(), node.store.size);
   const start = startOf(node, all, visible);
-  if (start === undefined) return unknown();
+  // A position behind the end is a place to read on from, but none to read back from.
+  const past = Number(all.getPosition()?.getCommitPosition() ?? 0) > node.store.nextPosition;
+  if (start === undefined || (past && !forwards)) return unknown('Unexpected ReadAllResult: Error');
   const wanted = matcherOf(filterOf(options));
   let left = count;
   let looked = 0;
@@ -98,7 +103,6 @@ export function startOf(node: ServedNode, all: streams.ReadReq.Options.AllOption
   if (all.hasStart()) return 0;
   const position = all.getPosition();
   if (!position) return visible;
-  if (position.getCommitPosition() !== position.getPreparePosition()) return undefined;
   const index = node.store.indexAt(Number(position.getCommitPosition()));
   return index === undefined ? undefined : Math.min(index, visible);
 }

@@ -1,5 +1,4 @@
-import { Metadata, status } from '@grpc/grpc-js';
-import { type ServiceError } from '@grpc/grpc-js';
+import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { TOMBSTONE_REVISION, type ExpectedRevision } from './stored-event.js';
 
 /** What fits into one append: the data of its events, summed, in bytes. */

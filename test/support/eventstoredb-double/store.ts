@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { checkAppend } from './append-check.js';
-import { NO_REVISION, proposedEvent, TOMBSTONE_REVISION } from './stored-event.js';
-import { type ExpectedRevision, type ProposedEvent, type StoredEvent, type StreamPage, type WriteOutcome } from './stored-event.js';
+import {
+  NO_REVISION,
+  proposedEvent,
+  TOMBSTONE_REVISION,
+  type ExpectedRevision,
+  type ProposedEvent,
+  type StoredEvent,
+  type StreamPage,
+  type WriteOutcome,
+} from './stored-event.js';
 import { StreamOfEvents } from './stream-of-events.js';
 
 /** Which way a read goes, and where it starts. */
@@ -21,6 +29,8 @@ export class EventStore {
   readonly #streams = new Map<string, StreamOfEvents>();
   readonly #listeners = new Set<() => void>();
   #nextPosition = 0;
+  /** Records that are no events, by position: the place of the event that comes after them. */
+  readonly #otherRecords = new Map<number, number>();
 
   constructor(readonly now: () => number = Date.now) {
     // A server has written some things of its own before anybody else comes.
@@ -118,6 +128,10 @@ export class EventStore {
     return stream.tombstone && stream.tombstone.index < visible ? TOMBSTONE_REVISION : stream.lastVisible(visible);
   }
 
+  isSoftDeleted(name: string): boolean {
+    return this.#streams.get(name)?.softDeleted === true;
+  }
+
   /** The event of a stream that comes next after this revision, the tombstone included. */
   eventAfter(name: string, revision: number, visible = this.size): StoredEvent | undefined {
     const stream = this.#streams.get(name);
@@ -128,9 +142,9 @@ export class EventStore {
     return tombstone && tombstone.index < visible && revision < TOMBSTONE_REVISION ? tombstone : undefined;
   }
 
-  /** The place of the event at this very position; undefined when no record starts there. The end of the log is a place, too. */
+  /** The place of the event at this very position; undefined when no record starts there. From the end of the log on, it is the end. */
   indexAt(position: number): number | undefined {
-    if (position === this.#nextPosition) return this.#log.length;
+    if (position >= this.#nextPosition) return this.#log.length;
     let low = 0;
     let high = this.#log.length - 1;
     while (low <= high) {
@@ -140,7 +154,7 @@ export class EventStore {
       if (found < position) low = middle + 1;
       else high = middle - 1;
     }
-    return undefined;
+    return this.#otherRecords.get(position);
   }
 
   /** Calls back after every write, until the function that is returned is called. */
@@ -150,14 +164,27 @@ export class EventStore {
   }
 
   #write(stream: StreamOfEvents, events: readonly ProposedEvent[]): WriteOutcome {
+    if (events.length === 0) return this.#writeNothing(stream);
     const undelete = stream.softDeleted;
     const first = stream.lastRevision + 1;
-    if (events.length > 0) this.#streams.set(stream.name, stream);
+    this.#streams.set(stream.name, stream);
     for (const event of events) stream.push(this.#record(stream.name, stream.lastRevision + 1, event));
     this.#obeyMetadata(stream);
     if (undelete) this.#setTruncateBefore(stream.name, String(first));
-    if (events.length > 0) this.#tell();
+    this.#tell();
     return { kind: 'stored', revision: stream.lastRevision, position: stream.events.at(-1)?.position, repeated: false };
+  }
+
+  /** A write without events leaves a record that no reader sees, and answers with its position. */
+  #writeNothing(stream: StreamOfEvents): WriteOutcome {
+    return { kind: 'stored', revision: stream.lastRevision, position: this.#recordOther(), repeated: false };
+  }
+
+  #recordOther(): number {
+    const position = this.#nextPosition;
+    this.#otherRecords.set(position, this.#log.length);
+    this.#nextPosition += 110;
+    return position;
   }
 
   #record(stream: string, revision: number, event: ProposedEvent): StoredEvent {
@@ -174,9 +201,9 @@ export class EventStore {
       created: this.now(),
     };
     this.#log.push(stored);
-    // What a record takes on disk, more or less; every seventh is followed by one that is no event.
+    // What a record takes on disk, more or less; every hundredth is followed by one that is no event.
     this.#nextPosition += 80 + stream.length + event.type.length + event.data.length + event.metadata.length;
-    if (this.#log.length % 7 === 0) this.#nextPosition += 129;
+    if (this.#log.length % 100 === 0) this.#recordOther();
     return stored;
   }
 
@@ -197,18 +224,23 @@ export class EventStore {
     return (this.#streams.get(`$$${name}`)?.lastRevision ?? NO_REVISION) > NO_REVISION;
   }
 
-  #setTruncateBefore(name: string, revision: string): WriteOutcome {
-    const data = `{"$tb":${revision}}`;
-    return this.append(`$$${name}`, 'any', [proposedEvent({ id: randomUUID(), type: '$metadata', data })]);
+  #setTruncateBefore(name: string, revision: string, other: Readonly<Record<string, unknown>> = {}): WriteOutcome {
+    const metastream = `$$${name}`;
+    const others = Object.entries(other).map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)},`);
+    const event = proposedEvent({ id: randomUUID(), type: '$metadata', data: `{${others.join('')}"$tb":${revision}}` });
+    return this.#write(this.#streams.get(metastream) ?? new StreamOfEvents(metastream), [event]);
   }
 
+  /** What an application says of a stream that is soft-deleted brings it back, without what was deleted. */
   #obeyMetadata(metastream: StreamOfEvents): void {
     const said = metastream.events.at(-1);
     if (!said || !metastream.name.startsWith('$$')) return;
     const name = metastream.name.slice(2);
     const stream = this.#streams.get(name) ?? new StreamOfEvents(name);
     this.#streams.set(name, stream);
-    stream.obey(said.data);
+    const wasDeleted = stream.softDeleted;
+    const { $tb, ...others } = stream.obey(said.data);
+    if (wasDeleted && $tb === undefined) this.#setTruncateBefore(name, String(stream.lastRevision + 1), others);
   }
 
   /** Makes all readers look again, for instance when a follower sees more of the log than before. */

@@ -1,16 +1,24 @@
 import { NO_REVISION, TOMBSTONE_REVISION, type StoredEvent } from './stored-event.js';
 
+interface StreamMetadata {
+  readonly $tb?: number;
+  readonly $maxCount?: number;
+}
+
 /** One stream: its events, what of them is still shown, and which ids stand where. */
 export class StreamOfEvents {
   /** By revision; the tombstone is not among them. */
   readonly events: StoredEvent[] = [];
   /** Events before this revision are not shown; TOMBSTONE_REVISION stands for a soft-deleted stream. */
   truncateBefore = 0;
-  maxCount = Number.POSITIVE_INFINITY;
+  maxCount: number;
   tombstone: StoredEvent | undefined;
   #revisions: Map<string, number> | undefined;
 
-  constructor(readonly name: string) {}
+  constructor(readonly name: string) {
+    // Of a metadata stream only the newest event is shown.
+    this.maxCount = name.startsWith('$$') ? 1 : Number.POSITIVE_INFINITY;
+  }
 
   get lastRevision(): number {
     return this.tombstone ? TOMBSTONE_REVISION : this.events.length - 1;
@@ -31,12 +39,13 @@ export class StreamOfEvents {
     return this.#revisions.get(eventId);
   }
 
-  /** What the newest event of the metadata stream says; everything else in it is the application's own. */
-  obey(metadata: Uint8Array): void {
+  /** Takes over what an event of the metadata stream says, and returns all of it; most of it is the application's own. */
+  obey(metadata: Uint8Array): StreamMetadata {
     const said = jsonObject(metadata);
     // The number that marks a soft delete, 2^63 - 1, reads as 2^63.
     this.truncateBefore = said.$tb === undefined ? 0 : said.$tb >= 2 ** 63 ? TOMBSTONE_REVISION : said.$tb;
     this.maxCount = said.$maxCount ?? Number.POSITIVE_INFINITY;
+    return said;
   }
 
   /** The events from `first` to `last`, both included, as far as they are shown to a reader who sees `visible` events of the log. */
@@ -65,7 +74,7 @@ export class StreamOfEvents {
   }
 }
 
-function jsonObject(bytes: Uint8Array): { $tb?: number; $maxCount?: number } {
+function jsonObject(bytes: Uint8Array): StreamMetadata {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     return typeof value === 'object' && value !== null ? value : {};

@@ -1,4 +1,4 @@
-import streams from '@eventstore/db-client/generated/streams_pb.js';
+import type streams from '@eventstore/db-client/generated/streams_pb.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { matcherOf, type AllFilter } from './all-filter.js';
@@ -19,6 +19,8 @@ interface Source {
   next(): { readonly event: StoredEvent; readonly wanted: boolean } | undefined;
   /** How many events wait, about. */
   waiting(): number;
+  /** Whether there is nothing to subscribe to any more. */
+  deletedBefore(): boolean;
   /** Whether "caught up" may be said when nothing waits. */
   canCatchUp(): boolean;
 }
@@ -29,6 +31,7 @@ export async function subscribe(node: ServedNode, out: OutgoingEvents, options: 
   const filter = filterOf(options);
   const source = all ? allSource(node, all, filter) : streamSource(node, out.incoming.stream ?? '', options.getStream());
   if (!source) return out.fail(unknown());
+  if (source.deletedBefore()) return out.fail(streamDeleted(out.incoming.stream ?? ''));
   if (!(await out.send(confirmation(randomUUID())))) return;
   await pump(node, out, source, new Checkpoints(filter));
 }
@@ -43,6 +46,7 @@ async function pump(node: ServedNode, out: OutgoingEvents, source: Source, check
     if (!found) {
       if (!live && source.canCatchUp()) {
         live = true;
+        checkpoints.goLive();
         await out.send(caughtUp());
       }
       await bell.rings();
@@ -52,7 +56,7 @@ async function pump(node: ServedNode, out: OutgoingEvents, source: Source, check
     if (looked % LOOK_AT_ONCE === 0) await breathe();
     if (found.wanted && !(await out.event(found.event))) break;
     if (found.event.revision === TOMBSTONE_REVISION && out.incoming.stream !== '$all') out.fail(streamDeleted(found.event.stream));
-    const reached = checkpoints.passed(found.event);
+    const reached = checkpoints.passed(found.event, found.wanted);
     if (reached !== undefined) await out.send(checkpoint(reached));
   }
   bell.close();
@@ -87,6 +91,7 @@ function allSource(node: ServedNode, all: streams.ReadReq.Options.AllOptions, fi
       return { event, wanted: wanted(event) };
     },
     waiting: () => Math.max(0, Math.min(node.cluster.visible(), node.store.size) - index),
+    deletedBefore: () => false,
     canCatchUp: () => true,
   };
 }
@@ -94,7 +99,7 @@ function allSource(node: ServedNode, all: streams.ReadReq.Options.AllOptions, fi
 function streamSource(node: ServedNode, name: string, options: streams.ReadReq.Options.StreamOptions | undefined): Source {
   const lastOf = (): number => node.store.lastRevision(name, node.cluster.visible());
   let revision = options?.hasEnd() ? lastOf() : options?.hasRevision() ? Number(options.getRevision()) : NO_REVISION;
-  const existsAtOnce = options?.hasEnd() === true;
+  const fromTheEnd = options?.hasEnd() === true;
   return {
     next: () => {
       const event = node.store.eventAfter(name, revision, node.cluster.visible());
@@ -104,24 +109,51 @@ function streamSource(node: ServedNode, name: string, options: streams.ReadReq.O
     },
     waiting: () => Math.max(0, lastOf() - revision),
     // A server looks for the stream again and again until it is there, and only then goes live.
-    canCatchUp: () => existsAtOnce || lastOf() > NO_REVISION,
+    canCatchUp: () => fromTheEnd || (lastOf() > NO_REVISION && !node.store.isSoftDeleted(name)),
+    deletedBefore: () => !fromTheEnd && lastOf() === TOMBSTONE_REVISION,
   };
 }
 
-/** Counts the events that were looked at, and says when it is time to tell the client how far that was. */
+/** The server reads at most so many events at once while a client catches up. */
+const PAGE = 32;
+
+/**
+ * Counts the events that were looked at, and says when it is time to tell the client how far that was. While catching up that is looked into
+ * at the end of each page, and the position is that of the page's last event for the client, or where the page began; later it is every event's.
+ */
 class Checkpoints {
   readonly #interval: number;
+  readonly #window: number;
   #counted = 0;
+  #live = false;
+  #page = { looked: 0, sent: 0, position: 0 };
 
   constructor(filter: AllFilter | undefined) {
+    this.#window = filter?.window ?? PAGE;
     this.#interval = filter ? filter.checkpointInterval * filter.window : Number.POSITIVE_INFINITY;
   }
 
-  passed(event: StoredEvent): number | undefined {
-    this.#counted += 1;
+  goLive(): void {
+    this.#counted += this.#page.looked;
+    this.#live = true;
+  }
+
+  passed(event: StoredEvent, wanted: boolean): number | undefined {
+    if (this.#live) return this.#count(1, event.position);
+    const page = this.#page;
+    if (wanted || page.looked === 0) page.position = event.position;
+    page.looked += 1;
+    if (wanted) page.sent += 1;
+    if (page.looked < this.#window && page.sent < PAGE) return undefined;
+    this.#page = { looked: 0, sent: 0, position: 0 };
+    return this.#count(page.looked, page.position);
+  }
+
+  #count(looked: number, position: number): number | undefined {
+    this.#counted += looked;
     if (this.#counted < this.#interval) return undefined;
-    this.#counted = 0;
-    return event.position;
+    this.#counted %= this.#interval;
+    return position;
   }
 }
 

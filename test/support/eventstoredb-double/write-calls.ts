@@ -75,8 +75,9 @@ async function appendEvents(
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') return answer(admission.error);
   if (stream === '') return answer(unknown());
+  // What was passed on to the leader is carried out, whether or not the client still waits for it.
   await node.cluster.writable();
-  if (!node.alive() || call.cancelled) return;
+  if (!node.alive()) return;
   const expected = expectedRevision(options, options.getRevision());
   const outcome = node.store.append(stream, expected, events);
   if (outcome.kind === 'stream-deleted') return answer(streamDeleted(stream));
