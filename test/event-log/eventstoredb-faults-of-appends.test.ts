@@ -1,0 +1,259 @@
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { InvalidAppend } from '../../src/event-log/append-checks.js';
+import { APPEND_BYTES_MAX, AppendTooLarge, EventLogUnavailable, type NewEvent } from '../../src/event-log/event-log.js';
+import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import type { FaultOptions } from '../support/eventstoredb-double/faults.js';
+import { eventually } from '../support/embedded.js';
+import { appended, LogsOfATest, newEvent, newEvents, Observed, timed } from './support/faulty-event-store.js';
+
+const STREAM = 'ours-a';
+const APPENDS: FaultOptions = { methods: ['append'] };
+
+describe('appends to an EventStoreDB that misbehaves', () => {
+  let double: EventStoreDbDouble;
+  let logs: LogsOfATest;
+
+  beforeEach(async () => {
+    double = await startEventStoreDbDouble();
+    logs = new LogsOfATest();
+  });
+  afterEach(async () => {
+    double.faults.clear();
+    await logs.close();
+    await double.stop();
+    expect(logs.unhandled).toEqual([]);
+  });
+
+  const storedIds = (): string[] => double.store.eventsOf(STREAM).map(({ id }) => id);
+
+  describe('an outcome that nobody knows', () => {
+    it.each<[string, FaultOptions]>([
+      ['the answer is lost', { how: 'unavailable' }],
+      ['the connection is cut', { how: 'cut' }],
+      ['no answer comes', { how: 'silence' }],
+    ])('%s after the write: the identical append goes again, without a read, and gets the first position', async (_name, how) => {
+      const observed = new Observed();
+      const log = logs.open(double.url, { observe: observed });
+      const first = newEvents(2);
+      await appended(log.append(STREAM, 'no-stream', first));
+      const before = double.calls;
+
+      double.faults.next('answer-lost', 1, { ...APPENDS, ...how });
+      const events = newEvents(3);
+      const pending = appended(log.append(STREAM, 1n, events));
+      // Somebody else is quicker than the repetition.
+      await eventually(async () => storedIds().length === 5);
+      double.storedBehindTheBack(STREAM, [newEvent()]);
+
+      const result = await pending;
+      const stored = double.store.eventsOf(STREAM);
+      expect(stored.slice(0, 5).map(({ id }) => id)).toEqual([...first, ...events].map(({ id }) => id));
+      expect(stored).toHaveLength(6);
+      expect(result.revision).toBe(4n);
+      expect(result.position).toMatch(new RegExp(`-${stored[4]?.position}-${stored[4]?.position}$`));
+      expect(double.calls.append).toBe(before.append + 2);
+      expect(double.requests.filter(({ method, stream }) => method === 'read' && stream === STREAM)).toEqual([]);
+      expect([observed.unknownOutcomes, observed.retries, observed.outcomes]).toEqual([1, 1, ['appended', 'appended']]);
+    });
+
+    it('an answer that comes too late changes nothing: once stored, once answered', async () => {
+      const log = logs.open(double.url);
+      await log.check();
+      let release = (): void => undefined;
+      const until = new Promise<void>((resolve) => (release = resolve));
+      double.faults.next('answer-late', 1, { ...APPENDS, until });
+      const events = newEvents(2);
+      const result = await appended(log.append(STREAM, 'no-stream', events));
+      release();
+      expect(result.revision).toBe(1n);
+      expect(storedIds()).toEqual(events.map(({ id }) => id));
+    });
+
+    it('one that was never carried out is carried out by the repetition', async () => {
+      const log = logs.open(double.url);
+      await log.check();
+      double.faults.next('connection-cut', 1, APPENDS);
+      const events = newEvents(2);
+      expect((await appended(log.append(STREAM, 'no-stream', events))).revision).toBe(1n);
+      expect(storedIds()).toEqual(events.map(({ id }) => id));
+      expect(double.faults.count('connection-cut')).toBe(1);
+    });
+
+    it('the caller who gets no answer in the end may send the identical append again', async () => {
+      const log = logs.open(double.url, { appendTimeoutMs: 200 });
+      await log.check();
+      const events = newEvents(2);
+      await double.faults.during(
+        'answer-lost',
+        () => expect(log.append(STREAM, 'no-stream', events)).rejects.toThrow(EventLogUnavailable),
+        {
+          how: 'silence',
+        },
+      );
+      expect(await log.append(STREAM, 'no-stream', events)).toMatchObject({ kind: 'appended', revision: 1n });
+      expect(storedIds()).toEqual(events.map(({ id }) => id));
+    });
+  });
+
+  it('a conflict says what was expected and what is there', async () => {
+    const log = logs.open(double.url);
+    await appended(log.append(STREAM, 'no-stream', newEvents(3)));
+    const conflict = { kind: 'conflict', actual: 2n };
+    expect(await log.append(STREAM, 'no-stream', [newEvent()])).toEqual({ ...conflict, expected: 'no-stream' });
+    expect(await log.append(STREAM, 0n, [newEvent()])).toEqual({ ...conflict, expected: 0n });
+    expect(await log.append(STREAM, 9n, [newEvent()])).toEqual({ ...conflict, expected: 9n });
+    expect(await log.append('ours-b', 0n, [newEvent()])).toEqual({ kind: 'conflict', expected: 0n, actual: 'no-stream' });
+  });
+
+  it('appends are calls of their own, to the leader: the batch stream of another client in the process may break', async () => {
+    const log = logs.open(double.url);
+    await log.check();
+    const other = await startEventStoreDbDouble();
+    const client = EventStoreDBClient.connectionString(other.url);
+    try {
+      await client.appendToStream('theirs', jsonEvent({ type: 'Theirs', data: {} }));
+      let release = (): void => undefined;
+      const until = new Promise<void>((resolve) => (release = resolve));
+      double.faults.next('answer-late', 1, { ...APPENDS, until });
+      const appends = double.calls.append;
+      const pending = log.append(STREAM, 'no-stream', [newEvent()]);
+      await eventually(async () => storedIds().length === 1);
+      other.faults.set('hung');
+      const broken = client.appendToStream('theirs', jsonEvent({ type: 'Theirs', data: {} }));
+      await Promise.all([expect(broken).rejects.toThrow(), other.kill()]);
+      release();
+      expect(await pending).toMatchObject({ kind: 'appended' });
+      expect({ appends: double.calls.append - appends, batches: double.calls.batchAppend }).toEqual({ appends: 1, batches: 0 });
+      expect(double.requests.filter(({ method }) => method === 'append').map(({ headers }) => headers['requires-leader'])).toContain(
+        'true',
+      );
+      expect(double.requests.filter(({ method, headers }) => method === 'append' && headers['requires-leader'] !== 'true')).toEqual([]);
+    } finally {
+      await client.dispose();
+      await other.stop();
+    }
+  });
+
+  it('a store that is not ready is asked until it is', async () => {
+    const log = logs.open(double.url, { appendTimeoutMs: 5_000 });
+    await log.check();
+    double.faults.set('not-ready', APPENDS);
+    const pending = log.append(STREAM, 'no-stream', [newEvent()]);
+    await eventually(async () => double.faults.count('not-ready') >= 2);
+    double.faults.clear('not-ready');
+    expect(await pending).toMatchObject({ kind: 'appended', revision: 0n });
+  });
+
+  describe('a store that hangs', () => {
+    it.each([
+      ['a known connection', true],
+      ['a new connection', false],
+    ])('on %s: an append is answered in time; the store awake, all goes on', async (_name, isKnown) => {
+      const log = logs.open(double.url, { appendTimeoutMs: 300 });
+      if (isKnown) await log.check();
+      double.faults.set('hung');
+      const { ms, error } = await timed(log.append(STREAM, 'no-stream', [newEvent()]));
+      expect(error).toBeInstanceOf(EventLogUnavailable);
+      expect(ms).toBeLessThan(600);
+      double.faults.clear('hung');
+      await eventually(async () => (await log.append('ours-b', 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+    });
+
+    it('a single call that hangs is repeated on another connection, within the time of the append', async () => {
+      const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
+      await log.check();
+      double.faults.next('hung', 1, APPENDS);
+      expect(await log.append(STREAM, 'no-stream', [newEvent()])).toMatchObject({ kind: 'appended', revision: 0n });
+    });
+
+    it('more appends than may wait are refused at once', async () => {
+      const log = logs.open(double.url, { appendTimeoutMs: 300, waitingAppendsMax: 5 });
+      double.faults.set('hung');
+      const waiting = Array.from({ length: 5 }, (_, n) => timed(log.append(`ours-${n}`, 'no-stream', [newEvent()])));
+      const refused = await timed(log.append('ours-x', 'no-stream', [newEvent()]));
+      expect(refused.error).toEqual(new EventLogUnavailable('5 appends are waiting already'));
+      expect(refused.ms).toBeLessThan(100);
+      for (const { error, ms } of await Promise.all(waiting)) {
+        expect(error).toEqual(new EventLogUnavailable('no answer within 300 ms'));
+        expect(ms).toBeLessThan(600);
+      }
+      double.faults.clear('hung');
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+    });
+
+    it.each([
+      ['hangs', async (): Promise<void> => double.faults.set('hung')],
+      ['is gone', (): Promise<void> => double.kill()],
+    ])('close() answers what waits and ends, although the store %s', async (_name, strike) => {
+      const log = logs.open(double.url, { appendTimeoutMs: 500 });
+      await log.check();
+      await strike();
+      const pending = timed(log.append(STREAM, 'no-stream', [newEvent()]));
+      const closing = await timed(log.close());
+      expect(closing.error).toBeUndefined();
+      expect(closing.ms).toBeLessThan(1_500);
+      expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
+      await expect(log.append(STREAM, 'no-stream', [newEvent()])).rejects.toThrow('the event log is closed');
+    });
+  });
+
+  describe('what no store could take', () => {
+    const valid = newEvent();
+    it.each<[string, readonly NewEvent[]]>([
+      ['a lone surrogate in the data', [{ ...valid, data: 'x\ud800' }]],
+      ['a lone surrogate in the metadata', [{ ...valid, metadata: '\udc00x' }]],
+      ['a NUL', [{ ...valid, data: 'a\0b' }]],
+      ['no type', [{ ...valid, type: '' }]],
+      ['an id that is no UUID', [{ ...valid, id: 'one' }]],
+      ['an id twice', [valid, valid]],
+      ['no event', []],
+    ])('%s: refused before anything is sent, its neighbours are stored', async (_name, events) => {
+      const log = logs.open(double.url);
+      const neighbours = ['ours-1', 'ours-2'].map((stream) => log.append(stream, 'no-stream', [newEvent()]));
+      await expect(log.append(STREAM, 'no-stream', events)).rejects.toThrow(InvalidAppend);
+      expect((await Promise.all(neighbours)).map(({ kind }) => kind)).toEqual(['appended', 'appended']);
+      expect(double.requests.filter(({ method, stream }) => method === 'append' && stream === STREAM)).toEqual([]);
+    });
+
+    it('a stream that this log would not read back is refused', async () => {
+      const log = logs.open(double.url);
+      await expect(log.append('theirs', 'no-stream', [newEvent()])).rejects.toThrow(InvalidAppend);
+      expect(Object.values(double.calls).every((count) => count === 0)).toBe(true);
+    });
+
+    it('an append at the limit passes; one byte more is refused before anything is sent', async () => {
+      const log = logs.open(double.url, { appendTimeoutMs: 5_000 });
+      const over = { ...newEvent('x'.repeat(APPEND_BYTES_MAX - 1)), metadata: '{}' };
+      await expect(log.append(STREAM, 'no-stream', [over])).rejects.toThrow(new AppendTooLarge(APPEND_BYTES_MAX + 1));
+      expect(Object.values(double.calls).every((count) => count === 0)).toBe(true);
+      const halves = [newEvent('x'.repeat(APPEND_BYTES_MAX / 2 - 2)), newEvent('y'.repeat(APPEND_BYTES_MAX / 2 - 2))];
+      expect(await log.append(STREAM, 'no-stream', halves)).toMatchObject({ kind: 'appended', revision: 1n });
+    });
+  });
+
+  it('a thousand calls that fail leave neither connections nor listeners behind', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const log = logs.open(double.url, { appendTimeoutMs: 100, readTimeoutMs: 100 });
+    await log.check();
+    const before = sockets();
+    try {
+      double.faults.set('not-ready');
+      for (let round = 0; round < 10; round++) {
+        const calls = Array.from({ length: 100 }, (_, n) =>
+          n % 2 === 0 ? log.append(`ours-${round}-${n}`, 'no-stream', [newEvent()]) : log.readAll(undefined, 1),
+        );
+        const failed = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
+        expect(failed).toHaveLength(100);
+      }
+      double.faults.clear('not-ready');
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+      await eventually(async () => sockets() <= before, 5_000);
+      expect(warnings).toEqual([]);
+    } finally {
+      process.off('warning', note);
+    }
+  });
+});

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { EventLogObserver } from '../../../src/event-log/event-log-observer.js';
+import type { AppendResult, EventLog, NewEvent, Position, RecordedEvent } from '../../../src/event-log/event-log.js';
+import { parseEventStoreUrl } from '../../../src/event-log/event-store-url.js';
+import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../../src/event-log/eventstoredb-event-log.js';
+
+/** How streams of these logs begin; everything else in the store is somebody else's. */
+export const PREFIX = 'ours-';
+
+/** A tail that nobody wakes does not look by itself while a test runs: what it shows it was told of. */
+export const NEVER_BY_ITSELF = { pollIntervalMs: 600_000 };
+
+export type LogOptions = Partial<Omit<EventStoreDbEventLogOptions, 'address'>>;
+
+/** What a log told its observer. */
+export class Observed implements EventLogObserver {
+  readonly outcomes: string[] = [];
+  retries = 0;
+  unknownOutcomes = 0;
+  restarts = 0;
+
+  readonly append = (_ms: number, outcome: string): void => void this.outcomes.push(outcome);
+  readonly retry = (): void => void this.retries++;
+  readonly unknownOutcome = (): void => void this.unknownOutcomes++;
+  readonly subscriptionRestart = (): void => void this.restarts++;
+}
+
+/** Opens logs with short times and closes them all, and notes every rejection in the process that nobody handled. */
+export class LogsOfATest {
+  private readonly logs: EventStoreDbEventLog[] = [];
+  readonly unhandled: unknown[] = [];
+  private readonly note = (reason: unknown): void => void this.unhandled.push(reason);
+
+  constructor() {
+    process.on('unhandledRejection', this.note);
+  }
+
+  open(url: string, options: LogOptions = {}): EventStoreDbEventLog {
+    const log = new EventStoreDbEventLog({
+      ...{ address: parseEventStoreUrl(url), owner: 'owner', prefix: PREFIX, readTimeoutMs: 300, appendTimeoutMs: 600 },
+      ...options,
+    });
+    this.logs.push(log);
+    return log;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.logs.splice(0).map((log) => log.close()));
+    process.off('unhandledRejection', this.note);
+  }
+}
+
+export const newEvent = (data = '{"n":1}'): NewEvent => ({ id: randomUUID(), type: 'Happened', data, metadata: '{}' });
+
+export const newEvents = (count: number): NewEvent[] => Array.from({ length: count }, (_, n) => newEvent(`{"n":${n}}`));
+
+export async function appended(pending: Promise<AppendResult>): Promise<Extract<AppendResult, { kind: 'appended' }>> {
+  const result = await pending;
+  if (result.kind !== 'appended') throw new Error(`not appended: ${result.kind}`);
+  return result;
+}
+
+export async function collect(events: AsyncIterable<RecordedEvent>): Promise<RecordedEvent[]> {
+  const found: RecordedEvent[] = [];
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+/** A tail that runs until it is stopped, and what it has shown so far. */
+export interface RunningTail {
+  readonly events: readonly RecordedEvent[];
+  readonly ids: readonly string[];
+  stop(): Promise<void>;
+}
+
+export function startTail(log: EventLog, after?: Position): RunningTail {
+  const ending = new AbortController();
+  const events: RecordedEvent[] = [];
+  const run = async (): Promise<void> => {
+    for await (const page of log.follow(after, { signal: ending.signal })) events.push(...page);
+  };
+  const running = run();
+  return {
+    events,
+    get ids() {
+      return events.map(({ id }) => id);
+    },
+    stop: () => {
+      ending.abort();
+      return running;
+    },
+  };
+}
+
+/** How long it took until it settled, in milliseconds, and how. */
+export async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readonly error: unknown; readonly value: T | undefined }> {
+  const startedAt = performance.now();
+  const settled = await work.then(
+    (value) => ({ value, error: undefined }),
+    (error: unknown) => ({ value: undefined, error }),
+  );
+  return { ...settled, ms: performance.now() - startedAt };
+}
