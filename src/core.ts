@@ -7,6 +7,7 @@ import { ModerationProcess } from './command-handling/moderation-process.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
+import { TankCodes } from './command-handling/tank-codes.js';
 import { TenantCommands } from './command-handling/tenant-commands.js';
 import { TenantDirectory } from './command-handling/tenant-directory.js';
 import type { Config } from './config.js';
@@ -126,9 +127,10 @@ function wire(
   };
   const tenantCommands = new TenantCommands(streams, names, purposeKey(masterKey, 'api-keys'), announce, actor);
   const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-  const moderations = new ModerationProcess(streams, names, newest);
+  const tankCodes = new TankCodes(streams, names, tenants);
+  const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
-  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations);
+  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes);
   const answersKey = purposeKey(masterKey, 'idempotency');
   return { pool, log, codec, names, streams, owners, tenants, tenantCommands, moderations, accounts, answersKey, newest };
 }

@@ -7,7 +7,7 @@ import { referralCounts, referralRewards, referrals, type ReferralRow, type Rewa
 export const referralsProjector: Projector = {
   name: 'referrals',
   tables: [referrals, referralRewards, referralCounts],
-  handles: new Set(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralModerated', 'RewardGranted']),
+  handles: new Set(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralFlagged', 'ReferralModerated', 'RewardGranted']),
 
   keys(ledgerEvent) {
     const { event } = ledgerEvent;
@@ -16,6 +16,7 @@ export const referralsProjector: Projector = {
         return [referrals.key(event.referralId), ...countKeys(started(ledgerEvent, event))];
       case 'ReferralConverted':
       case 'ReferralEnded':
+      case 'ReferralFlagged':
       case 'ReferralModerated':
         return [referrals.key(event.referralId)];
       case 'RewardGranted': {
@@ -55,6 +56,8 @@ export const referralsProjector: Projector = {
         return change(rows, event, { ...statuses(event), date_paid: event.at });
       case 'ReferralEnded':
         return change(rows, event, { date_ended: event.at });
+      case 'ReferralFlagged':
+        return flagged(rows, event);
       case 'ReferralModerated':
         return change(rows, event, { ...statuses(event), date_moderated: event.at });
       case 'RewardGranted':
@@ -105,6 +108,12 @@ function change(rows: Rows, { referralId, at }: { readonly referralId: string; r
   const after: ReferralRow = { ...before, ...changes, date_changed: at };
   referrals.put(rows, after);
   recount(rows, before, after);
+}
+
+/** One that has not started yet finds the signal at its start. */
+function flagged(rows: Rows, event: AccountEventOf<'ReferralFlagged'>): void {
+  const before = referrals.get(rows, event.referralId);
+  if (before) change(rows, event, { fraud_signals: { ...before.fraud_signals, ...event.fraudSignals } });
 }
 
 /** A reward whose owner is forgotten is gone from every read, from the other side's referral too. */

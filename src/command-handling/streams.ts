@@ -1,6 +1,12 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import { evolve as evolveAccount, initialState as initialAccount, type AccountState } from '../domain/account/account.state.js';
 import {
+  evolve as evolveTankCodes,
+  initialState as noTankCodes,
+  type TankCodeEvent,
+  type TankCodesState,
+} from '../domain/fuel-tank/tank-codes.decider.js';
+import {
   evolve as evolveModeration,
   initialState as initialModeration,
   type ModerationEvent,
@@ -35,6 +41,7 @@ export interface Streams {
   readonly tenants: CommandHandling<TenantState, TenantEvent>;
   readonly tenantRegister: CommandHandling<TenantRegisterState, TenantRegisterEvent>;
   readonly moderations: CommandHandling<ModerationState, ModerationEvent>;
+  readonly tankCodes: CommandHandling<TankCodesState, TankCodeEvent>;
 }
 
 export function openStreams(log: EventLog, codec: EventCodec): Streams {
@@ -44,5 +51,6 @@ export function openStreams(log: EventLog, codec: EventCodec): Streams {
     tenants: new CommandHandling(log, codec, { initialState: initialTenant, evolve: evolveTenant }),
     tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }),
     moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }),
+    tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }),
   };
 }

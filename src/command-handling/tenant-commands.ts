@@ -85,7 +85,7 @@ export class TenantCommands {
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
     await this.announce(alias);
-    if (outcome.kind === 'held' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
+    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
     return outcome.state;
   }
 

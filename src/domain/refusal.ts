@@ -1,3 +1,5 @@
+import type { InNeed } from './need.js';
+
 /** Why a command was refused. A closed set: each code is mapped to its answer in one place (src/http/refusal-answers.ts). */
 export type Refusal =
   | 'ACCOUNT_NOT_FOUND'
@@ -24,6 +26,7 @@ export type Refusal =
   | 'TENANT_EXISTS'
   | 'TENANT_NOT_FOUND'
   | 'RESERVED_BY_ANOTHER'
+  | 'EVENTS_ALREADY_RECEIVED'
   /** Texts and lists, each within its bounds, come to more than can be recorded at once. */
   | 'RECORD_TOO_LARGE';
 
@@ -42,8 +45,8 @@ export interface Accepted<E> {
   readonly events: readonly E[];
 }
 
-/** What a decision comes to: facts to append (none: nothing left to do), the reason why not, or what it must wait for. */
-export type Decision<E> = Accepted<E> | Refused | Held;
+/** What a decision comes to: facts to append (none: nothing left to do), the reason why not, what it must wait for, or what it needs first. */
+export type Decision<E> = Accepted<E> | Refused | Held | InNeed;
 
 export const refused = (code: Refusal, ...details: string[]): Refused =>
   details.length > 0 ? { refused: code, details } : { refused: code };

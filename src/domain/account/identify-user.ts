@@ -1,7 +1,8 @@
 import { personal } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, CustomFieldValue, PersonId, Profile } from './account.events.js';
-import { Draft, type AccountState, type UserState } from './account.state.js';
+import { type AccountState, type UserState } from './account.state.js';
+import { Draft } from './draft.js';
 import { attributeInPassing, isReferable, startAndConvert, type ReferralContext } from './referral.js';
 
 /** Creating and updating the people of an account. */
@@ -50,7 +51,7 @@ export function upsertUser(state: AccountState, command: UpsertUser): Decision<A
   ) {
     return refused('PAYMENT_PROVIDER_ID_SET');
   }
-  const draft = new Draft(state);
+  const draft = new Draft(state, command.context.provided);
   const person = known ?? command.newPerson;
   const before = state.users.get(person);
   const profile = merge(before?.profile ?? emptyProfile(command.userId), command.changes);
@@ -61,7 +62,7 @@ export function upsertUser(state: AccountState, command: UpsertUser): Decision<A
     draft.emit({ type: 'PaymentProviderIdSet', at: now, paymentProviderId: personal(state.account, command.paymentProviderId) });
   }
   attributeByUser(draft, command, person, codeOwner !== null);
-  return { events: draft.events };
+  return draft.decision();
 }
 
 /** A code that came with a user attributes the account through this user, unless the user cannot be referred. */

@@ -45,6 +45,8 @@ export type TenantEvent =
 export interface AppliedProgram {
   readonly version: number;
   readonly document: ProgramDocument;
+  /** The documents of the versions before, by version: what was earned under one keeps its terms. */
+  readonly earlier: Readonly<Record<number, ProgramDocument>>;
 }
 
 export interface OpenTenant {
@@ -88,7 +90,11 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     case 'ProgramTypeChanged':
       return { ...state, programType: event.programType };
     case 'ProgramApplied': {
-      const programs = { ...state.programs, [event.document.id]: { version: event.version, document: event.document } };
+      const { document, version } = event;
+      const before = Object.hasOwn(state.programs, document.id) ? state.programs[document.id] : undefined;
+      const earlier =
+        before && before.version !== version ? { ...before.earlier, [before.version]: before.document } : (before?.earlier ?? {});
+      const programs = { ...state.programs, [document.id]: { version, document, earlier } };
       return { ...state, programs, defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId };
     }
   }

@@ -6,6 +6,7 @@ import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOut
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
+import { TankCodes } from '../../../src/command-handling/tank-codes.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
@@ -86,9 +87,10 @@ export class TestProcess {
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
     this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-    this.moderations = new ModerationProcess(this.streams, NAMES, newest);
+    const tankCodes = new TankCodes(this.streams, NAMES, tenants, clock);
+    this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
     const reservations = new Reservations(this.streams, NAMES);
-    this.accounts = new AccountCommands(this.streams, NAMES, this.owners, reservations, tenants, this.moderations, clock);
+    this.accounts = new AccountCommands(this.streams, NAMES, this.owners, reservations, tenants, this.moderations, tankCodes, clock);
     this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
   }
 
