@@ -184,6 +184,10 @@ function accepted<T extends object>(result: T | Refused, alias: string): T {
       throw new CommandError(`there is a tenant ${alias} already`);
     case 'TENANT_NOT_FOUND':
       throw new CommandError(`there is no tenant ${alias}`);
+    case 'RECORD_TOO_LARGE':
+      throw new CommandError(
+        'the program file is too large: a pool of codes is filled up by applying the program again with the next ones',
+      );
     default:
       throw new CommandError(`refused: ${result.refused}`);
   }
