@@ -19,6 +19,7 @@ import { Presentation } from './http/presentation.js';
 import { ReferralCodesController } from './http/referral-codes.controller.js';
 import { ReferralsController } from './http/referrals.controller.js';
 import { RewardsController } from './http/rewards.controller.js';
+import { UserEventsController } from './http/user-events.controller.js';
 import { UsersController } from './http/users.controller.js';
 import { Writes } from './http/writes.js';
 import { POLICIES } from './policies/policies.js';
@@ -43,7 +44,10 @@ export interface ModuleParts {
   readonly api: boolean;
 }
 
-const TENANT_CONTROLLERS = [AccountsController, UsersController, ReferralCodesController, ReferralsController, RewardsController];
+const TENANT_CONTROLLERS = [
+  ...[AccountsController, UsersController, UserEventsController],
+  ...[ReferralCodesController, ReferralsController, RewardsController],
+];
 
 /** The one composition root of the process: everything that controllers and command handlers are given is made here. */
 @Module({})

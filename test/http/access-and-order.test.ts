@@ -16,6 +16,8 @@ afterAll(() => running.end());
 
 const BODIES = ['/accountsync', '/user', '/referrals/moderate', '/credit/bulkredeem', '/credit/x/redeem', '/rewards/account/a/user/u'];
 const EMPTY_BODIES = ['/account/a/user/u/block', '/account/a/user/u/unblock', '/reward/x/cancel'];
+const EVENTS = '/open/account/a/user/u/events';
+BODIES.push(EVENTS);
 const APPLY = '/open/code/c/account/a/user/u';
 const READS = ['/account/a', '/account/a/reward', '/account/a/user/u', '/user', '/users', '/code/c', '/referrals', '/referrals/x'];
 READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x');
@@ -136,7 +138,7 @@ describe.each(ROUTES)('%s %s', (method, to) => {
       refusal(401, 'UNAUTHORIZED', 'RS032'),
     );
 
-    if (to === APPLY) expect(outcome(await call(closed.live, worst))).toStrictEqual(refusal(403, 'OPEN_ENDPOINTS_DISABLED'));
+    if (to.startsWith('/open/')) expect(outcome(await call(closed.live, worst))).toStrictEqual(refusal(403, 'OPEN_ENDPOINTS_DISABLED'));
     const apiOnly = to === '/accountsync' || to === '/account/a';
     const onPayments = await call(payments.live, worst);
     if (apiOnly) expect(outcome(onPayments)).toStrictEqual(refusal(403, 'API_REQUEST_NOT_SUPPORTED'));
