@@ -253,10 +253,12 @@ export class AccountCommands {
       return { userEventId, content: { id: id ?? userEventId, key, fields, dateTriggered: dateTriggered ?? now } };
     });
     const referral = state.status === 'open' ? state.referral : null;
-    const user = referral && (await this.owners.person(meta.scope, referral.referrer));
+    const programs = programsOf(await this.tenant(meta.scope));
+    const isAboutReferrer = programs.some(({ conversion, eventRewards }) => conversion.on === 'EVENT' || eventRewards.length > 0);
+    const user = referral && isAboutReferrer ? await this.owners.person(meta.scope, referral.referrer) : null;
     const context = await this.contextOf(meta, account, null, user && asReferrer(user), referral?.programId, provided, now);
     return decide(state, {
-      ...{ type: 'ReceiveUserEvents', userId, events, context, programs: programsOf(await this.tenant(meta.scope)) },
+      ...{ type: 'ReceiveUserEvents', userId, events, context, programs },
       // A client's own words, so only a keyed hash of it is kept.
       batch: idempotencyKey === undefined ? null : this.names.digest('event-batch', tenant, mode, account, userId, idempotencyKey),
       rewardIdOf: (userEventId, programId, rule) => eventRewardId(account, userEventId, programId, rule),

@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { GrantEventReward } from '../../src/domain/account/grant-event-reward.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
-import { accountOpened, credit, rewardGranted, rewardWithheld, userIdentified } from '../support/account-events.js';
+import { accountOpened, credit, forgotten, rewardGranted, rewardWithheld, userIdentified } from '../support/account-events.js';
 import { ANN, ANNS, given, terms } from './support/account-scenario.js';
 
 const RULE = 'eventRewards/REFERRER/purchase';
@@ -17,7 +17,7 @@ const granted = rewardGranted('reward', ANN, credit(5), {
   programVersion: 3,
   rule: RULE,
 });
-const lost = (reason: 'REFERRER_BLOCKED' | 'SIDE_NOT_APPROVED') =>
+const lost = (reason: 'REFERRER_GONE' | 'REFERRER_BLOCKED' | 'SIDE_NOT_APPROVED') =>
   rewardWithheld({ at: 5_000, referralId: null, person: ANN.person, programVersion: 3, rule: RULE, reason });
 const denied: AccountEvent = { type: 'ReferrerSideModerated', at: 4_000, moderationId: 'm', referralId: 'referral', status: 'DENIED' };
 
@@ -30,7 +30,10 @@ it('gives what an event of the referred user has earned, once, as no reward of t
     .then();
 });
 
-it('gives nothing to a referrer who was blocked or denied meanwhile, and says so', () => {
+it('gives nothing to a referrer who was forgotten, blocked or denied meanwhile, and says so', () => {
+  given(accountOpened(ANNS), { type: 'UserIdentified', at: 1_200, person: ANN.person, profile: forgotten(ANN.person) })
+    .when(grant)
+    .then(lost('REFERRER_GONE'));
   given(...here, { type: 'UserBlocked', at: 4_000, person: ANN.person })
     .when(grant)
     .then(lost('REFERRER_BLOCKED'));
