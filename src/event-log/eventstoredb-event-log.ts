@@ -38,6 +38,8 @@ export interface EventStoreDbEventLogOptions {
   readonly waitingAppendsMax?: number;
   /** How often a tail looks by itself, should nobody wake it. */
   readonly pollIntervalMs?: number;
+  /** A subscription that says nothing of an event for so long after it was seen in the store is made anew. */
+  readonly deafAfterMs?: number;
   readonly observe?: EventLogObserver;
 }
 
@@ -92,7 +94,7 @@ export class EventStoreDbEventLog implements EventLog {
       sessions: this.sessions,
       doorbell: this.doorbell,
       prefix: `${this.namespace}${this.prefix}`,
-      deafAfterMs: DEAF_AFTER_MS,
+      deafAfterMs: options.deafAfterMs ?? DEAF_AFTER_MS,
       onRestart: () => options.observe?.subscriptionRestart?.(),
     });
   }

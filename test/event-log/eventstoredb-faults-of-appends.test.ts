@@ -182,10 +182,11 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     });
 
     it.each([
-      ['hangs', async (): Promise<void> => double.faults.set('hung')],
-      ['is gone', (): Promise<void> => double.kill()],
-    ])('close() answers what waits and ends, although the store %s', async (_name, strike) => {
-      const log = logs.open(double.url, { appendTimeoutMs: 500 });
+      ['hangs', 500, async (): Promise<void> => double.faults.set('hung')],
+      // What waits for its next try is not kept waiting.
+      ['is gone', 10_000, (): Promise<void> => double.kill()],
+    ])('close() answers what waits and ends, although the store %s', async (_name, appendTimeoutMs, strike) => {
+      const log = logs.open(double.url, { appendTimeoutMs });
       await log.check();
       await strike();
       const pending = timed(log.append(STREAM, 'no-stream', [newEvent()]));
@@ -231,6 +232,15 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     });
   });
 
+  it('a store that takes less than we do: too large, as if it had been known before', async () => {
+    const log = logs.open(double.url);
+    await log.check();
+    double.faults.next('append-too-large', 1, APPENDS);
+    const event = newEvent('x'.repeat(100));
+    await expect(log.append(STREAM, 'no-stream', [event])).rejects.toThrow(new AppendTooLarge(102));
+    expect(double.requests.filter(({ method, stream }) => method === 'append' && stream === STREAM)).toHaveLength(1);
+  });
+
   it('a thousand calls that fail leave neither connections nor listeners behind', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
@@ -240,16 +250,17 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     await log.check();
     const before = sockets();
     try {
-      double.faults.set('not-ready');
+      double.faults.set('not-ready', { when: ({ stream }) => stream?.startsWith('ours-even') ?? true });
+      double.faults.next('hung', Infinity, { ...APPENDS, when: ({ stream }) => stream?.startsWith('ours-odd') ?? true });
       for (let round = 0; round < 10; round++) {
-        const calls = Array.from({ length: 100 }, (_, n) =>
-          n % 2 === 0 ? log.append(`ours-${round}-${n}`, 'no-stream', [newEvent()]) : log.readAll(undefined, 1),
-        );
+        const kind = round % 2 === 0 ? 'even' : 'odd';
+        const calls = Array.from({ length: 100 }, (_, n) => log.append(`ours-${kind}-${n}`, 'no-stream', [newEvent()]));
         const failed = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
         expect(failed).toHaveLength(100);
       }
-      double.faults.clear('not-ready');
+      double.faults.clear();
       await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+      expect(double.calls.supportedMethods).toBeGreaterThan(10);
       await eventually(async () => sockets() <= before, 5_000);
       expect(warnings).toEqual([]);
     } finally {
