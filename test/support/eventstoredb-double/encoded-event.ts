@@ -96,6 +96,11 @@ class BackwardsWriter {
   }
 
   #number(value: number): void {
+    if (value < 128) {
+      this.at -= 1;
+      this.#buffer[this.at] = value;
+      return;
+    }
     let size = 1;
     for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) size += 1;
     this.at -= size;
