@@ -116,8 +116,8 @@ export const clusterSections: readonly BehaviourSection[] = [
       {
         needs: 'cluster',
         because,
-        name: 'two of three are gone: appends come to nothing in time, a direct read works',
-        expected: { append: 'deadline-exceeded', read: ['A'] },
+        name: 'two of three are gone: appends come to nothing in time, a direct read works; with one back, what waited is stored',
+        expected: { append: 'deadline-exceeded', read: ['A'], later: ['A', 'B', 'C'] },
         run: async (cluster) => {
           const leader = cluster.leader!;
           return meeting(leader.url, async ({ client, stream }) => {
@@ -127,7 +127,10 @@ export const clusterSections: readonly BehaviourSection[] = [
             const append = (await outcomeOf(appendOn('unary', client, { to, events: [event('B')], deadline: 300 }))) as {
               refused?: string;
             };
-            return { append: append.refused, read: (await all(client.readStream(to))).map(({ event: found }) => found!.type) };
+            const read = (await all(client.readStream(to))).map(({ event: found }) => found!.type);
+            await cluster.restart(cluster.followers[0]!);
+            await appendOn('unary', client, { to, events: [event('C')] });
+            return { append: append.refused, read, later: cluster.store.eventsOf(to).map(({ type }) => type) };
           });
         },
       },
