@@ -30,6 +30,8 @@ export interface EventStoreDbEventLogOptions {
   readonly namespace?: string;
   /** How the streams of this log begin, behind the namespace; everything else in the store is somebody else's. */
   readonly prefix: string;
+  /** Asked before anything is read from or appended to a log of this identity. @throws {EventLogUnavailable} when it is not to be used. */
+  readonly accept?: (logId: string) => Promise<void>;
   /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
   /** A read that hears nothing for so long from a store that answers nothing else either throws `EventLogUnavailable`. */
@@ -89,6 +91,7 @@ export class EventStoreDbEventLog implements EventLog {
       owner: options.owner,
       identityStream: `${this.namespace}${this.prefix}log`,
       openTimeoutMs: Math.min(this.readTimeoutMs, this.appendTimeoutMs),
+      ...(options.accept === undefined ? {} : { accept: options.accept }),
     });
     this.news = new EventStoreDbNews({
       sessions: this.sessions,

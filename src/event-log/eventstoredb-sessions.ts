@@ -20,6 +20,8 @@ export interface SessionsOptions {
   readonly identityStream: string;
   /** Opening is given up after this time. */
   readonly openTimeoutMs: number;
+  /** Whether the log of this identity is to be used, whoever owns it. @throws {EventLogUnavailable} when it is not. */
+  readonly accept?: (logId: string) => Promise<void>;
 }
 
 const OLDEST = [21, 10] as const;
@@ -103,6 +105,7 @@ export class EventStoreDbSessions {
     if (this.known !== undefined && this.known !== id) {
       throw new EventLogUnavailable('another log stands at EVENT_STORE_URL than the one before: restart the service if that is meant');
     }
+    await this.options.accept?.(id);
     this.known = id;
     return { wire, version, logId: id };
   }
