@@ -43,12 +43,15 @@ export const clusterSections: readonly BehaviourSection[] = [
       {
         needs: 'cluster',
         because,
-        name: 'the batch path does not care who leads',
-        expected: true,
+        name: 'on the batch path, whether the leader is required is what the first append on the stream said',
+        expected: { onAnOpenStream: true, first: 'not-leader' },
         run: async (cluster) =>
-          meeting(cluster.followers[0]!.url, async ({ client, stream }) => {
-            const result = await appendOn('batch', client, { to: stream('batch'), events: [event()], requiresLeader: true });
-            return result.success;
+          meeting(cluster.followers[0]!.url, async ({ client, newClient, stream }) => {
+            const to = stream('batch');
+            await appendOn('batch', client, { to, events: [event()] });
+            const second = await appendOn('batch', client, { to, events: [event()], requiresLeader: true });
+            const first = await outcomeOf(appendOn('batch', newClient(), { to, events: [event()], requiresLeader: true }));
+            return { onAnOpenStream: second.success, first: 'refused' in first ? first.refused : 'taken' };
           }),
       },
       {

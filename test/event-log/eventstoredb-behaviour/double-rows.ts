@@ -46,7 +46,14 @@ export const doubleSections: readonly BehaviourSection[] = [
         needs: 'faults',
         because,
         name: 'TLS and users: taken with the right password, access-denied with a wrong one or none; the certificate must be trusted',
-        expected: { right: 'taken', wrong: 'access-denied', none: 'access-denied', untrusted: 'unavailable', sent: ['Basic'] },
+        expected: {
+          right: 'taken',
+          wrong: { refused: 'access-denied', code: 16 },
+          none: { refused: 'access-denied', code: 7 },
+          noneOnBatch: { refused: 'access-denied' },
+          untrusted: 'unavailable',
+          sent: ['Basic'],
+        },
         run: async (meeting) => {
           const certificate = await selfSignedCertificate();
           return withDouble({ tls: certificate, users: { ledger: 'a:b' } }, async (double) => {
@@ -58,8 +65,9 @@ export const doubleSections: readonly BehaviourSection[] = [
             try {
               return {
                 right: await appendAs(trusting, 'a:b'),
-                wrong: await appendAs(trusting, 'a'),
-                none: await refused(all(trusting.readStream(to))),
+                wrong: await outcomeOf(trusting.appendToStream(to, [event()], { credentials: { username: 'ledger', password: 'a' } })),
+                none: await outcomeOf(all(trusting.readStream(to))),
+                noneOnBatch: await outcomeOf(appendOn('batch', trusting, { to, events: [event()] })),
                 untrusted: await appendAs(doubting, 'a:b'),
                 sent: [...new Set(double.requests.flatMap(({ headers }) => headers.authorization?.split(' ')[0] ?? []))],
               };
