@@ -111,15 +111,18 @@ export class ServiceReadiness implements ReadinessProbe {
       return await inTime(check());
     } catch (error) {
       // The log's own words: they say what an operator can do about it.
-      return { ok: false, ...(error instanceof EventLogUnavailable ? { problem: error.message } : {}) };
+      return { ok: false, ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime ? { problem: error.message } : {}) };
     }
   }
 }
 
+/** What is asked hangs. */
+class NoAnswerInTime extends Error {}
+
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), ANSWER_WITHIN_MS);
+    timer = setTimeout(() => reject(new NoAnswerInTime('no answer in time')), ANSWER_WITHIN_MS);
   });
   try {
     return await Promise.race([work, late]);
