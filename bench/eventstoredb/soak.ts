@@ -5,9 +5,11 @@ import { faultRounds, type FaultReport } from './fault-rounds.js';
 
 /**
  * The service on a store that misbehaves at random, under mixed load over HTTP. Fails (exit 1) with what was lost, doubled or contradicted,
- * and the seed. `--rounds` (500), `--seed`: the same choice of faults again; `SOAK_ROUNDS` and `SOAK_SEED` say the same.
+ * and the seed. `--rounds` (500); `--seed`: the same choice of faults again, `--from`: from this round on. `SOAK_ROUNDS` and
+ * `SOAK_SEED` say the same.
  */
 const ROUNDS = Number(option('rounds') ?? process.env.SOAK_ROUNDS ?? 500);
+const FROM = Number(option('from') ?? 1);
 const seed = seedFrom(option('seed') ?? process.env.SOAK_SEED);
 /** Of an append: short, so that a store that hangs for a moment is seen from outside, too. */
 const DEADLINE_MS = 2_000;
@@ -21,7 +23,7 @@ async function main(): Promise<void> {
   try {
     await service.ready();
     const report = await faultRounds({
-      ...{ double, environment, service, apiKey: printedKey(service.output()), rounds: ROUNDS, random: new SeededRandom(seed) },
+      ...{ double, environment, service, apiKey: printedKey(service.output()), rounds: ROUNDS, from: FROM, random: new SeededRandom(seed) },
       report: (line) => console.log(line),
     });
     ({ service } = report);
@@ -39,7 +41,7 @@ async function main(): Promise<void> {
 function summary({ requests, repeated, unanswered, accounts, events, faults }: FaultReport, seconds: number): string {
   const each = [...faults].map(([name, count]) => `${name} ${count}`).sort();
   return [
-    `${ROUNDS} rounds in ${seconds.toFixed(0)} s, seed ${seed}: ${requests} requests, ${repeated} writes repeated (${unanswered} without an answer before),`,
+    `${ROUNDS - FROM + 1} rounds in ${seconds.toFixed(0)} s, seed ${seed}: ${requests} requests, ${repeated} writes repeated (${unanswered} without an answer before),`,
     `${events} events read back, ${accounts} accounts folded and compared; faults: ${each.join(', ')}`,
   ].join('\n');
 }

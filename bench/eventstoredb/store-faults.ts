@@ -56,8 +56,8 @@ export async function inflict(fault: PlannedFault, double: EventStoreDbDouble, k
     case 'answer late':
       return faults.next('answer-late', calls, { ms });
     case 'polite end':
-      double.endOpenStreams();
-      return faults.next('stream-ended', calls);
+      // Of subscriptions: a read that ends so has been answered in full, for a server that breaks off ends it with an error.
+      return faults.next('stream-ended', calls, { methods: ['subscribe'] });
     case 'cut':
       for (let cut = 0; cut < calls; cut++) {
         double.cutConnections();

@@ -15,7 +15,7 @@ describe('a store that misbehaves, under mixed load', () => {
     environment = { DATA_DIR: await makeDataDir(), EVENT_STORE_URL: `${double.url}&defaultDeadline=2000` };
     service = await startServiceProcess({ env: environment });
     await service.ready();
-  });
+  }, 60_000);
   afterAll(async () => {
     await service.kill();
     await removeDataDir(environment.DATA_DIR);
@@ -31,5 +31,5 @@ describe('a store that misbehaves, under mixed load', () => {
     expect(report.repeated).toBeGreaterThan(0);
     expect(report.accounts).toBeGreaterThan(0);
     expect(report.events).toBeGreaterThan(report.accounts);
-  }, 60_000);
+  }, 180_000);
 });
