@@ -77,6 +77,7 @@ export async function faultRounds(options: FaultRoundsOptions): Promise<FaultRep
     }
     double.faults.clear();
     if (!(await crowd.isServed())) {
+      void crowd.leave();
       throw new Error(`round ${round} (${names}): nobody is served ${BACK_WITHIN_MS} ms after all faults were lifted\n${service.output()}`);
     }
     const actors = await crowd.leave();
