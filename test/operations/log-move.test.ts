@@ -15,6 +15,8 @@ import { createStores, outcome, refusal, RunningService, type TestStores, type T
 /** A service that moves its log from Postgres to EventStoreDB and back. */
 
 const logger = pino({ level: 'silent' });
+/** A machine that does much else starts services slowly. */
+const READY_MS = 60_000;
 const PAID = { status: 'PAID', value: 10, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
 
 let store: EventStoreUnderTest;
@@ -148,7 +150,7 @@ test('after the move everything is answered as before, nothing is granted twice,
   // Two processes at once: one of them moves the database, both answer.
   const [after, beside] = await Promise.all([start(onEventStore()), start(onEventStore())]);
   const api = asSeenBy(after, tenant);
-  await eventually(async () => (await isReady(after)) && (await isReady(beside)));
+  await eventually(async () => (await isReady(after)) && (await isReady(beside)), READY_MS);
   expect(await generations()).toEqual([
     { generation: 1, state: 'retired' },
     { generation: 2, state: 'live' },
@@ -181,9 +183,9 @@ test('after the move everything is answered as before, nothing is granted twice,
   const back = await copy(store.url, stores.databaseUrl);
   expect(back).toMatchObject({ found: last.events, appended: 1, differences: [], isRecorded: true });
   const home = await start();
-  await eventually(() => isReady(home));
+  await eventually(() => isReady(home), READY_MS);
   expect(await answers(asSeenBy(home, tenant))).toEqual(toldThere);
-}, 120_000);
+}, 240_000);
 
 test('a copy counts only until its source may have grown', async () => {
   const before = await start();
@@ -206,7 +208,7 @@ test('a copy counts only until its source may have grown', async () => {
     });
   expect(await copy(stores.databaseUrl, store.url, {}, growing)).toMatchObject({ appended: 0, cameSince: 1, isRecorded: false });
   expect(await rows('select from ledger.log_copies')).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test('read models are not shown before they are complete again', async () => {
   const before = await start();
@@ -219,7 +221,7 @@ test('read models are not shown before they are complete again', async () => {
   // Nobody keeps read models yet.
   const front = await start({ ...onEventStore(), ROLES: 'api' });
   const api = asSeenBy(front, tenant);
-  await eventually(async () => (await api.get('/users')).status === 503);
+  await eventually(async () => (await api.get('/users')).status === 503, READY_MS);
   const answer = await api.get('/users');
   expect(outcome(answer)).toEqual(refusal(503, 'UNAVAILABLE'));
   expect(answer.headers.get('retry-after')).toBe('1');
@@ -230,10 +232,10 @@ test('read models are not shown before they are complete again', async () => {
   expect(await rows('select rebuilt from ledger.followed_log')).toEqual([{ rebuilt: false }]);
 
   await start({ ...onEventStore(), ROLES: 'projector,worker' });
-  await eventually(() => isReady(front));
+  await eventually(() => isReady(front), READY_MS);
   expect(await answers(api)).toEqual(told);
   expect(await rows('select rebuilt from ledger.followed_log')).toEqual([{ rebuilt: true }]);
-}, 60_000);
+}, 120_000);
 
 test('a database with a log of its own is not started on another one, and says so', async () => {
   const before = await start();
@@ -243,7 +245,10 @@ test('a database with a log of its own is not started on another one, and says s
   await stop(before);
 
   const astray = await start(onEventStore());
-  await eventually(async () => String((await logCheck(astray))['problem']).includes('this database follows another log than this one'));
+  await eventually(
+    async () => String((await logCheck(astray))['problem']).includes('this database follows another log than this one'),
+    READY_MS,
+  );
   expect(await isReady(astray)).toBe(false);
   // What is known is shown; nothing is added to it.
   const api = asSeenBy(astray, tenant);
@@ -251,12 +256,12 @@ test('a database with a log of its own is not started on another one, and says s
   await stop(astray);
 
   const after = await start();
-  await eventually(() => isReady(after));
+  await eventually(() => isReady(after), READY_MS);
   expect(await answers(asSeenBy(after, tenant))).toEqual(told);
   await stop(after);
   // The store took nothing: the copy finds it empty.
   expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ found: 0, isRecorded: true });
-}, 60_000);
+}, 120_000);
 
 test('a copy to where it comes from, or over the log that is followed, is refused', async () => {
   await stop(await start());
