@@ -58,7 +58,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
     it('an answer that comes too late changes nothing: once stored, once answered', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       let release = (): void => undefined;
       const until = new Promise<void>((resolve) => (release = resolve));
       double.faults.next('answer-late', 1, { ...APPENDS, until });
@@ -71,7 +71,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
     it('one that was never carried out is carried out by the repetition', async () => {
       const log = logs.open(double.url);
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       double.faults.next('connection-cut', 1, APPENDS);
       const events = newEvents(2);
       expect((await appended(log.append(STREAM, 'no-stream', events))).revision).toBe(1n);
@@ -81,7 +81,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
     it('the caller who gets no answer in the end may send the identical append again', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 200 });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       const events = newEvents(2);
       await double.faults.during(
         'answer-lost',
@@ -107,7 +107,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
   it('appends are calls of their own, to the leader: the batch stream of another client in the process may break', async () => {
     const log = logs.open(double.url);
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     const other = await startEventStoreDbDouble();
     const client = EventStoreDBClient.connectionString(other.url);
     try {
@@ -136,7 +136,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
   it('a store that is not ready is asked until it is', async () => {
     const log = logs.open(double.url, { appendTimeoutMs: 5_000 });
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     double.faults.set('not-ready', APPENDS);
     const pending = log.append(STREAM, 'no-stream', [newEvent()]);
     await eventually(async () => double.faults.count('not-ready') >= 2);
@@ -161,7 +161,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
     it('a single call that hangs is repeated on another connection, within the time of the append', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       double.faults.next('hung', 1, APPENDS);
       expect(await log.append(STREAM, 'no-stream', [newEvent()])).toMatchObject({ kind: 'appended', revision: 0n });
     });
@@ -187,7 +187,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['is gone', 10_000, (): Promise<void> => double.kill()],
     ])('close() answers what waits and ends, although the store %s', async (_name, appendTimeoutMs, strike) => {
       const log = logs.open(double.url, { appendTimeoutMs });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       await strike();
       const pending = timed(log.append(STREAM, 'no-stream', [newEvent()]));
       const closing = await timed(log.close());
@@ -234,7 +234,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
   it('a store that takes less than we do: too large, as if it had been known before', async () => {
     const log = logs.open(double.url);
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     double.faults.next('append-too-large', 1, APPENDS);
     const event = newEvent('x'.repeat(100));
     await expect(log.append(STREAM, 'no-stream', [event])).rejects.toThrow(new AppendTooLarge(102));
@@ -246,8 +246,8 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);
     const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-    const log = logs.open(double.url, { appendTimeoutMs: 150 });
-    await log.check();
+    const log = logs.open(double.url, { appendTimeoutMs: 400 });
+    await eventually(async () => (await log.check()) !== undefined);
     const before = sockets();
     try {
       double.faults.set('not-ready', { when: ({ stream }) => stream?.startsWith('ours-even') ?? true });

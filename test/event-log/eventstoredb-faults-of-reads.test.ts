@@ -58,7 +58,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     it('is waited for while the store answers something else, however long it says nothing', async () => {
       double.storedBehindTheBack('ours-a', newEvents(3));
       const log = logs.open(double.url, { readTimeoutMs: 100 });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       let release = (): void => undefined;
       const until = new Promise<void>((resolve) => (release = resolve));
       double.faults.next('too-slow-scan', 1, { until });
@@ -72,7 +72,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
 
     it('is given up when the store answers nothing else either', async () => {
       const log = logs.open(double.url, { readTimeoutMs: 100 });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       let release = (): void => undefined;
       double.faults.next('too-slow-scan', 1, { until: new Promise<void>((resolve) => (release = resolve)) });
       const reads = double.calls.read;
@@ -143,7 +143,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
 
     it('all of it away and back: a client that knew it goes on', async () => {
       const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 300 });
-      await appended(log.append('ours-a', 'no-stream', [newEvent()]));
+      await eventually(async () => (await log.append('ours-a', 'no-stream', [newEvent()])).kind === 'appended');
       for (const node of cluster.nodes) await node.kill();
       for (let n = 0; n < 3; n++) await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(EventLogUnavailable);
       for (const node of cluster.nodes) await node.restart();
@@ -180,7 +180,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
 
   it('reads that were refused for now are tried on another connection by the next call', async () => {
     const log = logs.open(double.url);
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     double.faults.next('not-ready', 1, READS);
     await expect(log.readAll(undefined, 10)).rejects.toThrow(EventLogUnavailable);
     expect(await log.readAll(undefined, 10)).toEqual([]);
@@ -211,7 +211,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
 
   it('a log that is closed while a read hangs lets go of it', async () => {
     const log = logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 400 });
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     let release = (): void => undefined;
     double.faults.next('too-slow-scan', 1, { until: new Promise<void>((resolve) => (release = resolve)) });
     const pending = timed(log.readAll(undefined, 10));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble, type DoubleOptions, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { selfSignedCertificate, type SelfSigned } from '../support/eventstoredb-double/self-signed.js';
 import { appended, LogsOfATest, newEvent, startTail } from './support/faulty-event-store.js';
@@ -142,7 +143,7 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
     const double = await secured();
     const url = `esdb://ledger:p%3Aa%40ss@127.0.0.1:${double.port}?tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
     const log = logs.open(url, { appendTimeoutMs: 800, readTimeoutMs: 400 });
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     strike(double);
     expectDiscreet(await failureOf(log.append('ours-qzxwv', 'no-stream', [{ ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' }])));
     for (const call of [log.readAll(undefined, 10), log.check()]) await call.catch(expectDiscreet);
