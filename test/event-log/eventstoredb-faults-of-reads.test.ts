@@ -201,10 +201,11 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     const folder = pathToFileURL(join(__dirname, '../../dist/src/event-log/')).href;
     const child = spawn(process.execPath, ['--input-type=module', '-e', program, folder, double.url], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 20_000,
     });
     const output: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
-    const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(10_000) })) as [number];
+    const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(25_000) })) as [number];
     expect([code, Buffer.concat(output).toString()]).toEqual([0, 'closed']);
     expect(double.openReads).toBe(0);
   });
