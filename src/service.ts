@@ -22,7 +22,7 @@ import { openPool } from './postgres/database.js';
 import { ProcessPresence } from './postgres/process-presence.js';
 import { hearTenants } from './postgres/tenant-announcements.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
-import { LiveGenerations } from './projecting/generations.js';
+import { LiveGenerations, renewOutdatedGenerations } from './projecting/generations.js';
 import { pause } from './pause.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
@@ -97,6 +97,8 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     await announcements.start();
     undo.push(() => announcements.stop());
 
+    const renewed = await renewOutdatedGenerations(background, accountProjectors);
+    if (renewed.length > 0) logger.warn({ projections: renewed }, 'the tables of read models have changed: they are built anew');
     const generations = new LiveGenerations(pool);
     await generations.refresh();
     const names = accountProjectors.map(({ name }) => name);
