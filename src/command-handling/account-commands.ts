@@ -1,8 +1,10 @@
 import type { AccountEvent, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide } from '../domain/account/account.decider.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
-import type { ProfileChanges } from '../domain/account/identify-user.js';
+import { openedFor, type ProfileChanges } from '../domain/account/identify-user.js';
 import type { CodeOwner, ReferralContext } from '../domain/account/referral.js';
+import type { Seen } from '../domain/account/seen.js';
+import { fieldsNotGranted, type UserFields } from '../domain/account/user-grant.js';
 import type { RewardTerms, RewardValue } from '../domain/program.js';
 import { refused, type Decision, type Refused } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
@@ -30,18 +32,8 @@ export type AccountRequest =
       readonly currency: string | undefined;
       readonly codes: readonly string[];
     }
-  | {
-      readonly type: 'UpsertUser';
-      readonly userId: string;
-      readonly changes: ProfileChanges;
-      /** For the default program. */
-      readonly referralCode: string | undefined;
-      /** By program id. */
-      readonly referralCodes: Readonly<Record<string, string>>;
-      readonly paymentProviderId: string | undefined;
-      readonly codes: readonly string[];
-    }
-  | { readonly type: 'ApplyCode'; readonly userId: string; readonly code: string }
+  | UpsertUserRequest
+  | { readonly type: 'ApplyCode'; readonly userId: string; readonly code: string; readonly seen?: Seen | undefined }
   | { readonly type: 'BlockUser' | 'UnblockUser'; readonly userId: string }
   | {
       readonly type: 'CreateReward';
@@ -65,6 +57,18 @@ export type AccountRequest =
       readonly programVersion: number;
       readonly earnedAt: number;
     };
+
+export interface UpsertUserRequest extends UserFields {
+  readonly type: 'UpsertUser';
+  readonly userId: string;
+  /** The account's id, when an account that is not there is to be opened. */
+  readonly openAccount?: string;
+  readonly mustBeNew?: boolean;
+  /** What may be written, where not everything may. */
+  readonly granted?: UserFields | undefined;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
+}
 
 export type AccountOutcome = Exclude<Outcome<AccountState, AccountEvent>, { kind: 'held' }>;
 
@@ -117,7 +121,7 @@ export class AccountCommands {
           owner?.programId,
           now,
         );
-        return decide(state, { type: 'ApplyCode', userId: request.userId, context });
+        return decide(state, { type: 'ApplyCode', userId: request.userId, seen: request.seen, context });
       }
       case 'CreateReward':
         return decide(state, { ...request, rewardId: idWithin(account, `${meta.commandId}/reward`), now });
@@ -138,24 +142,34 @@ export class AccountCommands {
     meta: CommandMeta,
     account: AccountRef,
     state: AccountState,
-    request: Extract<AccountRequest, { type: 'UpsertUser' }>,
+    request: UpsertUserRequest,
     reserved: Reserved[],
     now: number,
   ): Promise<Decision<AccountEvent>> {
-    if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
+    const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
+    const openAccount =
+      request.openAccount === undefined
+        ? undefined
+        : { accountId: request.openAccount, newAccount: deterministicId(meta.commandId, 'account') };
+    const opened = openedFor(state, openAccount, now)?.account;
+    if (!opened) return refused('ACCOUNT_NOT_FOUND');
     const newPerson = deterministicId(meta.commandId, 'person');
-    const person = state.personsByUserId.get(request.userId) ?? newPerson;
+    const person = opened.personsByUserId.get(userId) ?? newPerson;
     const tenant = await this.tenant(meta.scope);
-    const codes = await this.claimCodes(meta, account, state, person, tenant, request, reserved);
+    const against = whyNot(request, opened, person, tenant);
+    // Before anything is reserved: what will be refused must not take a code even for a moment.
+    if (against) return against;
+    const codes = await this.claimCodes(meta, account, opened, person, tenant, request, reserved);
     if ('refused' in codes) return codes;
-    if (request.paymentProviderId !== undefined && state.paymentProviderId === null) {
-      const claimed = await this.reservations.paymentProviderId(meta, request.paymentProviderId, account, state.account);
+    if (paymentProviderId !== undefined && opened.paymentProviderId === null) {
+      const claimed = await this.reservations.paymentProviderId(meta, paymentProviderId, account, opened.account);
       if ('refused' in claimed) return refused('PAYMENT_PROVIDER_ID_USED');
       reserved.push(claimed);
     }
     const context = await this.context(meta, account, state, request.codes, now);
-    const { userId, changes, paymentProviderId } = request;
-    return decide(state, { type: 'UpsertUser', userId, newPerson, changes, codes, paymentProviderId, context });
+    return decide(state, {
+      ...{ type: 'UpsertUser', userId, newPerson, openAccount, mustBeNew, seen, changes, codes, paymentProviderId, context },
+    });
   }
 
   /** Reserves the codes that were asked for, and a generated one for each program in which the user has none. */
@@ -165,7 +179,7 @@ export class AccountCommands {
     state: OpenAccount,
     person: PersonId,
     tenant: OpenTenant,
-    request: Extract<AccountRequest, { type: 'UpsertUser' }>,
+    request: UpsertUserRequest,
     reserved: Reserved[],
   ): Promise<{ readonly code: string; readonly programId: string }[] | Refused> {
     const wanted = wantedCodes(request, tenant);
@@ -252,6 +266,23 @@ export class AccountCommands {
     if (!tenant) throw new Error('a command came for a tenant that does not exist');
     return tenant;
   }
+}
+
+/** What the state alone says against it, in the order in which reasons count. */
+function whyNot(request: UpsertUserRequest, account: OpenAccount, person: PersonId, tenant: OpenTenant): Refused | undefined {
+  const user = account.users.get(person);
+  if (request.granted !== undefined) {
+    const { paymentProviderId } = account;
+    const stored = {
+      user,
+      paymentProviderId,
+      defaultProgramId: tenant.defaultProgramId,
+      attributedCode: account.attribution?.code ?? null,
+    };
+    const fields = fieldsNotGranted(request, request.granted, stored);
+    if (fields.length > 0) return refused('FIELD_NOT_GRANTED', `the token does not carry what the body says of ${fields.join(', ')}`);
+  }
+  return user && request.mustBeNew ? refused('USER_EXISTS') : undefined;
 }
 
 /** First and last name after the changes; what is left out stays as it is stored. */

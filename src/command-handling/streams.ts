@@ -13,6 +13,12 @@ import {
   type ReservationState,
 } from '../domain/reservation/reservation.decider.js';
 import {
+  evolve as evolveShareLink,
+  initialState as initialShareLink,
+  type ShareLinkEvent,
+  type ShareLinkState,
+} from '../domain/share-link/share-link.decider.js';
+import {
   evolve as evolveRegister,
   initialState as initialRegister,
   type TenantRegisterEvent,
@@ -35,6 +41,7 @@ export interface Streams {
   readonly tenants: CommandHandling<TenantState, TenantEvent>;
   readonly tenantRegister: CommandHandling<TenantRegisterState, TenantRegisterEvent>;
   readonly moderations: CommandHandling<ModerationState, ModerationEvent>;
+  readonly shareLinks: CommandHandling<ShareLinkState, ShareLinkEvent>;
 }
 
 export function openStreams(log: EventLog, codec: EventCodec): Streams {
@@ -44,5 +51,6 @@ export function openStreams(log: EventLog, codec: EventCodec): Streams {
     tenants: new CommandHandling(log, codec, { initialState: initialTenant, evolve: evolveTenant }),
     tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }),
     moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }),
+    shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }),
   };
 }

@@ -34,12 +34,14 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ApiKeyRetired: 1,
   SigningSecretIssued: 1,
   OpenEndpointsSwitched: 1,
+  OpenRulesChanged: 1,
   ProgramTypeChanged: 1,
   ProgramApplied: 1,
   ModerationRequested: 1,
   ModerationAgreed: 1,
   ModerationRefused: 1,
   ModerationCompleted: 1,
+  ShareLinkFollowed: 1,
 };
 
 /** The stored data of an event, as parsed JSON. */

@@ -5,6 +5,7 @@ import type { AccountRef } from '../scope.js';
 import type { AccountEvent, Party, PersonId } from './account.events.js';
 import { Draft, type AccountState, type OpenAccount, type UserState } from './account.state.js';
 import { grantUnderTerms, partyIds } from './rewards.js';
+import { noteSeen, type Seen } from './seen.js';
 
 /** How a referral of this account begins, converts and ends. At most one per account; this account is the referred party. */
 
@@ -121,10 +122,12 @@ export const isReferable = (user: UserState | undefined): boolean => user?.profi
 export interface ApplyCode {
   readonly type: 'ApplyCode';
   readonly userId: string;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
   readonly context: ReferralContext;
 }
 
-export function applyCode(state: AccountState, { userId, context }: ApplyCode): Decision<AccountEvent> {
+export function applyCode(state: AccountState, { userId, seen, context }: ApplyCode): Decision<AccountEvent> {
   const { codeOwner, referrer, now } = context;
   if (!codeOwner || !referrer || referrer.blocked) return refused('REFERRAL_CODE_NOT_FOUND');
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
@@ -132,6 +135,7 @@ export function applyCode(state: AccountState, { userId, context }: ApplyCode): 
   const against = whyNot(state, codeOwner, context.account, person);
   if (against) return refused(against);
   const draft = new Draft(state);
+  noteSeen(draft, person, seen, now);
   draft.emit(attributed(codeOwner, now));
   startAndConvert(draft, context, person);
   return { events: draft.events };

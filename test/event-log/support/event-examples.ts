@@ -128,6 +128,10 @@ export const EVENT_EXAMPLES: Examples = {
   ApiKeyRetired: { type: 'ApiKeyRetired', at: 28, keyId: 'live-1', validUntil: 29 },
   SigningSecretIssued: { type: 'SigningSecretIssued', at: 29, mode: 'test', sealed: 'c2VhbGVk' },
   OpenEndpointsSwitched: { type: 'OpenEndpointsSwitched', at: 30, openEndpoints: true },
+  OpenRulesChanged: {
+    ...{ type: 'OpenRulesChanged', at: 37 },
+    rules: { tokensMustExpire: true, allowedOrigins: ['https://shop.example'], rateLimits: { code: 5 } },
+  },
   ProgramTypeChanged: { type: 'ProgramTypeChanged', at: 31, programType: 'PAYMENT_PROVIDER' },
   ProgramApplied: {
     ...{ type: 'ProgramApplied', at: 32, version: 2, isDefault: true },
@@ -140,4 +144,7 @@ export const EVENT_EXAMPLES: Examples = {
   ModerationAgreed: { type: 'ModerationAgreed', at: 34, moderationId: MODERATION },
   ModerationRefused: { type: 'ModerationRefused', at: 35, moderationId: MODERATION, reasons: [`${REFERRAL}: there is no such referral`] },
   ModerationCompleted: { type: 'ModerationCompleted', at: 36, moderationId: MODERATION },
+  ShareLinkFollowed: {
+    ...{ type: 'ShareLinkFollowed', at: 38, person: ANN_ID, programId: 'default', shareMedium: 'EMAIL', engagementMedium: 'MOBILE' },
+  },
 };
