@@ -93,7 +93,7 @@ module.exports = {
         'A controller parses, sends a command or asks a query, and maps the answer. SQL there would be a second way in or a read that no ' +
         'projection keeps. Kept answers of idempotent requests are the exception: that table belongs to HTTP itself.',
       severity: 'error',
-      from: { path: '^src/http/', pathNot: '^src/http/idempotent-requests\\.ts$' },
+      from: { path: '^src/http/', pathNot: '^src/http/(idempotent-requests|rate-limits)\\.ts$' },
       to: { path: library('pg', '@types/pg', 'kysely', 'pg-query-stream') },
     },
     {
@@ -174,7 +174,8 @@ module.exports = {
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    doNotFollow: { path: 'node_modules' },
+    // Of what benchmarks take from the tests, no more is looked at than that they do.
+    doNotFollow: { path: ['node_modules', '^test/'] },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
   },
 };

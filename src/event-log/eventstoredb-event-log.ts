@@ -30,6 +30,8 @@ export interface EventStoreDbEventLogOptions {
   readonly namespace?: string;
   /** How the streams of this log begin, behind the namespace; everything else in the store is somebody else's. */
   readonly prefix: string;
+  /** Asked before anything is read from or appended to a log of this identity. @throws {EventLogUnavailable} when it is not to be used. */
+  readonly accept?: (logId: string) => Promise<void>;
   /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
   /** A read that hears nothing for so long from a store that answers nothing else either throws `EventLogUnavailable`. */
@@ -38,6 +40,8 @@ export interface EventStoreDbEventLogOptions {
   readonly waitingAppendsMax?: number;
   /** How often a tail looks by itself, should nobody wake it. */
   readonly pollIntervalMs?: number;
+  /** A subscription that says nothing of an event for so long after it was seen in the store is made anew. */
+  readonly deafAfterMs?: number;
   readonly observe?: EventLogObserver;
 }
 
@@ -87,12 +91,13 @@ export class EventStoreDbEventLog implements EventLog {
       owner: options.owner,
       identityStream: `${this.namespace}${this.prefix}log`,
       openTimeoutMs: Math.min(this.readTimeoutMs, this.appendTimeoutMs),
+      ...(options.accept === undefined ? {} : { accept: options.accept }),
     });
     this.news = new EventStoreDbNews({
       sessions: this.sessions,
       doorbell: this.doorbell,
       prefix: `${this.namespace}${this.prefix}`,
-      deafAfterMs: DEAF_AFTER_MS,
+      deafAfterMs: options.deafAfterMs ?? DEAF_AFTER_MS,
       onRestart: () => options.observe?.subscriptionRestart?.(),
     });
   }

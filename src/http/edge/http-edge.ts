@@ -59,6 +59,8 @@ export interface HttpEdgeParts {
   readonly calls: CallCounter;
   /** True for an error that says that a store is away: the answer is 503 with Retry-After. Default: the log's and the database's own. */
   readonly isUnavailable?: (error: unknown) => boolean;
+  /** False while what tenants would be shown is not complete: their routes answer 503. Default: always true. */
+  readonly isComplete?: () => boolean;
 }
 
 const isStoreAway = (error: unknown): boolean => error instanceof EventLogUnavailable || isUnavailable(error);
@@ -215,11 +217,12 @@ export class HttpEdge {
     return true;
   }
 
-  private async admit(request: FastifyRequest, reply: FastifyReply, { tenants, calls }: HttpEdgeParts): Promise<void> {
+  private async admit(request: FastifyRequest, reply: FastifyReply, parts: HttpEdgeParts): Promise<void> {
+    const { tenants, calls, isComplete = () => true } = parts;
     const { access } = request.routeOptions.config;
     if (access === undefined) throw new ApiError('FORBIDDEN');
     // Health and metrics answer however busy the service is.
-    if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
+    if (access.kind !== 'none' && (this.connections.inFlight > this.limits.inFlightMax || !isComplete())) throw unavailable();
     if (isOpenEndpoint(access)) narrowOrigins(request, reply, await tenantOf(request, tenants));
     request.caller = await authenticate(request, access, tenants);
     if (request.caller !== null) await limit(request, reply, request.caller, access, calls);
