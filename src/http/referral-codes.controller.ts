@@ -45,7 +45,7 @@ export class ReferralCodesController {
   }
 
   @ApiOperation({ summary: 'Apply a code: the account and user are referred by its owner' })
-  @Post('open/code/:referralCode/account/:accountId/user/:userId')
+  @Post('open/code/:code/account/:accountId/user/:userId')
   @HttpCode(200)
   @ApiTags('Open Endpoint')
   @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })
@@ -55,7 +55,7 @@ export class ReferralCodesController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Caller() { scope }: Caller,
-    @Param('referralCode') code: string,
+    @Param('code') code: string,
     @Param('accountId') accountId: string,
     @Param('userId') userId: string,
   ) {

@@ -2,10 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../api-error.js';
 import { isTenantAlias, type Tenant, type TenantDirectory } from '../tenant-directory.js';
 import { isOpenEndpoint, TENANT_PARAMETER, type AccessRule, type Actor, type Caller } from './access.js';
+import { CHALLENGE } from './challenge.js';
 import { mayCall, takesTokens } from './rights.js';
 import type { Mode } from '../../domain/scope.js';
-
-const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="referral-ledger", charset="UTF-8"' };
 
 const unauthorized = (rsCode: string | null): ApiError => new ApiError('UNAUTHORIZED', { rsCode, headers: CHALLENGE });
 
