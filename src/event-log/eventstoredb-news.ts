@@ -88,7 +88,8 @@ export class EventStoreDbNews {
   /** What stands in the store already, a new subscription will never mention: a tail that catches up on it does not show it to be deaf. */
   private async passOver(wire: EventStoreDbWire): Promise<void> {
     try {
-      const [newest] = await wire.read({ of: { prefix: null, from: 'end' }, backwards: true, count: 1 }, this.options.deafAfterMs);
+      const { events } = await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, this.options.deafAfterMs);
+      const [newest] = events;
       if (newest !== undefined && newest.position.commit > this.heard) this.heard = newest.position.commit;
     } catch {
       // Taken for deaf once too often, it is made anew once too often.

@@ -10,6 +10,8 @@ export interface Session {
   /** Of the server, as it gives it: `23.10.8.0`. */
   readonly version: string;
   readonly logId: string;
+  /** Whether it says where a stream ends. */
+  readonly namesEnds: boolean;
 }
 
 export interface SessionsOptions {
@@ -96,7 +98,7 @@ export class EventStoreDbSessions {
       const given = version === UNSAID ? 'older than 21.10' : `of version ${version}`;
       throw new EventLogUnavailable(`EventStoreDB is ${given}: 21.10 or newer is needed`);
     }
-    const { id, owner } = (await this.identity(wire)) ?? (await this.introduceLog(wire));
+    const { id, owner, namesEnds } = (await this.identity(wire)) ?? (await this.introduceLog(wire));
     if (owner !== this.options.owner) {
       throw new EventLogUnavailable(
         'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store',
@@ -107,11 +109,15 @@ export class EventStoreDbSessions {
     }
     await this.options.accept?.(id);
     this.known = id;
-    return { wire, version, logId: id };
+    return { wire, version, logId: id, namesEnds };
   }
 
-  private async identity(wire: EventStoreDbWire): Promise<Identity | undefined> {
-    const [newest] = await wire.read({ of: { stream: this.stream, from: 'end' }, backwards: true, count: 1 }, this.options.openTimeoutMs);
+  private async identity(wire: EventStoreDbWire): Promise<(Identity & { readonly namesEnds: boolean }) | undefined> {
+    const { events, isEndNamed } = await wire.read(
+      { of: { stream: this.stream, from: 'end' }, backwards: true, count: 1 },
+      this.options.openTimeoutMs,
+    );
+    const [newest] = events;
     if (newest === undefined) return undefined;
     const identity = parseIdentity(newest.data);
     if (identity === undefined) {
@@ -119,11 +125,11 @@ export class EventStoreDbSessions {
         `the metadata of ${this.options.identityStream} in EventStoreDB are not of this service: use a store without it`,
       );
     }
-    return identity;
+    return { ...identity, namesEnds: isEndNamed };
   }
 
   /** Of several who find a new store at the same time one is first; all take what it wrote. */
-  private async introduceLog(wire: EventStoreDbWire): Promise<Identity> {
+  private async introduceLog(wire: EventStoreDbWire): Promise<Identity & { readonly namesEnds: boolean }> {
     const data = JSON.stringify({ ledger: { id: randomUUID(), owner: this.options.owner } satisfies Identity });
     await wire.append(this.stream, 'no-stream', [{ id: randomUUID(), type: '$metadata', data, metadata: '' }], this.options.openTimeoutMs);
     const identity = await this.identity(wire);

@@ -27,7 +27,7 @@ export function addLogCommands(cli: Command): void {
     .requiredOption('--to <url>', 'the same')
     .option('--while-running', 'a first pass beside the running service; the last one needs it stopped')
     .option('--json', 'one JSON document')
-    .action(async (options: CopyCommandOptions) => answer(await copy(options), options));
+    .action(async (options: CopyCommandOptions) => reportCopy(await copy(options), options));
 }
 
 async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Promise<LogMoveResult> {
@@ -60,7 +60,8 @@ async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Pro
   }
 }
 
-function answer(result: LogMoveResult, { whileRunning = false, json }: CopyCommandOptions): void {
+/** Prints what a copy came to. @throws {CommandError} of exit 2 for a difference, of exit 1 for a copy that is not the last one. */
+export function reportCopy(result: LogMoveResult, { whileRunning = false, json }: Pick<CopyCommandOptions, 'whileRunning' | 'json'>): void {
   const { events, streams, found, appended, digest, differences, isOrderSame, cameSince, isRecorded } = result;
   const ok = differences.length === 0 && isOrderSame;
   if (json)

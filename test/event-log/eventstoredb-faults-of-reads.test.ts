@@ -54,6 +54,48 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     );
   });
 
+  describe('a read that the server ends politely before its end', () => {
+    it('of a stream is read on', async () => {
+      const events = newEvents(10);
+      double.storedBehindTheBack('ours-a', events);
+      const log = logs.open(double.url);
+      await log.id();
+      double.faults.next('stream-ended', 3, READS);
+      expect((await collect(log.readStream('ours-a'))).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+      expect(double.faults.count('stream-ended')).toBe(3);
+    });
+
+    it('of the whole log does not look like the head', async () => {
+      const events = newEvents(10);
+      double.storedBehindTheBack('ours-a', events);
+      const log = logs.open(double.url);
+      await log.id();
+      double.faults.next('stream-ended', 1, READS);
+      expect(await log.readAll(undefined, 100)).toHaveLength(10);
+      const last = (await log.readAll(undefined, 100)).at(-1)?.position;
+      for (const nth of [1, 2, 3]) {
+        double.faults.next('stream-ended', nth, READS);
+        expect(await log.head()).toBe(last);
+      }
+    });
+
+    it('while a tail looks by itself loses nothing of it', async () => {
+      double.storedBehindTheBack('others', newEvents(5));
+      const events = newEvents(10);
+      double.storedBehindTheBack('ours-a', events);
+      double.storedBehindTheBack('others', newEvents(5));
+      const log = logs.open(double.url, { pollIntervalMs: 5 });
+      await log.id();
+      double.faults.set('stream-ended', { ...READS, probability: 0.6 });
+      const tail = startTail(log);
+      await eventually(() => Promise.resolve(double.faults.count('stream-ended') > 20));
+      double.faults.clear();
+      await eventually(() => Promise.resolve(tail.events.length >= 10));
+      await tail.stop();
+      expect(tail.ids).toEqual(events.map(({ id }) => id));
+    });
+  });
+
   describe('a filtered read of a store that others use', () => {
     it('is waited for while the store answers something else, however long it says nothing', async () => {
       double.storedBehindTheBack('ours-a', newEvents(3));

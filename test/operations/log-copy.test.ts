@@ -2,9 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { EventLogUnavailable, type EventLog, type NewEvent, type RecordedEvent } from '../../src/event-log/event-log.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres-event-log.js';
+import { CommandError } from '../../src/operations/command-line.js';
 import { progressLine } from '../../src/operations/copy-progress.js';
+import { parseLogAddress } from '../../src/operations/log-address.js';
+import { reportCopy } from '../../src/operations/log-cli.js';
 import { compareLogs } from '../../src/operations/log-comparison.js';
 import { copyLog, type CopyOptions } from '../../src/operations/log-copy.js';
+import type { LogMoveResult } from '../../src/operations/log-move.js';
 import { Stopped } from '../../src/operations/log-reader.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -222,6 +226,44 @@ test('progress says how far, how fast and how long', () => {
   expect(progressLine('counting', 1000, undefined, 0)).toBe('counted 1000 events');
   expect(progressLine('copying', 12_000, 50_000, 3_400.4)).toBe('copied 12000 of 50000 events (24 %), 3400 a second, 12 s left');
   expect(progressLine('comparing', 0, 900_000, 1_000)).toBe('compared 0 of 900000 events (0 %), 1000 a second, 15 min left');
+});
+
+test.each(['', 'x:secret', 'http://u:secret@h/', 'esdb://u:secret@h?nonsense=1', 'esdb://u:secret@', 'postgresql:secret'])(
+  'an address that is none is refused without being quoted (%#)',
+  (text) => {
+    let refusal: unknown;
+    try {
+      parseLogAddress('--from', text);
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toBeInstanceOf(CommandError);
+    expect(String(refusal)).toMatch(/--from [^\n]+$/);
+    expect(String(refusal)).not.toContain('secret');
+  },
+);
+
+test('what a copy came to is said by the exit code, too', () => {
+  const equal = { ...{ events: 1, streams: 1, found: 0, appended: 1, digest: 'd', differences: [], isOrderSame: true, targetHead: null } };
+  const result: LogMoveResult = { ...equal, translated: null, cameSince: 0, isRecorded: false };
+  const refused = (changed: Partial<LogMoveResult>, options = {}): unknown => {
+    try {
+      reportCopy({ ...result, ...changed }, options);
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+  expect(refused({ differences: ['referral-b'] })).toMatchObject({ exitCode: 2, message: expect.stringContaining('referral-b') });
+  expect(refused({ isOrderSame: false })).toMatchObject({ exitCode: 2 });
+  expect(refused({ cameSince: 3 })).toMatchObject({ exitCode: 1, message: expect.stringContaining('3 events came') });
+  const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    expect(refused({ cameSince: 3 }, { whileRunning: true })).toBeUndefined();
+    expect(written.mock.calls).toEqual([[expect.stringMatching(/^OK: 1 events [^\n]+\n$/)]]);
+  } finally {
+    written.mockRestore();
+  }
 });
 
 /** Every third call fails: of the appends one before it is carried out, the next one after. */

@@ -9,7 +9,7 @@ import { OutgoingEvents } from './outgoing-events.js';
 import { streamDeleted, unknown } from './rpc-errors.js';
 import { TOMBSTONE_REVISION, type StoredEvent } from './stored-event.js';
 import { subscribe } from './subscriptions.js';
-import { filterOf, streamNameOf, streamNotFound } from './wire.js';
+import { filterOf, lastStreamPosition, streamNameOf, streamNotFound } from './wire.js';
 
 export type ReadCall = ServerWritableStream<streams.ReadReq, ReadAnswer>;
 
@@ -61,6 +61,9 @@ async function pageOf(
       return streamDeleted(stream);
     case 'events':
       for (const event of page.events) if (!(await out.event(event))) return undefined;
+      // Asked for by clients that know of it.
+      if ((options.getControlOption()?.getCompatibility() ?? 0) >= 1)
+        await out.send(lastStreamPosition(node.store.lastRevision(stream, node.cluster.visible())));
       return undefined;
   }
 }

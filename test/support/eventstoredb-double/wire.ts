@@ -78,6 +78,8 @@ export const checkpoint = (position: number): streams.ReadResp =>
 export const streamNotFound = (name: string): streams.ReadResp =>
   new streams.ReadResp().setStreamNotFound(new streams.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(name)));
 
+export const lastStreamPosition = (revision: number): streams.ReadResp => new streams.ReadResp().setLastStreamPosition(String(revision));
+
 export function filterOf(options: streams.ReadReq.Options): AllFilter | undefined {
   const filter = options.getFilter();
   if (!filter) return undefined;
