@@ -7,18 +7,24 @@ import { RewardBalanceQueries } from '../projections/reward-balances/queries.js'
 import { RewardQueries } from '../projections/rewards/queries.js';
 import { UserQueries } from '../projections/users/queries.js';
 import { CodeOwners } from './command-handling/code-owners.js';
-import { AccountCommandHandler, ModerationCommandHandler } from './command-handling/commands.js';
+import { AccountCommandHandler, FollowShareLinkHandler, ModerationCommandHandler } from './command-handling/commands.js';
 import type { Core } from './core.js';
 import { AccountsController } from './http/accounts.controller.js';
+import { CookieUsersController } from './http/cookie-users.controller.js';
 import { HealthController, READINESS_PROBE, type ReadinessProbe } from './http/health.controller.js';
 import type { IdempotentRequests } from './http/idempotent-requests.js';
 import { Ledger } from './http/ledger.js';
 import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
+import { OpenUsersController } from './http/open-users.controller.js';
 import { OwnWrites, type Progress } from './http/own-writes.js';
 import { Presentation } from './http/presentation.js';
+import { RateLimits } from './http/rate-limits.js';
 import { ReferralCodesController } from './http/referral-codes.controller.js';
 import { ReferralsController } from './http/referrals.controller.js';
 import { RewardsController } from './http/rewards.controller.js';
+import { ShareLinkRedirects } from './http/share-link-redirects.js';
+import { ShareLinksController } from './http/share-links.controller.js';
+import { ShortLinksController } from './http/short-links.controller.js';
 import { UserEventsController } from './http/user-events.controller.js';
 import { UsersController } from './http/users.controller.js';
 import { Writes } from './http/writes.js';
@@ -34,6 +40,7 @@ export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
   readonly requests: IdempotentRequests;
+  readonly rateLimits: RateLimits;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -45,7 +52,8 @@ export interface ModuleParts {
 }
 
 const TENANT_CONTROLLERS = [
-  ...[AccountsController, UsersController, UserEventsController],
+  ...[AccountsController, UsersController, OpenUsersController, CookieUsersController, ShareLinksController, ShortLinksController],
+  UserEventsController,
   ...[ReferralCodesController, ReferralsController, RewardsController],
 ];
 
@@ -78,6 +86,7 @@ function commandHandlers({ accounts, moderations, streams, names }: Core): Provi
   // By factory: the bus does not find the command of a handler that is given as a value.
   return [
     made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
+    made(FollowShareLinkHandler, [], () => new FollowShareLinkHandler(streams, names)),
     made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
   ];
 }
@@ -90,9 +99,11 @@ function http(parts: ModuleParts): Provider[] {
   return [
     value(KeyedNames, core.names),
     value(CodeOwners, core.owners),
+    value(RateLimits, parts.rateLimits),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),
+    made(ShareLinkRedirects, [CommandBus], (bus: CommandBus) => new ShareLinkRedirects(bus, core.owners, core.tenants, publicUrl, logger)),
     made(
       Presentation,
       [UserQueries, RewardQueries],

@@ -8,6 +8,7 @@ import { openStreams, type Streams } from './command-handling/streams.js';
 import { TankCodes } from './command-handling/tank-codes.js';
 import { TenantCommands } from './command-handling/tenant-commands.js';
 import { TenantDirectory } from './command-handling/tenant-directory.js';
+import { TokenSecrets } from './command-handling/token-secrets.js';
 import type { Config } from './config.js';
 import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
@@ -39,6 +40,8 @@ export interface Core {
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;
   readonly tenantCommands: TenantCommands;
+  /** What user tokens are signed and verified with. */
+  readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
   readonly accounts: AccountCommands;
   /** Encrypts kept answers. */
@@ -124,14 +127,16 @@ function wire(
     tenants.forget(alias);
     await announceTenant(pool, alias);
   };
-  const tenantCommands = new TenantCommands(streams, names, purposeKey(masterKey, 'api-keys'), announce, actor);
+  const sealingKey = purposeKey(masterKey, 'api-keys');
+  const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
+  const tokenSecrets = new TokenSecrets(tenants, sealingKey);
   const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
   const tankCodes = new TankCodes(streams, names, tenants);
   const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
   const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes);
   const answersKey = purposeKey(masterKey, 'idempotency');
-  return { pool, log, codec, names, streams, owners, tenants, tenantCommands, moderations, accounts, answersKey, newest };
+  return { pool, log, codec, names, streams, owners, tenants, tenantCommands, tokenSecrets, moderations, accounts, answersKey, newest };
 }
 
 /** An error that says that a store is away or not ready, or that too much is asked of one stream: 503 outside, tried again inside. */

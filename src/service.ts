@@ -10,9 +10,12 @@ import { isStoreAway, openCore, type Core } from './core.js';
 import type { EventLog } from './event-log/event-log.js';
 import { ServiceReadiness } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
+import { verifyUserToken } from './http/edge/user-token.js';
 import { IdempotentRequests } from './http/idempotent-requests.js';
 import { createMetricsRegistry, HttpMetrics } from './http/metrics.js';
 import { serveInterfaceDescription } from './http/openapi.js';
+import { RateLimits } from './http/rate-limits.js';
+import type { TenantDirectory } from './http/tenant-directory.js';
 import { LedgerMetrics } from './metrics.js';
 import { Jobs } from './policies/jobs.js';
 import { POLICIES } from './policies/policies.js';
@@ -110,14 +113,16 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     jobsPool.on('connect', (client) => client.on('error', () => undefined));
     undo.push(() => jobsPool.end());
 
-    const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax } });
+    const { trustedProxies } = config;
+    const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax }, trustedProxies });
     let listeningAt = '';
     // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
     const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
     const requests = new IdempotentRequests(pool, presence, core.answersKey);
+    const rateLimits = new RateLimits(pool, core.names, core.streams);
     const jobs = new Jobs(
       jobsPool,
-      jobHandlers(execute, core.moderations, () => requests.purge()),
+      jobHandlers(execute, core.moderations, async () => (await requests.purge()) + (await rateLimits.purge())),
       logger,
     );
     const policies = new PolicyRunner({
@@ -131,6 +136,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
           core,
           generations,
           requests,
+          rateLimits,
           readiness,
           registry,
           logger,
@@ -148,7 +154,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     );
     undo.push(() => app.close());
     edge.configure(app, {
-      ...{ tenants: edgeTenants(core), metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
+      ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
       isComplete: () => generations.areComplete,
     });
     metrics.watch({ projections, policies });
@@ -241,12 +247,18 @@ async function catchUpBeforeEnd(
   }
 }
 
-function edgeTenants({ tenants }: Core) {
+function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
   return {
-    find: async (alias: string) => {
+    find: async (alias) => {
       const tenant = await tenants.find(alias);
-      return tenant && { alias, programType: tenant.programType, openEndpoints: tenant.openEndpoints };
+      return tenant && { alias, programType: tenant.programType, openEndpoints: tenant.openEndpoints, openRules: tenant.openRules };
     },
-    authenticate: ({ alias }: { readonly alias: string }, key: string) => tenants.authenticate(alias, key),
+    authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
+    verifyToken: ({ alias }, token) =>
+      tokenSecrets.verify(alias, async (secrets, { openRules }) => {
+        const rules = { tenant: alias, now: Date.now(), mustExpire: openRules.tokensMustExpire };
+        const verified = await verifyUserToken(token, secrets, rules);
+        return verified && { mode: verified.signedWith.mode, keyId: verified.signedWith.id, subject: verified.subject };
+      }),
   };
 }

@@ -1,8 +1,10 @@
 import type { AccountEvent, EventField, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide } from '../domain/account/account.decider.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
-import type { ProfileChanges } from '../domain/account/identify-user.js';
+import { openedFor, type ProfileChanges } from '../domain/account/identify-user.js';
 import type { CodeOwner, ReferralContext, Referrer } from '../domain/account/referral.js';
+import type { Seen } from '../domain/account/seen.js';
+import { fieldsNotGranted, type UserFields } from '../domain/account/user-grant.js';
 import type { Provided } from '../domain/need.js';
 import type { GrantTerms, RewardTerms, RewardValue } from '../domain/program.js';
 import { refused, type Decision, type Refused } from '../domain/refusal.js';
@@ -33,18 +35,8 @@ export type AccountRequest =
       readonly currency: string | undefined;
       readonly codes: readonly string[];
     }
-  | {
-      readonly type: 'UpsertUser';
-      readonly userId: string;
-      readonly changes: ProfileChanges;
-      /** For the default program. */
-      readonly referralCode: string | undefined;
-      /** By program id. */
-      readonly referralCodes: Readonly<Record<string, string>>;
-      readonly paymentProviderId: string | undefined;
-      readonly codes: readonly string[];
-    }
-  | { readonly type: 'ApplyCode'; readonly userId: string; readonly code: string }
+  | UpsertUserRequest
+  | { readonly type: 'ApplyCode'; readonly userId: string; readonly code: string; readonly seen?: Seen | undefined }
   | { readonly type: 'BlockUser' | 'UnblockUser'; readonly userId: string }
   | {
       readonly type: 'CreateReward';
@@ -92,6 +84,18 @@ export type AccountRequest =
       readonly earnedAt: number;
     }
   | { readonly type: 'FlagReferral'; readonly referralId: string };
+
+export interface UpsertUserRequest extends UserFields {
+  readonly type: 'UpsertUser';
+  readonly userId: string;
+  /** The account's id, when an account that is not there is to be opened. */
+  readonly openAccount?: string;
+  readonly mustBeNew?: boolean;
+  /** What may be written, where not everything may. */
+  readonly granted?: UserFields | undefined;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
+}
 
 export type AccountOutcome = Exclude<Outcome<AccountState, AccountEvent>, { kind: 'held' | 'in-need' }>;
 
@@ -151,7 +155,7 @@ export class AccountCommands {
       case 'ApplyCode': {
         const owner = await this.owners.find(meta.scope, request.code);
         const context = await this.contextOf(meta, account, owner, owner && asReferrer(owner.user), owner?.programId, provided, now);
-        return decide(state, { type: 'ApplyCode', userId: request.userId, context });
+        return decide(state, { type: 'ApplyCode', userId: request.userId, seen: request.seen, context });
       }
       case 'CreateReward': {
         const tenant = await this.tenant(meta.scope);
@@ -182,24 +186,34 @@ export class AccountCommands {
     meta: CommandMeta,
     account: AccountRef,
     state: AccountState,
-    request: Extract<AccountRequest, { type: 'UpsertUser' }>,
+    request: UpsertUserRequest,
     attempt: Attempt,
     now: number,
   ): Promise<Decision<AccountEvent>> {
-    if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
+    const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
+    const openAccount =
+      request.openAccount === undefined
+        ? undefined
+        : { accountId: request.openAccount, newAccount: deterministicId(meta.commandId, 'account') };
+    const opened = openedFor(state, openAccount, now)?.account;
+    if (!opened) return refused('ACCOUNT_NOT_FOUND');
     const newPerson = deterministicId(meta.commandId, 'person');
-    const person = state.personsByUserId.get(request.userId) ?? newPerson;
+    const person = opened.personsByUserId.get(userId) ?? newPerson;
     const tenant = await this.tenant(meta.scope);
-    const codes = await this.claimCodes(meta, account, state, person, tenant, request, attempt);
+    const against = whyNot(request, opened, person, tenant);
+    // Before anything is reserved: what will be refused must not take a code even for a moment.
+    if (against) return against;
+    const codes = await this.claimCodes(meta, account, opened, person, tenant, request, attempt);
     if ('refused' in codes) return codes;
-    if (request.paymentProviderId !== undefined && state.paymentProviderId === null) {
-      const claimed = await this.reservations.paymentProviderId(meta, request.paymentProviderId, account, state.account);
+    if (paymentProviderId !== undefined && opened.paymentProviderId === null) {
+      const claimed = await this.reservations.paymentProviderId(meta, paymentProviderId, account, opened.account);
       if ('refused' in claimed) return refused('PAYMENT_PROVIDER_ID_USED');
       attempt.reserved.push(claimed);
     }
     const context = await this.context(meta, account, state, request.codes, attempt.provisions.provided, now);
-    const { userId, changes, paymentProviderId } = request;
-    return decide(state, { type: 'UpsertUser', userId, newPerson, changes, codes, paymentProviderId, context });
+    return decide(state, {
+      ...{ type: 'UpsertUser', userId, newPerson, openAccount, mustBeNew, seen, changes, codes, paymentProviderId, context },
+    });
   }
 
   /** Reserves the codes that were asked for, and a generated one for each program in which the user has none. */
@@ -209,7 +223,7 @@ export class AccountCommands {
     state: OpenAccount,
     person: PersonId,
     tenant: OpenTenant,
-    request: Extract<AccountRequest, { type: 'UpsertUser' }>,
+    request: UpsertUserRequest,
     { reserved, generated }: Attempt,
   ): Promise<{ readonly code: string; readonly programId: string }[] | Refused> {
     const wanted = wantedCodes(request, tenant);
@@ -339,6 +353,22 @@ const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
 /** The same for the same event and rule, in whichever account the reward is. */
 const eventRewardId = (account: AccountRef, userEventId: string, programId: string, rule: string): string =>
   idWithin(account, JSON.stringify([userEventId, programId, rule]));
+/** What the state alone says against it, in the order in which reasons count. */
+function whyNot(request: UpsertUserRequest, account: OpenAccount, person: PersonId, tenant: OpenTenant): Refused | undefined {
+  const user = account.users.get(person);
+  if (request.granted !== undefined) {
+    const { paymentProviderId } = account;
+    const stored = {
+      user,
+      paymentProviderId,
+      defaultProgramId: tenant.defaultProgramId,
+      attributedCode: account.attribution?.code ?? null,
+    };
+    const fields = fieldsNotGranted(request, request.granted, stored);
+    if (fields.length > 0) return refused('FIELD_NOT_GRANTED', `the token does not carry what the body says of ${fields.join(', ')}`);
+  }
+  return user && request.mustBeNew ? refused('USER_EXISTS') : undefined;
+}
 
 /** First and last name after the changes; what is left out stays as it is stored. */
 function nameOf(changes: ProfileChanges, user: UserState | undefined): string {

@@ -19,6 +19,12 @@ import {
   type ReservationState,
 } from '../domain/reservation/reservation.decider.js';
 import {
+  evolve as evolveShareLink,
+  initialState as initialShareLink,
+  type ShareLinkEvent,
+  type ShareLinkState,
+} from '../domain/share-link/share-link.decider.js';
+import {
   evolve as evolveRegister,
   initialState as initialRegister,
   type TenantRegisterEvent,
@@ -42,6 +48,7 @@ export interface Streams {
   readonly tenantRegister: CommandHandling<TenantRegisterState, TenantRegisterEvent>;
   readonly moderations: CommandHandling<ModerationState, ModerationEvent>;
   readonly tankCodes: CommandHandling<TankCodesState, TankCodeEvent>;
+  readonly shareLinks: CommandHandling<ShareLinkState, ShareLinkEvent>;
 }
 
 export function openStreams(log: EventLog, codec: EventCodec): Streams {
@@ -52,5 +59,6 @@ export function openStreams(log: EventLog, codec: EventCodec): Streams {
     tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }),
     moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }),
     tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }),
+    shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }),
   };
 }

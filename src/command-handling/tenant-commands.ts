@@ -16,6 +16,7 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 import { sealBytes } from '../privacy/subject-keys.js';
 import type { Streams } from './streams.js';
 import { hashOfKey } from './tenant-directory.js';
+import { signingSecretContext } from './token-secrets.js';
 
 /** Secrets as they are shown, once. */
 export interface TenantSecrets {
@@ -109,7 +110,7 @@ export class TenantCommands {
   }
 
   private sealSecret(mode: Mode, plain: string): SigningSecret {
-    return { mode, sealed: sealBytes(this.sealingKey, Buffer.from(plain), `signing-${mode}`).toString('base64') };
+    return { mode, sealed: sealBytes(this.sealingKey, Buffer.from(plain), signingSecretContext(mode)).toString('base64') };
   }
 }
 

@@ -2,8 +2,10 @@ import type { AccountEvent } from './account/account.events.js';
 import type { TankCodeEvent } from './fuel-tank/tank-codes.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
 import type { ReservationEvent } from './reservation/reservation.decider.js';
+import type { ShareLinkEvent } from './share-link/share-link.decider.js';
 import type { TenantEvent } from './tenant/tenant.decider.js';
 import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
 
 /** Every fact that can stand in the log. */
-export type DomainEvent = AccountEvent | ReservationEvent | TenantEvent | TenantRegisterEvent | ModerationEvent | TankCodeEvent;
+export type DomainEvent =
+  AccountEvent | ReservationEvent | TenantEvent | TenantRegisterEvent | ModerationEvent | TankCodeEvent | ShareLinkEvent;

@@ -14,6 +14,9 @@ export type Refusal =
   | 'PROGRAM_UNKNOWN'
   | 'CODE_PROGRAM_CONFLICT'
   | 'TOO_MANY_USERS'
+  | 'USER_EXISTS'
+  /** A user token does not carry what was asked to be written. */
+  | 'FIELD_NOT_GRANTED'
   | 'PAYMENT_PROVIDER_ID_SET'
   | 'PAYMENT_PROVIDER_ID_USED'
   | 'USER_ALREADY_BLOCKED'

@@ -39,6 +39,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ApiKeyRetired: 1,
   SigningSecretIssued: 1,
   OpenEndpointsSwitched: 1,
+  OpenRulesChanged: 1,
   ProgramTypeChanged: 1,
   ProgramApplied: 1,
   ModerationRequested: 1,
@@ -48,6 +49,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   TankCodeReserved: 1,
   TankCodeHandedOut: 1,
   TankCodeReleased: 1,
+  ShareLinkFollowed: 1,
 };
 
 /** The stored data of an event, as parsed JSON. */

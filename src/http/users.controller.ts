@@ -3,16 +3,15 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
-import { userFacts } from '../domain/account/facts-of-state.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
-import { Ledger, type Written } from './ledger.js';
+import { Ledger } from './ledger.js';
 import { Fails } from './openapi.js';
 import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from './parameters.js';
 import { Presentation } from './presentation.js';
 import { ApiPage, ApiTextQuery } from './requests/described-queries.js';
-import { codesInPassing, IdentifiedUserRequest } from './requests/user.request.js';
+import { IdentifiedUserRequest, userFieldsOf } from './requests/user.request.js';
 import { ApiEmptyResponse } from './responses/empty.response.js';
 import { UserListResponse, UserResponse } from './responses/user.response.js';
 
@@ -44,28 +43,10 @@ export class UsersController {
     @Caller() { scope }: Caller,
     @Body() body: IdentifiedUserRequest,
   ) {
-    const { id: userId, accountId, email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments } = body;
+    const { id: userId, accountId } = body;
     const account = this.names.accountRef(scope, accountId);
-    return this.ledger.write(
-      request,
-      reply,
-      account,
-      {
-        type: 'UpsertUser',
-        userId,
-        changes: { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments },
-        referralCode: body.referralCode,
-        referralCodes: body.referralCodes ?? {},
-        paymentProviderId: body.paymentProviderId,
-        codes: codesInPassing(body),
-      },
-      ({ state, events }: Written) => {
-        const person = state.personsByUserId.get(userId);
-        const facts = person === undefined ? undefined : userFacts(state, account, person);
-        if (!facts) throw new ApiError('USER_NOT_FOUND');
-        const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);
-        return this.presentation.user(scope, facts, newlyReferred);
-      },
+    return this.ledger.write(request, reply, account, { type: 'UpsertUser', userId, ...userFieldsOf(body) }, (written) =>
+      this.presentation.written(scope, written, account, userId),
     );
   }
 

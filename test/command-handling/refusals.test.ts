@@ -95,6 +95,11 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     };
     return code(Promise.resolve(decide(state, command)));
   },
+  USER_EXISTS: () => code(process.upsert('acme', 'bob', { mustBeNew: true })),
+  FIELD_NOT_GRANTED: () => {
+    const nothing = { changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
+    return code(process.upsert('acme', 'bob', { changes: { firstName: 'Mallory' }, granted: nothing }));
+  },
   PAYMENT_PROVIDER_ID_SET: async () => {
     await process.upsert('acme', 'bob', { paymentProviderId: 'cus_acme' });
     return code(process.upsert('acme', 'bob', { paymentProviderId: 'cus_other' }));

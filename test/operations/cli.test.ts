@@ -219,3 +219,50 @@ test('every member is taken', () => {
   };
   expect(parseProgram(program)).toEqual(program);
 });
+
+describe('token sign', () => {
+  test('makes a token that the open endpoints take, of either mode', async () => {
+    const { liveKey, liveSecret } = await service.createTenant({ alias: 'tokens' });
+    const call = async (token: string, init: RequestInit = {}) => {
+      const path = '/api/v1/tokens/open/account/a%3A1/user/u1';
+      return fetch(`${service.origin}${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      });
+    };
+    const words = ['token', 'sign', 'tokens', '--account', 'a:1', '--user', 'u1'];
+    const writing = await cli(...words, '--write', 'firstName=Ann', 'customFields={"plan":"x"}', '--expires', '5m');
+    expect(writing).toMatchObject({ code: 0, out: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) as unknown });
+    const put = await call(writing.out.trim(), { method: 'PUT', body: JSON.stringify({ firstName: 'Ann', customFields: { plan: 'x' } }) });
+    expect([put.status, await put.json()]).toMatchObject([200, { firstName: 'Ann', customFields: { plan: 'x' } }]);
+    const { token } = await json(...words, '--mode', 'test');
+    expect((await call(String(token))).status).toBe(404);
+    for (const secret of [liveKey, liveSecret]) expect(writing.out).not.toContain(secret);
+  });
+
+  test('says what is wrong in one line', async () => {
+    await service.createTenant({ alias: 'signing' });
+    const sign = (...words: readonly string[]) => refused('token', 'sign', ...words);
+    expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe('there is no tenant nowhere');
+    expect(await sign('signing', '--account', 'a', '--user', 'u', '--write', 'shoeSize=5')).toContain('"shoeSize" is no field');
+    expect(await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=nobody')).toContain('email must be an e-mail address');
+    expect(await sign('signing', '--account', 'a', '--user', 'u', '--expires', '0')).toContain('--expires');
+  });
+});
+
+test('what a tenant sets for its open endpoints', async () => {
+  await service.createTenant({ alias: 'rules' });
+  const update = (...words: readonly string[]) => json('tenant', 'update', 'rules', ...words);
+  expect(await update('--token-expiry', '--allow-origin', 'https://shop.example', '--rate-limit', 'code=5', 'apply-code=0')).toMatchObject({
+    ...{ tokensMustExpire: true, allowedOrigins: ['https://shop.example'], rateLimits: { code: 5, 'apply-code': 0, 'create-user': 50 } },
+  });
+  expect(await update('--no-token-expiry', '--allow-origin', '*')).toMatchObject({
+    ...{ tokensMustExpire: false, allowedOrigins: [], rateLimits: { code: 5 } },
+  });
+  for (const [option, value] of [
+    ['--allow-origin', 'https://shop.example/path'],
+    ['--rate-limit', 'everything=5'],
+  ] as const) {
+    expect(await refused('tenant', 'update', 'rules', option, value)).toContain(option);
+  }
+});

@@ -9,6 +9,7 @@ import { tooManyWith } from './announcements.js';
 import { Draft } from './draft.js';
 import { downgraded, likenesses, signal, type FraudSignals, type Likeness } from './fraud-signals.js';
 import { grantUnderTerms, partyIds } from './rewards.js';
+import { noteSeen, type Seen } from './seen.js';
 
 /** How a referral of this account begins, converts and ends. At most one per account; this account is the referred party. */
 
@@ -151,10 +152,12 @@ export const isReferable = (user: UserState | undefined): boolean => user?.profi
 export interface ApplyCode {
   readonly type: 'ApplyCode';
   readonly userId: string;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
   readonly context: ReferralContext;
 }
 
-export function applyCode(state: AccountState, { userId, context }: ApplyCode): Decision<AccountEvent> {
+export function applyCode(state: AccountState, { userId, seen, context }: ApplyCode): Decision<AccountEvent> {
   const { codeOwner, referrer, now } = context;
   if (!codeOwner || !referrer || referrer.blocked) return refused('REFERRAL_CODE_NOT_FOUND');
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
@@ -162,6 +165,7 @@ export function applyCode(state: AccountState, { userId, context }: ApplyCode): 
   const against = whyNot(state, codeOwner, context.account, person);
   if (against) return refused(against);
   const draft = new Draft(state, context.provided);
+  noteSeen(draft, person, seen, now);
   draft.emit(attributed(codeOwner, now));
   startAndConvert(draft, context, person);
   return draft.decision();

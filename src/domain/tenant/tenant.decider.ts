@@ -1,5 +1,6 @@
 import { refused, type Decision } from '../refusal.js';
 import type { Mode } from '../scope.js';
+import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 
 /** A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its hash. */
 export type ProgramType = 'API_ONLY' | 'PAYMENT_PROVIDER';
@@ -33,6 +34,8 @@ export type TenantEvent =
   | { readonly type: 'ApiKeyRetired'; readonly at: number; readonly keyId: string; readonly validUntil: number }
   | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
   | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
+  /** All the rules as they are from now on. */
+  | { readonly type: 'OpenRulesChanged'; readonly at: number; readonly rules: OpenRules }
   | { readonly type: 'ProgramTypeChanged'; readonly at: number; readonly programType: ProgramType }
   | {
       readonly type: 'ProgramApplied';
@@ -55,6 +58,7 @@ export interface OpenTenant {
   readonly createdAt: number;
   readonly programType: ProgramType;
   readonly openEndpoints: boolean;
+  readonly openRules: OpenRules;
   readonly keys: readonly (ApiKey & { readonly validUntil: number | null })[];
   readonly signingSecrets: readonly SigningSecret[];
   readonly programs: Readonly<Record<string, AppliedProgram>>;
@@ -70,7 +74,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     const { alias, programType, openEndpoints, at } = event;
     if (state.status === 'open') return state;
     return {
-      ...{ status: 'open', alias, createdAt: at, programType, openEndpoints },
+      ...{ status: 'open', alias, createdAt: at, programType, openEndpoints, openRules: DEFAULT_OPEN_RULES },
       ...{ keys: [], signingSecrets: [], programs: {}, defaultProgramId: '' },
     };
   }
@@ -87,6 +91,8 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       return { ...state, signingSecrets: [...state.signingSecrets, { mode: event.mode, sealed: event.sealed }] };
     case 'OpenEndpointsSwitched':
       return { ...state, openEndpoints: event.openEndpoints };
+    case 'OpenRulesChanged':
+      return { ...state, openRules: event.rules };
     case 'ProgramTypeChanged':
       return { ...state, programType: event.programType };
     case 'ProgramApplied': {
@@ -112,6 +118,8 @@ export type TenantCommand =
       readonly now: number;
     }
   | { readonly type: 'SwitchOpenEndpoints'; readonly openEndpoints: boolean; readonly now: number }
+  /** Members left out stay as they are; limits are merged. */
+  | { readonly type: 'ChangeOpenRules'; readonly changes: Partial<OpenRules>; readonly now: number }
   | { readonly type: 'ChangeProgramType'; readonly programType: ProgramType; readonly now: number }
   /** New keys take over; those they replace stay good for `graceMs`. */
   | { readonly type: 'RotateKeys'; readonly keys: readonly ApiKey[]; readonly graceMs: number; readonly now: number }
@@ -125,6 +133,10 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     case 'SwitchOpenEndpoints':
       if (state.openEndpoints === command.openEndpoints) return { events: [] };
       return { events: [{ type: 'OpenEndpointsSwitched', at, openEndpoints: command.openEndpoints }] };
+    case 'ChangeOpenRules': {
+      const rules = changedRules(state.openRules, command.changes);
+      return { events: JSON.stringify(rules) === JSON.stringify(state.openRules) ? [] : [{ type: 'OpenRulesChanged', at, rules }] };
+    }
     case 'ChangeProgramType':
       if (state.programType === command.programType) return { events: [] };
       return { events: [{ type: 'ProgramTypeChanged', at, programType: command.programType }] };

@@ -161,6 +161,10 @@ export const EVENT_EXAMPLES: Examples = {
   ApiKeyRetired: { type: 'ApiKeyRetired', at: 28, keyId: 'live-1', validUntil: 29 },
   SigningSecretIssued: { type: 'SigningSecretIssued', at: 29, mode: 'test', sealed: 'c2VhbGVk' },
   OpenEndpointsSwitched: { type: 'OpenEndpointsSwitched', at: 30, openEndpoints: true },
+  OpenRulesChanged: {
+    ...{ type: 'OpenRulesChanged', at: 37 },
+    rules: { tokensMustExpire: true, allowedOrigins: ['https://shop.example'], rateLimits: { code: 5 } },
+  },
   ProgramTypeChanged: { type: 'ProgramTypeChanged', at: 31, programType: 'PAYMENT_PROVIDER' },
   ProgramApplied: {
     ...{ type: 'ProgramApplied', at: 32, version: 2, isDefault: true },
@@ -176,4 +180,7 @@ export const EVENT_EXAMPLES: Examples = {
   TankCodeReserved: { type: 'TankCodeReserved', at: 37, code: 'TANK-1', holder: TANK_HOLDER },
   TankCodeHandedOut: { type: 'TankCodeHandedOut', at: 38, code: 'TANK-1', holder: TANK_HOLDER },
   TankCodeReleased: { type: 'TankCodeReleased', at: 39, code: 'TANK-1', holder: TANK_HOLDER },
+  ShareLinkFollowed: {
+    ...{ type: 'ShareLinkFollowed', at: 38, person: ANN_ID, programId: 'default', shareMedium: 'EMAIL', engagementMedium: 'MOBILE' },
+  },
 };
