@@ -1,3 +1,4 @@
+import { eventually } from '../support/embedded.js';
 import { sendRaw } from '../support/raw-http.js';
 import { errorBody, personal, RunningService, startWithStores, type TestTenant } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
@@ -6,12 +7,23 @@ let running: Awaited<ReturnType<typeof startWithStores>>;
 let second: RunningService;
 beforeAll(async () => {
   running = await startWithStores({ TRUSTED_PROXIES: '127.0.0.0/8' });
+  // The read models stand before the second process looks for them.
+  await isReady(running.service);
   second = await RunningService.start(running.stores, { TRUSTED_PROXIES: '127.0.0.0/8' });
+  await isReady(second);
 });
 afterAll(async () => {
   await second.stop();
   await running.end();
 });
+
+async function isReady(service: RunningService): Promise<void> {
+  await eventually(async () => {
+    const response = await fetch(`${service.origin}/health/ready`);
+    await response.arrayBuffer();
+    return response.status === 200;
+  });
+}
 
 const origin = (): string => running.service.origin;
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
