@@ -51,6 +51,7 @@ export type AccountRequest =
   | {
       readonly type: 'ReceiveUserEvents';
       readonly userId: string;
+      readonly seen?: Seen | undefined;
       /** `id` and `dateTriggered` undefined: given here. */
       readonly events: readonly {
         readonly id: string | undefined;
@@ -260,7 +261,7 @@ export class AccountCommands {
     provided: Provided,
     now: number,
   ): Promise<Decision<AccountEvent>> {
-    const { userId, idempotencyKey } = request;
+    const { userId, seen, idempotencyKey } = request;
     const { tenant, mode } = meta.scope;
     const events = request.events.map(({ id, key, fields, dateTriggered }, index) => {
       const userEventId = deterministicId(meta.commandId, `event ${index}`);
@@ -272,7 +273,7 @@ export class AccountCommands {
     const user = referral && isAboutReferrer ? await this.owners.person(meta.scope, referral.referrer) : null;
     const context = await this.contextOf(meta, account, null, user && asReferrer(user), referral?.programId, provided, now);
     return decide(state, {
-      ...{ type: 'ReceiveUserEvents', userId, events, context, programs },
+      ...{ type: 'ReceiveUserEvents', userId, seen, events, context, programs },
       // A client's own words, so only a keyed hash of it is kept.
       batch: idempotencyKey === undefined ? null : this.names.digest('event-batch', tenant, mode, account, userId, idempotencyKey),
       rewardIdOf: (userEventId, programId, rule) => eventRewardId(account, userEventId, programId, rule),

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountEvent } from '../domain/account/account.events.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { badRequest } from './api-error.js';
+import { seenOf } from './caller-origin.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
 import { Fails } from './openapi.js';
@@ -22,7 +23,7 @@ export class UserEventsController {
   @ApiOperation({ summary: 'What a user did: may convert the referral and earn rewards, as the programs say' })
   @Post('open/account/:accountId/user/:userId/events')
   @HttpCode(200)
-  @Access('key-open')
+  @Access('user-open', { token: 'read' })
   @ApiOkResponse({ type: UserEventsResponse })
   @Fails('USER_NOT_FOUND', 'EVENTS_ALREADY_RECEIVED')
   receive(
@@ -42,7 +43,7 @@ export class UserEventsController {
       request,
       reply,
       this.names.accountRef(scope, accountId),
-      { type: 'ReceiveUserEvents', userId, events, idempotencyKey: body.idempotencyKey },
+      { type: 'ReceiveUserEvents', userId, seen: seenOf(request), events, idempotencyKey: body.idempotencyKey },
       ({ events: facts }) => ({ userId, accountId, events: facts.flatMap(received) }),
     );
   }

@@ -8,7 +8,7 @@ import * as appendOneEvent from '../../migrations/0004_append_one_event.js';
 import * as appendToDistinctStreams from '../../migrations/0005_append_to_distinct_streams.js';
 import * as followOneLog from '../../migrations/0006_follow_one_log.js';
 import * as createCallCounts from '../../migrations/0007_create_call_counts.js';
-import * as nameDefinitionsOfGenerations from '../../migrations/0010_name_definitions_of_generations.js';
+import * as nameDefinitionsOfGenerations from '../../migrations/0008_name_definitions_of_generations.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
 export interface SchemaMigration {
@@ -27,7 +27,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0005_append_to_distinct_streams': appendToDistinctStreams,
   '0006_follow_one_log': followOneLog,
   '0007_create_call_counts': createCallCounts,
-  '0010_name_definitions_of_generations': nameDefinitionsOfGenerations,
+  '0008_name_definitions_of_generations': nameDefinitionsOfGenerations,
 };
 
 /** The database was migrated by a newer release: this one does not know what its tables mean and leaves them alone. */

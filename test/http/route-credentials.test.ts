@@ -86,6 +86,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`POST ${OPEN_USER}`]: ['writing', 400],
   [`GET ${OPEN_USER}`]: ['reading', 200],
   [`GET ${OPEN_USER}/shareurls`]: ['reading', 200],
+  [`POST ${OPEN_USER}/events`]: ['reading', 400],
   [`POST ${T}/open/code/{code}/account/{accountId}/user/{userId}`]: ['writing', 404],
   [`GET ${T}/open/referrals`]: ['reading', 200, '/open/referrals?referredAccountId=a&referredUserId=u'],
   [`PUT ${T}/open/user/cookie_user`]: ['visiting', 200],

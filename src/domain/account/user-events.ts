@@ -7,6 +7,7 @@ import { Draft } from './draft.js';
 import { fits, hasFittedBefore } from './events-seen.js';
 import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
+import { noteSeen, type Seen } from './seen.js';
 
 /** What a user did, and what the tenant's programs make of it: conversions and rewards. */
 
@@ -19,6 +20,8 @@ export interface ReceivedEvent {
 export interface ReceiveUserEvents {
   readonly type: 'ReceiveUserEvents';
   readonly userId: string;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
   readonly events: readonly ReceivedEvent[];
   /** Keyed hash of the idempotency key of the batch; null: it had none. */
   readonly batch: string | null;
@@ -35,6 +38,7 @@ export function receiveUserEvents(state: AccountState, command: ReceiveUserEvent
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   if (command.batch !== null && state.batches.has(command.batch)) return refused('EVENTS_ALREADY_RECEIVED');
   const draft = new Draft(state, command.context.provided);
+  noteSeen(draft, person, command.seen, command.context.now);
   for (const event of command.events) receive(draft, person, event, command);
   return draft.decision();
 }
