@@ -60,7 +60,13 @@ export class Postings {
       .reduce((sum, { assigned, amounts }) => sum + assigned - amounts.redeemed, 0);
   }
 
-  private open({ rewardId, value, dateScheduledFor, dateExpires, redeemsAutomatically }: Extract<AccountEvent, { type: 'RewardGranted' }>): void {
+  private open({
+    rewardId,
+    value,
+    dateScheduledFor,
+    dateExpires,
+    redeemsAutomatically,
+  }: Extract<AccountEvent, { type: 'RewardGranted' }>): void {
     if (value.type !== 'CREDIT') return;
     const place = dateScheduledFor === null ? 'available' : 'pending';
     const amounts = { pending: 0, available: 0, expired: 0, cancelled: 0, redeemed: 0, [place]: value.assignedCredit };
