@@ -7,7 +7,7 @@ import { RewardBalanceQueries } from '../projections/reward-balances/queries.js'
 import { RewardQueries } from '../projections/rewards/queries.js';
 import { UserQueries } from '../projections/users/queries.js';
 import { CodeOwners } from './command-handling/code-owners.js';
-import { AccountCommandHandler, ModerationCommandHandler } from './command-handling/commands.js';
+import { AccountCommandHandler, AuditCommandHandler, ModerationCommandHandler } from './command-handling/commands.js';
 import type { Core } from './core.js';
 import { AccountsController } from './http/accounts.controller.js';
 import { HealthController, READINESS_PROBE, type ReadinessProbe } from './http/health.controller.js';
@@ -15,6 +15,7 @@ import type { IdempotentRequests } from './http/idempotent-requests.js';
 import { Ledger } from './http/ledger.js';
 import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
 import { OwnWrites, type Progress } from './http/own-writes.js';
+import { PersonalDataController } from './http/personal-data.controller.js';
 import { Presentation } from './http/presentation.js';
 import { ReferralCodesController } from './http/referral-codes.controller.js';
 import { ReferralsController } from './http/referrals.controller.js';
@@ -43,7 +44,14 @@ export interface ModuleParts {
   readonly api: boolean;
 }
 
-const TENANT_CONTROLLERS = [AccountsController, UsersController, ReferralCodesController, ReferralsController, RewardsController];
+const TENANT_CONTROLLERS = [
+  AccountsController,
+  UsersController,
+  ReferralCodesController,
+  ReferralsController,
+  RewardsController,
+  PersonalDataController,
+];
 
 /** The one composition root of the process: everything that controllers and command handlers are given is made here. */
 @Module({})
@@ -74,6 +82,7 @@ function commandHandlers({ accounts, moderations, streams, names }: Core): Provi
   // By factory: the bus does not find the command of a handler that is given as a value.
   return [
     made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
+    made(AuditCommandHandler, [], () => new AuditCommandHandler(streams, names)),
     made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
   ];
 }

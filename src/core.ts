@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { AccountCommands } from './command-handling/account-commands.js';
 import { CodeOwners } from './command-handling/code-owners.js';
+import { ErasureProcess } from './command-handling/erasure-process.js';
 import { ModerationProcess } from './command-handling/moderation-process.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
@@ -10,6 +11,7 @@ import { openStreams, type Streams } from './command-handling/streams.js';
 import { TenantCommands } from './command-handling/tenant-commands.js';
 import { TenantDirectory } from './command-handling/tenant-directory.js';
 import type { Config } from './config.js';
+import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
 import { EventLogUnavailable, type EventLog, type Position } from './event-log/event-log.js';
@@ -19,22 +21,27 @@ import { PostgresEventLog } from './event-log/postgres-event-log.js';
 import { isUnavailable, openPool } from './postgres/database.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedded-postgres.js';
 import { migrateToLatest } from './postgres/migrator.js';
+import { announceErasure } from './postgres/erasure-announcements.js';
 import { announceTenant } from './postgres/tenant-announcements.js';
 import { KeyedNames, STREAM_PREFIX } from './privacy/keyed-names.js';
 import { loadMasterKey, purposeKey } from './privacy/master-key.js';
-import { PostgresSubjectKeys } from './privacy/subject-keys.js';
+import { PostgresSubjectKeys, type SubjectKeys } from './privacy/subject-keys.js';
 
 /** What every entry (service, command line, benchmark) stands on: the database, the log, and the one door for commands. */
 export interface Core {
   readonly pool: pg.Pool;
   readonly log: EventLog;
   readonly codec: EventCodec;
+  readonly keys: SubjectKeys;
   readonly names: KeyedNames;
   readonly streams: Streams;
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;
   readonly tenantCommands: TenantCommands;
   readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  /** Drops what this process remembers of people whose keys were destroyed; undefined: of everybody. */
+  readonly forget: (subjects?: readonly SubjectId[]) => void;
   readonly accounts: AccountCommands;
   /** Encrypts kept answers. */
   readonly answersKey: Buffer;
@@ -116,8 +123,19 @@ function wire(
   masterKey: Buffer,
   actor: Actor,
 ): Omit<Core, 'embedded' | 'databaseUrl' | 'close'> {
-  const codec = new EventCodec(new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping')));
+  const keys = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
+  const codec = new EventCodec(keys);
   const streams = openStreams(log, codec);
+  const forget = (subjects?: readonly SubjectId[]): void => {
+    keys.forget(subjects);
+    const known = subjects && new Set(subjects);
+    streams.accounts.forgetSubjects(known);
+    streams.reservations.forgetSubjects(known);
+  };
+  const erasures = new ErasureProcess(streams, names, keys, async (subjects) => {
+    forget(subjects);
+    await announceErasure(pool, subjects);
+  });
   const owners = new CodeOwners(streams, names);
   const tenants = new TenantDirectory(streams.tenants, names);
   const announce = async (alias: string): Promise<void> => {
@@ -128,9 +146,27 @@ function wire(
   const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
   const moderations = new ModerationProcess(streams, names, newest);
   const reservations = new Reservations(streams, names);
-  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations);
+  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, erasures);
   const answersKey = purposeKey(masterKey, 'idempotency');
-  return { pool, log, codec, names, streams, owners, tenants, tenantCommands, moderations, accounts, answersKey, newest };
+  return {
+    ...{
+      pool,
+      log,
+      codec,
+      keys,
+      names,
+      streams,
+      owners,
+      tenants,
+      tenantCommands,
+      moderations,
+      erasures,
+      forget,
+      accounts,
+      answersKey,
+      newest,
+    },
+  };
 }
 
 /** The first process leaves a digest of its key; later ones compare. A wrong key would split every name and lose every person. */

@@ -19,6 +19,7 @@ import { PolicyRunner } from './policies/policy-runner.js';
 import { carryOutReactions, jobHandlers } from './policies/reactions.js';
 import { openPool } from './postgres/database.js';
 import { ProcessPresence } from './postgres/process-presence.js';
+import { hearErasures } from './postgres/erasure-announcements.js';
 import { hearTenants } from './postgres/tenant-announcements.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
 import { LiveGenerations } from './projecting/generations.js';
@@ -26,7 +27,7 @@ import { pause } from './pause.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
 // A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.
-const BACKGROUND_CONNECTIONS = 10;
+const BACKGROUND_CONNECTIONS = 11;
 const JOB_CONNECTIONS = 3;
 /** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
@@ -90,6 +91,9 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
     await announcements.start();
     undo.push(() => announcements.stop());
+    const erased = hearErasures(background, (subjects) => core.forget(subjects));
+    await erased.start();
+    undo.push(() => erased.stop());
 
     const generations = new LiveGenerations(pool);
     const names = accountProjectors.map(({ name }) => name);
@@ -108,7 +112,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const requests = new IdempotentRequests(pool, presence, core.answersKey);
     const jobs = new Jobs(
       jobsPool,
-      jobHandlers(execute, core.moderations, () => requests.purge()),
+      jobHandlers(execute, core.moderations, core.erasures, () => requests.purge()),
       logger,
     );
     const policies = new PolicyRunner({

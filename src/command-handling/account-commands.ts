@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { AccountEvent, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide } from '../domain/account/account.decider.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
+import { isSuppressed } from '../domain/account/erasure.js';
 import type { ProfileChanges } from '../domain/account/identify-user.js';
 import type { CodeOwner, ReferralContext } from '../domain/account/referral.js';
+import type { SubjectId } from '../domain/personal.js';
 import type { RewardTerms, RewardValue } from '../domain/program.js';
 import { refused, type Decision, type Refused } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
@@ -12,6 +15,7 @@ import type { CommandMeta } from '../event-log/envelope.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import type { CodeOwners } from './code-owners.js';
 import { deterministicId } from './deterministic-id.js';
+import type { ErasureProcess } from './erasure-process.js';
 import type { Outcome } from './handle-command.js';
 import type { ModerationProcess } from './moderation-process.js';
 import type { Reservations, Reserved } from './reservations.js';
@@ -53,6 +57,9 @@ export type AccountRequest =
       readonly dateScheduledFor: number | null;
       readonly dateExpires: number | null;
     }
+  /** `preserveEmptyAccount` false: the account goes with its last user. */
+  | { readonly type: 'ForgetUser'; readonly userId: string; readonly doNotTrack: boolean; readonly preserveEmptyAccount: boolean }
+  | { readonly type: 'ForgetAccount'; readonly doNotTrack: boolean }
   | { readonly type: 'CancelReward' | 'SettleReward'; readonly rewardId: string }
   | { readonly type: 'RedeemCredit'; readonly rewardId: string; readonly amount: number; readonly unit: string }
   | { readonly type: 'RedeemAccountCredit'; readonly amount: number; readonly unit: string }
@@ -77,6 +84,7 @@ export class AccountCommands {
     private readonly reservations: Reservations,
     private readonly tenants: TenantDirectory,
     private readonly moderations: ModerationProcess,
+    private readonly erasures: ErasureProcess,
     private readonly clock: () => number = Date.now,
   ) {}
 
@@ -86,9 +94,21 @@ export class AccountCommands {
       const reserved: Reserved[] = [];
       const outcome = await this.streams.accounts.handle(stream, meta, (state) => this.decide(meta, account, state, request, reserved));
       await this.releaseUnused(meta, reserved, outcome);
+      if (outcome.kind === 'accepted') return this.carriedOut(meta, account, outcome);
       if (outcome.kind !== 'held') return outcome;
       await this.moderations.drive(meta.scope, outcome.heldBy, meta);
     }
+  }
+
+  /** Whoever asked for an erasure hears of it once it is carried out. */
+  private async carriedOut(
+    meta: CommandMeta,
+    account: AccountRef,
+    outcome: Extract<AccountOutcome, { kind: 'accepted' }>,
+  ): Promise<AccountOutcome> {
+    const requested = outcome.events.find((event) => event.type === 'ErasureRequested');
+    if (!requested) return outcome;
+    return { ...outcome, position: (await this.erasures.drive(meta.scope, account, requested.erasureId, meta)) ?? outcome.position };
   }
 
   private async decide(
@@ -101,7 +121,7 @@ export class AccountCommands {
     const now = this.clock();
     switch (request.type) {
       case 'SyncAccount': {
-        const newAccount = deterministicId(meta.commandId, 'account');
+        const newAccount = newSubject(meta, 'account', state);
         const context = await this.context(meta, account, state, request.codes, now);
         return decide(state, { ...request, newAccount, context });
       }
@@ -118,6 +138,16 @@ export class AccountCommands {
           now,
         );
         return decide(state, { type: 'ApplyCode', userId: request.userId, context });
+      }
+      case 'ForgetUser': {
+        const { type, userId, preserveEmptyAccount } = request;
+        const suppressed = request.doNotTrack ? this.names.userRef(meta.scope, account, userId) : null;
+        return decide(state, { type, userId, preserveEmptyAccount, suppressed, erasureId: erasureIdOf(meta), now });
+      }
+      case 'ForgetAccount': {
+        const users = request.doNotTrack && state.status === 'open' ? [...state.personsByUserId] : [];
+        const suppressed = Object.fromEntries(users.map(([id, person]) => [person, this.names.userRef(meta.scope, account, id)]));
+        return decide(state, { type: request.type, suppressed, erasureId: erasureIdOf(meta), now });
       }
       case 'CreateReward':
         return decide(state, { ...request, rewardId: idWithin(account, `${meta.commandId}/reward`), now });
@@ -143,7 +173,9 @@ export class AccountCommands {
     now: number,
   ): Promise<Decision<AccountEvent>> {
     if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
-    const newPerson = deterministicId(meta.commandId, 'person');
+    const isKnown = state.personsByUserId.has(request.userId);
+    if (!isKnown && isSuppressed(state, this.names.userRef(meta.scope, account, request.userId))) return refused('DO_NOT_TRACK');
+    const newPerson = newSubject(meta, 'person', state);
     const person = state.personsByUserId.get(request.userId) ?? newPerson;
     const tenant = await this.tenant(meta.scope);
     const codes = await this.claimCodes(meta, account, state, person, tenant, request, reserved);
@@ -253,6 +285,14 @@ export class AccountCommands {
     return tenant;
   }
 }
+
+/** The same for the same command. A command id that came back after it was purged must not name somebody whose key is destroyed. */
+function newSubject({ commandId }: CommandMeta, what: 'account' | 'person', { remains }: AccountState): SubjectId {
+  const subject = deterministicId(commandId, what);
+  return remains.forgotten.has(subject) ? randomUUID() : subject;
+}
+
+const erasureIdOf = ({ commandId }: CommandMeta): string => deterministicId(commandId, 'erasure');
 
 /** First and last name after the changes; what is left out stays as it is stored. */
 function nameOf(changes: ProfileChanges, user: UserState | undefined): string {

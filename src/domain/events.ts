@@ -1,8 +1,9 @@
 import type { AccountEvent } from './account/account.events.js';
+import type { AuditEvent } from './audit/audit.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
 import type { ReservationEvent } from './reservation/reservation.decider.js';
 import type { TenantEvent } from './tenant/tenant.decider.js';
 import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
 
 /** Every fact that can stand in the log. */
-export type DomainEvent = AccountEvent | ReservationEvent | TenantEvent | TenantRegisterEvent | ModerationEvent;
+export type DomainEvent = AccountEvent | ReservationEvent | TenantEvent | TenantRegisterEvent | ModerationEvent | AuditEvent;

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { CommandBus } from '@nestjs/cqrs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccountCommandEnvelope, ModerationCommandEnvelope } from '../command-handling/commands.js';
+import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../command-handling/commands.js';
 import type { AccountOutcome, AccountRequest } from '../command-handling/account-commands.js';
-import type { AccountEvent } from '../domain/account/account.events.js';
+import type { AccountEvent, PersonId } from '../domain/account/account.events.js';
 import type { OpenAccount } from '../domain/account/account.state.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../domain/scope.js';
@@ -52,6 +53,27 @@ export class Ledger {
       const setsOff = events.some((event) => this.settingOff.has(event.type));
       return { status, body: await present({ state, events }), position, setsOff, replayed };
     });
+  }
+
+  /** Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for a refusal. */
+  forget(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account: AccountRef,
+    asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
+  ): Promise<unknown> {
+    return this.writes.answer(request, reply, async (meta) => {
+      const outcome: AccountOutcome = await this.bus.execute(new AccountCommandEnvelope(meta, account, asked));
+      if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
+      return { status: 204, body: undefined, position: outcome.position, setsOff: true, replayed: outcome.replayed };
+    });
+  }
+
+  /** Puts on record that somebody looks at a person's data, before they are shown. */
+  async recordLook(request: FastifyRequest, account: AccountRef, person: PersonId): Promise<void> {
+    const { scope, actor } = callerOf(request);
+    const cause = { correlationId: request.id, causationId: request.id, actor: { kind: 'api-key' as const, id: actor.id } };
+    await this.bus.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */

@@ -74,6 +74,7 @@ export class Jobs {
     return {
       'settle-reward': (payload) => this.handlers['settle-reward'](texts(payload)),
       'finish-moderation': (payload) => this.handlers['finish-moderation'](texts(payload)),
+      'finish-erasure': (payload) => this.handlers['finish-erasure'](texts(payload)),
       'purge-idempotency-keys': () => this.handlers['purge-idempotency-keys'](),
     };
   }

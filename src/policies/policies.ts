@@ -1,6 +1,12 @@
+import { finishAbandonedErasures } from './finish-abandoned-erasures.js';
 import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
 import { grantReferrerRewardWhenEarned } from './grant-referrer-reward-when-earned.js';
 import type { Policy } from './policy.js';
 import { settleRewardsOnTheirDates } from './settle-rewards-on-their-dates.js';
 
-export const POLICIES: readonly Policy[] = [grantReferrerRewardWhenEarned, settleRewardsOnTheirDates, finishAbandonedModerations];
+export const POLICIES: readonly Policy[] = [
+  grantReferrerRewardWhenEarned,
+  settleRewardsOnTheirDates,
+  finishAbandonedModerations,
+  finishAbandonedErasures,
+];

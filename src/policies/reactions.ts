@@ -1,4 +1,5 @@
 import { AccountCommandEnvelope } from '../command-handling/commands.js';
+import type { ErasureProcess } from '../command-handling/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/moderation-process.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../domain/events.js';
@@ -23,7 +24,7 @@ export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>) {
 }
 
 /** What jobs do when their time has come. */
-export function jobHandlers(execute: Execute, moderations: ModerationProcess, purgeKeys: () => Promise<number>) {
+export function jobHandlers(execute: Execute, moderations: ModerationProcess, erasures: ErasureProcess, purgeKeys: () => Promise<number>) {
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', rewardId = '' } = payload;
@@ -34,6 +35,10 @@ export function jobHandlers(execute: Execute, moderations: ModerationProcess, pu
     'finish-moderation': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { moderationId = '' } = payload;
       await moderations.drive(scopeOf(payload), moderationId, causeOf('finish-moderation', moderationId));
+    },
+    'finish-erasure': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+      const { account = '', erasureId = '' } = payload;
+      await erasures.drive(scopeOf(payload), account, erasureId, causeOf('finish-erasure', erasureId));
     },
     'purge-idempotency-keys': async (): Promise<void> => {
       await purgeKeys();

@@ -93,6 +93,11 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     };
     return code(Promise.resolve(decide(state, command)));
   },
+  DO_NOT_TRACK: async () => {
+    await process.upsert('acme', 'shy');
+    await process.send('acme', { type: 'ForgetUser', userId: 'shy', doNotTrack: true, preserveEmptyAccount: true });
+    return code(process.upsert('acme', 'shy'));
+  },
   PAYMENT_PROVIDER_ID_SET: async () => {
     await process.upsert('acme', 'bob', { paymentProviderId: 'cus_acme' });
     return code(process.upsert('acme', 'bob', { paymentProviderId: 'cus_other' }));

@@ -18,10 +18,12 @@ const BODIES = ['/accountsync', '/user', '/referrals/moderate', '/credit/bulkred
 const EMPTY_BODIES = ['/account/a/user/u/block', '/account/a/user/u/unblock', '/reward/x/cancel'];
 const APPLY = '/open/code/c/account/a/user/u';
 const READS = ['/account/a', '/account/a/reward', '/account/a/user/u', '/user', '/users', '/code/c', '/referrals', '/referrals/x'];
-READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x');
+READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/user/u/pii');
+const DELETES = ['/open/account/a/user/u', '/open/account/a'];
 const ROUTES: readonly (readonly [string, string])[] = [
   ...[...BODIES, ...EMPTY_BODIES, APPLY].map((to) => ['POST', to] as const),
   ...READS.map((to) => ['GET', to] as const),
+  ...DELETES.map((to) => ['DELETE', to] as const),
 ];
 
 const TOO_LARGE = `"${'x'.repeat(1024 * 1024)}"`;
@@ -136,7 +138,7 @@ describe.each(ROUTES)('%s %s', (method, to) => {
       refusal(401, 'UNAUTHORIZED', 'RS032'),
     );
 
-    if (to === APPLY) expect(outcome(await call(closed.live, worst))).toStrictEqual(refusal(403, 'OPEN_ENDPOINTS_DISABLED'));
+    if (to.startsWith('/open/')) expect(outcome(await call(closed.live, worst))).toStrictEqual(refusal(403, 'OPEN_ENDPOINTS_DISABLED'));
     const apiOnly = to === '/accountsync' || to === '/account/a';
     const onPayments = await call(payments.live, worst);
     if (apiOnly) expect(outcome(onPayments)).toStrictEqual(refusal(403, 'API_REQUEST_NOT_SUPPORTED'));

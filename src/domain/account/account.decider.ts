@@ -2,6 +2,7 @@ import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { blockUser, type BlockUser } from './blocking.js';
+import { completeErasure, forgetAccount, forgetUser, type CompleteErasure, type ForgetAccount, type ForgetUser } from './erasure.js';
 import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
 import { upsertUser, type UpsertUser } from './identify-user.js';
 import {
@@ -31,7 +32,10 @@ export type AccountCommand =
   | SettleReward
   | PrepareModeration
   | ApplyModeration
-  | ReleaseModeration;
+  | ReleaseModeration
+  | ForgetUser
+  | ForgetAccount
+  | CompleteErasure;
 
 export function decide(state: AccountState, command: AccountCommand): Decision<AccountEvent> {
   switch (command.type) {
@@ -62,5 +66,11 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return applyModeration(state, command);
     case 'ReleaseModeration':
       return releaseModeration(state, command);
+    case 'ForgetUser':
+      return forgetUser(state, command);
+    case 'ForgetAccount':
+      return forgetAccount(state, command);
+    case 'CompleteErasure':
+      return completeErasure(state, command);
   }
 }

@@ -1,9 +1,10 @@
-import { List, Map } from 'immutable';
+import { List, Map, Set } from 'immutable';
 import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { SubjectId } from '../personal.js';
 import type {
   AccountEvent,
   AccountEventOf,
+  Erased,
   FraudSignal,
   Party,
   PersonId,
@@ -17,10 +18,29 @@ import type {
  * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
  * decision may try events on a state that others hold. A fold never throws: facts that no rule of today would produce may stand in the log.
  */
-export type AccountState = { readonly status: 'absent' } | OpenAccount;
+export type AccountState = AbsentAccount | OpenAccount;
+
+/** Never opened, or deleted since. */
+export interface AbsentAccount {
+  readonly status: 'absent';
+  readonly remains: Remains;
+}
+
+/** What outlasts people and the account itself, without a name. */
+export interface Remains {
+  /** People who are gone, and accounts that are, by the name of their key. */
+  readonly forgotten: Set<SubjectId>;
+  /** Keyed hashes of user ids that asked not to be tracked. */
+  readonly suppressed: Set<string>;
+  /** Requests whose keys are not known to be destroyed yet. */
+  readonly erasures: Map<string, Erased>;
+  /** All credit that was ever assigned before the account was deleted, by unit in lower case: it still stands in the ledger. */
+  readonly assignedEver: Map<string, number>;
+}
 
 export interface OpenAccount {
   readonly status: 'open';
+  readonly remains: Remains;
   /** The key that encrypts what identifies the account. */
   readonly account: SubjectId;
   readonly accountId: string | null;
@@ -104,7 +124,9 @@ export interface RewardState {
   readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
 }
 
-export const initialState: AccountState = { status: 'absent' };
+const NOTHING_REMAINS: Remains = { forgotten: Set(), suppressed: Set(), erasures: Map(), assignedEver: Map() };
+
+export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
 
 export const unitKey = (unit: string): string => unit.toLowerCase();
 
@@ -121,8 +143,17 @@ export const rewardRef = (reward: RewardState): RewardRef => ({
   unit: unitOf(reward.value),
 });
 
+/** A reward that somebody may still use or see: what belonged to people who are gone stays in the ledger and in no answer. */
+export function presentReward(state: OpenAccount, rewardId: string): RewardState | undefined {
+  const reward = state.rewards.get(rewardId);
+  return reward && !state.remains.forgotten.has(reward.person) ? reward : undefined;
+}
+
 export function evolve(state: AccountState, event: AccountEvent): AccountState {
-  if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event);
+  if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event, state.remains);
+  if (event.type === 'ErasureRequested') return erase(state, event);
+  if (event.type === 'ErasureCompleted')
+    return { ...state, remains: { ...state.remains, erasures: state.remains.erasures.delete(event.erasureId) } };
   if (state.status === 'absent') return state;
   switch (event.type) {
     case 'SubscriptionChanged':
@@ -201,9 +232,10 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
   }
 }
 
-function open(event: AccountEventOf<'AccountOpened'>): OpenAccount {
+function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAccount {
   return {
     status: 'open',
+    remains,
     account: event.account,
     accountId: event.accountId.value,
     currency: event.currency,
@@ -217,7 +249,7 @@ function open(event: AccountEventOf<'AccountOpened'>): OpenAccount {
     persons: List(),
     rewards: Map(),
     rewardsByReferral: Map(),
-    assignedEver: Map(),
+    assignedEver: remains.assignedEver,
     referrerSides: Map(),
     holds: Map(),
   };
@@ -231,6 +263,25 @@ function identify(state: OpenAccount, event: AccountEventOf<'UserIdentified'>): 
     users: state.users.set(event.person, user),
     persons: state.persons.push(event.person),
     personsByUserId: profile ? state.personsByUserId.set(profile.id, event.person) : state.personsByUserId,
+  };
+}
+
+function erase(state: AccountState, { erasureId, persons, account, suppressed }: AccountEventOf<'ErasureRequested'>): AccountState {
+  const { remains } = state;
+  const after: Remains = {
+    forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
+    suppressed: remains.suppressed.union(suppressed),
+    erasures: remains.erasures.set(erasureId, { erasureId, persons, account }),
+    assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
+  };
+  if (account !== null || state.status === 'absent') return { status: 'absent', remains: after };
+  const isGone = (person: PersonId): boolean => after.forgotten.has(person);
+  return {
+    ...state,
+    remains: after,
+    users: state.users.deleteAll(persons),
+    personsByUserId: state.personsByUserId.filterNot(isGone),
+    persons: state.persons.filterNot(isGone),
   };
 }
 

@@ -2,7 +2,16 @@ import type { RewardTerms, RewardValue } from '../program.js';
 import { personal } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, PartyIds, PersonId, RewardSource } from './account.events.js';
-import { amountLeft, Draft, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import {
+  amountLeft,
+  Draft,
+  presentReward,
+  rewardRef,
+  unitKey,
+  type AccountState,
+  type OpenAccount,
+  type RewardState,
+} from './account.state.js';
 
 /** Rewards: given, available, expired, cancelled. Everything that depends on the time is decided by the clock in the command. */
 
@@ -57,6 +66,8 @@ export function grantUnderTerms(
   reward: Omit<NewReward, keyof ReturnType<typeof underTerms>>,
   earnedAt: number,
 ): void {
+  // The referral goes on for the other side; this one has nobody left to give to.
+  if (draft.state.remains.forgotten.has(reward.person)) return;
   if (!fitsUnderAmountMax(draft.state, terms.value)) {
     draft.emit({ type: 'RewardWithheld', at: earnedAt, referralId: reward.referralId, person: reward.person, reason: 'AMOUNT_TOO_LARGE' });
     return;
@@ -121,7 +132,7 @@ export interface CancelReward {
 
 /** Cancelling twice changes nothing. A reward that a moderation cancelled is pinned: approving does not bring it back then. */
 export function cancelReward(state: AccountState, { rewardId, now }: CancelReward): Decision<AccountEvent> {
-  const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
+  const reward = state.status === 'open' ? presentReward(state, rewardId) : undefined;
   if (state.status === 'absent' || !reward) return refused('REWARD_NOT_FOUND');
   const hold = heldBy(state, reward);
   if (hold !== undefined) return { heldBy: hold };
