@@ -23,6 +23,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedde
 import { migrateToLatest } from './postgres/migrator.js';
 import { announceErasure } from './postgres/erasure-announcements.js';
 import { announceTenant } from './postgres/tenant-announcements.js';
+import { replayErasures, SubjectKeysAfterReplay } from './privacy/erasure-replay.js';
 import { KeyedNames, STREAM_PREFIX } from './privacy/keyed-names.js';
 import { loadMasterKey, purposeKey } from './privacy/master-key.js';
 import { PostgresSubjectKeys, type SubjectKeys } from './privacy/subject-keys.js';
@@ -123,7 +124,8 @@ function wire(
   masterKey: Buffer,
   actor: Actor,
 ): Omit<Core, 'embedded' | 'databaseUrl' | 'close'> {
-  const keys = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
+  const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
+  const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
   const streams = openStreams(log, codec);
   const forget = (subjects?: readonly SubjectId[]): void => {

@@ -21,6 +21,8 @@ import { openPool } from './postgres/database.js';
 import { ProcessPresence } from './postgres/process-presence.js';
 import { hearErasures } from './postgres/erasure-announcements.js';
 import { hearTenants } from './postgres/tenant-announcements.js';
+import { replayErasures } from './privacy/erasure-replay.js';
+import { scrubIfNeeded } from './privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
 import { LiveGenerations } from './projecting/generations.js';
 import { pause } from './pause.js';
@@ -109,10 +111,14 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     let listeningAt = '';
     // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
     const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
-    const requests = new IdempotentRequests(pool, presence, core.answersKey);
+    const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
     const jobs = new Jobs(
       jobsPool,
-      jobHandlers(execute, core.moderations, core.erasures, () => requests.purge()),
+      jobHandlers({
+        ...{ execute, moderations: core.moderations, erasures: core.erasures, purgeKeys: () => requests.purge() },
+        scrubErased: () => scrubIfNeeded(jobsPool),
+        checkErasures: () => replayErasures(pool, log, core.keys),
+      }),
       logger,
     );
     const policies = new PolicyRunner({

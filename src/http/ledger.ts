@@ -10,6 +10,7 @@ import type { AccountRef } from '../domain/scope.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { ApiError } from './api-error.js';
 import { callerOf } from './edge/access.js';
+import type { Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { Writes } from './writes.js';
@@ -18,6 +19,13 @@ import type { Writes } from './writes.js';
 export interface Written {
   readonly state: OpenAccount;
   readonly events: readonly AccountEvent[];
+}
+
+/** Unless a route says otherwise, a kept answer goes with the person that the write was about, or else with the account. */
+function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[] {
+  const about = events.find((event) => 'person' in event);
+  const subject = about && 'person' in about ? about.person : state.account;
+  return [{ subject, members: typeof body === 'object' && body !== null ? Object.keys(body) : [] }];
 }
 
 /** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
@@ -33,7 +41,8 @@ export class Ledger {
 
   /**
    * Sends a request to an account and answers with what `present` makes of the outcome. An account that may turn out not to be there is
-   * given as a function, so that its refusal is part of the answer that is kept with an idempotency key. @throws {ApiError} for a refusal.
+   * given as a function, so that its refusal is part of the answer that is kept with an idempotency key. `whose` says under whose keys
+   * the members of that answer are kept. @throws {ApiError} for a refusal.
    */
   write(
     request: FastifyRequest,
@@ -42,6 +51,7 @@ export class Ledger {
     asked: AccountRequest,
     present: (written: Written) => unknown,
     status = 200,
+    whose: (written: Written, body: unknown) => readonly Named[] = ofOnePerson,
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
       const outcome: AccountOutcome = await this.bus.execute(
@@ -51,7 +61,8 @@ export class Ledger {
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('a write was accepted and left no account');
       const setsOff = events.some((event) => this.settingOff.has(event.type));
-      return { status, body: await present({ state, events }), position, setsOff, replayed };
+      const body = await present({ state, events });
+      return { status, body, named: whose({ state, events }, body), position, setsOff, replayed };
     });
   }
 

@@ -54,7 +54,7 @@ export class ReferralCodesController {
   ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any unknown code.
-    return this.ledger.write(request, reply, account, { type: 'ApplyCode', userId: identifier(userId, 'userId'), code }, async () => {
+    const present = async () => {
       const found = await this.owners.find(scope, code);
       if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
       const { firstName = null, lastName = null } = found.user.profile ?? {};
@@ -62,6 +62,11 @@ export class ReferralCodesController {
         ...{ code: found.code, dateCreated: found.since, programId: found.programId },
         owner: { firstName, lastName },
       });
-    });
+    };
+    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code } as const;
+    // The answer tells of the owner of the code, not of who used it.
+    return this.ledger.write(request, reply, account, asked, present, 200, ({ state }) =>
+      state.attribution ? [{ subject: state.attribution.codeSubject, members: ['code', 'referrerName'] }] : [],
+    );
   }
 }

@@ -7,6 +7,7 @@ import { userFacts } from '../domain/account/facts-of-state.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
+import type { Named } from './idempotent-requests.js';
 import { Ledger, type Written } from './ledger.js';
 import { Fails } from './openapi.js';
 import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from './parameters.js';
@@ -17,9 +18,23 @@ import { ApiEmptyResponse } from './responses/empty.response.js';
 import { UserListResponse, UserResponse } from './responses/user.response.js';
 
 const UPSERT_FAILS = [
-  ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS'] as const),
+  ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'DO_NOT_TRACK'] as const),
   ...(['PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const),
 ] as const;
+
+const OF_ACCOUNT = ['accountId', 'paymentProviderId'];
+const OF_REFERRER = ['referredBy', 'referredByCodes'];
+
+/** A user's answer tells of the person, of the account, and by a code of who referred it. */
+function whoseUser({ state }: Written, userId: string, user: unknown): readonly Named[] {
+  const person = state.personsByUserId.get(userId);
+  const others = Object.keys(Object(user)).filter((member) => !OF_ACCOUNT.includes(member) && !OF_REFERRER.includes(member));
+  return [
+    { subject: state.account, members: OF_ACCOUNT },
+    ...(person === undefined ? [] : [{ subject: person, members: others }]),
+    ...(state.attribution ? [{ subject: state.attribution.codeSubject, members: OF_REFERRER }] : []),
+  ];
+}
 
 @ApiTags('User')
 @Controller(TENANT_PATH)
@@ -66,6 +81,8 @@ export class UsersController {
         const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);
         return this.presentation.user(scope, facts, newlyReferred);
       },
+      200,
+      (written, user) => whoseUser(written, userId, user),
     );
   }
 

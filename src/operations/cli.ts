@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
+import { addPrivacyCommands } from './privacy-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
 
 /** The command line for operators: exit 0 fine, 1 error (one clear line on standard error, nothing changed). */
@@ -12,6 +13,7 @@ async function main(): Promise<number> {
     outputError: (text, write) => write(text.replace(/^error: /, '')),
   });
   addTenantCommands(cli);
+  addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
   try {
     await cli.parseAsync();

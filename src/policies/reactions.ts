@@ -23,8 +23,18 @@ export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>) {
   };
 }
 
+/** What jobs carry out. */
+export interface JobWork {
+  readonly execute: Execute;
+  readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  readonly purgeKeys: () => Promise<unknown>;
+  readonly scrubErased: () => Promise<unknown>;
+  readonly checkErasures: () => Promise<unknown>;
+}
+
 /** What jobs do when their time has come. */
-export function jobHandlers(execute: Execute, moderations: ModerationProcess, erasures: ErasureProcess, purgeKeys: () => Promise<number>) {
+export function jobHandlers({ execute, moderations, erasures, purgeKeys, scrubErased, checkErasures }: JobWork) {
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', rewardId = '' } = payload;
@@ -42,6 +52,12 @@ export function jobHandlers(execute: Execute, moderations: ModerationProcess, er
     },
     'purge-idempotency-keys': async (): Promise<void> => {
       await purgeKeys();
+    },
+    'scrub-erased': async (): Promise<void> => {
+      await scrubErased();
+    },
+    'check-erasures': async (): Promise<void> => {
+      await checkErasures();
     },
   };
 }
