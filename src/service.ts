@@ -26,6 +26,7 @@ import { scrubIfNeeded } from './privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
 import { LiveGenerations } from './projecting/generations.js';
 import { pause } from './pause.js';
+import { readModelsReachHead } from './projecting/read-models-reach-head.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
 // A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.
@@ -116,7 +117,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       jobsPool,
       jobHandlers({
         ...{ execute, moderations: core.moderations, erasures: core.erasures, purgeKeys: () => requests.purge() },
-        scrubErased: () => scrubIfNeeded(jobsPool),
+        scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
         checkErasures: () => replayErasures(pool, log, core.keys),
       }),
       logger,

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
+import { accountProjectors } from '../../projections/account-projectors.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { scrub } from '../privacy/scrub.js';
+import { readModelsReachHead } from '../projecting/read-models-reach-head.js';
 import { note, printJson, withCore, type OutputOptions } from './command-line.js';
 
 /** `privacy …`. */
@@ -12,11 +14,12 @@ export function addPrivacyCommands(cli: Command): void {
     .description('makes erased bytes leave the files of Postgres now; a job does it daily')
     .option('--json', 'one JSON document')
     .action(async ({ json }: OutputOptions) => {
-      const scrubbed = await withCore(async ({ databaseUrl }) => {
+      const scrubbed = await withCore(async ({ databaseUrl, log }) => {
         // Rewriting a large table takes longer than any request may.
         const pool = openPool({ url: databaseUrl, max: 1, applicationName: 'ledger-scrub' });
         try {
-          return await scrub(pool, note);
+          const names = accountProjectors.map(({ name }) => name);
+          return await scrub(pool, { readModels: () => readModelsReachHead(pool, log, names), progress: note });
         } finally {
           await pool.end();
         }

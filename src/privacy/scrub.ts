@@ -13,6 +13,13 @@ export interface Scrubbed {
   readonly walRemoved: boolean;
 }
 
+export interface ScrubOptions {
+  /** Notes where the log ends, and gives what tells whether the read models have come so far. */
+  readonly readModels: () => Promise<() => Promise<boolean>>;
+  /** Is told of each table. */
+  readonly progress?: (line: string) => void;
+}
+
 /** Nobody waits longer than this behind a table that is still in use; the rewriting gives way and comes again. */
 const LOCK_WAIT = '2s';
 const TRIES_MAX = 30;
@@ -33,7 +40,8 @@ export class ScrubNotPossible extends Error {
  * One table after the other; a table is locked only while it is rewritten, and reads of it wait so long.
  * @throws {ScrubNotPossible} in one line for the operator; what was rewritten until then stays so.
  */
-export async function scrub(pool: Pool, progress: (line: string) => void = () => undefined): Promise<Scrubbed> {
+export async function scrub(pool: Pool, { readModels, progress = () => undefined }: ScrubOptions): Promise<Scrubbed> {
+  await readModelsCatchUp(await readModels());
   const client = await pool.connect();
   try {
     await client.query(`set statement_timeout = 0`);
@@ -61,11 +69,17 @@ export async function scrub(pool: Pool, progress: (line: string) => void = () =>
 }
 
 /** Scrubs when somebody was erased since the last time. */
-export async function scrubIfNeeded(pool: Pool): Promise<Scrubbed | undefined> {
+export async function scrubIfNeeded(pool: Pool, options: ScrubOptions): Promise<Scrubbed | undefined> {
   const { rows } = await pool.query<{ needed: boolean }>(
     `select exists (select from vault.subject_keys where destroyed_at > coalesce((select until from vault.scrubbed), '-infinity')) as needed`,
   );
-  return rows[0]?.needed ? scrub(pool) : undefined;
+  return rows[0]?.needed ? scrub(pool, options) : undefined;
+}
+
+/** A read model that is behind still holds who was erased; rewriting it would only move the bytes. */
+async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS; !(await reached()); await delay(AGAIN_MS))
+    if (performance.now() > end) throw new ScrubNotPossible('read models are behind the log: let the service catch up, and scrub again');
 }
 
 /** A generation that is kept for going back is no longer kept up: it would go on holding who was erased. */

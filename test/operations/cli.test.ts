@@ -191,3 +191,13 @@ test('members that say what is so anyway are taken', () => {
   };
   expect(parseProgram(program)).toEqual(program);
 });
+
+test('privacy: scrub and replay-erasures say what they did', async () => {
+  expect(await json('privacy', 'scrub')).toEqual({ tables: expect.any(Number) as unknown, walRemoved: true });
+  const replayed = await json('privacy', 'replay-erasures');
+  expect(replayed).toEqual({ events: expect.any(Number) as unknown, destroyed: 0 });
+  expect(Number(replayed['events'])).toBeGreaterThan(0);
+  const { code, out, err } = await cli('privacy', 'scrub');
+  expect([code, out]).toEqual([0, expect.stringMatching(/^\d+ tables rewritten\n$/)]);
+  expect(err).toContain('rewrote vault.subject_keys');
+});
