@@ -176,7 +176,7 @@ export class RewardsController {
       asked,
       ({ state }) => rewardShown(state, account(), id),
       200,
-      ({ state }, reward) => [{ subject: state.rewards.get(id)?.person ?? state.account, members: Object.keys(Object(reward)) }],
+      ({ state }, reward) => [{ subject: state.rewards.get(id)?.person ?? state.account, members: Object.keys(Object(reward) as object) }],
     );
   }
 

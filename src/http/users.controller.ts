@@ -28,7 +28,7 @@ const OF_REFERRER = ['referredBy', 'referredByCodes'];
 /** A user's answer tells of the person, of the account, and by a code of who referred it. */
 function whoseUser({ state }: Written, userId: string, user: unknown): readonly Named[] {
   const person = state.personsByUserId.get(userId);
-  const others = Object.keys(Object(user)).filter((member) => !OF_ACCOUNT.includes(member) && !OF_REFERRER.includes(member));
+  const others = Object.keys(Object(user) as object).filter((member) => !OF_ACCOUNT.includes(member) && !OF_REFERRER.includes(member));
   return [
     { subject: state.account, members: OF_ACCOUNT },
     ...(person === undefined ? [] : [{ subject: person, members: others }]),

@@ -9,11 +9,11 @@ type Job = Extract<Reaction, { kind: 'job' }>;
 type JobHandlers = Readonly<Record<Job['task'], (payload: Readonly<Record<string, string>>) => Promise<void>>> &
   Readonly<Record<RegularTask, () => Promise<void>>>;
 
-/** What is done by the clock, in UTC. Erasures are checked often, so that a start has little to look at. */
+/** What is done by the clock, in UTC. Erasures are checked every hour, so that a start has little to look at. */
 const REGULAR = {
   'purge-idempotency-keys': '17 3 * * *',
   'scrub-erased': '41 3 * * *',
-  'check-erasures': '*/10 * * * *',
+  'check-erasures': '29 * * * *',
 } as const;
 type RegularTask = keyof typeof REGULAR;
 

@@ -99,3 +99,18 @@ test('who was referred by somebody forgotten shows no code any more, also from w
   accepted(await one.sync('is-referred', 'PAID'));
   expect((await one.referralOf('is-referred')).datePaid).not.toBeNull();
 });
+
+test('what a newer copy of the log has is carried out on a restored one, once', async () => {
+  await one.userWithCode('restored', 'bob', 'RESTORED');
+  const person = (await one.account('restored')).personsByUserId.get('bob') ?? '';
+  const { scope, ...cause } = aRequest();
+  const suppressed = [one.names.userRef(scope, refOf('restored'), 'bob')];
+  const erasureId = erasureIdOf('elsewhere');
+  const listed = { ...scope, accountRef: refOf('restored'), erasureId, persons: [person], account: null, suppressed };
+  await one.erasures.repeat(listed, cause);
+  await one.erasures.repeat(listed, cause);
+  const other = await ledger.process();
+  expect(await erasuresOf(other, 'restored')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
+  expect(await nameOf(other, 'restored')).toStrictEqual([null]);
+  expect(await other.upsert('restored', 'bob')).toMatchObject({ refused: 'DO_NOT_TRACK' });
+});

@@ -2,7 +2,16 @@ import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { blockUser, type BlockUser } from './blocking.js';
-import { completeErasure, forgetAccount, forgetUser, type CompleteErasure, type ForgetAccount, type ForgetUser } from './erasure.js';
+import {
+  completeErasure,
+  forgetAccount,
+  forgetUser,
+  repeatErasure,
+  type CompleteErasure,
+  type ForgetAccount,
+  type ForgetUser,
+  type RepeatErasure,
+} from './erasure.js';
 import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
 import { upsertUser, type UpsertUser } from './identify-user.js';
 import {
@@ -35,7 +44,8 @@ export type AccountCommand =
   | ReleaseModeration
   | ForgetUser
   | ForgetAccount
-  | CompleteErasure;
+  | CompleteErasure
+  | RepeatErasure;
 
 export function decide(state: AccountState, command: AccountCommand): Decision<AccountEvent> {
   switch (command.type) {
@@ -70,6 +80,8 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return forgetUser(state, command);
     case 'ForgetAccount':
       return forgetAccount(state, command);
+    case 'RepeatErasure':
+      return repeatErasure(state, command);
     case 'CompleteErasure':
       return completeErasure(state, command);
   }

@@ -1,5 +1,5 @@
 import { refused, type Decision } from '../refusal.js';
-import type { AccountEvent, PersonId } from './account.events.js';
+import type { AccountEvent, Erased, PersonId } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
 
 /**
@@ -23,6 +23,14 @@ export interface ForgetAccount {
   readonly erasureId: string;
   /** As for a user, by person; empty: every id may be used again. */
   readonly suppressed: Readonly<Record<PersonId, string>>;
+  readonly now: number;
+}
+
+/** A restored log no longer has an erasure that came after its backup: it is entered again, as it was. */
+export interface RepeatErasure {
+  readonly type: 'RepeatErasure';
+  readonly erased: Erased;
+  readonly suppressed: readonly string[];
   readonly now: number;
 }
 
@@ -50,6 +58,15 @@ export function forgetAccount(state: AccountState, { erasureId, suppressed, now 
   const persons = [...state.users.keys()];
   const ids = persons.flatMap((person) => suppressed[person] ?? []);
   return { events: [{ type: 'ErasureRequested', at: now, erasureId, persons, account: state.account, suppressed: ids }] };
+}
+
+/** Nothing to do where everybody is gone already. An account that came later under the same id is another one, and stays. */
+export function repeatErasure(state: AccountState, { erased, suppressed, now }: RepeatErasure): Decision<AccountEvent> {
+  const { erasureId, persons } = erased;
+  const account = state.status === 'open' && state.account === erased.account ? erased.account : null;
+  const subjects = account === null ? persons : [...persons, account];
+  const isDone = subjects.every((subject) => state.remains.forgotten.has(subject)) && suppressed.every((ref) => isSuppressed(state, ref));
+  return { events: isDone ? [] : [{ type: 'ErasureRequested', at: now, erasureId, persons, account, suppressed }] };
 }
 
 /** Said once its keys are destroyed; the second time changes nothing. */
