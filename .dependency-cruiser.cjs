@@ -174,7 +174,8 @@ module.exports = {
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    doNotFollow: { path: 'node_modules' },
+    // Of what benchmarks take from the tests, no more is looked at than that they do.
+    doNotFollow: { path: ['node_modules', '^test/'] },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
   },
 };

@@ -35,6 +35,7 @@ const unit = ['<rootDir>/test/domain/', '<rootDir>/test/architecture/'];
 module.exports = {
   // Read from here only; inside a project it counts for nothing.
   testTimeout: 30_000,
+  reporters: ['default', '<rootDir>/test/support/contract-reporter.cjs'],
   projects: [
     { ...common, displayName: 'unit', testMatch: unit.map((folder) => `${folder}**/*.test.ts`) },
     {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { accountProjectors } from '../projections/account-projectors.js';
@@ -13,6 +14,7 @@ import type { RewardFacts } from '../src/domain/account/account.facts.js';
 import { amountLeft, type OpenAccount } from '../src/domain/account/account.state.js';
 import { accountFacts, rewardFacts, userFacts } from '../src/domain/account/facts-of-state.js';
 import type { AccountRef, Scope } from '../src/domain/scope.js';
+import type { EventLog, Position } from '../src/event-log/event-log.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';
 import { liveCheckpoints } from '../src/projecting/checkpoints.js';
 import { LiveGenerations } from '../src/projecting/generations.js';
@@ -20,18 +22,30 @@ import { LiveReads } from '../src/projecting/live-reads.js';
 
 /** Looks at the books from inside, beside the running service: is the log in order, and do the read models say what it says? */
 export interface LedgerAudit {
-  /** What is wrong with the log itself; empty when nothing is. */
+  readonly log: EventLog;
+  /** What is wrong with the log's own tables (when it is in Postgres), and what is parked; empty when nothing is. */
   logFaults(): Promise<string[]>;
   /** Whether all read models are at the head of the log. */
   isUpToDate(): Promise<boolean>;
   /** Whether the policies have noted that they have seen the whole log; a running service notes it now and then, and when it stops. */
   isReactedTo(): Promise<boolean>;
-  /** Folds every account's stream anew and compares with what is read. @returns the differences, and how many accounts were compared. */
-  differences(): Promise<{ readonly accounts: number; readonly faults: string[] }>;
+  /**
+   * Folds every account's stream anew, or those of the given streams that are accounts, and compares with what is read.
+   * @returns the differences, and how many accounts were compared.
+   */
+  differences(streams?: Iterable<string>): Promise<{ readonly accounts: number; readonly faults: string[] }>;
   close(): Promise<void>;
 }
 
-const CHECKS: readonly { readonly fault: string; readonly sql: string }[] = [
+const PAGE = 1_000;
+
+interface Check {
+  readonly fault: string;
+  readonly sql: string;
+}
+
+/** What the log keeps in Postgres, when it is there. */
+const LOG_TABLE_CHECKS: readonly Check[] = [
   {
     fault: 'positions are not 1 to the head',
     sql: `select 1 from ledger.log_head h where (select count(*) from ledger.events) <> h.position
@@ -57,14 +71,22 @@ const CHECKS: readonly { readonly fault: string; readonly sql: string }[] = [
     sql: `select stream from ledger.events where metadata::jsonb ? 'key' group by stream, metadata::jsonb ->> 'command'
           having max(revision) - min(revision) + 1 <> count(*) or max(append_offset) <> count(*) - 1 or min(append_offset) <> 0`,
   },
+];
+
+const PARKING_CHECKS: readonly Check[] = [
   { fault: 'a stream is parked', sql: `select stream from ledger.parked_streams` },
   { fault: 'a reaction is parked', sql: `select stream from ledger.parked_reactions` },
 ];
 
-/** Opens the stores of a data folder beside the service that runs on it. */
-export async function openLedgerAudit(dataDir: string): Promise<LedgerAudit> {
+/**
+ * Opens the stores of a data folder beside the service that runs on it.
+ * @param environment what else the service was started with, as far as it says where the log is.
+ */
+export async function openLedgerAudit(dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<LedgerAudit> {
+  const config = loadConfig({ DATA_DIR: dataDir, ...environment });
+  const checks = config.eventStore === undefined ? [...LOG_TABLE_CHECKS, ...PARKING_CHECKS] : PARKING_CHECKS;
   const core = await openCore({
-    config: loadConfig({ DATA_DIR: dataDir }),
+    config,
     logger: pino({ level: 'silent' }),
     actor: { kind: 'system', id: 'audit' },
     applicationName: 'ledger-audit',
@@ -72,9 +94,10 @@ export async function openLedgerAudit(dataDir: string): Promise<LedgerAudit> {
   const readModels = openReadModels(core);
   const names = accountProjectors.map(({ name }) => name);
   return {
+    log: core.log,
     logFaults: async () => {
       const faults: string[] = [];
-      for (const { fault, sql } of CHECKS) {
+      for (const { fault, sql } of checks) {
         const { rowCount } = await core.pool.query(sql);
         if (rowCount !== 0) faults.push(`${fault} (${rowCount} times)`);
       }
@@ -90,11 +113,10 @@ export async function openLedgerAudit(dataDir: string): Promise<LedgerAudit> {
       const [checkpoint] = rows;
       return checkpoint !== undefined && core.log.compare(checkpoint.position ?? undefined, await core.log.head()) >= 0;
     },
-    differences: async () => {
-      const { rows } = await core.pool.query<{ stream: string }>('select stream from ledger.streams');
+    differences: async (streams) => {
       const faults: string[] = [];
       let accounts = 0;
-      for (const { stream } of rows) {
+      for (const stream of streams ?? (await allStreams(core))) {
         const accountRef = accountRefOf(stream);
         const scope = scopeOf(stream);
         if (accountRef === undefined || scope === undefined) continue;
@@ -110,6 +132,27 @@ export async function openLedgerAudit(dataDir: string): Promise<LedgerAudit> {
     },
     close: () => core.close(),
   };
+}
+
+/** Whether the read models come to the head of the log within the time. */
+export async function reachesHead(books: LedgerAudit, withinMs = 10_000): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  while (!(await books.isUpToDate())) {
+    if (performance.now() > deadline) return false;
+    await delay(10);
+  }
+  return true;
+}
+
+/** Of the log, wherever it is kept. */
+async function allStreams({ log }: Core): Promise<ReadonlySet<string>> {
+  const streams = new Set<string>();
+  for (let after: Position | undefined; ;) {
+    const page = await log.readAll(after, PAGE);
+    for (const { stream } of page) streams.add(stream);
+    if (page.length < PAGE) return streams;
+    after = page.at(-1)?.position;
+  }
 }
 
 /** `referral-account-<mode>.<tenant>.<reference>` */

@@ -115,7 +115,7 @@ export class MixedLoad {
     const account = await this.sync(id, 'TRIAL');
     await this.identify(account, `${id}-1`, (answer) => {
       const code = codeBody.safeParse(answer.body).data?.referralCode;
-      if (code === undefined) this.violations.push('a user has no code');
+      if (code === undefined) this.unexpected('a user with a code', answer);
       else this.referrer = { id, code };
     });
   }

@@ -1,6 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
-import type { Logger } from 'pino';
 import { AccountCommands } from './command-handling/account-commands.js';
 import { CodeOwners } from './command-handling/code-owners.js';
 import { ErasureProcess } from './command-handling/erasure-process.js';
@@ -16,22 +14,28 @@ import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
 import { EventLogUnavailable, type EventLog, type Position } from './event-log/event-log.js';
 import type { EventLogObserver } from './event-log/event-log-observer.js';
-import { EventStoreDbEventLog } from './event-log/eventstoredb-event-log.js';
+import type { EventStoreAddress } from './event-log/event-store-url.js';
+import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from './event-log/eventstoredb-event-log.js';
 import { PostgresEventLog } from './event-log/postgres-event-log.js';
-import { isUnavailable, openPool } from './postgres/database.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedded-postgres.js';
-import { migrateToLatest } from './postgres/migrator.js';
-import { announceErasure } from './postgres/erasure-announcements.js';
+import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
+import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
+import { isUnavailable } from './postgres/database.js';
+import type { EmbeddedPostgres } from './postgres/embedded-postgres.js';
 import { announceTenant } from './postgres/tenant-announcements.js';
-import { replayErasures, SubjectKeysAfterReplay } from './privacy/erasure-replay.js';
-import { KeyedNames, STREAM_PREFIX } from './privacy/keyed-names.js';
-import { loadMasterKey, purposeKey } from './privacy/master-key.js';
+import { type KeyedNames, STREAM_PREFIX } from './privacy/keyed-names.js';
+import { purposeKey } from './privacy/master-key.js';
 import { PostgresSubjectKeys, type SubjectKeys } from './privacy/subject-keys.js';
+import { ReadModelsIncomplete } from './projecting/generations.js';
+import type { Projector } from './projecting/projector.js';
+import { announceErasure } from './postgres/erasure-announcements.js';
+import { replayErasures, SubjectKeysAfterReplay } from './privacy/erasure-replay.js';
 
 /** What every entry (service, command line, benchmark) stands on: the database, the log, and the one door for commands. */
 export interface Core {
   readonly pool: pg.Pool;
   readonly log: EventLog;
+  /** Which log the database goes by. */
+  readonly followedLog: FollowedLog;
   readonly codec: EventCodec;
   readonly keys: SubjectKeys;
   readonly names: KeyedNames;
@@ -54,68 +58,63 @@ export interface Core {
   close(): Promise<void>;
 }
 
-export interface CoreOptions {
-  readonly config: Config;
-  readonly logger: Logger;
+export interface CoreOptions extends LedgerDatabaseOptions {
   readonly actor: Actor;
-  readonly applicationName: string;
   readonly observe?: EventLogObserver;
-  /** False for benchmarks and tests of the embedded server. */
-  readonly fsync?: boolean;
+  /** The read models, of a process that may move the database to a copy of its log: a service. */
+  readonly projectors?: readonly Projector[];
 }
 
-/** The master key does not belong to this database. */
-export class WrongMasterKey extends Error {
-  override readonly name = 'WrongMasterKey';
-  constructor() {
-    super('the master key is not the one that this database was made with: restore the file from its backup');
-  }
-}
-
-/** Opens the database (starts it, if it is the embedded one), brings its schema up to date and wires what stands on it. */
+/** Opens the database and its log, and wires what stands on them. @throws {AnotherLogFollowed} {WrongMasterKey} */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { config, logger, actor, applicationName } = options;
-  const masterKey = await loadMasterKey(config);
-  const embedded =
-    config.databaseUrl === undefined
-      ? await startEmbeddedPostgres({ dataDir: config.dataDir, logger, fsync: options.fsync ?? true })
-      : undefined;
-  const url = (): string => embedded?.url ?? config.databaseUrl ?? '';
-  const pool = openPool({ url, max: requestConnections(config), applicationName, statementTimeoutMs: config.statementTimeoutMs });
-  const closing: (() => Promise<unknown>)[] = [() => pool.end(), async () => embedded?.stop()];
+  const { config, actor } = options;
+  const database = await openLedgerDatabase(options);
+  const { pool, names, masterKey, embedded, url } = database;
+  const closing: (() => Promise<unknown>)[] = [() => database.close()];
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0)) await step();
   };
   try {
-    // By a connection of its own: the limit of a request's statement is not meant for a migration.
-    await migrateToLatest(url());
-    const names = new KeyedNames(purposeKey(masterKey, 'stream-names'));
-    await checkMasterKey(pool, names);
-    const log = await openLog(config, url, names, options.observe);
+    const followedLog = new FollowedLog(pool, options.projectors);
+    const accept = (logId: string): Promise<void> => followedLog.accept(logId);
+    const observed = options.observe === undefined ? {} : { observe: options.observe };
+    const log =
+      config.eventStore === undefined
+        ? await PostgresEventLog.open({ url, ...observed })
+        : openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
     closing.unshift(() => log.close());
-    return { ...wire(pool, log, names, masterKey, actor), embedded, databaseUrl: url, close };
+    // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
+    if (config.eventStore === undefined) await accept(await log.id());
+    return { ...wire(pool, log, names, masterKey, actor), followedLog, embedded, databaseUrl: url, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** The one place that knows which store keeps the log. EventStoreDB may be away yet: whoever asks it waits, or is told so. */
-async function openLog(
-  config: Config,
-  databaseUrl: () => string,
+/** A log on EventStoreDB at this address, of the ledger with these names. It may be away yet: whoever asks it waits, or is told so. */
+export function openEventStoreDbLog(
+  address: EventStoreAddress,
+  { eventStoreNamespace }: Pick<Config, 'eventStoreNamespace'>,
   names: KeyedNames,
-  observe: EventLogObserver | undefined,
-): Promise<EventLog> {
-  const observed = observe === undefined ? {} : { observe };
-  const { eventStore: address, eventStoreNamespace } = config;
-  if (address === undefined) return PostgresEventLog.open({ url: databaseUrl, ...observed });
+  options: Pick<EventStoreDbEventLogOptions, 'observe' | 'accept' | 'appendTimeoutMs'> = {},
+): EventLog {
   const namespace = eventStoreNamespace === undefined ? {} : { namespace: eventStoreNamespace };
-  return new EventStoreDbEventLog({ address, owner: names.digest('event-log'), prefix: STREAM_PREFIX, ...namespace, ...observed });
+  return new EventStoreDbEventLog({ address, owner: names.digest('event-log'), prefix: STREAM_PREFIX, ...namespace, ...options });
 }
 
-/** What is left of the process's share for requests: the log, the read models, the policies and the jobs take some twenty. */
-const requestConnections = ({ databaseConnectionsMax }: Config): number => Math.max(4, databaseConnectionsMax - 20);
+/** In the words of the log, whose users know what to do when it is away, and whose health check shows the line. */
+function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string) => Promise<void> {
+  return async (logId) => {
+    try {
+      await accept(logId);
+    } catch (error) {
+      if (error instanceof AnotherLogFollowed) throw new EventLogUnavailable(error.message);
+      if (isUnavailable(error)) throw new EventLogUnavailable('the database, which says whose log this is, is away');
+      throw error;
+    }
+  };
+}
 
 function wire(
   pool: pg.Pool,
@@ -123,7 +122,7 @@ function wire(
   names: KeyedNames,
   masterKey: Buffer,
   actor: Actor,
-): Omit<Core, 'embedded' | 'databaseUrl' | 'close'> {
+): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
   const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
@@ -171,16 +170,6 @@ function wire(
   };
 }
 
-/** The first process leaves a digest of its key; later ones compare. A wrong key would split every name and lose every person. */
-async function checkMasterKey(pool: pg.Pool, names: KeyedNames): Promise<void> {
-  const digest = names.digest('master-key-check');
-  await pool.query('insert into ledger.identity (master_key_check) values ($1) on conflict do nothing', [digest]);
-  const { rows } = await pool.query<{ master_key_check: string }>('select master_key_check from ledger.identity');
-  const known = Buffer.from(rows[0]?.master_key_check ?? '');
-  const mine = Buffer.from(digest);
-  if (known.length !== mine.length || !timingSafeEqual(known, mine)) throw new WrongMasterKey();
-}
-
-/** An error that says that a store is away, or that too much is asked of one stream: 503 outside, tried again inside. */
+/** An error that says that a store is away or not ready, or that too much is asked of one stream: 503 outside, tried again inside. */
 export const isStoreAway = (error: unknown): boolean =>
-  error instanceof EventLogUnavailable || error instanceof TooBusy || isUnavailable(error);
+  error instanceof EventLogUnavailable || error instanceof ReadModelsIncomplete || error instanceof TooBusy || isUnavailable(error);

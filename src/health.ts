@@ -3,6 +3,7 @@ import { EventLogUnavailable } from './event-log/event-log.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from './http/health.controller.js';
 import type { PolicyRunner } from './policies/policy-runner.js';
 import { pause } from './pause.js';
+import type { LiveGenerations } from './projecting/generations.js';
 import type { ProjectionRunner } from './projecting/projection-runner.js';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -16,7 +17,8 @@ export class ServiceReadiness implements ReadinessProbe {
   private caughtUp = false;
 
   constructor(
-    private readonly core: Pick<Core, 'pool' | 'log'>,
+    private readonly core: Pick<Core, 'pool' | 'log' | 'followedLog'>,
+    private readonly generations: LiveGenerations,
     private readonly projections: ProjectionRunner,
     private readonly policies: PolicyRunner,
     private readonly names: readonly string[],
@@ -31,7 +33,7 @@ export class ServiceReadiness implements ReadinessProbe {
         (position) => position ?? null,
         () => undefined,
       );
-      this.caughtUp = head === null || (head !== undefined && (await this.reached(head)));
+      this.caughtUp = (head === null || (head !== undefined && (await this.reached(head)))) && (await this.shown());
       if (!this.caughtUp) await pause(RETRY_MS, signal);
     }
   }
@@ -39,6 +41,17 @@ export class ServiceReadiness implements ReadinessProbe {
   private async reached(head: string): Promise<boolean> {
     const waits = [this.policies.waitFor(head, ANSWER_WITHIN_MS), this.projections.waitFor(head, this.names, ANSWER_WITHIN_MS)];
     return (await Promise.all(waits)).every((reached) => reached);
+  }
+
+  /** Read models that were built from another log may be shown now. */
+  private async shown(): Promise<boolean> {
+    try {
+      await this.core.followedLog.markRebuilt();
+      await this.generations.refresh();
+    } catch {
+      return false;
+    }
+    return this.generations.areComplete;
   }
 
   stop(): void {
@@ -98,15 +111,18 @@ export class ServiceReadiness implements ReadinessProbe {
       return await inTime(check());
     } catch (error) {
       // The log's own words: they say what an operator can do about it.
-      return { ok: false, ...(error instanceof EventLogUnavailable ? { problem: error.message } : {}) };
+      return { ok: false, ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime ? { problem: error.message } : {}) };
     }
   }
 }
 
+/** What is asked hangs. */
+class NoAnswerInTime extends Error {}
+
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), ANSWER_WITHIN_MS);
+    timer = setTimeout(() => reject(new NoAnswerInTime('no answer in time')), ANSWER_WITHIN_MS);
   });
   try {
     return await Promise.race([work, late]);

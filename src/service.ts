@@ -7,6 +7,7 @@ import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
 import { isStoreAway, openCore, type Core } from './core.js';
+import type { EventLog } from './event-log/event-log.js';
 import { ServiceReadiness } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
 import { IdempotentRequests } from './http/idempotent-requests.js';
@@ -57,13 +58,16 @@ export interface ServiceOptions {
 }
 
 const CATCH_UP_BEFORE_END_MS = 2_000;
+const LOOK_AGAIN_MS = 100;
 
 /** Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for them. */
 export async function startService({ config, logger, version, fsync, prepare }: ServiceOptions): Promise<Service> {
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
   const actor = { kind: 'system' as const, id: 'service' };
-  const core = await openCore({ config, logger, actor, applicationName: 'ledger-service', observe: metrics.eventLog, fsync });
+  const core = await openCore({
+    ...{ config, logger, actor, applicationName: 'ledger-service', observe: metrics.eventLog, projectors: accountProjectors, fsync },
+  });
   /** Undone in reverse order, whatever of it was reached. */
   const undo: (() => Promise<unknown> | void)[] = [() => core.close()];
   /** All of it, also when a part fails: the embedded Postgres comes last, and would be left running. */
@@ -79,7 +83,6 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     if (failures.length > 0) throw failures[0];
   };
   try {
-    await prepare?.(core);
     const { pool, log, codec } = core;
     const background = openPool({
       url: core.databaseUrl,
@@ -91,6 +94,9 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const presence = new ProcessPresence(background);
     await presence.start();
     undo.push(() => presence.stop());
+    // Seen to be there from here on, so that no copy of the log counts as complete any more: now it may grow.
+    await core.followedLog.confirm();
+    await prepare?.(core);
     const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
     await announcements.start();
     undo.push(() => announcements.stop());
@@ -99,6 +105,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => erased.stop());
 
     const generations = new LiveGenerations(pool);
+    await generations.refresh();
     const names = accountProjectors.map(({ name }) => name);
     const projections = new ProjectionRunner({
       ...{ pool: background, log, decode: decodeForProjectors(codec), projectors: accountProjectors, generations, logger },
@@ -126,7 +133,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isStoreAway, logger },
       carryOut: carryOutReactions(execute, jobs),
     });
-    const readiness = new ServiceReadiness(core, projections, policies, names);
+    const readiness = new ServiceReadiness(core, generations, projections, policies, names);
     const app = await NestFactory.create<NestFastifyApplication>(
       AppModule.of({
         ...{
@@ -149,20 +156,28 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       { ...edge.applicationOptions, logger: false },
     );
     undo.push(() => app.close());
-    edge.configure(app, { tenants: edgeTenants(core), metrics: new HttpMetrics(registry), isUnavailable: isStoreAway });
+    edge.configure(app, {
+      ...{ tenants: edgeTenants(core), metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
+      isComplete: () => generations.areComplete,
+    });
     metrics.watch({ projections, policies });
     serveInterfaceDescription(app, { version });
     await app.init();
 
-    if (config.roles.has('projector')) projections.start();
+    const { roles } = config;
     undo.push(() => projections.stop());
-    if (config.roles.has('worker')) {
+    if (roles.has('worker')) {
       await jobs.prepare();
       jobs.start();
-      policies.start();
     }
     undo.push(() => jobs.stop());
     undo.push(() => policies.stop());
+    const waiting = new AbortController();
+    undo.push(() => waiting.abort());
+    void whenAccepted(core.log, waiting.signal, () => {
+      if (roles.has('projector')) projections.start();
+      if (roles.has('worker')) policies.start();
+    });
     void readiness.catchUp();
     undo.push(() => readiness.stop());
     undo.push(() => catchUpBeforeEnd(core, projections, policies, names));
@@ -181,6 +196,22 @@ export async function startService({ config, logger, version, fsync, prepare }: 
   } catch (error) {
     await stop().catch(() => undefined);
     throw error;
+  }
+}
+
+/**
+ * Read models and policies go by positions, and whose positions those are is settled when the log is reached for the first time: the
+ * database may move to this log then.
+ */
+async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => void): Promise<void> {
+  while (!signal.aborted) {
+    const isAccepted = await log.id().then(
+      () => true,
+      // Why, the health page says.
+      () => false,
+    );
+    if (isAccepted && !signal.aborted) return begin();
+    await pause(LOOK_AGAIN_MS, signal);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Mode } from '../domain/scope.js';
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
+import { EventLogUnavailable } from '../event-log/event-log.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /** How long a tenant is taken as it was known, when no word of a change came. A word comes with every change (Postgres NOTIFY). */
@@ -14,6 +15,7 @@ interface TenantStreams {
 /**
  * Tenants as every request needs them: from memory, yet true to the log. A "no" (unknown tenant, wrong key) is never answered
  * from memory: the stream is read again first. Every other change is announced, so it too counts at the next request.
+ * While the log is away, what is known counts on, so that reads of projections are answered: nothing changes in a log that is away.
  */
 export class TenantDirectory {
   private readonly known = new Map<string, { tenant: OpenTenant; until: number }>();
@@ -28,7 +30,16 @@ export class TenantDirectory {
 
   async find(alias: string): Promise<OpenTenant | undefined> {
     const known = this.known.get(alias);
-    return known && known.until > this.clock() ? known.tenant : this.read(alias);
+    if (known === undefined) return this.read(alias);
+    if (known.until > this.clock()) return known.tenant;
+    try {
+      return await this.read(alias);
+    } catch (error) {
+      // A change that was announced meanwhile has taken it away.
+      if (!(error instanceof EventLogUnavailable) || this.known.get(alias) !== known) throw error;
+      this.known.set(alias, { ...known, until: this.clock() + TRUSTED_MS });
+      return known.tenant;
+    }
   }
 
   /** The tenant as the log has it now. */

@@ -19,8 +19,8 @@ import type { EventStoreAddress } from './event-store-url.js';
 import { asPortError, exceptionOf, failureOf, NoAnswer } from './eventstoredb-failures.js';
 import { EventStoreDbNews } from './eventstoredb-news.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
-import type { WireAppendResult, WireEvent, WirePosition, WireRead } from './eventstoredb-wire.js';
-import { followPages } from './follow-pages.js';
+import type { WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
+import { followPages, type TailPage } from './follow-pages.js';
 
 export interface EventStoreDbEventLogOptions {
   readonly address: EventStoreAddress;
@@ -30,6 +30,8 @@ export interface EventStoreDbEventLogOptions {
   readonly namespace?: string;
   /** How the streams of this log begin, behind the namespace; everything else in the store is somebody else's. */
   readonly prefix: string;
+  /** Asked before anything is read from or appended to a log of this identity. @throws {EventLogUnavailable} when it is not to be used. */
+  readonly accept?: (logId: string) => Promise<void>;
   /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
   /** A read that hears nothing for so long from a store that answers nothing else either throws `EventLogUnavailable`. */
@@ -38,6 +40,8 @@ export interface EventStoreDbEventLogOptions {
   readonly waitingAppendsMax?: number;
   /** How often a tail looks by itself, should nobody wake it. */
   readonly pollIntervalMs?: number;
+  /** A subscription that says nothing of an event for so long after it was seen in the store is made anew. */
+  readonly deafAfterMs?: number;
   readonly observe?: EventLogObserver;
 }
 
@@ -46,10 +50,19 @@ const FOLLOW_PAGE = 1_000;
 /** On their way at the same time; more wait here, where their time is not counted by the server. */
 const APPENDS_AT_ONCE = 256;
 const RETRY = { first: 20, max: 500 };
+/** A server that does name ends, and so often ended a read of a stream with nothing at all, is about to go. */
+const ENDS_UNNAMED_MAX = 10;
 /** A filtered read of a busy shared store may look for long before it finds something; after this long it is given up all the same. */
 const SCAN_MS_MAX = 600_000;
 const DEAF_AFTER_MS = 5_000;
 const NUMBER_MAX = 2n ** 64n - 1n;
+/** A page, how far it looked, and whether that was the end of the store. */
+interface Look extends TailPage<WirePosition> {
+  /** Of the newest of its events. */
+  readonly last: WirePosition | undefined;
+  readonly isAtEnd: boolean;
+}
+
 const BEFORE_ALL: WirePosition = { commit: -1n, prepare: -1n };
 
 /**
@@ -87,12 +100,13 @@ export class EventStoreDbEventLog implements EventLog {
       owner: options.owner,
       identityStream: `${this.namespace}${this.prefix}log`,
       openTimeoutMs: Math.min(this.readTimeoutMs, this.appendTimeoutMs),
+      ...(options.accept === undefined ? {} : { accept: options.accept }),
     });
     this.news = new EventStoreDbNews({
       sessions: this.sessions,
       doorbell: this.doorbell,
       prefix: `${this.namespace}${this.prefix}`,
-      deafAfterMs: DEAF_AFTER_MS,
+      deafAfterMs: options.deafAfterMs ?? DEAF_AFTER_MS,
       onRestart: () => options.observe?.subscriptionRestart?.(),
     });
   }
@@ -123,18 +137,30 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncGenerator<RecordedEvent, void, undefined> {
-    for (let next = from; ;) {
-      const page = await this.read({ of: { stream: `${this.namespace}${stream}`, from: next }, count: STREAM_PAGE });
-      yield* page.map((event) => this.recorded(event));
-      const last = page.at(-1);
-      if (last === undefined || page.length < STREAM_PAGE) return;
-      next = last.revision + 1n;
+    for (let next = from, empty = 0; ;) {
+      const { events, isEndNamed } = await this.read({ of: { stream: `${this.namespace}${stream}`, from: next }, count: STREAM_PAGE });
+      yield* events.map((event) => this.recorded(event));
+      const last = events.at(-1);
+      if (last !== undefined) next = last.revision + 1n;
+      empty = last === undefined ? empty + 1 : 0;
+      if (events.length === STREAM_PAGE) continue;
+      if (isEndNamed) return;
+      // A server that never names an end is believed when it has nothing more to say, twice.
+      if (empty >= 2 && !(await this.session()).namesEnds) return;
+      if (empty >= ENDS_UNNAMED_MAX) throw new EventLogUnavailable('EventStoreDB ends reads before their end');
     }
   }
 
   async readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
-    const { events } = await this.readPage(this.parsed(after), limit);
-    return events;
+    let cursor = this.parsed(after);
+    const { events } = await this.readPage(cursor, limit);
+    if (events.length > 0) return events;
+    // Nothing is said of the end: it counts when the end was seen.
+    for (;;) {
+      const look = await this.lookOn(cursor, limit);
+      if (look.events.length > 0 || look.isAtEnd) return look.events;
+      cursor = look.next;
+    }
   }
 
   /** @throws {TypeError} for a position of another log. Ends when the log is closed. */
@@ -159,15 +185,14 @@ export class EventStoreDbEventLog implements EventLog {
 
   /** Looks from where it is known that nothing of ours came before, so that others' events are passed over once and not at every call. */
   async head(): Promise<Position | undefined> {
-    const upTo = await this.endOfStore();
-    let { last, upTo: from } = this.newest ?? { last: await this.newestEvent(), upTo };
-    for (let isFull = this.newest !== undefined; isFull;) {
-      const page = await this.readPage(from, FOLLOW_PAGE);
-      from = page.next;
-      if (page.events.length > 0) last = page.next;
-      isFull = page.isFull;
+    let { last, upTo } = this.newest ?? (await this.findNewest());
+    for (let isAtEnd = false; !isAtEnd;) {
+      const look = await this.lookOn(upTo, FOLLOW_PAGE);
+      last = look.last ?? last;
+      upTo = look.next;
+      isAtEnd = look.isAtEnd;
     }
-    if (this.newest === undefined || compare(this.newest.upTo, upTo) < 0) this.newest = { last, upTo: later(upTo, last ?? upTo) };
+    if (this.newest === undefined || compare(this.newest.upTo, upTo) < 0) this.newest = { last, upTo };
     const { logId } = await this.session();
     return last && token(logId, last);
   }
@@ -250,35 +275,53 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /** The next page of a tail. Without news, what others wrote is left behind, so that it is not looked through again next time. */
-  private async readTail(cursor: WirePosition, limit: number, rung: boolean) {
-    const end = rung ? undefined : await this.endOfStore();
-    const page = await this.readPage(cursor, limit);
-    const last = page.events.at(-1);
-    if (last !== undefined) this.news.expect(page.next.commit);
-    // A page that is not full shows all there was when it was asked for, and so all up to an end that stood before.
-    return page.isFull || end === undefined ? page : { ...page, next: later(page.next, end) };
+  private async readTail(cursor: WirePosition, limit: number, rung: boolean): Promise<TailPage<WirePosition>> {
+    const page = rung ? await this.readPage(cursor, limit) : await this.lookOn(cursor, limit);
+    // What was seen in the store the subscription has to mention, too.
+    if (page.events.length > 0) this.news.expect(page.next.commit);
+    return page;
   }
 
-  /** A position of the store itself, whosever event stands there. Nothing that comes later stands before it. */
-  private async endOfStore(): Promise<WirePosition> {
-    const [newest] = await this.read({ of: { prefix: null, from: 'end' }, backwards: true, count: 1 });
-    return newest?.position ?? BEFORE_ALL;
+  private async findNewest(): Promise<{ readonly last: WirePosition | undefined; readonly upTo: WirePosition }> {
+    const { events } = await this.read({ of: { prefixes: this.ours, from: 'end' }, backwards: true, count: 1 });
+    const last = events[0]?.position;
+    return { last, upTo: last ?? BEFORE_ALL };
   }
 
-  private async newestEvent(): Promise<WirePosition | undefined> {
-    const [newest] = await this.read({ of: this.ours('end'), backwards: true, count: 1 });
-    return newest?.position;
-  }
-
-  private async readPage(after: WirePosition, limit: number) {
-    // Reading begins with the event at the position itself, when it is one of ours.
-    const found = await this.read({ of: this.ours(after === BEFORE_ALL ? 'start' : after), count: limit + 1 });
-    const events = found.filter(({ position }) => compare(position, after) > 0).slice(0, limit);
+  private async readPage(after: WirePosition, limit: number): Promise<TailPage<WirePosition>> {
+    const events = await this.eventsAfter(after, this.ours, limit);
     return { events: events.map((event) => this.recorded(event)), next: events.at(-1)?.position ?? after, isFull: events.length === limit };
   }
 
-  private ours(from: WirePosition | 'start' | 'end'): WireRead['of'] {
-    return { prefix: `${this.namespace}${this.prefix}`, from };
+  /**
+   * A page that also shows how far it looked, others' events included. The newest event of the store is asked for first, and then everything of ours
+   * and of that event's stream: where that event comes, nothing of ours was left out before it. A server whose call was cancelled under
+   * its hands ends a read as if all had been said, so the end of an answer by itself shows nothing.
+   */
+  private async lookOn(after: WirePosition, limit: number): Promise<Look> {
+    const [newest] = (await this.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 })).events;
+    if (newest !== undefined && compare(newest.position, after) <= 0)
+      return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
+    const found = newest === undefined ? [] : await this.eventsAfter(after, [...this.ours, newest.stream], limit);
+    const next = found.at(-1)?.position ?? after;
+    const own = found.filter(({ stream }) => stream.startsWith(`${this.namespace}${this.prefix}`));
+    return {
+      events: own.map((event) => this.recorded(event)),
+      last: own.at(-1)?.position,
+      next,
+      isFull: found.length === limit,
+      isAtEnd: newest !== undefined && compare(next, newest.position) >= 0,
+    };
+  }
+
+  private async eventsAfter(after: WirePosition, prefixes: readonly string[], limit: number): Promise<readonly WireEvent[]> {
+    // Reading begins with the event at the position itself, when it is one of those.
+    const { events } = await this.read({ of: { prefixes, from: after === BEFORE_ALL ? 'start' : after }, count: limit + 1 });
+    return events.filter(({ position }) => compare(position, after) > 0).slice(0, limit);
+  }
+
+  private get ours(): readonly string[] {
+    return [`${this.namespace}${this.prefix}`];
   }
 
   private async session(): Promise<Session> {
@@ -290,11 +333,11 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /** @throws {EventLogUnavailable} */
-  private async read(query: WireRead): Promise<readonly WireEvent[]> {
+  private async read(query: WireRead): Promise<WirePage> {
     const session = await this.session();
     try {
       // A read that filters the whole store may have nothing to say for long: it is waited for while the store answers something else.
-      const isAlive = 'prefix' in query.of && query.of.prefix !== null ? () => this.isAlive(session) : undefined;
+      const isAlive = 'prefixes' in query.of && query.of.prefixes !== null ? () => this.isAlive(session) : undefined;
       return await within(isAlive ? SCAN_MS_MAX : this.readTimeoutMs * 2, session.wire.read(query, this.readTimeoutMs, isAlive));
     } catch (error) {
       if (failureOf(error).kind === 'away') await this.sessions.replace(session);
@@ -305,7 +348,7 @@ export class EventStoreDbEventLog implements EventLog {
   private async isAlive({ wire }: Session): Promise<void> {
     if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
     const ms = this.readTimeoutMs;
-    await within(ms, wire.read({ of: { prefix: null, from: 'end' }, backwards: true, count: 1 }, ms));
+    await within(ms, wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms));
   }
 
   private recorded({ createdAt, position, stream, ...event }: WireEvent): RecordedEvent {
@@ -334,5 +377,3 @@ function compare(a: WirePosition, b: WirePosition): number {
   if (a.commit !== b.commit) return a.commit < b.commit ? -1 : 1;
   return a.prepare === b.prepare ? 0 : a.prepare < b.prepare ? -1 : 1;
 }
-
-const later = (a: WirePosition, b: WirePosition): WirePosition => (compare(a, b) >= 0 ? a : b);

@@ -1,6 +1,7 @@
 import { backOffMs, pause } from '../pause.js';
 import type { Doorbell } from './doorbell.js';
 import type { EventStoreDbSessions, Session } from './eventstoredb-sessions.js';
+import type { EventStoreDbWire } from './eventstoredb-wire.js';
 
 export interface NewsOptions {
   readonly sessions: EventStoreDbSessions;
@@ -84,6 +85,17 @@ export class EventStoreDbNews {
     }
   }
 
+  /** What stands in the store already, a new subscription will never mention: a tail that catches up on it does not show it to be deaf. */
+  private async passOver(wire: EventStoreDbWire): Promise<void> {
+    try {
+      const { events } = await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, this.options.deafAfterMs);
+      const [newest] = events;
+      if (newest !== undefined && newest.position.commit > this.heard) this.heard = newest.position.commit;
+    } catch {
+      // Taken for deaf once too often, it is made anew once too often.
+    }
+  }
+
   /** Until it ends, however it ends. False when it was never confirmed, or went deaf. */
   private async subscribeOnce({ wire }: Session, signal: AbortSignal): Promise<boolean> {
     const { doorbell, prefix, deafAfterMs } = this.options;
@@ -107,6 +119,7 @@ export class EventStoreDbNews {
               this.heard = this.awaited;
               // Whatever came between the last look and now.
               doorbell.wakeAll();
+              void this.passOver(wire);
             },
             event: ({ commit }) => {
               if (commit > this.heard) this.heard = commit;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { EventLogUnavailable } from './event-log.js';
 import type { EventStoreAddress } from './event-store-url.js';
-import { asPortError, NoAnswer } from './eventstoredb-failures.js';
+import { asPortError, exceptionOf, NoAnswer } from './eventstoredb-failures.js';
 import { EventStoreDbWire } from './eventstoredb-wire.js';
 
 /** A client that has shown that it reaches a store of ours. */
@@ -10,6 +10,8 @@ export interface Session {
   /** Of the server, as it gives it: `23.10.8.0`. */
   readonly version: string;
   readonly logId: string;
+  /** Whether it says where a stream ends. */
+  readonly namesEnds: boolean;
 }
 
 export interface SessionsOptions {
@@ -20,9 +22,15 @@ export interface SessionsOptions {
   readonly identityStream: string;
   /** Opening is given up after this time. */
   readonly openTimeoutMs: number;
+  /** Whether the log of this identity is to be used, whoever owns it. @throws {EventLogUnavailable} when it is not. */
+  readonly accept?: (logId: string) => Promise<void>;
 }
 
 const OLDEST = [21, 10] as const;
+/** So many nodes are asked one after the other, each because the one before said that it leads. */
+const NAMED_LEADERS_MAX = 2;
+/** What stands in place of a version when the server does not know the question, which came with 21.10. */
+const UNSAID = 'unknown';
 
 /**
  * One client at a time, made anew when it may be stuck: after a call without an answer or a discovery that failed the client of a process
@@ -65,7 +73,7 @@ export class EventStoreDbSessions {
     const wire = new EventStoreDbWire(this.options.address);
     this.open.add(wire);
     try {
-      return await within(this.options.openTimeoutMs, this.introduce(wire));
+      return await within(this.options.openTimeoutMs, this.introduceAtLeader(wire));
     } catch (error) {
       this.opening = undefined;
       this.retire(wire);
@@ -73,10 +81,24 @@ export class EventStoreDbSessions {
     }
   }
 
+  /** A follower names the leader, and the client that was told so goes there with its next call: a new client would ask the follower again. */
+  private async introduceAtLeader(wire: EventStoreDbWire): Promise<Session> {
+    for (let left = NAMED_LEADERS_MAX; ; left--) {
+      try {
+        return await this.introduce(wire);
+      } catch (error) {
+        if (left === 0 || exceptionOf(error) !== 'not-leader') throw error;
+      }
+    }
+  }
+
   private async introduce(wire: EventStoreDbWire): Promise<Session> {
     const version = await wire.serverVersion();
-    if (isTooOld(version)) throw new EventLogUnavailable(`EventStoreDB is of version ${version}: 21.10 or newer is needed`);
-    const { id, owner } = (await this.identity(wire)) ?? (await this.introduceLog(wire));
+    if (isTooOld(version)) {
+      const given = version === UNSAID ? 'older than 21.10' : `of version ${version}`;
+      throw new EventLogUnavailable(`EventStoreDB is ${given}: 21.10 or newer is needed`);
+    }
+    const { id, owner, namesEnds } = (await this.identity(wire)) ?? (await this.introduceLog(wire));
     if (owner !== this.options.owner) {
       throw new EventLogUnavailable(
         'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store',
@@ -85,12 +107,17 @@ export class EventStoreDbSessions {
     if (this.known !== undefined && this.known !== id) {
       throw new EventLogUnavailable('another log stands at EVENT_STORE_URL than the one before: restart the service if that is meant');
     }
+    await this.options.accept?.(id);
     this.known = id;
-    return { wire, version, logId: id };
+    return { wire, version, logId: id, namesEnds };
   }
 
-  private async identity(wire: EventStoreDbWire): Promise<Identity | undefined> {
-    const [newest] = await wire.read({ of: { stream: this.stream, from: 'end' }, backwards: true, count: 1 }, this.options.openTimeoutMs);
+  private async identity(wire: EventStoreDbWire): Promise<(Identity & { readonly namesEnds: boolean }) | undefined> {
+    const { events, isEndNamed } = await wire.read(
+      { of: { stream: this.stream, from: 'end' }, backwards: true, count: 1 },
+      this.options.openTimeoutMs,
+    );
+    const [newest] = events;
     if (newest === undefined) return undefined;
     const identity = parseIdentity(newest.data);
     if (identity === undefined) {
@@ -98,11 +125,11 @@ export class EventStoreDbSessions {
         `the metadata of ${this.options.identityStream} in EventStoreDB are not of this service: use a store without it`,
       );
     }
-    return identity;
+    return { ...identity, namesEnds: isEndNamed };
   }
 
   /** Of several who find a new store at the same time one is first; all take what it wrote. */
-  private async introduceLog(wire: EventStoreDbWire): Promise<Identity> {
+  private async introduceLog(wire: EventStoreDbWire): Promise<Identity & { readonly namesEnds: boolean }> {
     const data = JSON.stringify({ ledger: { id: randomUUID(), owner: this.options.owner } satisfies Identity });
     await wire.append(this.stream, 'no-stream', [{ id: randomUUID(), type: '$metadata', data, metadata: '' }], this.options.openTimeoutMs);
     const identity = await this.identity(wire);
@@ -142,8 +169,9 @@ function parseIdentity(data: string): Identity | undefined {
   }
 }
 
-/** A version that is not given as numbers is taken for a new one. */
+/** A version that is given, but not as numbers, is taken for a new one. */
 function isTooOld(version: string): boolean {
+  if (version === UNSAID) return true;
   const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
   if (major === undefined || minor === undefined) return false;
   return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);

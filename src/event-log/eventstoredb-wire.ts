@@ -26,10 +26,20 @@ export type WireAppendResult =
   | { readonly kind: 'appended'; readonly revision: bigint; readonly position: WirePosition }
   | { readonly kind: 'conflict'; readonly actual: ExpectedRevision };
 
+export interface WirePage {
+  readonly events: readonly WireEvent[];
+  /**
+   * The server said that the stream ends here, or is not there. Without that a short page may be a part: a server whose call was
+   * cancelled under its hands ends it as if all had been said. Of the whole log no server says it; of a stream those of today do.
+   */
+  readonly isEndNamed: boolean;
+}
+
 export interface WireRead {
+  /** Of one stream; or of the whole log, all of it (`null`) or what stands in streams whose names begin with one of these. */
   readonly of:
     | { readonly stream: string; readonly from: bigint | 'end' }
-    | { readonly prefix: string | null; readonly from: WirePosition | 'start' | 'end' };
+    | { readonly prefixes: readonly string[] | null; readonly from: WirePosition | 'start' | 'end' };
   readonly backwards?: boolean;
   readonly count: number;
 }
@@ -83,11 +93,12 @@ export class EventStoreDbWire extends EventStoreDBClient {
    * One page, in the order asked for; a stream that does not exist is empty.
    * @param silenceMs without a single message for so long, `isAlive` is asked; without it, or when it fails, the read is given up.
    */
-  async read(query: WireRead, silenceMs: number, isAlive?: () => Promise<unknown>): Promise<readonly WireEvent[]> {
+  async read(query: WireRead, silenceMs: number, isAlive?: () => Promise<unknown>): Promise<WirePage> {
     const call = await this.openRead(readRequest(query));
     const found: WireEvent[] = [];
     let timer: NodeJS.Timeout | undefined;
     let hasEnded = false;
+    let isEndNamed = false;
     try {
       await new Promise<void>((resolve, reject) => {
         const quiet = (): void => {
@@ -103,6 +114,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
           listen();
           const event = answer.getEvent()?.getEvent();
           if (event !== undefined) found.push(wireEvent(event));
+          isEndNamed ||= answer.hasLastStreamPosition() || answer.hasStreamNotFound();
         });
         call.on('error', reject);
         call.on('end', () => {
@@ -112,7 +124,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
         // Cancelled by the server or by a lost connection without a word.
         call.on('close', () => reject(new NoAnswer('a read was closed before its end')));
       });
-      return found;
+      return { events: found, isEndNamed };
     } finally {
       clearTimeout(timer);
       if (!hasEnded) cancel(call);
@@ -229,13 +241,15 @@ function readRequest({ of, backwards = false, count }: WireRead): streams.ReadRe
     .setCount(String(count));
   if ('stream' in of) {
     const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(identifier(of.stream));
+    // With it the server names the stream's last revision behind the events.
     options
+      .setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(1))
       .setStream(of.from === 'end' ? stream.setEnd(new shared.Empty()) : stream.setRevision(of.from.toString()))
       .setNoFilter(new shared.Empty());
   } else {
     options.setAll(allFrom(of.from));
-    if (of.prefix === null) options.setNoFilter(new shared.Empty());
-    else options.setFilter(streamPrefix(of.prefix));
+    if (of.prefixes === null) options.setNoFilter(new shared.Empty());
+    else options.setFilter(streamPrefixes(of.prefixes));
   }
   return new streams.ReadReq().setOptions(options);
 }
@@ -244,7 +258,7 @@ function subscriptionRequest(prefix: string): streams.ReadReq {
   const options = readOptions()
     .setReadDirection(0)
     .setAll(allFrom('end'))
-    .setFilter(streamPrefix(prefix))
+    .setFilter(streamPrefixes([prefix]))
     .setSubscription(new streams.ReadReq.Options.SubscriptionOptions());
   return new streams.ReadReq().setOptions(options);
 }
@@ -267,9 +281,9 @@ function allFrom(from: WirePosition | 'start' | 'end'): streams.ReadReq.Options.
 /** How far the server looks before it says how far it is: rarely, for nobody here listens to that. */
 const CHECKPOINT_EVERY = 1_000;
 
-function streamPrefix(prefix: string): streams.ReadReq.Options.FilterOptions {
+function streamPrefixes(prefixes: readonly string[]): streams.ReadReq.Options.FilterOptions {
   return new streams.ReadReq.Options.FilterOptions()
-    .setStreamIdentifier(new streams.ReadReq.Options.FilterOptions.Expression().setPrefixList([prefix]))
+    .setStreamIdentifier(new streams.ReadReq.Options.FilterOptions.Expression().setPrefixList([...prefixes]))
     .setCount(new shared.Empty())
     .setCheckpointintervalmultiplier(CHECKPOINT_EVERY);
 }

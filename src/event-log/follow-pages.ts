@@ -51,7 +51,6 @@ export async function* followPages<C>(tail: Tail<C>): AsyncGenerator<readonly Re
       if (page === undefined) return;
       cursor = page.next;
       if (page.events.length > 0) yield page.events;
-      isRung = true;
       if (page.isFull) continue;
       // Beyond what it was rung for before the read as well: had the log lost its end, waiting for that again would never end.
       const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);

@@ -43,6 +43,11 @@ export class OwnWrites {
     });
   }
 
+  /** A position that was kept. One that the database has left behind with another log says nothing any more: the newest one stands in for it. */
+  async inThisLog(kept: Position | null): Promise<Position | null> {
+    return kept === null || this.log.isPosition(kept) ? kept : ((await this.log.head()) ?? null);
+  }
+
   /** @throws {ApiError} POSITION_INVALID for a token that is none of ours, POSITION_NOT_REACHED when the time is over. */
   async visible(scope: Scope, projections: readonly string[], atLeast: Position | undefined): Promise<void> {
     if (atLeast !== undefined && !this.log.isPosition(atLeast)) throw new ApiError('POSITION_INVALID');

@@ -90,7 +90,8 @@ export class Writes {
     return body;
   }
 
-  private sendAgain(reply: FastifyReply, { scope }: CommandMeta, { status, body, position }: KeptAnswer): unknown {
+  private async sendAgain(reply: FastifyReply, { scope }: CommandMeta, { status, body, ...kept }: KeptAnswer): Promise<unknown> {
+    const position = await this.ownWrites.inThisLog(kept.position);
     // The write may have gone through another service: this one is to show it in the next read, with what it set off.
     this.ownWrites.note(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);

@@ -1,10 +1,12 @@
 import 'reflect-metadata';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
+import { CommandError } from './command-line.js';
+import { addLogCommands } from './log-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
 
-/** The command line for operators: exit 0 fine, 1 error (one clear line on standard error, nothing changed). */
+/** The command line for operators: exit 0 fine, 1 error (one clear line on standard error, nothing changed), 2 a difference was found. */
 async function main(): Promise<number> {
   const cli = new Command('cli').description('Operates the referral ledger service').exitOverride();
   cli.configureOutput({
@@ -13,6 +15,7 @@ async function main(): Promise<number> {
     outputError: (text, write) => write(text.replace(/^error: /, '')),
   });
   addTenantCommands(cli);
+  addLogCommands(cli);
   addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
   try {
@@ -21,7 +24,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
     for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
-    return 1;
+    return error instanceof CommandError ? error.exitCode : 1;
   }
 }
 

@@ -1,12 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import Table from 'cli-table3';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config.js';
 import { openCore, type Core } from '../core.js';
 
-/** What went wrong, in one line for the operator; exit 1, nothing changed. */
+/** What went wrong, in one line for the operator; nothing changed. Exit 1; 2 for a difference that was found. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+  constructor(
+    message: string,
+    readonly exitCode: 1 | 2 = 1,
+  ) {
+    super(message);
+  }
 }
 
 export interface OutputOptions {
@@ -19,8 +25,7 @@ export interface OutputOptions {
  */
 export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
   const config = loadConfig();
-  // Standard output belongs to the answer.
-  const logger = pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
+  const logger = commandLogger();
   const actor = { kind: 'operator' as const, id: 'command-line' };
   const core = await openCore({ config, logger, actor, applicationName: 'ledger-cli' });
   try {
@@ -29,6 +34,9 @@ export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> 
     await core.close();
   }
 }
+
+/** Standard output belongs to the answer. */
+export const commandLogger = (): Logger => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
 
 /** Exactly one JSON document. */
 export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);

@@ -5,6 +5,7 @@ import { backOffMs, pause } from '../pause.js';
 import { PositionWaiters } from '../projecting/position-waiters.js';
 import { ProjectionLease } from '../projecting/projection-lease.js';
 import type { LedgerEvent, UndecodableEvent } from '../projecting/projector.js';
+import { readPolicyCheckpoint, writePolicyCheckpoint } from './policy-checkpoint.js';
 import type { Policy, Reaction } from './policy.js';
 
 export interface PolicyRunnerOptions {
@@ -81,12 +82,8 @@ export class PolicyRunner {
   }
 
   /** How far reactions are; null: nothing yet. @throws when the database is away. */
-  async checkpoint(): Promise<Position | null> {
-    const { rows } = await this.options.pool.query<{ position: string | null }>(
-      'select position from ledger.policy_checkpoints where name = $1',
-      [CHECKPOINT],
-    );
-    return rows[0]?.position ?? null;
+  checkpoint(): Promise<Position | null> {
+    return readPolicyCheckpoint(this.options.pool);
   }
 
   /** @throws when the database is away. */
@@ -179,18 +176,8 @@ export class PolicyRunner {
     this.idleWrite = undefined;
     this.writing = this.writing
       .catch(() => undefined)
-      .then(() => (this.reached === undefined ? undefined : this.writeCheckpoint(this.reached)));
+      .then(() => (this.reached === undefined ? undefined : writePolicyCheckpoint(this.options.pool, this.reached)));
     return this.writing;
-  }
-
-  /** Repeating is harmless, so the checkpoint need not wait for the disk. */
-  private async writeCheckpoint(position: Position): Promise<void> {
-    await this.options.pool.query(
-      `with asynchronous as (select set_config('synchronous_commit', 'off', true))
-       insert into ledger.policy_checkpoints (name, position) select $1, $2 from asynchronous
-       on conflict (name) do update set position = excluded.position, updated_at = now()`,
-      [CHECKPOINT, position],
-    );
   }
 
   private async carryOut(event: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction): Promise<void> {

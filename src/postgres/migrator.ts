@@ -6,6 +6,7 @@ import * as createProjections from '../../migrations/0002_create_projections.js'
 import * as createKeysAndRequests from '../../migrations/0003_create_keys_and_requests.js';
 import * as appendOneEvent from '../../migrations/0004_append_one_event.js';
 import * as appendToDistinctStreams from '../../migrations/0005_append_to_distinct_streams.js';
+import * as followOneLog from '../../migrations/0006_follow_one_log.js';
 import * as forgetPeople from '../../migrations/0009_forget_people.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -23,6 +24,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0003_create_keys_and_requests': createKeysAndRequests,
   '0004_append_one_event': appendOneEvent,
   '0005_append_to_distinct_streams': appendToDistinctStreams,
+  '0006_follow_one_log': followOneLog,
   '0009_forget_people': forgetPeople,
 };
 

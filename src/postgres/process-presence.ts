@@ -27,6 +27,12 @@ export class ProcessPresence {
     return this.connection.stop();
   }
 
+  /** SQL that is true while any process shows its presence in this database. */
+  static readonly isAnybody = `exists (
+    select from pg_locks
+    where locktype = 'advisory' and classid = ${LOCK_CLASS} and objsubid = 2 and granted
+      and database = (select oid from pg_database where datname = current_database()))`;
+
   /**
    * SQL that is true when the process of that id is gone. `owner`: an expression of ours, never a value from outside.
    * It asks for a share of the lock: after a crash many ask for the same process at once, and must not take each other for it.

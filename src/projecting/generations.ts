@@ -62,12 +62,18 @@ function tableStatements(schema: string, table: ReadModelTable): string[] {
   return [create, ...indexes];
 }
 
+/** The read models are being built from another log; they would answer with less than the ledger holds. */
+export class ReadModelsIncomplete extends Error {
+  override readonly name = 'ReadModelsIncomplete';
+}
+
 /**
  * Which generation is live, for queries and for the runner. Cached for at most `maxAgeMs`: a swap of generations is one row, and
  * every process follows it within that time (the generation before is kept, so a read in between finds its tables).
  */
 export class LiveGenerations {
   private live = new Map<string, number>();
+  private complete = true;
   private readAt = -Infinity;
   private reading: Promise<void> | undefined;
 
@@ -76,9 +82,10 @@ export class LiveGenerations {
     private readonly options: { readonly maxAgeMs?: number } = {},
   ) {}
 
-  /** The schema that a query reads. @throws when the projection has no live generation. */
+  /** The schema that a query reads. @throws {ReadModelsIncomplete} and when the projection has no live generation. */
   async liveSchema(projection: string): Promise<string> {
-    if (performance.now() - this.readAt > (this.options.maxAgeMs ?? 1_000)) await this.refresh();
+    if (this.isOutdated) await this.refresh();
+    if (!this.complete) throw new ReadModelsIncomplete('the read models are being built from another log');
     const generation = this.live.get(projection);
     if (generation === undefined) throw new Error(`projection ${projection} has no live generation`);
     return schemaOf(projection, generation);
@@ -90,6 +97,17 @@ export class LiveGenerations {
     return this.reading;
   }
 
+  /** False while the read models are built anew from another log; as last read, which is done again soon. Does not wait. */
+  get areComplete(): boolean {
+    // Who cannot be asked now is asked again; a read that matters asks for itself.
+    if (this.isOutdated) this.refresh().catch(() => undefined);
+    return this.complete;
+  }
+
+  private get isOutdated(): boolean {
+    return performance.now() - this.readAt > (this.options.maxAgeMs ?? 1_000);
+  }
+
   /** The live generation as last read. */
   generationOf(projection: string): number | undefined {
     return this.live.get(projection);
@@ -97,10 +115,13 @@ export class LiveGenerations {
 
   private async read(): Promise<void> {
     const asked = performance.now();
-    const { rows } = await this.pool.query<{ projection: string; generation: number }>(
-      `select projection, generation from ledger.projection_generations where state = 'live'`,
+    // In one statement: whoever learns of the new, empty generations of another log learns with them that they are not complete.
+    const { rows } = await this.pool.query<{ projection: string; generation: number; complete: boolean }>(
+      `select projection, generation, coalesce((select rebuilt from ledger.followed_log), true) as complete
+       from ledger.projection_generations where state = 'live'`,
     );
     this.live = new Map(rows.map(({ projection, generation }) => [projection, generation]));
+    this.complete = rows.every(({ complete }) => complete);
     this.readAt = asked;
   }
 }

@@ -1,5 +1,6 @@
 import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
 import type { TenantState } from '../../src/domain/tenant/tenant.decider.js';
+import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
 const open = (openEndpoints: boolean): TenantState => ({
@@ -9,9 +10,9 @@ const open = (openEndpoints: boolean): TenantState => ({
 
 /** A tenant's stream whose readings are answered when the test says so. */
 class SlowTenants {
-  readonly readings: ((state: TenantState) => void)[] = [];
+  readonly readings: ((state: TenantState | Error) => void)[] = [];
   load(): Promise<{ state: TenantState }> {
-    return new Promise((resolve) => this.readings.push((state) => resolve({ state })));
+    return new Promise((resolve, reject) => this.readings.push((state) => (state instanceof Error ? reject(state) : resolve({ state }))));
   }
 }
 
@@ -28,4 +29,39 @@ it('a change that is announced while the tenant is read counts at the next reque
   expect(await after).toMatchObject({ openEndpoints: false });
   // And from memory then.
   expect(await directory.find('shop')).toMatchObject({ openEndpoints: false });
+});
+
+describe('while the log is away', () => {
+  let tenants: SlowTenants;
+  let directory: TenantDirectory;
+  let now = 0;
+  beforeEach(async () => {
+    tenants = new SlowTenants();
+    directory = new TenantDirectory(tenants, new KeyedNames(Buffer.alloc(32)), () => now);
+    const found = directory.find('shop');
+    tenants.readings.shift()?.(open(true));
+    await found;
+    now += 60_000;
+  });
+
+  const answer = async (pending: Promise<unknown>, reading: TenantState | Error): Promise<unknown> => {
+    tenants.readings.shift()?.(reading);
+    return pending;
+  };
+
+  it('a tenant that is known is found, and the log is asked again a while later', async () => {
+    expect(await answer(directory.find('shop'), new EventLogUnavailable('away'))).toMatchObject({ openEndpoints: true });
+    expect(await directory.find('shop')).toMatchObject({ openEndpoints: true });
+    now += 60_000;
+    expect(await answer(directory.find('shop'), open(false))).toMatchObject({ openEndpoints: false });
+  });
+
+  it('a change that was announced makes it unknown; so does every other failure, and a tenant that was never read', async () => {
+    await expect(answer(directory.find('other'), new EventLogUnavailable('away'))).rejects.toThrow('away');
+    await expect(answer(directory.find('shop'), new Error('broken'))).rejects.toThrow('broken');
+    const pending = directory.find('shop');
+    directory.forget('shop');
+    await expect(answer(pending, new EventLogUnavailable('away'))).rejects.toThrow('away');
+    await expect(answer(directory.find('shop'), new EventLogUnavailable('away'))).rejects.toThrow('away');
+  });
 });

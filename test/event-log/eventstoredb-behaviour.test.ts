@@ -3,6 +3,7 @@ import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.j
 import { appendSections } from './eventstoredb-behaviour/append-rows.js';
 import { newMeeting, type BehaviourRow, type BehaviourSection } from './eventstoredb-behaviour/behaviour-row.js';
 import { clusterSections } from './eventstoredb-behaviour/cluster-rows.js';
+import { doubleSections } from './eventstoredb-behaviour/double-rows.js';
 import { faultSections } from './eventstoredb-behaviour/fault-rows.js';
 import { readSections } from './eventstoredb-behaviour/read-rows.js';
 import { subscriptionSections } from './eventstoredb-behaviour/subscription-rows.js';
@@ -17,6 +18,7 @@ const SECTIONS: readonly BehaviourSection[] = [
   ...subscriptionSections,
   ...faultSections,
   ...clusterSections,
+  ...doubleSections,
 ];
 
 const ESDB_URL = process.env.ESDB_URL;

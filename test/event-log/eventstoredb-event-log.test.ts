@@ -34,4 +34,4 @@ async function eventStoreDbLog(): Promise<LogUnderTest> {
   };
 }
 
-eventLogContract('eventstoredb', eventStoreDbLog);
+eventLogContract('eventstoredb', eventStoreDbLog, { appendHeldOpen: 'a client of EventStoreDB has no append that it could hold open' });

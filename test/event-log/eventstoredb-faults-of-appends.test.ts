@@ -33,7 +33,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['no answer comes', { how: 'silence' }],
     ])('%s after the write: the identical append goes again, without a read, and gets the first position', async (_name, how) => {
       const observed = new Observed();
-      const log = logs.open(double.url, { observe: observed });
+      const log = logs.open(double.url, { appendTimeoutMs: 1_000, observe: observed });
       const first = newEvents(2);
       await appended(log.append(STREAM, 'no-stream', first));
       const before = double.calls;
@@ -57,8 +57,8 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     });
 
     it('an answer that comes too late changes nothing: once stored, once answered', async () => {
-      const log = logs.open(double.url);
-      await log.check();
+      const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
+      await eventually(async () => (await log.check()) !== undefined);
       let release = (): void => undefined;
       const until = new Promise<void>((resolve) => (release = resolve));
       double.faults.next('answer-late', 1, { ...APPENDS, until });
@@ -71,7 +71,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
     it('one that was never carried out is carried out by the repetition', async () => {
       const log = logs.open(double.url);
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       double.faults.next('connection-cut', 1, APPENDS);
       const events = newEvents(2);
       expect((await appended(log.append(STREAM, 'no-stream', events))).revision).toBe(1n);
@@ -81,7 +81,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
     it('the caller who gets no answer in the end may send the identical append again', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 200 });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       const events = newEvents(2);
       await double.faults.during(
         'answer-lost',
@@ -107,7 +107,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
   it('appends are calls of their own, to the leader: the batch stream of another client in the process may break', async () => {
     const log = logs.open(double.url);
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     const other = await startEventStoreDbDouble();
     const client = EventStoreDBClient.connectionString(other.url);
     try {
@@ -136,7 +136,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
   it('a store that is not ready is asked until it is', async () => {
     const log = logs.open(double.url, { appendTimeoutMs: 5_000 });
-    await log.check();
+    await eventually(async () => (await log.check()) !== undefined);
     double.faults.set('not-ready', APPENDS);
     const pending = log.append(STREAM, 'no-stream', [newEvent()]);
     await eventually(async () => double.faults.count('not-ready') >= 2);
@@ -150,18 +150,18 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['a new connection', false],
     ])('on %s: an append is answered in time; the store awake, all goes on', async (_name, isKnown) => {
       const log = logs.open(double.url, { appendTimeoutMs: 300 });
-      if (isKnown) await log.check();
+      if (isKnown) await eventually(async () => (await log.check()) !== undefined);
       double.faults.set('hung');
       const { ms, error } = await timed(log.append(STREAM, 'no-stream', [newEvent()]));
       expect(error).toBeInstanceOf(EventLogUnavailable);
-      expect(ms).toBeLessThan(600);
+      expect(ms).toBeLessThan(1_500);
       double.faults.clear('hung');
-      await eventually(async () => (await log.append('ours-b', 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+      await eventually(async () => (await log.append('ours-b', 'no-stream', [newEvent()])).kind === 'appended');
     });
 
     it('a single call that hangs is repeated on another connection, within the time of the append', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
-      await log.check();
+      await eventually(async () => (await log.check()) !== undefined);
       double.faults.next('hung', 1, APPENDS);
       expect(await log.append(STREAM, 'no-stream', [newEvent()])).toMatchObject({ kind: 'appended', revision: 0n });
     });
@@ -172,26 +172,27 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       const waiting = Array.from({ length: 5 }, (_, n) => timed(log.append(`ours-${n}`, 'no-stream', [newEvent()])));
       const refused = await timed(log.append('ours-x', 'no-stream', [newEvent()]));
       expect(refused.error).toEqual(new EventLogUnavailable('5 appends are waiting already'));
-      expect(refused.ms).toBeLessThan(100);
+      expect(refused.ms).toBeLessThan(200);
       for (const { error, ms } of await Promise.all(waiting)) {
         expect(error).toEqual(new EventLogUnavailable('no answer within 300 ms'));
-        expect(ms).toBeLessThan(600);
+        expect(ms).toBeLessThan(1_500);
       }
       double.faults.clear('hung');
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended', 3_000);
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended');
     });
 
     it.each([
-      ['hangs', async (): Promise<void> => double.faults.set('hung')],
-      ['is gone', (): Promise<void> => double.kill()],
-    ])('close() answers what waits and ends, although the store %s', async (_name, strike) => {
-      const log = logs.open(double.url, { appendTimeoutMs: 500 });
-      await log.check();
+      ['hangs', 500, async (): Promise<void> => double.faults.set('hung')],
+      // What waits for its next try is not kept waiting.
+      ['is gone', 10_000, (): Promise<void> => double.kill()],
+    ])('close() answers what waits and ends, although the store %s', async (_name, appendTimeoutMs, strike) => {
+      const log = logs.open(double.url, { appendTimeoutMs });
+      await eventually(async () => (await log.check()) !== undefined);
       await strike();
       const pending = timed(log.append(STREAM, 'no-stream', [newEvent()]));
       const closing = await timed(log.close());
       expect(closing.error).toBeUndefined();
-      expect(closing.ms).toBeLessThan(1_500);
+      expect(closing.ms).toBeLessThan(3_000);
       expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
       await expect(log.append(STREAM, 'no-stream', [newEvent()])).rejects.toThrow('the event log is closed');
     });
@@ -231,26 +232,36 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     });
   });
 
+  it('a store that takes less than we do: too large, as if it had been known before', async () => {
+    const log = logs.open(double.url);
+    await eventually(async () => (await log.check()) !== undefined);
+    double.faults.next('append-too-large', 1, APPENDS);
+    const event = newEvent('x'.repeat(100));
+    await expect(log.append(STREAM, 'no-stream', [event])).rejects.toThrow(new AppendTooLarge(102));
+    expect(double.requests.filter(({ method, stream }) => method === 'append' && stream === STREAM)).toHaveLength(1);
+  });
+
   it('a thousand calls that fail leave neither connections nor listeners behind', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);
     const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-    const log = logs.open(double.url, { appendTimeoutMs: 100, readTimeoutMs: 100 });
-    await log.check();
+    const log = logs.open(double.url, { appendTimeoutMs: 400 });
+    await eventually(async () => (await log.check()) !== undefined);
     const before = sockets();
     try {
-      double.faults.set('not-ready');
+      double.faults.set('not-ready', { when: ({ stream }) => stream?.startsWith('ours-even') ?? true });
+      double.faults.next('hung', Infinity, { ...APPENDS, when: ({ stream }) => stream?.startsWith('ours-odd') ?? true });
       for (let round = 0; round < 10; round++) {
-        const calls = Array.from({ length: 100 }, (_, n) =>
-          n % 2 === 0 ? log.append(`ours-${round}-${n}`, 'no-stream', [newEvent()]) : log.readAll(undefined, 1),
-        );
+        const kind = round % 2 === 0 ? 'even' : 'odd';
+        const calls = Array.from({ length: 100 }, (_, n) => log.append(`ours-${kind}-${n}`, 'no-stream', [newEvent()]));
         const failed = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
         expect(failed).toHaveLength(100);
       }
-      double.faults.clear('not-ready');
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended', 3_000);
-      await eventually(async () => sockets() <= before, 5_000);
+      double.faults.clear();
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended');
+      expect(double.calls.supportedMethods).toBeGreaterThan(10);
+      await eventually(async () => sockets() <= before);
       expect(warnings).toEqual([]);
     } finally {
       process.off('warning', note);

@@ -12,232 +12,264 @@ import {
   percentBalance,
   tankBalance,
 } from '../support/expected-answers.js';
+import { freshNamespace, startEventStore } from '../support/event-store.js';
 import { outcome, personal, startWithStores, type TestTenant } from '../support/running-service.js';
 
-/** One story through every route, each answer compared whole. */
+/** One story through every route, each answer compared whole, on every log. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let tenant: TestTenant;
-beforeAll(async () => {
-  running = await startWithStores();
-  tenant = await running.service.createTenant();
-});
-afterAll(() => running.end());
+interface LogOfStory {
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+const onPostgres = (): Promise<LogOfStory> => Promise.resolve({ environment: {}, stop: () => Promise.resolve() });
+
+async function onEventStoreDb(): Promise<LogOfStory> {
+  const store = await startEventStore();
+  return { environment: { EVENT_STORE_URL: store.url, EVENT_STORE_NAMESPACE: freshNamespace() }, stop: () => store.stop() };
+}
 
 const PAID = { status: 'PAID', value: 9.95, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
 
-test('a referral from the first account to the last cent', async () => {
-  const api = tenant.live;
-  const before = Date.now();
-  // Ids may be e-mail addresses, and hold what has a meaning in paths.
-  const ann = { accountId: `${personal('acc')}/ä %2F?#`, id: `${personal('ann')}+1@example.com` };
-  const bob = { accountId: personal('acc'), id: `${personal('bob')}@example.com` };
-  const annAccount = { id: ann.accountId, currency: 'EUR', subscription: PAID, referral: null };
-
-  const synced = await api.post('/accountsync', { id: ann.accountId, currency: 'EUR', subscription: PAID });
-  expect(outcome(synced)).toStrictEqual({ status: 200, body: annAccount });
-  expect(synced.headers.get('ledger-position')).toMatch(/\S/);
-  expect(synced.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual({ status: 200, body: annAccount });
-
-  // The referrer, with every member that a body may carry.
-  const email = ` ${personal('Ann')}@Example.com`;
-  const imageUrl = `https://images.example/${personal('img')}.png`;
-  const firstName = personal('Ánn');
-  const lastName = `Łee ${personal()}`;
-  const paymentProviderId = personal('cus');
-  const code = personal('AnnLee');
-  const described = {
-    ...{ email, imageUrl, firstName, lastName, paymentProviderId, locale: 'en_GB', countryCode: 'GB' },
-    ...{ customFields: { tier: 'gold', visits: 3, vip: true }, segments: ['a', 'b', '~a', 'c'], referable: false },
-  };
-  const annUser = expectedUser(
-    { tenant: tenant.alias, ...ann, code, email },
-    {
-      ...{ firstName, lastName, imageUrl, locale: 'en_GB', countryCode: 'GB', paymentProviderId, referable: false },
-      ...{ customFields: { tier: 'gold', visits: 3, vip: true }, segments: ['b', 'c'] },
-    },
-  );
-  const upserted = await api.post('/user', { ...ann, ...described, referralCode: code });
-  expect(outcome(upserted)).toStrictEqual({ status: 200, body: annUser });
-  expect(upserted.body['dateCreated']).toBeGreaterThanOrEqual(before);
-  expect(upserted.body['dateCreated']).toBeLessThanOrEqual(Date.now());
-  const annPath = `/account${path(ann.accountId)}/user${path(ann.id)}`;
-  expect(outcome(await api.get(annPath))).toStrictEqual({ status: 200, body: upserted.body });
-  expect(outcome(await api.get(`/user${query({ referralCode: code.toUpperCase() })}`))).toStrictEqual({ status: 200, body: upserted.body });
-  expect(outcome(await api.get('/users'))).toStrictEqual({
-    status: 200,
-    body: { count: 1, totalCount: 1, users: [listed(upserted.body)] },
+describe.each([
+  ['postgres', onPostgres],
+  ['eventstoredb', onEventStoreDb],
+])('on %s', (_name, startLog) => {
+  let log: LogOfStory;
+  let running: Awaited<ReturnType<typeof startWithStores>>;
+  let tenant: TestTenant;
+  beforeAll(async () => {
+    log = await startLog();
+    running = await startWithStores(log.environment);
+    tenant = await running.service.createTenant();
   });
-  const codeDetails = {
-    ...{ code, dateCreated: upserted.body['dateCreated'], referrerName: `${firstName} Ł`, programId: 'default' },
-    reward: { type: 'PCT_DISCOUNT', unit: '%', discountPercent: 10 },
-  };
-  expect(outcome(await api.get(`/code${path(code.toLowerCase())}`))).toStrictEqual({ status: 200, body: codeDetails });
-
-  // The referred account, with the code in another case.
-  const subscription = { status: 'TRIAL' };
-  expect(
-    outcome(await api.post('/accountsync', { id: bob.accountId, subscription, referral: { code: code.toUpperCase() } })),
-  ).toStrictEqual({
-    status: 200,
-    body: { id: bob.accountId, currency: 'USD', subscription, referral: { code } },
+  afterAll(async () => {
+    await running.end();
+    await log.stop();
   });
-  expect(outcome(await api.get('/referrals'))).toStrictEqual({ status: 200, body: { count: 0, totalCount: 0, referrals: [] } });
 
-  const bobUser = (referredBy: Json) =>
-    expectedUser(
-      { tenant: tenant.alias, ...bob, code: bobCode },
-      { firstName: bobCode, referredBy: { code, ...referredBy }, referredByCodes: [code] },
+  test('a referral from the first account to the last cent', async () => {
+    const api = tenant.live;
+    const before = Date.now();
+    // Ids may be e-mail addresses, and hold what has a meaning in paths.
+    const ann = { accountId: `${personal('acc')}/ä %2F?#`, id: `${personal('ann')}+1@example.com` };
+    const bob = { accountId: personal('acc'), id: `${personal('bob')}@example.com` };
+    const annAccount = { id: ann.accountId, currency: 'EUR', subscription: PAID, referral: null };
+
+    const synced = await api.post('/accountsync', { id: ann.accountId, currency: 'EUR', subscription: PAID });
+    expect(outcome(synced)).toStrictEqual({ status: 200, body: annAccount });
+    expect(synced.headers.get('ledger-position')).toMatch(/\S/);
+    expect(synced.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual({ status: 200, body: annAccount });
+
+    // The referrer, with every member that a body may carry.
+    const email = ` ${personal('Ann')}@Example.com`;
+    const imageUrl = `https://images.example/${personal('img')}.png`;
+    const firstName = personal('Ánn');
+    const lastName = `Łee ${personal()}`;
+    const paymentProviderId = personal('cus');
+    const code = personal('AnnLee');
+    const described = {
+      ...{ email, imageUrl, firstName, lastName, paymentProviderId, locale: 'en_GB', countryCode: 'GB' },
+      ...{ customFields: { tier: 'gold', visits: 3, vip: true }, segments: ['a', 'b', '~a', 'c'], referable: false },
+    };
+    const annUser = expectedUser(
+      { tenant: tenant.alias, ...ann, code, email },
+      {
+        ...{ firstName, lastName, imageUrl, locale: 'en_GB', countryCode: 'GB', paymentProviderId, referable: false },
+        ...{ customFields: { tier: 'gold', visits: 3, vip: true }, segments: ['b', 'c'] },
+      },
     );
-  const bobCode = personal('BOB').toUpperCase();
-  const started = await api.post('/user', { ...bob, firstName: bobCode });
-  expect(outcome(started)).toStrictEqual({ status: 200, body: bobUser({ isConverted: false, newlyReferred: true }) });
-  const bobPath = `/account${path(bob.accountId)}/user${path(bob.id)}`;
-  expect(outcome(await api.get(bobPath))).toStrictEqual({ status: 200, body: bobUser({ isConverted: false, newlyReferred: false }) });
+    const upserted = await api.post('/user', { ...ann, ...described, referralCode: code });
+    expect(outcome(upserted)).toStrictEqual({ status: 200, body: annUser });
+    expect(upserted.body['dateCreated']).toBeGreaterThanOrEqual(before);
+    expect(upserted.body['dateCreated']).toBeLessThanOrEqual(Date.now());
+    const annPath = `/account${path(ann.accountId)}/user${path(ann.id)}`;
+    expect(outcome(await api.get(annPath))).toStrictEqual({ status: 200, body: upserted.body });
+    expect(outcome(await api.get(`/user${query({ referralCode: code.toUpperCase() })}`))).toStrictEqual({
+      status: 200,
+      body: upserted.body,
+    });
+    expect(outcome(await api.get('/users'))).toStrictEqual({
+      status: 200,
+      body: { count: 1, totalCount: 1, users: [listed(upserted.body)] },
+    });
+    const codeDetails = {
+      ...{ code, dateCreated: upserted.body['dateCreated'], referrerName: `${firstName} Ł`, programId: 'default' },
+      reward: { type: 'PCT_DISCOUNT', unit: '%', discountPercent: 10 },
+    };
+    expect(outcome(await api.get(`/code${path(code.toLowerCase())}`))).toStrictEqual({ status: 200, body: codeDetails });
 
-  const discount = expectedPercent(bob.accountId, bob.id, 10, { rewardSource: 'REFERRED' });
-  const running1 = await api.get<{ referrals: Json[] }>('/referrals');
-  expect(outcome(running1)).toStrictEqual({
-    status: 200,
-    body: {
-      ...{ count: 1, totalCount: 1 },
-      referrals: [
-        expectedReferral(code, {
-          referredUser: bobUser({ isConverted: false, newlyReferred: false }),
-          referrerUser: annUser,
-          referredReward: discount,
-        }),
+    // The referred account, with the code in another case.
+    const subscription = { status: 'TRIAL' };
+    expect(
+      outcome(await api.post('/accountsync', { id: bob.accountId, subscription, referral: { code: code.toUpperCase() } })),
+    ).toStrictEqual({
+      status: 200,
+      body: { id: bob.accountId, currency: 'USD', subscription, referral: { code } },
+    });
+    expect(outcome(await api.get('/referrals'))).toStrictEqual({ status: 200, body: { count: 0, totalCount: 0, referrals: [] } });
+
+    const bobUser = (referredBy: Json) =>
+      expectedUser(
+        { tenant: tenant.alias, ...bob, code: bobCode },
+        { firstName: bobCode, referredBy: { code, ...referredBy }, referredByCodes: [code] },
+      );
+    const bobCode = personal('BOB').toUpperCase();
+    const started = await api.post('/user', { ...bob, firstName: bobCode });
+    expect(outcome(started)).toStrictEqual({ status: 200, body: bobUser({ isConverted: false, newlyReferred: true }) });
+    const bobPath = `/account${path(bob.accountId)}/user${path(bob.id)}`;
+    expect(outcome(await api.get(bobPath))).toStrictEqual({ status: 200, body: bobUser({ isConverted: false, newlyReferred: false }) });
+
+    const discount = expectedPercent(bob.accountId, bob.id, 10, { rewardSource: 'REFERRED' });
+    const running1 = await api.get<{ referrals: Json[] }>('/referrals');
+    expect(outcome(running1)).toStrictEqual({
+      status: 200,
+      body: {
+        ...{ count: 1, totalCount: 1 },
+        referrals: [
+          expectedReferral(code, {
+            referredUser: bobUser({ isConverted: false, newlyReferred: false }),
+            referrerUser: annUser,
+            referredReward: discount,
+          }),
+        ],
+      },
+    });
+    const [referral] = running1.body.referrals;
+    expect(referral!['dateModerated']).toBe(referral!['dateReferralStarted']);
+    expect(outcome(await api.get(`/referrals${path(String(referral!['id']))}`))).toStrictEqual({ status: 200, body: referral });
+
+    // PAID: what it sets off is there in the very next reads, whichever comes first.
+    const paid = await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
+    expect(outcome(paid)).toStrictEqual({
+      status: 200,
+      body: { id: bob.accountId, currency: 'USD', subscription: PAID, referral: { code } },
+    });
+    const credit = expectedCredit(ann.accountId, ann.id, 'CENTS', 1000, { rewardSource: 'FRIEND_SIGNUP' });
+    const rewards = await api.get<Json[]>(`/reward${query({ accountId: ann.accountId })}`);
+    expect(outcome(rewards)).toStrictEqual({ status: 200, body: [credit] });
+    const rewardId = String(rewards.body[0]!['id']);
+    const converted = await api.get(`/referrals${path(String(referral!['id']))}`);
+    expect(outcome(converted)).toStrictEqual({
+      status: 200,
+      body: {
+        ...referral,
+        referredUser: bobUser({ isConverted: true, newlyReferred: false }),
+        referrerReward: rewards.body[0],
+        dateReferralPaid: aTime,
+      },
+    });
+    expect(outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`))).toStrictEqual({
+      status: 200,
+      body: [creditBalance('CENTS', { count: 1, available: 1000 })],
+    });
+    expect(outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`))).toStrictEqual({
+      status: 200,
+      body: [percentBalance(10, 10, 0)],
+    });
+    expect(outcome(await api.get(`/reward${path(rewardId)}/`))).toStrictEqual({ status: 201, body: rewards.body[0] });
+    expect(outcome(await api.get(`/account${path(ann.accountId)}/reward`))).toStrictEqual({ status: 200, body: rewards.body });
+
+    // Spending.
+    expect(outcome(await api.post(`/credit${path(rewardId)}/redeem`, { amount: 300, unit: 'cents' }))).toStrictEqual({
+      status: 200,
+      body: { creditRedeemed: 300, creditAvailable: 700, unit: 'CENTS' },
+    });
+    const given = await api.post(`/rewards${annPath}`, {
+      type: 'CREDIT',
+      unit: 'Cents',
+      assignedCredit: 50,
+      name: 'Sorry',
+      currency: 'EUR',
+    });
+    expect(outcome(given)).toStrictEqual({
+      status: 201,
+      body: expectedCredit(ann.accountId, ann.id, 'Cents', 50, { name: 'Sorry', currency: 'EUR' }),
+    });
+    expect(outcome(await api.post('/credit/bulkredeem', { accountId: ann.accountId, amount: 710, unit: 'CENTS' }))).toStrictEqual({
+      status: 200,
+      body: { creditRedeemed: 710, creditAvailable: 40, unit: 'CENTS' },
+    });
+    const redemption = (quantityRedeemed: number) => ({ id: expect.any(String) as unknown, dateRedeemed: aTime, quantityRedeemed });
+    expect(outcome(await api.get(`/reward${query({ accountId: ann.accountId, rewardTypeFilter: 'CREDIT' })}`))).toStrictEqual({
+      status: 200,
+      body: [
+        { ...given.body, redeemedCredit: 10, redemptions: [redemption(10)] },
+        { ...rewards.body[0], redeemedCredit: 1000, redemptions: [redemption(300), redemption(700)] },
       ],
-    },
-  });
-  const [referral] = running1.body.referrals;
-  expect(referral!['dateModerated']).toBe(referral!['dateReferralStarted']);
-  expect(outcome(await api.get(`/referrals${path(String(referral!['id']))}`))).toStrictEqual({ status: 200, body: referral });
+    });
+    expect(outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`))).toStrictEqual({
+      status: 200,
+      body: [creditBalance('CENTS', { count: 2, redeemed: 1010, available: 40 })],
+    });
 
-  // PAID: what it sets off is there in the very next reads, whichever comes first.
-  const paid = await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
-  expect(outcome(paid)).toStrictEqual({
-    status: 200,
-    body: { id: bob.accountId, currency: 'USD', subscription: PAID, referral: { code } },
-  });
-  const credit = expectedCredit(ann.accountId, ann.id, 'CENTS', 1000, { rewardSource: 'FRIEND_SIGNUP' });
-  const rewards = await api.get<Json[]>(`/reward${query({ accountId: ann.accountId })}`);
-  expect(outcome(rewards)).toStrictEqual({ status: 200, body: [credit] });
-  const rewardId = String(rewards.body[0]!['id']);
-  const converted = await api.get(`/referrals${path(String(referral!['id']))}`);
-  expect(outcome(converted)).toStrictEqual({
-    status: 200,
-    body: {
-      ...referral,
-      referredUser: bobUser({ isConverted: true, newlyReferred: false }),
-      referrerReward: rewards.body[0],
-      dateReferralPaid: aTime,
-    },
-  });
-  expect(outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`))).toStrictEqual({
-    status: 200,
-    body: [creditBalance('CENTS', { count: 1, available: 1000 })],
-  });
-  expect(outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`))).toStrictEqual({
-    status: 200,
-    body: [percentBalance(10, 10, 0)],
-  });
-  expect(outcome(await api.get(`/reward${path(rewardId)}/`))).toStrictEqual({ status: 201, body: rewards.body[0] });
-  expect(outcome(await api.get(`/account${path(ann.accountId)}/reward`))).toStrictEqual({ status: 200, body: rewards.body });
+    // The other types by hand, and taking one back.
+    const tank = await api.post(`/rewards${bobPath}`, {
+      ...{ type: 'FUELTANK', fuelTankCode: personal('tank'), fuelTankType: 'CREDIT', amount: '500', unit: 'POINTS', cancellable: false },
+    });
+    expect(outcome(tank)).toStrictEqual({
+      status: 201,
+      body: expectedTank(bob.accountId, bob.id, String(tank.body['fuelTankCode']), 500, {
+        unit: 'POINTS',
+        fueltankType: 'CREDIT',
+        cancellable: false,
+      }),
+    });
+    const percent = await api.post(`/rewards${bobPath}`, { type: 'PCT_DISCOUNT', discountPercent: 5, description: 'Once' });
+    expect(outcome(percent)).toStrictEqual({ status: 201, body: expectedPercent(bob.accountId, bob.id, 5, { description: 'Once' }) });
+    expect(outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`))).toStrictEqual({
+      status: 200,
+      body: [tankBalance(1, 'POINTS'), percentBalance(15, 10, 0)],
+    });
+    const cancelled = await api.post(`/reward${path(String(percent.body['id']))}/cancel`);
+    expect(outcome(cancelled)).toStrictEqual({ status: 200, body: { ...percent.body, dateCancelled: aTime } });
+    expect(outcome(await api.get(`/reward${path(String(percent.body['id']))}`))).toStrictEqual({ status: 201, body: cancelled.body });
 
-  // Spending.
-  expect(outcome(await api.post(`/credit${path(rewardId)}/redeem`, { amount: 300, unit: 'cents' }))).toStrictEqual({
-    status: 200,
-    body: { creditRedeemed: 300, creditAvailable: 700, unit: 'CENTS' },
-  });
-  const given = await api.post(`/rewards${annPath}`, { type: 'CREDIT', unit: 'Cents', assignedCredit: 50, name: 'Sorry', currency: 'EUR' });
-  expect(outcome(given)).toStrictEqual({
-    status: 201,
-    body: expectedCredit(ann.accountId, ann.id, 'Cents', 50, { name: 'Sorry', currency: 'EUR' }),
-  });
-  expect(outcome(await api.post('/credit/bulkredeem', { accountId: ann.accountId, amount: 710, unit: 'CENTS' }))).toStrictEqual({
-    status: 200,
-    body: { creditRedeemed: 710, creditAvailable: 40, unit: 'CENTS' },
-  });
-  const redemption = (quantityRedeemed: number) => ({ id: expect.any(String) as unknown, dateRedeemed: aTime, quantityRedeemed });
-  expect(outcome(await api.get(`/reward${query({ accountId: ann.accountId, rewardTypeFilter: 'CREDIT' })}`))).toStrictEqual({
-    status: 200,
-    body: [
-      { ...given.body, redeemedCredit: 10, redemptions: [redemption(10)] },
-      { ...rewards.body[0], redeemedCredit: 1000, redemptions: [redemption(300), redemption(700)] },
-    ],
-  });
-  expect(outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`))).toStrictEqual({
-    status: 200,
-    body: [creditBalance('CENTS', { count: 2, redeemed: 1010, available: 40 })],
+    // Moderating, blocking, leaving.
+    const denied = await api.post('/referrals/moderate', { actions: [{ referralId: referral!['id'], action: 'REFERRED_DENIED' }] });
+    expect(outcome(denied)).toStrictEqual({ status: 200, body: {} });
+    expect(denied.headers.get('ledger-position')).toMatch(/\S/);
+    const moderated = await api.get(`/referrals${path(String(referral!['id']))}`);
+    expect(moderated.body).toMatchObject({
+      ...{ moderationStatus: 'ACTIONED', referredModerationStatus: 'DENIED', referrerModerationStatus: 'APPROVED' },
+      ...{ referredReward: { dateCancelled: aTime }, referrerReward: { dateCancelled: null } },
+    });
+    expect(moderated.body['dateModerated']).toBeGreaterThan(Number(referral!['dateModerated']) - 1);
+
+    expect(outcome(await api.post(`${annPath}/block`))).toStrictEqual({ status: 200, body: {} });
+    expect((await api.get(`/code${path(code)}`)).status).toBe(404);
+    expect((await api.get(`/user${query({ referralCode: code })}`)).status).toBe(200);
+    expect(outcome(await api.post(`${annPath}/unblock`))).toStrictEqual({ status: 200, body: {} });
+    expect(outcome(await api.get(`/code${path(code)}`))).toStrictEqual({ status: 200, body: codeDetails });
+
+    await api.post('/accountsync', { id: bob.accountId, subscription: { status: 'CANCELLED' } });
+    const ended = await api.get(`/referrals${path(String(referral!['id']))}`);
+    expect(ended.body).toStrictEqual({ ...moderated.body, dateReferralEnded: aTime });
+
+    // Applying a code by name.
+    const cat = { accountId: personal('acc'), id: personal('cat') };
+    await api.post('/accountsync', { id: cat.accountId, subscription });
+    await api.post('/user', cat);
+    const applied = await api.post(`/open/code${path(code.toLowerCase())}/account${path(cat.accountId)}/user${path(cat.id)}`);
+    expect(outcome(applied)).toStrictEqual({ status: 200, body: codeDetails });
+    expect((await api.get(`/account${path(cat.accountId)}/user${path(cat.id)}`)).body['referredBy']).toStrictEqual({
+      ...{ code, isConverted: false, newlyReferred: false },
+    });
+    expect((await api.get<{ referrals: Json[] }>('/referrals')).body.referrals.map(({ id }) => id)).toStrictEqual([anId, referral!['id']]);
+
+    // The other mode of the tenant has none of it.
+    expect((await tenant.test.get('/users')).body).toStrictEqual({ count: 0, totalCount: 0, users: [] });
+    expect((await tenant.test.get('/referrals')).body).toStrictEqual({ count: 0, totalCount: 0, referrals: [] });
   });
 
-  // The other types by hand, and taking one back.
-  const tank = await api.post(`/rewards${bobPath}`, {
-    ...{ type: 'FUELTANK', fuelTankCode: personal('tank'), fuelTankType: 'CREDIT', amount: '500', unit: 'POINTS', cancellable: false },
+  test('the log and the metrics name nobody', async () => {
+    const { origin, logText } = running.service;
+    expect(logText.split('\n').length).toBeGreaterThan(40);
+    expect(logText).toContain('"route":"/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');
+    expect(running.service.indiscretions()).toStrictEqual([]);
+    const metrics = await (await fetch(`${origin}/metrics`)).text();
+    expect(metrics).toContain('route="/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');
+    expect(metrics.toLowerCase()).not.toContain(personal().slice(0, 3));
   });
-  expect(outcome(tank)).toStrictEqual({
-    status: 201,
-    body: expectedTank(bob.accountId, bob.id, String(tank.body['fuelTankCode']), 500, {
-      unit: 'POINTS',
-      fueltankType: 'CREDIT',
-      cancellable: false,
-    }),
-  });
-  const percent = await api.post(`/rewards${bobPath}`, { type: 'PCT_DISCOUNT', discountPercent: 5, description: 'Once' });
-  expect(outcome(percent)).toStrictEqual({ status: 201, body: expectedPercent(bob.accountId, bob.id, 5, { description: 'Once' }) });
-  expect(outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`))).toStrictEqual({
-    status: 200,
-    body: [tankBalance(1, 'POINTS'), percentBalance(15, 10, 0)],
-  });
-  const cancelled = await api.post(`/reward${path(String(percent.body['id']))}/cancel`);
-  expect(outcome(cancelled)).toStrictEqual({ status: 200, body: { ...percent.body, dateCancelled: aTime } });
-  expect(outcome(await api.get(`/reward${path(String(percent.body['id']))}`))).toStrictEqual({ status: 201, body: cancelled.body });
-
-  // Moderating, blocking, leaving.
-  const denied = await api.post('/referrals/moderate', { actions: [{ referralId: referral!['id'], action: 'REFERRED_DENIED' }] });
-  expect(outcome(denied)).toStrictEqual({ status: 200, body: {} });
-  expect(denied.headers.get('ledger-position')).toMatch(/\S/);
-  const moderated = await api.get(`/referrals${path(String(referral!['id']))}`);
-  expect(moderated.body).toMatchObject({
-    ...{ moderationStatus: 'ACTIONED', referredModerationStatus: 'DENIED', referrerModerationStatus: 'APPROVED' },
-    ...{ referredReward: { dateCancelled: aTime }, referrerReward: { dateCancelled: null } },
-  });
-  expect(moderated.body['dateModerated']).toBeGreaterThan(Number(referral!['dateModerated']) - 1);
-
-  expect(outcome(await api.post(`${annPath}/block`))).toStrictEqual({ status: 200, body: {} });
-  expect((await api.get(`/code${path(code)}`)).status).toBe(404);
-  expect((await api.get(`/user${query({ referralCode: code })}`)).status).toBe(200);
-  expect(outcome(await api.post(`${annPath}/unblock`))).toStrictEqual({ status: 200, body: {} });
-  expect(outcome(await api.get(`/code${path(code)}`))).toStrictEqual({ status: 200, body: codeDetails });
-
-  await api.post('/accountsync', { id: bob.accountId, subscription: { status: 'CANCELLED' } });
-  const ended = await api.get(`/referrals${path(String(referral!['id']))}`);
-  expect(ended.body).toStrictEqual({ ...moderated.body, dateReferralEnded: aTime });
-
-  // Applying a code by name.
-  const cat = { accountId: personal('acc'), id: personal('cat') };
-  await api.post('/accountsync', { id: cat.accountId, subscription });
-  await api.post('/user', cat);
-  const applied = await api.post(`/open/code${path(code.toLowerCase())}/account${path(cat.accountId)}/user${path(cat.id)}`);
-  expect(outcome(applied)).toStrictEqual({ status: 200, body: codeDetails });
-  expect((await api.get(`/account${path(cat.accountId)}/user${path(cat.id)}`)).body['referredBy']).toStrictEqual({
-    ...{ code, isConverted: false, newlyReferred: false },
-  });
-  expect((await api.get<{ referrals: Json[] }>('/referrals')).body.referrals.map(({ id }) => id)).toStrictEqual([anId, referral!['id']]);
-
-  // The other mode of the tenant has none of it.
-  expect((await tenant.test.get('/users')).body).toStrictEqual({ count: 0, totalCount: 0, users: [] });
-  expect((await tenant.test.get('/referrals')).body).toStrictEqual({ count: 0, totalCount: 0, referrals: [] });
-});
-
-test('the log and the metrics name nobody', async () => {
-  const { origin, logText } = running.service;
-  expect(logText.split('\n').length).toBeGreaterThan(40);
-  expect(logText).toContain('"route":"/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');
-  expect(running.service.indiscretions()).toStrictEqual([]);
-  const metrics = await (await fetch(`${origin}/metrics`)).text();
-  expect(metrics).toContain('route="/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');
-  expect(metrics.toLowerCase()).not.toContain(personal().slice(0, 3));
 });

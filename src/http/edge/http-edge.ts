@@ -51,6 +51,8 @@ export interface HttpEdgeParts {
   readonly metrics: HttpMetrics;
   /** True for an error that says that a store is away: the answer is 503 with Retry-After. Default: the log's and the database's own. */
   readonly isUnavailable?: (error: unknown) => boolean;
+  /** False while what tenants would be shown is not complete: their routes answer 503. Default: always true. */
+  readonly isComplete?: () => boolean;
 }
 
 const isStoreAway = (error: unknown): boolean => error instanceof EventLogUnavailable || isUnavailable(error);
@@ -99,7 +101,7 @@ export class HttpEdge {
   }
 
   /** Installs the checks, the error answers, the log line and the metrics of every request. */
-  configure(app: NestFastifyApplication, { tenants, metrics, isUnavailable = isStoreAway }: HttpEdgeParts): void {
+  configure(app: NestFastifyApplication, { tenants, metrics, isUnavailable = isStoreAway, isComplete = () => true }: HttpEdgeParts): void {
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
     metrics.watchInFlight(() => this.inFlight);
@@ -107,7 +109,7 @@ export class HttpEdge {
     server.decorateRequest('caller', null);
     server.addHook('onRequest', async (request) => {
       this.checkTarget(request);
-      await this.admit(request, tenants);
+      await this.admit(request, tenants, isComplete);
     });
     // With the answer, not with the request: one that was under way when the shutdown began must not leave its connection open.
     server.addHook('onSend', (_request, reply, _payload, done) => {
@@ -188,11 +190,11 @@ export class HttpEdge {
     throw new ApiError('METHOD_NOT_ALLOWED', { headers: { Allow: allowed.join(', ') } });
   }
 
-  private async admit(request: FastifyRequest, tenants: TenantDirectory): Promise<void> {
+  private async admit(request: FastifyRequest, tenants: TenantDirectory, isComplete: () => boolean): Promise<void> {
     const { access } = request.routeOptions.config;
     if (access === undefined) throw new ApiError('FORBIDDEN');
     // Health and metrics answer however busy the service is.
-    if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
+    if (access.kind !== 'none' && (this.connections.inFlight > this.limits.inFlightMax || !isComplete())) throw unavailable();
     request.caller = await authenticate(request, access, tenants);
     checkContentTypeOf(request, access.emptyBody);
   }

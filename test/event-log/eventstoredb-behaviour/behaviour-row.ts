@@ -17,7 +17,7 @@ export interface Meeting {
   readonly url: string;
   readonly client: EventStoreDBClient;
   stream(name: string): string;
-  /** Another client, disposed of at the end. */
+  /** Another client, disposed of at the end; the query is what its connection string says more, with & in front. */
   newClient(query?: string): EventStoreDBClient;
 }
 
@@ -58,7 +58,7 @@ export function newMeeting(url: string): Meeting & { dispose(): Promise<void> } 
   const clients: EventStoreDBClient[] = [];
   const run = randomUUID().slice(0, 8);
   const newClient = (query = ''): EventStoreDBClient => {
-    const client = EventStoreDBClient.connectionString(`${url}${query}`);
+    const client = EventStoreDBClient.connectionString(url.includes('?') ? `${url}${query}` : `${url}?${query.replace(/^&/, '')}`);
     clients.push(client);
     return client;
   };

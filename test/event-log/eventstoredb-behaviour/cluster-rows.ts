@@ -43,12 +43,15 @@ export const clusterSections: readonly BehaviourSection[] = [
       {
         needs: 'cluster',
         because,
-        name: 'the batch path does not care who leads',
-        expected: true,
+        name: 'on the batch path, whether the leader is required is what the first append on the stream said',
+        expected: { onAnOpenStream: true, first: 'not-leader' },
         run: async (cluster) =>
-          meeting(cluster.followers[0]!.url, async ({ client, stream }) => {
-            const result = await appendOn('batch', client, { to: stream('batch'), events: [event()], requiresLeader: true });
-            return result.success;
+          meeting(cluster.followers[0]!.url, async ({ client, newClient, stream }) => {
+            const to = stream('batch');
+            await appendOn('batch', client, { to, events: [event()] });
+            const second = await appendOn('batch', client, { to, events: [event()], requiresLeader: true });
+            const first = await outcomeOf(appendOn('batch', newClient(), { to, events: [event()], requiresLeader: true }));
+            return { onAnOpenStream: second.success, first: 'refused' in first ? first.refused : 'taken' };
           }),
       },
       {
@@ -116,8 +119,8 @@ export const clusterSections: readonly BehaviourSection[] = [
       {
         needs: 'cluster',
         because,
-        name: 'two of three are gone: appends come to nothing in time, a direct read works',
-        expected: { append: 'deadline-exceeded', read: ['A'] },
+        name: 'two of three are gone: appends come to nothing in time, a direct read works; with one back, what waited is stored',
+        expected: { append: 'deadline-exceeded', read: ['A'], later: ['A', 'B', 'C'] },
         run: async (cluster) => {
           const leader = cluster.leader!;
           return meeting(leader.url, async ({ client, stream }) => {
@@ -127,7 +130,10 @@ export const clusterSections: readonly BehaviourSection[] = [
             const append = (await outcomeOf(appendOn('unary', client, { to, events: [event('B')], deadline: 300 }))) as {
               refused?: string;
             };
-            return { append: append.refused, read: (await all(client.readStream(to))).map(({ event: found }) => found!.type) };
+            const read = (await all(client.readStream(to))).map(({ event: found }) => found!.type);
+            await cluster.restart(cluster.followers[0]!);
+            await appendOn('unary', client, { to, events: [event('C')] });
+            return { append: append.refused, read, later: cluster.store.eventsOf(to).map(({ type }) => type) };
           });
         },
       },

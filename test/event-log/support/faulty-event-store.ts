@@ -25,7 +25,7 @@ export class Observed implements EventLogObserver {
   readonly subscriptionRestart = (): void => void this.restarts++;
 }
 
-/** Opens logs with short times and closes them all, and notes every rejection in the process that nobody handled. */
+/** Opens logs with times that are short, and no shorter than a busy machine needs, and closes them all, and notes every rejection in the process that nobody handled. */
 export class LogsOfATest {
   private readonly logs: EventStoreDbEventLog[] = [];
   readonly unhandled: unknown[] = [];
@@ -37,7 +37,7 @@ export class LogsOfATest {
 
   open(url: string, options: LogOptions = {}): EventStoreDbEventLog {
     const log = new EventStoreDbEventLog({
-      ...{ address: parseEventStoreUrl(url), owner: 'owner', prefix: PREFIX, readTimeoutMs: 300, appendTimeoutMs: 600 },
+      ...{ address: parseEventStoreUrl(url), owner: 'owner', prefix: PREFIX, readTimeoutMs: 2_000, appendTimeoutMs: 2_000 },
       ...options,
     });
     this.logs.push(log);

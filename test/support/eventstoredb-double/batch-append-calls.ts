@@ -1,4 +1,4 @@
-import { type ServerDuplexStream } from '@grpc/grpc-js';
+import { status, type ServerDuplexStream } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import rpcStatus from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -69,6 +69,8 @@ async function carryOut(node: ServedNode, call: BatchCall, batch: PendingAppend)
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') {
     if (admission.error.details === SERVER_NOT_READY) return respond(call, batch, notReady());
+    if (admission.error.code === status.PERMISSION_DENIED) return respond(call, batch, accessDenied());
+    // Anything else is the end of the stream, and of all appends on it.
     return void call.emit('error', admission.error);
   }
   await node.cluster.writable();
@@ -133,5 +135,6 @@ function failure(name: string, packed: Uint8Array, packedAs = `event_store.clien
   return new streams.BatchAppendResp().setError(new rpcStatus.Status().setMessage(name).setDetails(details));
 }
 
+const accessDenied = (): streams.BatchAppendResp => failure('AccessDenied', new shared.AccessDenied().serializeBinary());
 const notReady = (): streams.BatchAppendResp =>
   failure(SERVER_NOT_READY, new emptyMessage.Empty().serializeBinary(), 'google.protobuf.Empty');

@@ -93,6 +93,13 @@ export class EventStoreDbCluster {
     this.#tellWaiting();
   }
 
+  /** Starts a node again that was killed; it follows whoever leads. */
+  async restart(node: EventStoreDbDouble): Promise<void> {
+    this.#hung.delete(node);
+    await node.restart();
+    this.#tellWaiting();
+  }
+
   /** From now on this node shows what it has, and nothing newer. */
   lag(node: EventStoreDbDouble): void {
     this.#lag.set(node, this.store.size);

@@ -1,14 +1,16 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import gossipService, { type IGossipServer } from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import featuresService, { type IServerFeaturesServer } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
-import streamsService, { type IStreamsServer } from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { type IStreamsServer } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { randomUUID } from 'node:crypto';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { batchAppend } from './batch-append-calls.js';
+import { streamsServiceOfAnswers } from './encoded-event.js';
 import { Faults, type IncomingCall, type MethodName } from './faults.js';
 import { answersFeatures, readGossip, supportedMethods } from './node-calls.js';
 import { type ClusterView, type Endpoint, type ServedNode } from './node.js';
 import { type OutgoingEvents } from './outgoing-events.js';
-import { read } from './read-calls.js';
+import { read, type ReadCall } from './read-calls.js';
 import { EventStore } from './store.js';
 import { proposedEvent } from './stored-event.js';
 import { TcpFront } from './tcp-front.js';
@@ -98,6 +100,11 @@ export class EventStoreDbDouble {
     return this.#requests;
   }
 
+  /** How many reads and subscriptions are being answered. */
+  get openReads(): number {
+    return this.#open.size;
+  }
+
   /** How many subscriptions are open. */
   get subscriptions(): number {
     return [...this.#open].filter(({ incoming }) => incoming.method === 'subscribe').length;
@@ -129,6 +136,8 @@ export class EventStoreDbDouble {
   /** Starts again at the same port, with all that was stored. */
   async restart(): Promise<void> {
     this.faults.clear('hung');
+    // What had reached it before the kill is looked at, and dropped, before it takes calls again.
+    for (let turn = 0; turn < 5; turn += 1) await breathe();
     await this.#front.listen();
   }
 
@@ -146,7 +155,7 @@ export class EventStoreDbDouble {
   storedBehindTheBack(stream: string, events: readonly ForeignEvent[]): number {
     const outcome = this.store.append(
       stream,
-      'any',
+      this.store.lastRevision(stream),
       events.map((event) => proposedEvent({ ...event, id: event.id ?? randomUUID(), data: event.data ?? {} })),
     );
     if (outcome.kind !== 'stored') throw new Error(`not stored in ${stream}: ${outcome.kind}`);
@@ -160,16 +169,15 @@ export class EventStoreDbDouble {
 
   #addServices(cluster: ClusterView): void {
     const node = this.#node(cluster);
-    const streams: IStreamsServer = {
+    const streams: Pick<IStreamsServer, 'append' | 'batchAppend' | 'delete' | 'tombstone'> = {
       append: (call, answer) => append(node, call, answer),
       batchAppend: (call) => batchAppend(node, call),
-      read: (call) => void read(node, call),
       delete: (call, answer) => void softDelete(node, call, answer),
       tombstone: (call, answer) => void tombstone(node, call, answer),
     };
     const gossip: IGossipServer = { read: (call, answer) => void readGossip(node, call, answer) };
     const features: IServerFeaturesServer = { getSupportedMethods: (call, answer) => void supportedMethods(node, call, answer) };
-    this.#server.addService(streamsService.StreamsService, streams);
+    this.#server.addService(streamsServiceOfAnswers, { ...streams, read: (call: ReadCall) => void read(node, call) });
     this.#server.addService(gossipService.GossipService, gossip);
     this.#server.addService(featuresService.ServerFeaturesService, features);
   }

@@ -28,7 +28,11 @@ export type FaultName =
   /** Until lifted: connections are taken, nothing comes through. For the next calls: they are neither carried out nor answered. */
   | 'hung'
   /** A filtered read of the log says nothing for `ms`, or until `until` has settled, before its first event. */
-  | 'too-slow-scan';
+  | 'too-slow-scan'
+  /** A read or a subscription stays open and leaves out the event that should come next. */
+  | 'deaf'
+  /** An append is refused as larger than this server takes, whatever its size. */
+  | 'append-too-large';
 
 export interface FaultOptions {
   /** The methods that it strikes; without this, all that it can strike. */

@@ -81,8 +81,7 @@ export function admit(node: ServedNode, call: IncomingCall): Admission {
 function atTheLeader(node: ServedNode, call: IncomingCall): Admission {
   const leader = node.cluster.leader();
   const writes = call.method !== 'read' && call.method !== 'subscribe';
-  // The batch stream goes to whatever node it is opened on.
-  const requiresLeader = call.headers['requires-leader'] === 'true' && call.method !== 'batchAppend';
+  const requiresLeader = call.headers['requires-leader'] === 'true';
   if (!leader) return writes || requiresLeader ? refused(serverNotReady()) : { kind: 'admitted' };
   if (!requiresLeader) return { kind: 'admitted' };
   if (node.faults.strike('not-leader', call)) return refused(notLeader(leader));

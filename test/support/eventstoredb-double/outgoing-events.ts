@@ -1,9 +1,9 @@
 import { type ServerWritableStream, type ServiceError } from '@grpc/grpc-js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
+import { encodedEvent, type ReadAnswer } from './encoded-event.js';
 import { type IncomingCall } from './faults.js';
 import { type ServedNode } from './node.js';
 import { type StoredEvent } from './stored-event.js';
-import { eventResponse } from './wire.js';
 
 /** The answer of a read or a subscription, as fast as the client takes it. */
 export class OutgoingEvents {
@@ -12,7 +12,7 @@ export class OutgoingEvents {
 
   constructor(
     private readonly node: ServedNode,
-    private readonly call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
+    private readonly call: ServerWritableStream<streams.ReadReq, ReadAnswer>,
     readonly incoming: IncomingCall,
   ) {
     call.on('cancelled', () => this.#finish());
@@ -36,10 +36,11 @@ export class OutgoingEvents {
       this.end();
       return false;
     }
-    return this.send(eventResponse(event));
+    if (this.node.faults.strike('deaf', this.incoming)) return true;
+    return this.send(encodedEvent(event));
   }
 
-  async send(response: streams.ReadResp): Promise<boolean> {
+  async send(response: ReadAnswer): Promise<boolean> {
     if (this.over) return false;
     if (!this.call.write(response)) await this.#drained();
     return !this.over;
@@ -47,7 +48,7 @@ export class OutgoingEvents {
 
   /** Sends without waiting for the client to take it, as a server does that is about to give up on it. */
   push(event: StoredEvent): void {
-    if (!this.over) this.call.write(eventResponse(event));
+    if (!this.over) this.call.write(encodedEvent(event));
   }
 
   end(): void {

@@ -2,15 +2,16 @@ import { type ServerWritableStream, type ServiceError } from '@grpc/grpc-js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { matcherOf } from './all-filter.js';
+import { type ReadAnswer } from './encoded-event.js';
 import { type IncomingCall } from './faults.js';
 import { admit, incomingCall, waitFor, type ServedNode } from './node.js';
 import { OutgoingEvents } from './outgoing-events.js';
 import { streamDeleted, unknown } from './rpc-errors.js';
 import { TOMBSTONE_REVISION, type StoredEvent } from './stored-event.js';
 import { subscribe } from './subscriptions.js';
-import { filterOf, streamNameOf, streamNotFound } from './wire.js';
+import { filterOf, lastStreamPosition, streamNameOf, streamNotFound } from './wire.js';
 
-export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
+export type ReadCall = ServerWritableStream<streams.ReadReq, ReadAnswer>;
 
 /** So many events of the log are looked at before others have their turn. */
 const SCAN_AT_ONCE = 20_000;
@@ -60,6 +61,9 @@ async function pageOf(
       return streamDeleted(stream);
     case 'events':
       for (const event of page.events) if (!(await out.event(event))) return undefined;
+      // Asked for by clients that know of it.
+      if ((options.getControlOption()?.getCompatibility() ?? 0) >= 1)
+        await out.send(lastStreamPosition(node.store.lastRevision(stream, node.cluster.visible())));
       return undefined;
   }
 }

@@ -70,7 +70,7 @@ export const consumerTooSlow = (): ServiceError =>
 
 export const accessDenied = (): ServiceError => rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
 
-export const unauthenticated = (): ServiceError => rpcError(status.UNAUTHENTICATED, 'Bad HTTP authorization');
+export const unauthenticated = (): ServiceError => rpcError(status.UNAUTHENTICATED, 'Unauthenticated');
 
 /** What any exception that nobody foresaw comes to. */
 export const unknown = (details = 'Exception was thrown by handler.'): ServiceError => rpcError(status.UNKNOWN, details);

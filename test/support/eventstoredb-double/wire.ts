@@ -1,13 +1,10 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { type AllFilter } from './all-filter.js';
-import { revisionText } from './rpc-errors.js';
-import { type ExpectedRevision, type ProposedEvent, type StoredEvent } from './stored-event.js';
+import { type ExpectedRevision, type ProposedEvent } from './stored-event.js';
 
 /** How many events a step of a filtered scan looks at when the client does not say. */
 const DEFAULT_WINDOW = 32;
-/** .NET counts in steps of 100 ns. */
-const TICKS_PER_MILLISECOND = 10_000n;
 
 const utf8 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
@@ -68,24 +65,6 @@ export function proposedFrom(message: ProposedMessage): ProposedEvent | MessageF
   };
 }
 
-export function eventResponse(event: StoredEvent): streams.ReadResp {
-  const position = String(event.position);
-  const recorded = new streams.ReadResp.ReadEvent.RecordedEvent()
-    .setId(new shared.UUID().setString(event.id))
-    .setStreamIdentifier(streamIdentifier(event.stream))
-    .setStreamRevision(revisionText(event.revision))
-    .setCommitPosition(position)
-    .setPreparePosition(position)
-    .setData(event.data)
-    .setCustomMetadata(event.metadata);
-  recorded
-    .getMetadataMap()
-    .set('type', event.type)
-    .set('created', String(BigInt(event.created) * TICKS_PER_MILLISECOND))
-    .set('content-type', event.isJson ? 'application/json' : 'application/octet-stream');
-  return new streams.ReadResp().setEvent(new streams.ReadResp.ReadEvent().setEvent(recorded).setCommitPosition(position));
-}
-
 export const confirmation = (id: string): streams.ReadResp =>
   new streams.ReadResp().setConfirmation(new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId(id));
 
@@ -98,6 +77,8 @@ export const checkpoint = (position: number): streams.ReadResp =>
 
 export const streamNotFound = (name: string): streams.ReadResp =>
   new streams.ReadResp().setStreamNotFound(new streams.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(name)));
+
+export const lastStreamPosition = (revision: number): streams.ReadResp => new streams.ReadResp().setLastStreamPosition(String(revision));
 
 export function filterOf(options: streams.ReadReq.Options): AllFilter | undefined {
   const filter = options.getFilter();

@@ -75,6 +75,7 @@ async function appendEvents(
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') return answer(admission.error);
   if (stream === '') return answer(unknown());
+  if (node.faults.strike('append-too-large', incoming)) return answer(maximumAppendSizeExceeded());
   // What was passed on to the leader is carried out, whether or not the client still waits for it.
   await node.cluster.writable();
   if (!node.alive()) return;

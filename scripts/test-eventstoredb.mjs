@@ -1,0 +1,88 @@
+#!/usr/bin/env node
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildOrExit } from './build-if-stale.mjs';
+
+/**
+ * Runs what makes sense against the EventStoreDB at ESDB_URL: every test has a namespace of its own there, so the same server will do again.
+ * Says at the end what ran, and what did not and why.
+ */
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Title, file, and how the names of those tests in it begin that are about the server. */
+const SUITES = [
+  ['contract of the event log', 'test/event-log/eventstoredb-event-log.test.ts'],
+  ['behaviour table', 'test/event-log/eventstoredb-behaviour.test.ts', 'EventStoreDB behaves'],
+  ['HTTP story', 'test/http/story.test.ts', 'on eventstoredb'],
+  ['restart of the service', 'test/http/restart.test.ts'],
+  ['copy of the log, there and back', 'test/operations/log-copy.test.ts'],
+];
+
+/** They need what no server does on command. */
+const NOT_HERE = [
+  [
+    'test/faults/event-store-rounds.test.ts, npm run soak:eventstoredb',
+    'random faults: the store must misbehave on command, which the double does',
+  ],
+  [
+    'test/event-log/eventstoredb-faults-of-*.test.ts, eventstoredb-refusals.test.ts',
+    'single faults of the store and of the client, brought about by the double',
+  ],
+  [
+    'test/faults/event-store-outage.test.ts',
+    'the store is stopped and started again, which is not for a test to do with a server of yours',
+  ],
+];
+
+function main() {
+  if (!process.env.ESDB_URL) {
+    process.stderr.write('ESDB_URL is not set: give the address of an EventStoreDB, for instance esdb://127.0.0.1:2113?tls=false\n');
+    return 2;
+  }
+  buildOrExit();
+  const suites = SUITES.filter(([, file]) => existsSync(join(root, file)));
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-eventstoredb-'));
+  try {
+    const report = join(folder, 'report.json');
+    const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+    const args = ['--selectProjects', 'service', '--runInBand', '--forceExit', '--json', '--outputFile', report, ...process.argv.slice(2)];
+    const { status, stdout } = spawnSync(process.execPath, [jest, ...args, '--runTestsByPath', ...suites.map(([, file]) => file)], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
+    });
+    if (!existsSync(report)) {
+      process.stderr.write(`the tests did not run: jest ended with ${status}\n`);
+      return 1;
+    }
+    const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
+    // What tests say that they leave out.
+    const leftOut = stdout.split('\n').flatMap((line) => /^not run: (.+)$/.exec(line.trim())?.[1] ?? []);
+    tell(suites, testResults, leftOut);
+    return status ?? 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function tell(suites, testResults, leftOut) {
+  const print = (line) => process.stdout.write(`${line}\n`);
+  print('\nagainst the server at ESDB_URL:');
+  const skipped = [...leftOut];
+  for (const [title, file, begin = ''] of suites) {
+    const found = testResults.find(({ name }) => relative(root, name) === file);
+    const tests = (found?.assertionResults ?? []).filter(({ fullName }) => fullName.startsWith(begin));
+    const count = (status) => tests.filter((test) => test.status === status).length;
+    const failed = count('failed') + (found?.status !== 'passed' && tests.length === 0 ? 1 : 0);
+    print(`  ${title}: ${count('passed')} passed, ${failed} failed, ${count('pending')} skipped`);
+    skipped.push(...tests.filter(({ status }) => status === 'pending').map(({ fullName }) => fullName));
+  }
+  print('skipped:');
+  for (const name of skipped) print(`  ${name}`);
+  for (const [file, why] of NOT_HERE) print(`  ${file} (${why})`);
+}
+
+process.exit(main());

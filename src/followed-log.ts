@@ -1,0 +1,163 @@
+import type { Pool, PoolClient } from 'pg';
+import type { Position } from './event-log/event-log.js';
+import { replacePolicyCheckpoint } from './policies/policy-checkpoint.js';
+import { ProcessPresence } from './postgres/process-presence.js';
+import { createGeneration } from './projecting/generations.js';
+import type { Projector } from './projecting/projector.js';
+
+/** The log that was opened is not the one that this database follows. The message says what an operator can do. */
+export class AnotherLogFollowed extends Error {
+  override readonly name = 'AnotherLogFollowed';
+}
+
+/** A log that holds the same events as another one, in the same order, all of them. */
+export interface LogCopy {
+  readonly sourceId: string;
+  readonly targetId: string;
+  /** Null: the log was empty. */
+  readonly sourceHead: Position | null;
+  readonly targetHead: Position | null;
+  readonly events: number;
+  /** Of the event in the target to which policies had come in the source; null: they had not begun. */
+  readonly policiesPosition: Position | null;
+}
+
+const NOT_COPIED =
+  'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
+const NOT_MOVED_YET = 'the log was copied to this one and is not used from here yet: start the service once, which moves over';
+
+/**
+ * A database follows one log: its read models, policies and kept answers go by that log's positions and would make nonsense of another
+ * one's. Which log it is stands in one row, and changes to a complete copy only, when a service starts on that.
+ */
+export class FollowedLog {
+  private accepted: string | undefined;
+
+  /** @param projectors the read models, of a process that may move the database to a copy: a service. */
+  constructor(
+    private readonly pool: Pool,
+    private readonly projectors?: readonly Projector[],
+  ) {}
+
+  /**
+   * To be called before anything is read from or appended to the log of this identity. The first log that a database meets becomes its own; copies
+   * of its own log are forgotten, for it may grow from now on.
+   * @throws {AnotherLogFollowed}
+   */
+  async accept(logId: string): Promise<void> {
+    if (this.accepted === logId) return;
+    await this.settle(logId);
+    this.accepted = logId;
+  }
+
+  /**
+   * A copy may have been finished between `accept` and the first sign of life of this process: it is forgotten, too.
+   * @throws {AnotherLogFollowed} when the database was moved meanwhile.
+   */
+  async confirm(): Promise<void> {
+    if (this.accepted !== undefined) await this.settle(this.accepted);
+  }
+
+  /** The read models have caught up with the log that the database moved to. */
+  async markRebuilt(): Promise<void> {
+    await this.pool.query('update ledger.followed_log set rebuilt = true where log_id = $1 and not rebuilt', [this.accepted]);
+  }
+
+  private async settle(logId: string): Promise<void> {
+    await inTransaction(this.pool, async (client) => {
+      await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);
+      const followed = await lockFollowedLog(client);
+      if (followed === logId) return forgetCopiesOf(client, logId);
+      const copy = await copyBetween(client, followed ?? '', logId);
+      if (copy === undefined) throw new AnotherLogFollowed(NOT_COPIED);
+      if (this.projectors === undefined) throw new AnotherLogFollowed(NOT_MOVED_YET);
+      await moveTo(client, copy, this.projectors);
+    });
+  }
+}
+
+/** The identity of the log that this database follows; undefined when it has met none yet. */
+export async function followedLogId(db: Pool): Promise<string | undefined> {
+  const { rows } = await db.query<{ log_id: string }>('select log_id from ledger.followed_log');
+  return rows[0]?.log_id;
+}
+
+/** Whether a service runs on this database. */
+export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> {
+  const { rows } = await db.query<{ running: boolean }>(`select ${ProcessPresence.isAnybody} as running`);
+  return rows[0]?.running ?? false;
+}
+
+/**
+ * Puts a finished copy on record: the next service that starts on the target moves over. False, with nothing written, when a service runs, or
+ * has run meanwhile on another log, so that the source may hold more by now.
+ */
+export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    if ((await lockFollowedLog(client)) !== copy.sourceId || (await isServiceRunning(client))) return false;
+    const { sourceId, targetId, sourceHead, targetHead, events, policiesPosition } = copy;
+    await client.query(
+      `insert into ledger.log_copies (source_id, target_id, source_head, target_head, events, policies_position)
+       values ($1, $2, $3, $4, $5, $6)
+       on conflict (source_id, target_id) do update set source_head = excluded.source_head, target_head = excluded.target_head,
+         events = excluded.events, policies_position = excluded.policies_position, copied_at = now()`,
+      [sourceId, targetId, sourceHead, targetHead, events, policiesPosition],
+    );
+    return true;
+  });
+}
+
+/** Held until the end of the transaction: who opens the log, records a copy or moves to one takes turns. */
+async function lockFollowedLog(client: PoolClient): Promise<string | undefined> {
+  const { rows } = await client.query<{ log_id: string }>('select log_id from ledger.followed_log for update');
+  return rows[0]?.log_id;
+}
+
+async function forgetCopiesOf(client: PoolClient, logId: string): Promise<void> {
+  await client.query('delete from ledger.log_copies where source_id = $1', [logId]);
+}
+
+type CopyToFollow = Pick<LogCopy, 'targetId' | 'policiesPosition'>;
+
+async function copyBetween(client: PoolClient, sourceId: string, targetId: string): Promise<CopyToFollow | undefined> {
+  const { rows } = await client.query<{ policies_position: Position | null }>(
+    'select policies_position from ledger.log_copies where source_id::text = $1 and target_id::text = $2',
+    [sourceId, targetId],
+  );
+  return rows[0] && { targetId, policiesPosition: rows[0].policies_position };
+}
+
+/**
+ * Read models begin again, empty, since their positions mean nothing any more; policies go on where they were, since what they set off
+ * has happened already. Old generations are kept, as after any other change of generation.
+ */
+async function moveTo(client: PoolClient, { targetId, policiesPosition }: CopyToFollow, projectors: readonly Projector[]): Promise<void> {
+  for (const projector of projectors) {
+    const { rows } = await client.query<{ newest: number | null }>(
+      'select max(generation) as newest from ledger.projection_generations where projection = $1',
+      [projector.name],
+    );
+    await client.query(`update ledger.projection_generations set state = 'retired' where projection = $1 and state <> 'retired'`, [
+      projector.name,
+    ]);
+    await createGeneration(client, projector, (rows[0]?.newest ?? 0) + 1, 'live');
+  }
+  await replacePolicyCheckpoint(client, policiesPosition);
+  await client.query('delete from ledger.log_copies');
+  await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);
+}
+
+async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    client.release();
+    return result;
+  } catch (error) {
+    // The connection is thrown away: its transaction ends with it, whatever state it was in.
+    client.release(true);
+    throw error;
+  }
+}

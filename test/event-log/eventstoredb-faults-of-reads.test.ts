@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
+import { startEventStoreDbCluster, type EventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
+import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import { eventually } from '../support/embedded.js';
+import { appended, collect, LogsOfATest, NEVER_BY_ITSELF, newEvent, newEvents, startTail, timed } from './support/faulty-event-store.js';
+
+const READS = { methods: ['read' as const] };
+
+/** Every call that asks the store. */
+const ASKING: readonly (readonly [string, (log: EventLog) => Promise<unknown>])[] = [
+  ['readStream', (log) => collect(log.readStream('ours-a'))],
+  ['readAll', (log) => log.readAll(undefined, 10)],
+  ['head', (log) => log.head()],
+  ['check', (log) => log.check()],
+  ['id', (log) => log.id()],
+];
+
+describe('reads of an EventStoreDB that misbehaves', () => {
+  let double: EventStoreDbDouble;
+  let logs: LogsOfATest;
+
+  beforeEach(async () => {
+    double = await startEventStoreDbDouble();
+    logs = new LogsOfATest();
+  });
+  afterEach(async () => {
+    double.faults.clear();
+    await logs.close();
+    await double.stop();
+    expect(logs.unhandled).toEqual([]);
+  });
+
+  describe.each([
+    ['a known connection', true],
+    ['a new connection', false],
+  ])('a node that hangs, on %s', (_name, isKnown) => {
+    it.each(ASKING.filter(([name]) => !isKnown || name !== 'id'))(
+      '%s ends in time, and works when the node goes on',
+      async (_call, ask) => {
+        double.storedBehindTheBack('ours-a', newEvents(3));
+        const log = logs.open(double.url, { readTimeoutMs: 200, appendTimeoutMs: 200 });
+        if (isKnown) await eventually(async () => (await log.check()) !== undefined);
+        double.faults.set('hung');
+        const { ms, error } = await timed(ask(log));
+        expect(error).toEqual(new EventLogUnavailable('EventStoreDB is away or does not answer'));
+        expect(ms).toBeLessThan(2_000);
+        double.faults.clear('hung');
+        await eventually(async () => (await ask(log)) !== undefined);
+      },
+    );
+  });
+
+  describe('a read that the server ends politely before its end', () => {
+    it('of a stream is read on', async () => {
+      const events = newEvents(10);
+      double.storedBehindTheBack('ours-a', events);
+      const log = logs.open(double.url);
+      await log.id();
+      double.faults.next('stream-ended', 3, READS);
+      expect((await collect(log.readStream('ours-a'))).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+      expect(double.faults.count('stream-ended')).toBe(3);
+    });
+
+    it('of the whole log does not look like the head', async () => {
+      const events = newEvents(10);
+      double.storedBehindTheBack('ours-a', events);
+      const log = logs.open(double.url);
+      await log.id();
+      double.faults.next('stream-ended', 1, READS);
+      expect(await log.readAll(undefined, 100)).toHaveLength(10);
+      const last = (await log.readAll(undefined, 100)).at(-1)?.position;
+      for (const nth of [1, 2, 3]) {
+        double.faults.next('stream-ended', nth, READS);
+        expect(await log.head()).toBe(last);
+      }
+    });
+
+    it('while a tail looks by itself loses nothing of it', async () => {
+      double.storedBehindTheBack('others', newEvents(5));
+      const events = newEvents(10);
+      double.storedBehindTheBack('ours-a', events);
+      double.storedBehindTheBack('others', newEvents(5));
+      const log = logs.open(double.url, { pollIntervalMs: 5 });
+      await log.id();
+      double.faults.set('stream-ended', { ...READS, probability: 0.6 });
+      const tail = startTail(log);
+      await eventually(() => Promise.resolve(double.faults.count('stream-ended') > 20));
+      double.faults.clear();
+      await eventually(() => Promise.resolve(tail.events.length >= 10));
+      await tail.stop();
+      expect(tail.ids).toEqual(events.map(({ id }) => id));
+    });
+  });
+
+  describe('a filtered read of a store that others use', () => {
+    it('is waited for while the store answers something else, however long it says nothing', async () => {
+      double.storedBehindTheBack('ours-a', newEvents(3));
+      const log = logs.open(double.url, { readTimeoutMs: 100 });
+      await eventually(async () => (await log.check()) !== undefined);
+      let release = (): void => undefined;
+      const until = new Promise<void>((resolve) => (release = resolve));
+      double.faults.next('too-slow-scan', 1, { until });
+      const reads = double.calls.read;
+      const pending = log.readAll(undefined, 10);
+      // Each look whether the store lives is a read, too.
+      await eventually(async () => double.calls.read >= reads + 5);
+      release();
+      expect(await pending).toHaveLength(3);
+    });
+
+    it('is given up when the store answers nothing else either', async () => {
+      const log = logs.open(double.url, { readTimeoutMs: 100 });
+      await eventually(async () => (await log.check()) !== undefined);
+      let release = (): void => undefined;
+      double.faults.next('too-slow-scan', 1, { until: new Promise<void>((resolve) => (release = resolve)) });
+      const reads = double.calls.read;
+      const pending = timed(log.readAll(undefined, 10));
+      await eventually(async () => double.calls.read >= reads + 2);
+      double.faults.set('hung');
+      expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
+      release();
+    });
+
+    it('an idle tail, and asking for the head, do not look through the events of others again and again', async () => {
+      double.storedBehindTheBack('ours-a', newEvents(1));
+      const log = logs.open(double.url, { pollIntervalMs: 10, readTimeoutMs: 5_000 });
+      const tail = startTail(log);
+      await eventually(async () => tail.ids.length === 1 && double.subscriptions === 1);
+      const theirs = Array.from({ length: 20_000 }, () => ({ type: 'Theirs' }));
+      double.storedBehindTheBack('theirs', theirs);
+      const looked = jest.spyOn(double.store, 'at');
+      const reads = double.calls.read;
+      await eventually(async () => double.calls.read > reads + 40);
+      for (let n = 0; n < 20; n++) expect(await log.head()).toBe(tail.events[0]?.position);
+      await tail.stop();
+      // The subscription passes over them once, the tail once, the head once; and a look at the end is one event.
+      expect(looked.mock.calls.length).toBeLessThan(5 * theirs.length);
+      double.storedBehindTheBack('ours-a', newEvents(1));
+      expect(await log.head()).not.toBe(tail.events[0]?.position);
+    });
+
+    it('shows ours alone, without a namespace’s neighbours', async () => {
+      for (const stream of ['theirs', 'ours', 'our-s', 'x-ours-a', 'X-ours-b']) double.storedBehindTheBack(stream, newEvents(2));
+      const log = logs.open(double.url, { namespace: 'x-' });
+      const other = logs.open(double.url, { namespace: 'xx-' });
+      await appended(other.append('ours-a', 'no-stream', [newEvent()]));
+      const mine = newEvent();
+      await appended(log.append('ours-b', 'no-stream', [mine]));
+      expect((await log.readAll(undefined, 100)).map(({ stream, type }) => [stream, type])).toEqual([
+        ['ours-a', 'Happened'],
+        ['ours-a', 'Happened'],
+        ['ours-b', 'Happened'],
+      ]);
+      expect((await collect(log.readStream('ours-b'))).map(({ id }) => id)).toEqual([mine.id]);
+    });
+  });
+
+  describe('a cluster', () => {
+    let cluster: EventStoreDbCluster;
+    beforeEach(async () => {
+      cluster = await startEventStoreDbCluster();
+    });
+    afterEach(async () => {
+      await logs.close();
+      await cluster.stop();
+    });
+
+    const addressOf = (): string => `${cluster.url}&discoveryInterval=10&maxDiscoverAttempts=2`;
+
+    it('without a usable node in its gossip at first: it is found as soon as there is one', async () => {
+      const leader = cluster.leader;
+      for (const node of cluster.nodes) await node.kill();
+      const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 1_000 });
+      await expect(log.check()).rejects.toThrow('EventStoreDB is away or does not answer');
+      await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(EventLogUnavailable);
+      for (const node of cluster.nodes) await node.restart();
+      cluster.elect(leader);
+      expect(await log.append('ours-a', 'no-stream', [newEvent()])).toMatchObject({ kind: 'appended' });
+      expect(await log.readAll(undefined, 10)).toHaveLength(1);
+    });
+
+    it('all of it away and back: a client that knew it goes on', async () => {
+      const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 300 });
+      await eventually(async () => (await log.append('ours-a', 'no-stream', [newEvent()])).kind === 'appended');
+      for (const node of cluster.nodes) await node.kill();
+      for (let n = 0; n < 3; n++) await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(EventLogUnavailable);
+      for (const node of cluster.nodes) await node.restart();
+      await eventually(async () => (await log.append('ours-a', 0n, [newEvent()])).kind === 'appended');
+    });
+
+    it('a leader that hangs, after another was elected: appends and reads go to the new one', async () => {
+      const log = logs.open(addressOf(), { readTimeoutMs: 300, appendTimeoutMs: 1_500 });
+      await appended(log.append('ours-a', 'no-stream', [newEvent()]));
+      const hung = cluster.hangLeader();
+      cluster.elect();
+      expect(await log.append('ours-a', 0n, [newEvent()])).toMatchObject({ kind: 'appended', revision: 1n });
+      expect(await log.readAll(undefined, 10)).toHaveLength(2);
+      cluster.resume(hung);
+    });
+
+    it('a follower that is asked names the leader, and is left for it; what the follower does not have yet is shown', async () => {
+      const [follower] = cluster.followers;
+      if (follower === undefined) throw new Error('no follower');
+      cluster.lag(follower);
+      const log = logs.open(follower.url);
+      const written = newEvent();
+      await appended(log.append('ours-a', 'no-stream', [written]));
+      expect((await collect(log.readStream('ours-a'))).map(({ id }) => id)).toEqual([written.id]);
+      expect((await log.readAll(undefined, 10)).map(({ id }) => id)).toEqual([written.id]);
+      const tail = startTail(log);
+      await eventually(async () => tail.ids.length === 1 && (cluster.leader?.subscriptions ?? 0) === 1);
+      await tail.stop();
+      expect(
+        follower.requests.filter(({ method, headers }) => method !== 'supportedMethods' && headers['requires-leader'] !== 'true'),
+      ).toEqual([]);
+    });
+  });
+
+  it('reads that were refused for now are tried on another connection by the next call', async () => {
+    const log = logs.open(double.url);
+    await eventually(async () => (await log.check()) !== undefined);
+    double.faults.next('not-ready', 1, READS);
+    await expect(log.readAll(undefined, 10)).rejects.toThrow(EventLogUnavailable);
+    expect(await log.readAll(undefined, 10)).toEqual([]);
+    expect(double.calls.supportedMethods).toBe(2);
+  });
+
+  it('a process that left reads early and closed its log ends by itself', async () => {
+    double.storedBehindTheBack('ours-a', newEvents(1_500));
+    const program = `
+      const { EventStoreDbEventLog } = await import(process.argv[1] + 'eventstoredb-event-log.js');
+      const { parseEventStoreUrl } = await import(process.argv[1] + 'event-store-url.js');
+      const log = new EventStoreDbEventLog({ address: parseEventStoreUrl(process.argv[2]), owner: 'owner', prefix: 'ours-' });
+      for await (const event of log.readStream('ours-a')) break;
+      for await (const page of log.follow(undefined, { signal: new AbortController().signal })) break;
+      await log.close();
+      process.stdout.write('closed');
+    `;
+    const folder = pathToFileURL(join(__dirname, '../../dist/src/event-log/')).href;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program, folder, double.url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 20_000,
+    });
+    const output: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(25_000) })) as [number];
+    expect([code, Buffer.concat(output).toString()]).toEqual([0, 'closed']);
+    expect(double.openReads).toBe(0);
+  });
+
+  it('a log that is closed while a read hangs lets go of it', async () => {
+    const log = logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 400 });
+    await eventually(async () => (await log.check()) !== undefined);
+    let release = (): void => undefined;
+    double.faults.next('too-slow-scan', 1, { until: new Promise<void>((resolve) => (release = resolve)) });
+    const pending = timed(log.readAll(undefined, 10));
+    await eventually(async () => double.openReads === 1);
+    await log.close();
+    expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
+    release();
+    await eventually(async () => double.openReads === 0);
+  });
+});

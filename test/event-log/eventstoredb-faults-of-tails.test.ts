@@ -1,0 +1,250 @@
+import { EventLogUnavailable, type EventLog, type Position, type RecordedEvent } from '../../src/event-log/event-log.js';
+import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
+import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import { eventually } from '../support/embedded.js';
+import { appended, LogsOfATest, NEVER_BY_ITSELF, newEvent, newEvents, Observed, startTail } from './support/faulty-event-store.js';
+
+const SUBSCRIBE = { methods: ['subscribe' as const] };
+
+describe('tails of an EventStoreDB that misbehaves', () => {
+  let double: EventStoreDbDouble;
+  let logs: LogsOfATest;
+
+  beforeEach(async () => {
+    double = await startEventStoreDbDouble();
+    logs = new LogsOfATest();
+  });
+  afterEach(async () => {
+    double.faults.clear();
+    await logs.close();
+    await double.stop();
+    expect(logs.unhandled).toEqual([]);
+  });
+
+  /** As another process would write them. @returns the ids of all that was ever written so. */
+  const stored: string[] = [];
+  beforeEach(() => void stored.splice(0));
+  const storeBehindTheBack = (count: number): void => {
+    const events = newEvents(count);
+    double.storedBehindTheBack('ours-a', events);
+    stored.push(...events.map(({ id }) => id));
+  };
+
+  const isSubscribed = async (): Promise<boolean> => double.subscriptions === 1;
+
+  describe('nobody wakes the tail but the subscription, which', () => {
+    it('is dropped as too slow in a burst, with events after the error: nothing is lost, nothing comes twice, all in order', async () => {
+      const observed = new Observed();
+      const tail = startTail(logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 5_000, observe: observed }));
+      await eventually(isSubscribed);
+      double.faults.next('slow-consumer', 2, { ...SUBSCRIBE, burst: 100 });
+      for (const strikes of [1, 2]) {
+        for (let round = 0; round < 5; round++) storeBehindTheBack(200);
+        await eventually(async () => double.faults.count('slow-consumer') === strikes);
+        await eventually(async () => tail.ids.length === stored.length && (await isSubscribed()));
+      }
+      storeBehindTheBack(1);
+      await eventually(async () => tail.ids.length === stored.length);
+      await tail.stop();
+      expect(tail.ids).toEqual(stored);
+      expect(observed.restarts).toBe(2);
+    });
+
+    it.each<[string, () => void | Promise<void>]>([
+      ['ends without an error', () => double.endOpenStreams()],
+      ['loses its connection', () => double.cutConnections()],
+      ['loses its server, which comes back', () => double.kill().then(() => double.restart())],
+    ])('%s: it is made anew, and what came meanwhile is shown', async (_name, strike) => {
+      const observed = new Observed();
+      const tail = startTail(logs.open(double.url, { ...NEVER_BY_ITSELF, observe: observed }));
+      await eventually(isSubscribed);
+      storeBehindTheBack(3);
+      await eventually(async () => tail.ids.length === 3);
+      const before = double.calls.subscribe;
+      await strike();
+      storeBehindTheBack(3);
+      await eventually(async () => double.calls.subscribe > before && (await isSubscribed()));
+      await eventually(async () => tail.ids.length === 6);
+      storeBehindTheBack(1);
+      await eventually(async () => tail.ids.length === 7);
+      await tail.stop();
+      expect(tail.ids).toEqual(stored);
+      expect(observed.restarts).toBeGreaterThanOrEqual(1);
+    });
+
+    it('goes deaf: what this process appended and it says nothing of shows that, and it is made anew', async () => {
+      const observed = new Observed();
+      const log = logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 100, observe: observed });
+      const tail = startTail(log);
+      await eventually(isSubscribed);
+      const before = double.calls.subscribe;
+      double.faults.set('deaf', SUBSCRIBE);
+      storeBehindTheBack(1);
+      await eventually(async () => double.faults.count('deaf') === 1);
+      double.faults.next('deaf', 1, SUBSCRIBE);
+      const own = newEvent();
+      await appended(log.append('ours-own', 'no-stream', [own]));
+      await eventually(async () => double.calls.subscribe > before);
+      double.faults.clear('deaf');
+      await eventually(async () => tail.ids.length === 2 && (await isSubscribed()));
+      expect(tail.ids).toEqual([...stored, own.id]);
+      storeBehindTheBack(1);
+      await eventually(async () => tail.ids.length === 3);
+      await tail.stop();
+      expect(observed.restarts).toBeGreaterThanOrEqual(1);
+    });
+
+    it('goes deaf while others write: the next look of the tail shows it', async () => {
+      const observed = new Observed();
+      const tail = startTail(logs.open(double.url, { pollIntervalMs: 50, deafAfterMs: 100, observe: observed }));
+      await eventually(isSubscribed);
+      const before = double.calls.subscribe;
+      double.faults.set('deaf', SUBSCRIBE);
+      for (const shown of [1, 2, 3]) {
+        storeBehindTheBack(1);
+        await eventually(async () => tail.ids.length === shown);
+      }
+      await eventually(async () => double.calls.subscribe > before && (await isSubscribed()));
+      await tail.stop();
+      expect(observed.restarts).toBeGreaterThanOrEqual(1);
+    });
+
+    it('is not taken for deaf while the tail catches up on what stood there before it', async () => {
+      storeBehindTheBack(100);
+      const observed = new Observed();
+      const log = logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 50, observe: observed });
+      const ending = new AbortController();
+      let shown = 0;
+      const startedAt = performance.now();
+      for await (const page of log.follow(undefined, { signal: ending.signal, pageSize: 1 })) {
+        shown += page.length;
+        if (shown === stored.length) break;
+      }
+      expect(performance.now() - startedAt).toBeGreaterThan(100);
+      expect(observed.restarts).toBe(0);
+    });
+
+    it('is never confirmed: another one is made', async () => {
+      const observed = new Observed();
+      double.faults.next('hung', 1, SUBSCRIBE);
+      const tail = startTail(logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 100, observe: observed }));
+      await eventually(async () => double.calls.subscribe === 2 && (await isSubscribed()));
+      storeBehindTheBack(1);
+      await eventually(async () => tail.ids.length === 1);
+      await tail.stop();
+      expect(observed.restarts).toBe(1);
+    });
+  });
+
+  it.each<[string, () => Promise<void>, () => Promise<void>]>([
+    ['hangs', async () => double.faults.set('hung'), async () => double.faults.clear('hung')],
+    ['is gone', () => double.kill(), () => double.restart()],
+    ['is not ready', async () => double.faults.set('not-ready'), async () => double.faults.clear('not-ready')],
+  ])('a store that %s and comes back: the tail goes on by itself', async (_name, begin, end) => {
+    const tail = startTail(logs.open(double.url, { pollIntervalMs: 50 }));
+    await eventually(isSubscribed);
+    storeBehindTheBack(2);
+    await eventually(async () => tail.ids.length === 2);
+    await begin();
+    storeBehindTheBack(2);
+    const failing = logs.open(double.url, { readTimeoutMs: 200 });
+    await expect(failing.check()).rejects.toThrow('EventStoreDB is away or does not answer');
+    expect(tail.ids).toHaveLength(2);
+    await end();
+    await eventually(async () => tail.ids.length === 4);
+    expect(await failing.check()).toMatchObject({ store: 'eventstoredb 23.10.8' });
+    await tail.stop();
+    expect(tail.ids).toEqual(stored);
+  });
+
+  it('begins again inside a page, between events of others, and shows each event once', async () => {
+    for (let round = 0; round < 20; round++) {
+      double.storedBehindTheBack('theirs', [{ type: 'Theirs' }, { type: 'Theirs' }]);
+      storeBehindTheBack(3);
+      double.storedBehindTheBack('theirs', [{ type: 'Theirs' }]);
+    }
+    const log = logs.open(double.url, NEVER_BY_ITSELF);
+    const taken: string[] = [];
+    let after: Position | undefined;
+    while (taken.length < stored.length) {
+      // Of each page of ten the reader finishes four, and then forgets what it was shown.
+      for (const { id, position } of (await firstPage(log, after, 10)).slice(0, 4)) {
+        taken.push(id);
+        after = position;
+      }
+    }
+    expect(taken).toEqual(stored);
+  });
+
+  it('a tail or a read that is left early leaves no call open on the server', async () => {
+    storeBehindTheBack(2_500);
+    const log = logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 5_000 });
+    for await (const event of log.readStream('ours-a')) if (event.revision === 3n) break;
+    await firstPage(log, undefined, 10);
+    await eventually(async () => double.openReads === 0);
+    expect(double.calls.subscribe).toBeLessThanOrEqual(1);
+    // Half-way through a subscription as well.
+    const tail = startTail(log);
+    await eventually(isSubscribed);
+    await tail.stop();
+    await eventually(async () => double.openReads === 0);
+  });
+
+  it('follows the leader when another is elected, under appends: nothing acknowledged is lost or shown twice', async () => {
+    const cluster = await startEventStoreDbCluster();
+    try {
+      const log = logs.open(`${cluster.url}&discoveryInterval=20`, { pollIntervalMs: 50, appendTimeoutMs: 2_000 });
+      const tail = startTail(log);
+      const acknowledged: string[] = [];
+      let isOver = false;
+      const write = async (stream: string): Promise<void> => {
+        for (let revision = -1n; !isOver;) {
+          const event = newEvent();
+          const result = await persistently(() => appended(log.append(stream, revision < 0n ? 'no-stream' : revision, [event])));
+          revision = result.revision;
+          acknowledged.push(event.id);
+        }
+      };
+      const writing = Promise.all(['ours-1', 'ours-2', 'ours-3'].map(write));
+      await eventually(async () => acknowledged.length > 30);
+      const killed = await cluster.killLeader();
+      cluster.elect();
+      await eventually(async () => acknowledged.length > 60);
+      await killed.restart();
+      const hung = cluster.hangLeader();
+      cluster.elect();
+      const reached = acknowledged.length;
+      await eventually(async () => acknowledged.length > reached + 30);
+      cluster.resume(hung);
+      isOver = true;
+      await writing;
+      await eventually(async () => tail.ids.length === acknowledged.length);
+      await tail.stop();
+      expect(new Set(tail.ids).size).toBe(tail.ids.length);
+      expect([...tail.ids].sort()).toEqual([...acknowledged].sort());
+      expect(tail.events.map(({ position }) => position)).toEqual(
+        tail.events.map(({ position }) => position).sort((a, b) => log.compare(a, b)),
+      );
+    } finally {
+      await logs.close();
+      await cluster.stop();
+    }
+  });
+});
+
+/** The identical call, until it is answered. */
+async function persistently<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof EventLogUnavailable)) throw error;
+    }
+  }
+}
+
+async function firstPage(log: EventLog, after: Position | undefined, pageSize: number): Promise<readonly RecordedEvent[]> {
+  const ending = new AbortController();
+  for await (const page of log.follow(after, { signal: ending.signal, pageSize })) return page;
+  throw new Error('the tail ended');
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
+import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { eventually } from '../support/embedded.js';
+import { startEventStoreDbDouble, type DoubleOptions, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import { selfSignedCertificate, type SelfSigned } from '../support/eventstoredb-double/self-signed.js';
+import { appended, LogsOfATest, newEvent, startTail } from './support/faulty-event-store.js';
+
+describe('an EventStoreDB that cannot be used: what is wrong is said, with the way out', () => {
+  let certificate: SelfSigned;
+  beforeAll(async () => {
+    certificate = await selfSignedCertificate();
+  });
+  afterAll(() => certificate.remove());
+
+  let doubles: EventStoreDbDouble[];
+  let logs: LogsOfATest;
+  beforeEach(() => {
+    doubles = [];
+    logs = new LogsOfATest();
+  });
+  afterEach(async () => {
+    await logs.close();
+    for (const double of doubles) await double.stop();
+    expect(logs.unhandled).toEqual([]);
+  });
+
+  const start = async (options: DoubleOptions = {}): Promise<EventStoreDbDouble> => {
+    const double = await startEventStoreDbDouble(options);
+    doubles.push(double);
+    return double;
+  };
+  const secured = (): Promise<EventStoreDbDouble> =>
+    start({ tls: { cert: certificate.cert, key: certificate.key }, users: { ledger: 'p:a@ss' } });
+
+  it.each(['20.10.2', '21.2.0', '5.0.11'])('version %s is too old', async (version) => {
+    const double = await start({ version });
+    const log = logs.open(double.url);
+    const message = 'EventStoreDB is older than 21.10: 21.10 or newer is needed';
+    await expect(log.check()).rejects.toThrow(new EventLogUnavailable(message));
+    await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(message);
+    expect(double.store.streamNames()).toEqual(['$users']);
+  });
+
+  it('version 21.10 will do', async () => {
+    const double = await start({ version: '21.10.0' });
+    expect(await logs.open(double.url).check()).toEqual({ store: 'eventstoredb 21.10.0', head: undefined });
+  });
+
+  describe('whose log it is', () => {
+    it('the log of another ledger is not read and not written', async () => {
+      const double = await start();
+      await appended(logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]));
+      const size = double.store.size;
+      const log = logs.open(double.url, { owner: 'owner' });
+      const message = 'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store';
+      await expect(log.check()).rejects.toThrow(new EventLogUnavailable(message));
+      await expect(log.readAll(undefined, 10)).rejects.toThrow(message);
+      await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(message);
+      expect(double.store.size).toBe(size);
+    });
+
+    it.each([
+      ['no JSON', 'anything'],
+      ['other JSON', '{"$maxAge":60}'],
+      ['no id', '{"ledger":{"id":"one","owner":"owner"}}'],
+    ])('metadata of the identity stream that somebody else wrote (%s) are left as they are', async (_name, data) => {
+      const double = await start();
+      double.storedBehindTheBack('$$ours-log', [{ type: '$metadata', data }]);
+      const size = double.store.size;
+      const log = logs.open(double.url);
+      await expect(log.check()).rejects.toThrow(
+        new EventLogUnavailable('the metadata of ours-log in EventStoreDB are not of this service: use a store without it'),
+      );
+      expect(double.store.size).toBe(size);
+    });
+
+    it('another log than before, at the same address, is not taken for it', async () => {
+      const double = await start();
+      const log = logs.open(double.url);
+      await appended(log.append('ours-a', 'no-stream', [newEvent()]));
+      double.storedBehindTheBack('$$ours-log', [{ type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner' } } }]);
+      double.faults.next('not-ready', 1, { methods: ['read'] });
+      await expect(log.readAll(undefined, 10)).rejects.toThrow(EventLogUnavailable);
+      await expect(log.readAll(undefined, 10)).rejects.toThrow(/^another log stands at EVENT_STORE_URL than the one before/);
+    });
+
+    it('several who find a new store at the same time agree on who it is', async () => {
+      const double = await start();
+      const ids = await Promise.all(
+        Array.from({ length: 8 }, () => logs.open(double.url, { readTimeoutMs: 5_000, appendTimeoutMs: 5_000 }).id()),
+      );
+      expect(new Set(ids).size).toBe(1);
+    });
+  });
+
+  describe('credentials and certificates from the URL', () => {
+    const at = (double: EventStoreDbDouble, user: string, options: string): string => `esdb://${user}127.0.0.1:${double.port}?${options}`;
+    const trusting = (): string => `tls=true&tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
+
+    it('are used for every call', async () => {
+      const double = await secured();
+      const log = logs.open(at(double, 'ledger:p%3Aa%40ss@', trusting()));
+      await appended(log.append('ours-a', 'no-stream', [newEvent()]));
+      expect(await log.readAll(undefined, 10)).toHaveLength(1);
+      const authorization = `Basic ${Buffer.from('ledger:p:a@ss').toString('base64')}`;
+      expect(double.requests.filter(({ headers }) => headers.authorization !== authorization)).toEqual(
+        double.requests.filter(({ method }) => method === 'supportedMethods'),
+      );
+    });
+
+    const REFUSES_USER = 'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
+    const UNTRUSTED = 'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
+    const PLAIN = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
+
+    it.each<[string, string, () => string, () => Promise<EventStoreDbDouble>, string]>([
+      ['a wrong password', 'ledger:qzxwv@', trusting, secured, REFUSES_USER],
+      ['an unknown user', 'qzxwv:p%3Aa%40ss@', trusting, secured, REFUSES_USER],
+      ['no user', '', trusting, secured, REFUSES_USER],
+      ['a certificate that is not trusted', 'ledger:qzxwv@', () => 'tls=true', secured, UNTRUSTED],
+      ['a server without TLS, addressed with it', 'ledger:qzxwv@', () => 'tls=true', start, PLAIN],
+      ['a server with TLS, addressed without it', '', () => 'tls=false', secured, 'EventStoreDB is away or does not answer'],
+    ])('%s: appends, reads and the health check say so, without a secret', async (_name, user, options, store, message) => {
+      const double = await store();
+      const log = logs.open(at(double, user, options()), { appendTimeoutMs: 800 });
+      const tail = startTail(log);
+      const errors = [await failureOf(log.check()), await failureOf(log.readAll(undefined, 10)), await failureOf(log.id())];
+      for (const error of errors) expect(error).toEqual(new EventLogUnavailable(message));
+      errors.push(await failureOf(log.append('ours-a', 'no-stream', [newEvent('"qzxwv"')])));
+      await tail.stop();
+      expect(errors.at(-1)).toBeInstanceOf(EventLogUnavailable);
+      errors.forEach(expectDiscreet);
+    });
+  });
+
+  it.each<[string, (double: EventStoreDbDouble) => void]>([
+    ['is refused', (double) => double.faults.set('not-ready')],
+    ['is cut', (double) => double.faults.set('connection-cut')],
+    ['gets no answer', (double) => double.faults.next('hung', 100, { methods: ['append', 'read'] })],
+    ['is refused for its size', (double) => double.faults.set('append-too-large')],
+    ['meets a store that is gone', (double) => void double.kill()],
+  ])('an error of a call that %s shows neither the payload nor the password', async (_name, strike) => {
+    const double = await secured();
+    const url = `esdb://ledger:p%3Aa%40ss@127.0.0.1:${double.port}?tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
+    const log = logs.open(url, { appendTimeoutMs: 800, readTimeoutMs: 400 });
+    await eventually(async () => (await log.check()) !== undefined);
+    strike(double);
+    expectDiscreet(await failureOf(log.append('ours-qzxwv', 'no-stream', [{ ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' }])));
+    for (const call of [log.readAll(undefined, 10), log.check()]) await call.catch(expectDiscreet);
+  });
+});
+
+async function failureOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => {
+      throw new Error('it did not fail');
+    },
+    (error: unknown) => error,
+  );
+}
+
+/** Looked at in every way that a log or a debugger does. */
+function expectDiscreet(error: unknown): void {
+  if (!(error instanceof Error)) throw new Error('not an error');
+  const shown = [
+    inspect(error, { depth: 10, showHidden: true }),
+    JSON.stringify(error, Object.getOwnPropertyNames(error)),
+    error.stack,
+    String(error),
+  ];
+  const passwords = ['p:a@ss', 'p%3Aa%40ss'];
+  const headers = [...passwords, 'qzxwv'].map((password) => Buffer.from(`ledger:${password}`).toString('base64'));
+  for (const text of shown) for (const secret of ['qzxwv', ...passwords, ...headers]) expect(text).not.toContain(secret);
+}

@@ -1,0 +1,53 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { catchUpMemory, smallEvent } from '../../bench/eventstoredb/catch-up-memory.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
+import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+
+/** The long form, with a million events, is `npm run soak:memory`. */
+
+const EVENTS = 15_000;
+const PAGE = 500;
+/** Together far more than what a process holds besides. */
+const event = () => ({ ...smallEvent(), data: JSON.stringify({ text: 'x'.repeat(3_000) }) });
+
+let double: EventStoreDbDouble;
+let log: EventStoreDbEventLog;
+beforeAll(async () => {
+  double = await startEventStoreDbDouble();
+  for (let stored = 0; stored < EVENTS; stored += PAGE) {
+    const stream = `account-${stored % 7}`;
+    double.storedBehindTheBack(stream, Array.from({ length: PAGE }, event));
+  }
+  log = new EventStoreDbEventLog({ address: parseEventStoreUrl(double.url), owner: 'test', prefix: 'account-' });
+});
+afterAll(async () => {
+  await log.close();
+  await double.stop();
+});
+
+it('a consumer that is slow is not read ahead for: a page is asked for when the one before it was taken', async () => {
+  const ending = new AbortController();
+  const reads: number[] = [];
+  let seen = 0;
+  for await (const page of log.follow(undefined, { signal: ending.signal, pageSize: PAGE })) {
+    seen += page.length;
+    // A call that makes the way to the store and back: what a tail had asked for meanwhile would be there before it.
+    await log.readAll(undefined, 1);
+    reads.push(double.calls.read);
+    if (seen >= EVENTS) break;
+  }
+  const [first = 0] = reads;
+  expect(reads).toEqual(reads.map((_, page) => first + 2 * page));
+  expect(seen).toBe(EVENTS);
+}, 60_000);
+
+it('what the process holds while it catches up does not grow', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { samples, heapGrowthBytes } = await catchUpMemory({ log, events: EVENTS, sampleEvery: 1_500, slownessUs: 10, collect });
+  expect(samples.at(-1)?.events).toBe(EVENTS);
+  // All events together are 45 MB.
+  expect(heapGrowthBytes).toBeLessThan(10 * 1024 * 1024);
+}, 60_000);

@@ -1,0 +1,290 @@
+import type { ApiClient, Json } from '../support/api-client.js';
+import { eventually } from '../support/embedded.js';
+import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
+import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import { createStores, personal, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+
+/** A request is answered well before this, whatever the store does. */
+const BOUND_MS = 9_000;
+
+interface Health {
+  readonly status: number;
+  readonly checks: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+async function health({ origin }: RunningService): Promise<Health> {
+  const response = await fetch(`${origin}/health/ready`);
+  const { checks } = (await response.json()) as Pick<Health, 'checks'>;
+  return { status: response.status, checks };
+}
+
+const isReady = async (service: RunningService): Promise<boolean> => (await health(service)).status === 200;
+
+/** The value of one line of the metrics; 0 when it is not there. */
+async function metric({ origin }: RunningService, name: string): Promise<number> {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return Number(line?.slice(name.length) ?? 0);
+}
+
+const redeemedOf = async (client: ApiClient, accountId: string): Promise<number | undefined> => {
+  const { status, body } = await client.get<readonly { readonly totalRedeemedCredit: number }[]>(`/reward/balance?accountId=${accountId}`);
+  return status === 200 ? body[0]?.totalRedeemedCredit : undefined;
+};
+
+/** An account with a reward of 1000 cents. @returns the reward's id. */
+async function giveCredit(client: ApiClient, accountId: string): Promise<string> {
+  const synced = await client.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+  const user = await client.post('/user', { id: accountId, accountId });
+  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 };
+  const given = await client.post(`/rewards/account/${accountId}/user/${accountId}`, reward);
+  expect([synced.status, user.status, given.status]).toEqual([200, 200, 201]);
+  return String(given.body.id);
+}
+
+const redeem = (client: ApiClient, rewardId: string, amount: number, key: string) =>
+  client.post(`/credit/${rewardId}/redeem`, { amount, unit: 'CENTS' }, { key });
+
+/** A store, and services on it with short times. */
+class Scene {
+  private readonly services: RunningService[] = [];
+
+  private constructor(
+    private readonly stores: TestStores,
+    readonly double: EventStoreDbDouble,
+  ) {}
+
+  static async open(): Promise<Scene> {
+    return new Scene(await createStores(), await startEventStoreDbDouble());
+  }
+
+  async start(url = this.double.url, deadlineMs = 4_000): Promise<RunningService> {
+    const times = { EVENT_STORE_URL: `${url}&defaultDeadline=${deadlineMs}`, POSITION_WAIT_MS: '1000' };
+    const service = await RunningService.start(this.stores, times);
+    this.services.push(service);
+    return service;
+  }
+
+  async close(): Promise<void> {
+    this.double.faults.clear();
+    for (const service of this.services) await service.stop();
+    await this.double.stop();
+    await this.stores.remove();
+  }
+}
+
+describe('one service, which started before its EventStoreDB did', () => {
+  let scene: Scene;
+  let double: EventStoreDbDouble;
+  let service: RunningService;
+  let tenant: TestTenant;
+
+  beforeAll(async () => {
+    scene = await Scene.open();
+    double = scene.double;
+    await double.kill();
+    // Long enough for a busy machine, and writes are to be refused soon.
+    service = await scene.start(double.url, 1_500);
+  });
+  afterEach(() => double.faults.clear());
+  afterAll(() => scene.close());
+
+  it('says what it waits for, and is ready when the store is', async () => {
+    const { status, checks } = await health(service);
+    expect({ status, log: checks['event-log'] }).toEqual({
+      status: 503,
+      log: { ok: false, problem: 'EventStoreDB is away or does not answer' },
+    });
+    expect((await fetch(`${service.origin}/health/live`)).status).toBe(200);
+    const write = await service.client('nobody', 'x:y').post('/accountsync', { id: personal(), subscription: { status: 'TRIAL' } });
+    expect({ status: write.status, retryAfter: write.headers.get('retry-after') }).toEqual({
+      status: 503,
+      retryAfter: expect.stringMatching(/^\d+$/) as unknown,
+    });
+    await double.restart();
+    await eventually(() => isReady(service));
+    expect((await health(service)).checks['event-log']).toMatchObject({ ok: true, store: 'eventstoredb 23.10.8' });
+    tenant = await service.createTenant();
+    await giveCredit(tenant.live, personal());
+  });
+
+  it.each<[string, () => Promise<void>, () => Promise<void>]>([
+    ['is gone', () => double.kill(), () => double.restart()],
+    ['hangs', async () => double.faults.set('hung'), async () => double.faults.clear('hung')],
+    ['is not ready', async () => double.faults.set('not-ready'), async () => double.faults.clear('not-ready')],
+    ['breaks all connections', async () => double.faults.set('connection-cut'), async () => double.faults.clear('connection-cut')],
+  ])(
+    'while the store %s: writes get 503 with Retry-After, reads go on; then everything catches up without a restart',
+    async (_name, begin, end) => {
+      const client = tenant.live;
+      const accountId = personal('acc');
+      const rewardId = await giveCredit(client, accountId);
+      await eventually(() => isReady(service));
+      await redeem(client, rewardId, 1, personal('key'));
+      await eventually(async () => (await redeemedOf(client, accountId)) === 1);
+
+      const key = personal('key');
+      await begin();
+      const startedAt = performance.now();
+      const write = await redeem(client, rewardId, 10, key);
+      expect(performance.now() - startedAt).toBeLessThan(BOUND_MS);
+      expect({ status: write.status, error: write.body.apiErrorCode, retryAfter: write.headers.get('retry-after') }).toEqual({
+        status: 503,
+        error: 'UNAVAILABLE',
+        retryAfter: expect.stringMatching(/^\d+$/) as unknown,
+      });
+      const shown = await client.get(`/reward/balance?accountId=${accountId}`);
+      expect(shown).toMatchObject({ status: 200, body: [{ totalRedeemedCredit: 1 }] });
+      const unwell = await health(service);
+      expect({ status: unwell.status, log: unwell.checks['event-log'] }).toEqual({
+        status: 503,
+        log: { ok: false, problem: expect.stringMatching(/^EventStoreDB is away or does not answer$|^no answer in time$/) as unknown },
+      });
+      await end();
+
+      await eventually(() => isReady(service));
+      await eventually(async () => (await redeem(client, rewardId, 10, key)).status === 200);
+      // What another process writes is heard of, too.
+      await eventually(async () => (await redeemedOf(client, accountId)) === 11);
+      const well = await health(service);
+      expect(Object.values(well.checks).filter(({ ok }) => ok !== true)).toEqual([]);
+    },
+  );
+
+  it('counts appends, repetitions, unknown outcomes, and subscriptions that were made anew', async () => {
+    const accountId = personal('acc');
+    const rewardId = await giveCredit(tenant.live, accountId);
+    await eventually(() => isReady(service));
+    const names = {
+      appended: 'ledger_append_duration_seconds_count{outcome="appended"}',
+      failed: 'ledger_append_duration_seconds_count{outcome="failed"}',
+      retries: 'ledger_append_retries_total',
+      unknown: 'ledger_append_unknown_outcomes_total',
+      restarts: 'ledger_subscription_restarts_total',
+    };
+    const read = async (): Promise<Record<string, number>> =>
+      Object.fromEntries(
+        await Promise.all(Object.entries(names).map(async ([label, name]) => [label, await metric(service, name)] as const)),
+      );
+    const before = await read();
+
+    double.faults.next('answer-lost', 1, { methods: ['append'] });
+    expect((await redeem(tenant.live, rewardId, 10, personal('key'))).status).toBe(200);
+    const after = await read();
+    expect({ retries: after.retries, unknown: after.unknown, failed: after.failed }).toEqual({
+      retries: Number(before.retries) + 1,
+      unknown: Number(before.unknown) + 1,
+      failed: before.failed,
+    });
+    expect(after.appended).toBe(Number(before.appended) + 1);
+
+    double.endOpenStreams();
+    await eventually(async () => Number((await read()).restarts) > Number(after.restarts));
+    await eventually(async () => double.subscriptions > 0);
+    double.faults.set('not-ready');
+    expect((await redeem(tenant.live, rewardId, 10, personal('key'))).status).toBe(503);
+    double.faults.clear();
+    expect(await redeemedOf(tenant.live, accountId)).toBe(10);
+  });
+});
+
+it('the service follows the leader of a cluster under writes: what was answered with 200 stands once', async () => {
+  const scene = await Scene.open();
+  const cluster = await startEventStoreDbCluster();
+  try {
+    const service = await scene.start(`${cluster.url}&discoveryInterval=20`);
+    await eventually(() => isReady(service));
+    const tenant = await service.createTenant();
+    const accountId = personal('acc');
+    const rewardId = await giveCredit(tenant.live, accountId);
+    let redeemed = 0;
+    const caller = async (): Promise<void> => {
+      for (let n = 0; n < 10; n++) {
+        const key = personal('key');
+        await eventually(async () => (await redeem(tenant.live, rewardId, 1, key)).status === 200);
+        redeemed += 1;
+      }
+    };
+    const calling = Promise.all([caller(), caller(), caller(), caller()]);
+    await eventually(async () => redeemed > 5);
+    const killed = await cluster.killLeader();
+    cluster.elect();
+    await eventually(async () => redeemed > 15);
+    await killed.restart();
+    const hung = cluster.hangLeader();
+    cluster.elect();
+    await calling;
+    cluster.resume(hung);
+    await eventually(async () => (await redeemedOf(tenant.live, accountId)) === 40);
+    await eventually(() => isReady(service));
+  } finally {
+    await scene.close();
+    await cluster.stop();
+  }
+});
+
+describe('events behind the back of the service', () => {
+  let scene: Scene;
+  let double: EventStoreDbDouble;
+  let service: RunningService;
+  let tenant: TestTenant;
+
+  beforeEach(async () => {
+    scene = await Scene.open();
+    double = scene.double;
+    service = await scene.start();
+    await eventually(() => isReady(service));
+    tenant = await service.createTenant();
+  });
+  afterEach(() => scene.close());
+
+  const check = async (name: string): Promise<Health['checks'][string]> => (await health(service)).checks[name] ?? {};
+
+  /** In the newest stream of an account, with the envelope of its first event. @returns the position that health is to show. */
+  const storeInAccount = (type: string, envelope: Json): string => {
+    const stream = double.store.streamNames().findLast((name) => name.startsWith('referral-account-')) ?? '';
+    const [first] = double.store.eventsOf(stream);
+    const metadata = JSON.parse(Buffer.from(first?.metadata ?? []).toString()) as Json;
+    double.storedBehindTheBack(stream, [{ type, metadata: { ...metadata, ...envelope } }]);
+    const position = double.store.at(double.store.size - 1)?.position;
+    return `-${position}-${position}`;
+  };
+
+  /** It stands before the position, says why, and still does when something was written behind it. */
+  const expectStoppedBefore = async (projection: string, position: string, why: string): Promise<void> => {
+    await eventually(async () => String((await check(projection)).lastError).includes(why));
+    const account = { id: personal('acc'), subscription: { status: 'TRIAL' } };
+    expect((await tenant.live.post('/accountsync', account)).status).toBe(200);
+    const stopped = await check(projection);
+    expect(stopped.ok).toBe(false);
+    expect(String(stopped.lastError)).toContain(position);
+    const reached = String(stopped.position);
+    expect(service.service.core.log.compare(reached, reached.replace(/-.*/, position))).toBeLessThan(0);
+    expect((await fetch(`${service.origin}/health/live`)).status).toBe(200);
+  };
+
+  it('of a newer schema version, then of an unknown type: the projections concerned stop there, and nothing is skipped', async () => {
+    const accountId = personal('acc');
+    await giveCredit(tenant.live, accountId);
+    await eventually(async () => (await redeemedOf(tenant.live, accountId)) === 0);
+    const newer = storeInAccount('CreditRedeemed', { v: 99 });
+    await expectStoppedBefore(
+      'projection rewards',
+      newer,
+      'CreditRedeemed has schema version 99; this version of the service reads 1 to 1',
+    );
+    expect(await check('projection users')).toMatchObject({ ok: true, lastError: null });
+    const unknown = storeInAccount('NotOfToday', {});
+    await expectStoppedBefore('projection users', unknown, 'events of type NotOfToday are unknown to this version of the service');
+    await expectStoppedBefore('projection rewards', newer, 'CreditRedeemed has schema version 99');
+    expect(await redeemedOf(tenant.live, accountId)).toBeUndefined();
+  });
+
+  it('in a stream of somebody else that begins like ours: its name and the way out are shown', async () => {
+    double.storedBehindTheBack('referral-cards-7', [{ type: 'CardPrinted' }]);
+    const position = double.store.at(double.store.size - 1)?.position;
+    const why = 'the stream referral-cards-7 is not of this service but begins like its own: delete it from the store and scavenge';
+    await expectStoppedBefore('projection rewards', `-${position}-${position}`, why);
+    expect(String((await check('projection users')).lastError)).toContain('EVENT_STORE_NAMESPACE');
+  });
+});
