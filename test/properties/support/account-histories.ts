@@ -136,30 +136,11 @@ const upsert = fc
     paymentProviderId: fc.option(fc.constantFrom('cus_1', 'cus_2'), { nil: undefined }),
     outside,
   })
-  .map(({ userId, changes, code, paymentProviderId, outside: given }): Intent => ({ state, step, now }) => ({
-    ...{ type: 'UpsertUser', userId, newPerson: newPersonOf(state, userId, step), changes, paymentProviderId },
+  .map(({ userId, changes, code, paymentProviderId, outside: given }): Intent => ({ step, now }) => ({
+    ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes, paymentProviderId },
     codes: code === undefined ? [] : [{ code, programId: 'default' }],
     context: contextOf(given, step, now),
   }));
-
-/** Whoever comes under the id of somebody forgotten is another person. */
-const newPersonOf = ({ remains }: AccountState, userId: string, step: number): string => {
-  const person = personOf(ACME, userId);
-  return remains.forgotten.has(person) ? personOf(ACME, `${userId} of step ${step}`) : person;
-};
-
-const forget = fc
-  .record({ userId: user, preserveEmptyAccount: fc.boolean(), whole: fc.integer({ min: 0, max: 5 }) })
-  .map(({ userId, preserveEmptyAccount, whole }): Intent => ({ step, now }) => {
-    const erasureId = `erasure-${step}`;
-    return whole === 0
-      ? { type: 'ForgetAccount', erasureId, suppressed: {}, now }
-      : { type: 'ForgetUser', userId, erasureId, suppressed: null, preserveEmptyAccount, now };
-  });
-
-const complete = fc.constant<Intent>(({ state, now }) => ({
-  ...{ type: 'CompleteErasure', erasureId: state.remains.erasures.keySeq().first() ?? 'none', now },
-}));
 
 const apply = fc
   .record({ userId: user, outside })
@@ -240,8 +221,6 @@ const intent: fc.Arbitrary<Intent> = fc.oneof(
   { weight: 4, arbitrary: redeemAccount },
   { weight: 4, arbitrary: grant },
   { weight: 8, arbitrary: moderation },
-  { weight: 1, arbitrary: forget },
-  { weight: 1, arbitrary: complete },
 );
 
 const arrival =
