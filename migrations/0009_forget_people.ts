@@ -1,25 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 
 /**
- * Read models learn whose values they show, so that an erasure finds them. Rows that were written before cannot tell: all generations
- * are dropped, and the next start makes new ones and fills them from the log. The vault remembers how far the log's erasures are known
- * to be carried out on its keys: a copy that is restored brings its own mark along, and what came later is carried out again.
+ * The vault remembers how far the log's erasures are known to be carried out on its keys: a copy that is restored brings its own mark
+ * along, and what came later is carried out again.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  await sql`
-    do $block$
-    declare
-      built record;
-    begin
-      for built in
-        select format('rm_%s_%s', replace(g.projection, '-', '_'), g.generation) as schema from ledger.projection_generations g
-      loop
-        execute format('drop schema if exists %I cascade', built.schema);
-      end loop;
-    end
-    $block$`.execute(db);
-  await sql`delete from ledger.projection_generations`.execute(db);
-
   await sql`
     create table vault.erasures_checked (
       one boolean primary key default true check (one),

@@ -7,19 +7,31 @@ import { RewardBalanceQueries } from '../projections/reward-balances/queries.js'
 import { RewardQueries } from '../projections/rewards/queries.js';
 import { UserQueries } from '../projections/users/queries.js';
 import { CodeOwners } from './command-handling/code-owners.js';
-import { AccountCommandHandler, AuditCommandHandler, ModerationCommandHandler } from './command-handling/commands.js';
+import {
+  AccountCommandHandler,
+  AuditCommandHandler,
+  FollowShareLinkHandler,
+  ModerationCommandHandler,
+} from './command-handling/commands.js';
 import type { Core } from './core.js';
 import { AccountsController } from './http/accounts.controller.js';
+import { CookieUsersController } from './http/cookie-users.controller.js';
 import { HealthController, READINESS_PROBE, type ReadinessProbe } from './http/health.controller.js';
 import type { IdempotentRequests } from './http/idempotent-requests.js';
 import { Ledger } from './http/ledger.js';
 import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
+import { OpenUsersController } from './http/open-users.controller.js';
 import { OwnWrites, type Progress } from './http/own-writes.js';
 import { PersonalDataController } from './http/personal-data.controller.js';
 import { Presentation } from './http/presentation.js';
+import { RateLimits } from './http/rate-limits.js';
 import { ReferralCodesController } from './http/referral-codes.controller.js';
 import { ReferralsController } from './http/referrals.controller.js';
 import { RewardsController } from './http/rewards.controller.js';
+import { ShareLinkRedirects } from './http/share-link-redirects.js';
+import { ShareLinksController } from './http/share-links.controller.js';
+import { ShortLinksController } from './http/short-links.controller.js';
+import { UserEventsController } from './http/user-events.controller.js';
 import { UsersController } from './http/users.controller.js';
 import { Writes } from './http/writes.js';
 import { POLICIES } from './policies/policies.js';
@@ -34,6 +46,7 @@ export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
   readonly requests: IdempotentRequests;
+  readonly rateLimits: RateLimits;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -45,12 +58,10 @@ export interface ModuleParts {
 }
 
 const TENANT_CONTROLLERS = [
-  AccountsController,
-  UsersController,
-  ReferralCodesController,
-  ReferralsController,
-  RewardsController,
+  ...[AccountsController, UsersController, OpenUsersController, CookieUsersController, ShareLinksController, ShortLinksController],
+  UserEventsController,
   PersonalDataController,
+  ...[ReferralCodesController, ReferralsController, RewardsController],
 ];
 
 /** The one composition root of the process: everything that controllers and command handlers are given is made here. */
@@ -83,6 +94,7 @@ function commandHandlers({ accounts, moderations, streams, names }: Core): Provi
   return [
     made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
     made(AuditCommandHandler, [], () => new AuditCommandHandler(streams, names)),
+    made(FollowShareLinkHandler, [], () => new FollowShareLinkHandler(streams, names)),
     made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
   ];
 }
@@ -95,9 +107,11 @@ function http(parts: ModuleParts): Provider[] {
   return [
     value(KeyedNames, core.names),
     value(CodeOwners, core.owners),
+    value(RateLimits, parts.rateLimits),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),
+    made(ShareLinkRedirects, [CommandBus], (bus: CommandBus) => new ShareLinkRedirects(bus, core.owners, core.tenants, publicUrl, logger)),
     made(
       Presentation,
       [UserQueries, RewardQueries],

@@ -185,7 +185,8 @@ const VARIABLES = {
   TRUSTED_PROXIES: {
     schema: cidrList().default([]),
     default: 'none',
-    meaning: 'Proxies whose `X-Forwarded-For` is believed when a client is rate limited, as a comma list of addresses and ranges.',
+    meaning:
+      'Proxies whose `X-Forwarded-For` is believed for the address of a client (rate limits, first and last address of a user), as a comma list of addresses and ranges.',
   },
   DATABASE_CONNECTIONS_MAX: {
     schema: wholeNumber(4, 1000).default(40),

@@ -6,8 +6,10 @@ import { ModerationProcess } from './command-handling/moderation-process.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
+import { TankCodes } from './command-handling/tank-codes.js';
 import { TenantCommands } from './command-handling/tenant-commands.js';
 import { TenantDirectory } from './command-handling/tenant-directory.js';
+import { TokenSecrets } from './command-handling/token-secrets.js';
 import type { Config } from './config.js';
 import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
@@ -43,6 +45,8 @@ export interface Core {
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;
   readonly tenantCommands: TenantCommands;
+  /** What user tokens are signed and verified with. */
+  readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
   /** Drops what this process remembers of people whose keys were destroyed; undefined: of everybody. */
@@ -143,30 +147,18 @@ function wire(
     tenants.forget(alias);
     await announceTenant(pool, alias);
   };
-  const tenantCommands = new TenantCommands(streams, names, purposeKey(masterKey, 'api-keys'), announce, actor);
+  const sealingKey = purposeKey(masterKey, 'api-keys');
+  const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
+  const tokenSecrets = new TokenSecrets(tenants, sealingKey);
   const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-  const moderations = new ModerationProcess(streams, names, newest);
+  const tankCodes = new TankCodes(streams, names, tenants);
+  const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
-  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, erasures);
+  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures);
   const answersKey = purposeKey(masterKey, 'idempotency');
   return {
-    ...{
-      pool,
-      log,
-      codec,
-      keys,
-      names,
-      streams,
-      owners,
-      tenants,
-      tenantCommands,
-      moderations,
-      erasures,
-      forget,
-      accounts,
-      answersKey,
-      newest,
-    },
+    ...{ pool, log, codec, keys, names, streams, owners, tenants, tenantCommands, tokenSecrets },
+    ...{ moderations, erasures, forget, accounts, answersKey, newest },
   };
 }
 

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Position } from './event-log/event-log.js';
 import { replacePolicyCheckpoint } from './policies/policy-checkpoint.js';
 import { ProcessPresence } from './postgres/process-presence.js';
-import { createGeneration } from './projecting/generations.js';
+import { replaceLiveGeneration } from './projecting/generations.js';
 import type { Projector } from './projecting/projector.js';
 
 /** The log that was opened is not the one that this database follows. The message says what an operator can do. */
@@ -132,16 +132,7 @@ async function copyBetween(client: PoolClient, sourceId: string, targetId: strin
  * has happened already. Old generations are kept, as after any other change of generation.
  */
 async function moveTo(client: PoolClient, { targetId, policiesPosition }: CopyToFollow, projectors: readonly Projector[]): Promise<void> {
-  for (const projector of projectors) {
-    const { rows } = await client.query<{ newest: number | null }>(
-      'select max(generation) as newest from ledger.projection_generations where projection = $1',
-      [projector.name],
-    );
-    await client.query(`update ledger.projection_generations set state = 'retired' where projection = $1 and state <> 'retired'`, [
-      projector.name,
-    ]);
-    await createGeneration(client, projector, (rows[0]?.newest ?? 0) + 1, 'live');
-  }
+  for (const projector of projectors) await replaceLiveGeneration(client, projector);
   await replacePolicyCheckpoint(client, policiesPosition);
   await client.query('delete from ledger.log_copies');
   await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);

@@ -10,9 +10,12 @@ import { isStoreAway, openCore, type Core } from './core.js';
 import type { EventLog } from './event-log/event-log.js';
 import { ServiceReadiness } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
+import { verifyUserToken } from './http/edge/user-token.js';
 import { IdempotentRequests } from './http/idempotent-requests.js';
 import { createMetricsRegistry, HttpMetrics } from './http/metrics.js';
 import { serveInterfaceDescription } from './http/openapi.js';
+import { RateLimits } from './http/rate-limits.js';
+import type { TenantDirectory } from './http/tenant-directory.js';
 import { LedgerMetrics } from './metrics.js';
 import { Jobs } from './policies/jobs.js';
 import { POLICIES } from './policies/policies.js';
@@ -25,7 +28,7 @@ import { hearTenants } from './postgres/tenant-announcements.js';
 import { replayErasures } from './privacy/erasure-replay.js';
 import { scrubIfNeeded } from './privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
-import { LiveGenerations } from './projecting/generations.js';
+import { LiveGenerations, renewOutdatedGenerations } from './projecting/generations.js';
 import { pause } from './pause.js';
 import { readModelsReachHead } from './projecting/read-models-reach-head.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
@@ -104,6 +107,8 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     await erased.start();
     undo.push(() => erased.stop());
 
+    const renewed = await renewOutdatedGenerations(background, accountProjectors);
+    if (renewed.length > 0) logger.warn({ projections: renewed }, 'the tables of read models have changed: they are built anew');
     const generations = new LiveGenerations(pool);
     await generations.refresh();
     const names = accountProjectors.map(({ name }) => name);
@@ -115,15 +120,18 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     jobsPool.on('connect', (client) => client.on('error', () => undefined));
     undo.push(() => jobsPool.end());
 
-    const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax } });
+    const { trustedProxies } = config;
+    const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax }, trustedProxies });
     let listeningAt = '';
     // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
     const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
     const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
+    const rateLimits = new RateLimits(pool, core.names, core.streams);
     const jobs = new Jobs(
       jobsPool,
       jobHandlers({
-        ...{ execute, moderations: core.moderations, erasures: core.erasures, purgeKeys: () => requests.purge() },
+        ...{ execute, moderations: core.moderations, erasures: core.erasures },
+        purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
         scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
         checkErasures: () => replayErasures(pool, log, core.keys),
       }),
@@ -140,6 +148,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
           core,
           generations,
           requests,
+          rateLimits,
           readiness,
           registry,
           logger,
@@ -157,7 +166,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     );
     undo.push(() => app.close());
     edge.configure(app, {
-      ...{ tenants: edgeTenants(core), metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
+      ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
       isComplete: () => generations.areComplete,
     });
     metrics.watch({ projections, policies });
@@ -250,12 +259,18 @@ async function catchUpBeforeEnd(
   }
 }
 
-function edgeTenants({ tenants }: Core) {
+function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
   return {
-    find: async (alias: string) => {
+    find: async (alias) => {
       const tenant = await tenants.find(alias);
-      return tenant && { alias, programType: tenant.programType, openEndpoints: tenant.openEndpoints };
+      return tenant && { alias, programType: tenant.programType, openEndpoints: tenant.openEndpoints, openRules: tenant.openRules };
     },
-    authenticate: ({ alias }: { readonly alias: string }, key: string) => tenants.authenticate(alias, key),
+    authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
+    verifyToken: ({ alias }, token) =>
+      tokenSecrets.verify(alias, async (secrets, { openRules }) => {
+        const rules = { tenant: alias, now: Date.now(), mustExpire: openRules.tokensMustExpire };
+        const verified = await verifyUserToken(token, secrets, rules);
+        return verified && { mode: verified.signedWith.mode, keyId: verified.signedWith.id, subject: verified.subject };
+      }),
   };
 }

@@ -8,7 +8,10 @@ import { referralCounts, referralRewards, referrals, type ReferralRow, type Rewa
 export const referralsProjector: Projector = {
   name: 'referrals',
   tables: [referrals, referralRewards, referralCounts],
-  handles: new Set(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralModerated', 'RewardGranted', ...ERASURES]),
+  handles: new Set([
+    ...(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralFlagged', 'ReferralModerated', 'RewardGranted'] as const),
+    ...ERASURES,
+  ]),
   looksUp: LOOKS_UP,
 
   keys(ledgerEvent) {
@@ -18,6 +21,7 @@ export const referralsProjector: Projector = {
         return [referrals.key(event.referralId), ...countKeys(started(ledgerEvent, event))];
       case 'ReferralConverted':
       case 'ReferralEnded':
+      case 'ReferralFlagged':
       case 'ReferralModerated':
         return [referrals.key(event.referralId)];
       case 'RewardGranted': {
@@ -76,6 +80,8 @@ export const referralsProjector: Projector = {
         return change(rows, event, { ...statuses(event), date_paid: event.at });
       case 'ReferralEnded':
         return change(rows, event, { date_ended: event.at });
+      case 'ReferralFlagged':
+        return flagged(rows, event);
       case 'ReferralModerated':
         return change(rows, event, { ...statuses(event), date_moderated: event.at });
       case 'RewardGranted':
@@ -148,6 +154,12 @@ function erase(rows: Rows, before: ReferralRow, persons: readonly string[]): voi
   recount(rows, before, after);
   if (referred) referralRewards.delete(rows, before.referral_id, 'referred');
   if (referrer) referralRewards.delete(rows, before.referral_id, 'referrer');
+}
+
+/** One that has not started yet finds the signal at its start. */
+function flagged(rows: Rows, event: AccountEventOf<'ReferralFlagged'>): void {
+  const before = referrals.get(rows, event.referralId);
+  if (before) change(rows, event, { fraud_signals: { ...before.fraud_signals, ...event.fraudSignals } });
 }
 
 /** A reward whose owner is forgotten is gone from every read, from the other side's referral too. */

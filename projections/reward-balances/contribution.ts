@@ -20,6 +20,8 @@ export type BalanceItem = {
   readonly percent: number;
   readonly date_scheduled_for: number | null;
   readonly date_expires: number | null;
+  /** Redeemed in full the moment it becomes available. */
+  readonly redeems_automatically: boolean;
 };
 
 export type Bucket = 'pending' | 'available' | 'expired' | 'cancelled';
@@ -79,11 +81,15 @@ export function contribution(item: BalanceItem): Figures {
   }
 }
 
-/** The item as the clock has it: what is scheduled for now or before is available, what expires now or before is expired. */
+/**
+ * The item as the clock has it: what is scheduled for now or before is available, and redeemed if it redeems itself; what expires now or
+ * before is expired.
+ */
 export function atTime<I extends BalanceItem>(item: I, now: number): I {
-  if (item.date_expires !== null && item.date_expires <= now) return { ...item, phase: 'EXPIRED' };
-  if (item.phase === 'PENDING' && (item.date_scheduled_for ?? 0) <= now) return { ...item, phase: 'AVAILABLE' };
-  return item;
+  const becomesAvailable = item.phase === 'PENDING' && (item.date_scheduled_for ?? 0) <= now;
+  const redeemed = becomesAvailable && !item.cancelled && item.redeems_automatically ? item.assigned : item.redeemed;
+  if (item.date_expires !== null && item.date_expires <= now) return { ...item, redeemed, phase: 'EXPIRED' };
+  return becomesAvailable ? { ...item, redeemed, phase: 'AVAILABLE' } : item;
 }
 
 /** When the clock will next change what the item contributes; null: never, as things stand. */

@@ -98,6 +98,7 @@ function granted({ tenant, mode, accountRef, revision }: LedgerEvent, event: Acc
     percent: value.type === 'PCT_DISCOUNT' ? value.discountPercent : 0,
     date_scheduled_for: dateScheduledFor,
     date_expires: dateExpires,
+    redeems_automatically: event.redeemsAutomatically,
   };
   replace(rows, undefined, {
     ...item,

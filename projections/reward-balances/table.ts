@@ -40,6 +40,7 @@ export const balanceItems = new TableOf<BalanceItemRow>({
     date_given: 'bigint not null',
     date_scheduled_for: 'bigint',
     date_expires: 'bigint',
+    redeems_automatically: 'boolean not null',
     due_at: 'bigint',
   },
   primaryKey: ['reward_id'],

@@ -90,6 +90,7 @@ function granted({ tenant, mode, accountRef }: LedgerEvent, event: AccountEventO
     assigned_credit: ofCredit?.assignedCredit ?? null,
     redeemed_credit: ofCredit ? 0 : null,
     redeemed_times: 0,
+    redeems_automatically: event.redeemsAutomatically,
     amount: ofTank?.amount ?? null,
     fuel_tank_code: ofTank?.fuelTankCode ?? null,
     fuel_tank_type: ofTank?.fuelTankType ?? null,

@@ -1,4 +1,5 @@
 import type { RewardFacts } from '../../src/domain/account/account.facts.js';
+import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import { Conditions, type LiveReads } from '../../src/projecting/live-reads.js';
@@ -12,7 +13,10 @@ const withRedemptions = (rm: string): string => `
     select coalesce(jsonb_agg(to_jsonb(d) order by d.number), '[]') from ${rm}.redemptions d where d.reward_id = r.reward_id) end)`;
 
 export class RewardQueries {
-  constructor(private readonly reads: LiveReads) {}
+  constructor(
+    private readonly reads: LiveReads,
+    private readonly clock: () => number = Date.now,
+  ) {}
 
   async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardFacts | undefined> {
     const row = await this.reads.first<RewardWithRedemptions>({
@@ -20,7 +24,7 @@ export class RewardQueries {
       text: (rm) => `select ${withRedemptions(rm)} as json from ${rm}.rewards r where reward_id = $1 and tenant = $2 and mode = $3`,
       values: [rewardId, tenant, mode],
     });
-    return row && rewardFacts(row);
+    return row && rewardFacts(row, this.clock());
   }
 
   /** The rewards of these ids that there are, by id. */
@@ -32,7 +36,7 @@ export class RewardQueries {
         `select ${withRedemptions(rm)} as json from ${rm}.rewards r where reward_id = any ($1::text[]) and tenant = $2 and mode = $3`,
       values: [rewardIds, tenant, mode],
     });
-    return new Map(found.map((row) => [row.reward_id, rewardFacts(row)]));
+    return new Map(found.map((row) => [row.reward_id, rewardFacts(row, this.clock())]));
   }
 
   /** All rewards of an account, newest first, ties by id. @param userId as the client spells it. */
@@ -51,11 +55,23 @@ export class RewardQueries {
         `select ${withRedemptions(rm)} as json from ${rm}.rewards r where ${conditions.where} order by date_given desc, reward_id`,
       values: conditions.values,
     });
-    return rows.map(rewardFacts);
+    return rows.map((row) => rewardFacts(row, this.clock()));
   }
 }
 
-function rewardFacts(row: RewardWithRedemptions): RewardFacts {
+/** Right by the clock, also where the ledger has not recorded yet that a reward became available and was redeemed by itself. */
+function redemptionsOf(row: RewardWithRedemptions, now: number): NonNullable<RewardFacts['redemptions']> {
+  const { reward_id, assigned_credit, date_scheduled_for: due } = row;
+  if (row.redeems_automatically && row.redeemed_times === 0 && row.date_cancelled === null && due !== null && due <= now) {
+    return [{ id: automaticRedemptionId(reward_id), dateRedeemed: due, quantityRedeemed: assigned_credit ?? 0 }];
+  }
+  return row.redemptions.map(({ redemption_id, date_redeemed, quantity }) => ({
+    ...{ id: redemption_id, dateRedeemed: date_redeemed, quantityRedeemed: quantity },
+  }));
+}
+
+function rewardFacts(row: RewardWithRedemptions, now: number): RewardFacts {
+  const redemptions = row.type === 'CREDIT' ? redemptionsOf(row, now) : null;
   return {
     rewardId: row.reward_id,
     accountRef: row.account_ref,
@@ -76,15 +92,8 @@ function rewardFacts(row: RewardWithRedemptions): RewardFacts {
     discountPercent: row.discount_percent,
     monthsDiscountIsValid: row.months_discount_is_valid,
     assignedCredit: row.assigned_credit,
-    redeemedCredit: row.redeemed_credit,
-    redemptions:
-      row.type === 'CREDIT'
-        ? row.redemptions.map((redemption) => ({
-            id: redemption.redemption_id,
-            dateRedeemed: redemption.date_redeemed,
-            quantityRedeemed: redemption.quantity,
-          }))
-        : null,
+    redeemedCredit: redemptions && redemptions.reduce((sum, { quantityRedeemed }) => sum + quantityRedeemed, 0),
+    redemptions,
     amount: row.amount,
     fuelTankCode: row.fuel_tank_code,
     fuelTankType: row.fuel_tank_type,

@@ -24,6 +24,8 @@ export type RewardRow = {
   readonly redeemed_credit: number | null;
   /** How often credit was redeemed; numbers the redemptions. */
   readonly redeemed_times: number;
+  /** Redeemed in full the moment it becomes available. */
+  readonly redeems_automatically: boolean;
   readonly amount: number | null;
   readonly fuel_tank_code: string | null;
   readonly fuel_tank_type: string | null;
@@ -58,6 +60,7 @@ export const rewards = new TableOf<RewardRow>({
     assigned_credit: 'bigint',
     redeemed_credit: 'bigint',
     redeemed_times: 'integer not null',
+    redeems_automatically: 'boolean not null',
     amount: 'bigint',
     fuel_tank_code: 'text',
     fuel_tank_type: 'text',

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountEvent, PersonId, Subscription } from '../domain/account/account.events.js';
+import type { AccountEvent, EventField, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide } from '../domain/account/account.decider.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
 import { isSuppressed } from '../domain/account/erasure.js';
-import type { ProfileChanges } from '../domain/account/identify-user.js';
-import type { CodeOwner, ReferralContext } from '../domain/account/referral.js';
+import { openedFor, type ProfileChanges } from '../domain/account/identify-user.js';
+import type { CodeOwner, ReferralContext, Referrer } from '../domain/account/referral.js';
+import type { Seen } from '../domain/account/seen.js';
+import { fieldsNotGranted, type UserFields } from '../domain/account/user-grant.js';
+import type { Provided } from '../domain/need.js';
 import type { SubjectId } from '../domain/personal.js';
-import type { RewardTerms, RewardValue } from '../domain/program.js';
+import type { GrantTerms, RewardTerms, RewardValue } from '../domain/program.js';
 import { refused, type Decision, type Refused } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import { programOf, programsOf } from '../domain/tenant/program-document.js';
@@ -18,8 +21,10 @@ import { deterministicId } from './deterministic-id.js';
 import type { ErasureProcess } from './erasure-process.js';
 import type { Outcome } from './handle-command.js';
 import type { ModerationProcess } from './moderation-process.js';
+import { Provisions } from './provisions.js';
 import type { Reservations, Reserved } from './reservations.js';
 import type { Streams } from './streams.js';
+import type { TankCodes } from './tank-codes.js';
 import type { TenantDirectory } from './tenant-directory.js';
 
 /**
@@ -34,18 +39,8 @@ export type AccountRequest =
       readonly currency: string | undefined;
       readonly codes: readonly string[];
     }
-  | {
-      readonly type: 'UpsertUser';
-      readonly userId: string;
-      readonly changes: ProfileChanges;
-      /** For the default program. */
-      readonly referralCode: string | undefined;
-      /** By program id. */
-      readonly referralCodes: Readonly<Record<string, string>>;
-      readonly paymentProviderId: string | undefined;
-      readonly codes: readonly string[];
-    }
-  | { readonly type: 'ApplyCode'; readonly userId: string; readonly code: string }
+  | UpsertUserRequest
+  | { readonly type: 'ApplyCode'; readonly userId: string; readonly code: string; readonly seen?: Seen | undefined }
   | { readonly type: 'BlockUser' | 'UnblockUser'; readonly userId: string }
   | {
       readonly type: 'CreateReward';
@@ -60,6 +55,19 @@ export type AccountRequest =
   /** `preserveEmptyAccount` false: the account goes with its last user. */
   | { readonly type: 'ForgetUser'; readonly userId: string; readonly doNotTrack: boolean; readonly preserveEmptyAccount: boolean }
   | { readonly type: 'ForgetAccount'; readonly doNotTrack: boolean }
+  | {
+      readonly type: 'ReceiveUserEvents';
+      readonly userId: string;
+      readonly seen?: Seen | undefined;
+      /** `id` and `dateTriggered` undefined: given here. */
+      readonly events: readonly {
+        readonly id: string | undefined;
+        readonly key: string;
+        readonly fields: Readonly<Record<string, EventField>>;
+        readonly dateTriggered: number | undefined;
+      }[];
+      readonly idempotencyKey: string | undefined;
+    }
   | { readonly type: 'CancelReward' | 'SettleReward'; readonly rewardId: string }
   | { readonly type: 'RedeemCredit'; readonly rewardId: string; readonly amount: number; readonly unit: string }
   | { readonly type: 'RedeemAccountCredit'; readonly amount: number; readonly unit: string }
@@ -71,9 +79,41 @@ export type AccountRequest =
       readonly programId: string;
       readonly programVersion: number;
       readonly earnedAt: number;
-    };
+    }
+  | {
+      readonly type: 'GrantEventReward';
+      readonly referralId: string;
+      readonly userEventId: string;
+      readonly person: PersonId;
+      readonly terms: GrantTerms;
+      readonly programId: string;
+      readonly programVersion: number;
+      readonly rule: string;
+      readonly earnedAt: number;
+    }
+  | { readonly type: 'FlagReferral'; readonly referralId: string };
 
-export type AccountOutcome = Exclude<Outcome<AccountState, AccountEvent>, { kind: 'held' }>;
+export interface UpsertUserRequest extends UserFields {
+  readonly type: 'UpsertUser';
+  readonly userId: string;
+  /** The account's id, when an account that is not there is to be opened. */
+  readonly openAccount?: string;
+  readonly mustBeNew?: boolean;
+  /** What may be written, where not everything may. */
+  readonly granted?: UserFields | undefined;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
+}
+
+export type AccountOutcome = Exclude<Outcome<AccountState, AccountEvent>, { kind: 'held' | 'in-need' }>;
+
+/** What one command has got hold of so far, whichever try to decide it is on. */
+interface Attempt {
+  readonly reserved: Reserved[];
+  /** Codes made for the user, by program: not made anew for every try. */
+  readonly generated: Map<string, { readonly code: string; readonly reserved: Reserved }>;
+  readonly provisions: Provisions;
+}
 
 /** The one door for the accounts of a tenant: looks up what a decision needs, decides, and waits for a moderation that is in the way. */
 export class AccountCommands {
@@ -84,19 +124,23 @@ export class AccountCommands {
     private readonly reservations: Reservations,
     private readonly tenants: TenantDirectory,
     private readonly moderations: ModerationProcess,
+    private readonly tankCodes: TankCodes,
     private readonly erasures: ErasureProcess,
     private readonly clock: () => number = Date.now,
   ) {}
 
   async execute(meta: CommandMeta, account: AccountRef, request: AccountRequest): Promise<AccountOutcome> {
     const stream = this.names.accountStream(meta.scope, account);
+    const provisions = new Provisions(this.streams, this.names, this.tankCodes, meta, account, this.clock);
+    const attempt: Attempt = { reserved: [], generated: new Map(), provisions };
     for (;;) {
-      const reserved: Reserved[] = [];
-      const outcome = await this.streams.accounts.handle(stream, meta, (state) => this.decide(meta, account, state, request, reserved));
-      await this.releaseUnused(meta, reserved, outcome);
-      if (outcome.kind === 'accepted') return this.carriedOut(meta, account, outcome);
-      if (outcome.kind !== 'held') return outcome;
-      await this.moderations.drive(meta.scope, outcome.heldBy, meta);
+      const outcome = await this.streams.accounts.handle(stream, meta, (state) => this.decide(meta, account, state, request, attempt));
+      if (outcome.kind === 'in-need') await provisions.get(outcome.needs);
+      else if (outcome.kind === 'held') await this.moderations.drive(meta.scope, outcome.heldBy, meta);
+      else {
+        await this.giveBack(meta, attempt, outcome);
+        return outcome.kind === 'accepted' ? this.carriedOut(meta, account, outcome) : outcome;
+      }
     }
   }
 
@@ -116,28 +160,22 @@ export class AccountCommands {
     account: AccountRef,
     state: AccountState,
     request: AccountRequest,
-    reserved: Reserved[],
+    attempt: Attempt,
   ): Promise<Decision<AccountEvent>> {
     const now = this.clock();
+    const { provided } = attempt.provisions;
     switch (request.type) {
       case 'SyncAccount': {
         const newAccount = newSubject(meta, 'account', state);
-        const context = await this.context(meta, account, state, request.codes, now);
+        const context = await this.context(meta, account, state, request.codes, provided, now);
         return decide(state, { ...request, newAccount, context });
       }
       case 'UpsertUser':
-        return this.upsertUser(meta, account, state, request, reserved, now);
+        return this.upsertUser(meta, account, state, request, attempt, now);
       case 'ApplyCode': {
         const owner = await this.owners.find(meta.scope, request.code);
-        const context = await this.contextOf(
-          meta,
-          account,
-          owner,
-          owner ? { blocked: owner.user.dateBlocked !== null } : null,
-          owner?.programId,
-          now,
-        );
-        return decide(state, { type: 'ApplyCode', userId: request.userId, context });
+        const context = await this.contextOf(meta, account, owner, owner && asReferrer(owner.user), owner?.programId, provided, now);
+        return decide(state, { type: 'ApplyCode', userId: request.userId, seen: request.seen, context });
       }
       case 'ForgetUser': {
         const { type, userId, preserveEmptyAccount } = request;
@@ -149,13 +187,23 @@ export class AccountCommands {
         const suppressed = Object.fromEntries(users.map(([id, person]) => [person, this.names.userRef(meta.scope, account, id)]));
         return decide(state, { type: request.type, suppressed, erasureId: erasureIdOf(meta), now });
       }
-      case 'CreateReward':
-        return decide(state, { ...request, rewardId: idWithin(account, `${meta.commandId}/reward`), now });
+      case 'CreateReward': {
+        const tenant = await this.tenant(meta.scope);
+        const redeemsAutomatically = programOf(tenant, tenant.defaultProgramId)?.automaticRedemption.includes(request.value.type) ?? false;
+        return decide(state, { ...request, rewardId: idWithin(account, `${meta.commandId}/reward`), redeemsAutomatically, now });
+      }
+      case 'ReceiveUserEvents':
+        return this.receiveUserEvents(meta, account, state, request, provided, now);
       case 'RedeemCredit':
       case 'RedeemAccountCredit':
         return decide(state, { ...request, redemptionId: deterministicId(meta.commandId, 'redemption'), now });
       case 'GrantReferrerReward':
-        return decide(state, { ...request, rewardId: idWithin(account, `${request.referralId}/referrer`) });
+        return decide(state, { ...request, rewardId: idWithin(account, `${request.referralId}/referrer`), provided });
+      case 'GrantEventReward': {
+        const { userEventId, programId, rule } = request;
+        return decide(state, { ...request, rewardId: eventRewardId(account, userEventId, programId, rule), provided });
+      }
+      case 'FlagReferral':
       case 'BlockUser':
       case 'UnblockUser':
       case 'CancelReward':
@@ -168,26 +216,34 @@ export class AccountCommands {
     meta: CommandMeta,
     account: AccountRef,
     state: AccountState,
-    request: Extract<AccountRequest, { type: 'UpsertUser' }>,
-    reserved: Reserved[],
+    request: UpsertUserRequest,
+    attempt: Attempt,
     now: number,
   ): Promise<Decision<AccountEvent>> {
-    if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
-    const isKnown = state.personsByUserId.has(request.userId);
-    if (!isKnown && isSuppressed(state, this.names.userRef(meta.scope, account, request.userId))) return refused('DO_NOT_TRACK');
+    const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
+    const openAccount =
+      request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: newSubject(meta, 'account', state) };
+    const opened = openedFor(state, openAccount, now)?.account;
+    if (!opened) return refused('ACCOUNT_NOT_FOUND');
+    const isKnown = opened.personsByUserId.has(userId);
+    if (!isKnown && isSuppressed(opened, this.names.userRef(meta.scope, account, userId))) return refused('DO_NOT_TRACK');
     const newPerson = newSubject(meta, 'person', state);
-    const person = state.personsByUserId.get(request.userId) ?? newPerson;
+    const person = opened.personsByUserId.get(userId) ?? newPerson;
     const tenant = await this.tenant(meta.scope);
-    const codes = await this.claimCodes(meta, account, state, person, tenant, request, reserved);
+    const against = whyNot(request, opened, person, tenant);
+    // Before anything is reserved: what will be refused must not take a code even for a moment.
+    if (against) return against;
+    const codes = await this.claimCodes(meta, account, opened, person, tenant, request, attempt);
     if ('refused' in codes) return codes;
-    if (request.paymentProviderId !== undefined && state.paymentProviderId === null) {
-      const claimed = await this.reservations.paymentProviderId(meta, request.paymentProviderId, account, state.account);
+    if (paymentProviderId !== undefined && opened.paymentProviderId === null) {
+      const claimed = await this.reservations.paymentProviderId(meta, paymentProviderId, account, opened.account);
       if ('refused' in claimed) return refused('PAYMENT_PROVIDER_ID_USED');
-      reserved.push(claimed);
+      attempt.reserved.push(claimed);
     }
-    const context = await this.context(meta, account, state, request.codes, now);
-    const { userId, changes, paymentProviderId } = request;
-    return decide(state, { type: 'UpsertUser', userId, newPerson, changes, codes, paymentProviderId, context });
+    const context = await this.context(meta, account, state, request.codes, attempt.provisions.provided, now);
+    return decide(state, {
+      ...{ type: 'UpsertUser', userId, newPerson, openAccount, mustBeNew, seen, changes, codes, paymentProviderId, context },
+    });
   }
 
   /** Reserves the codes that were asked for, and a generated one for each program in which the user has none. */
@@ -197,8 +253,8 @@ export class AccountCommands {
     state: OpenAccount,
     person: PersonId,
     tenant: OpenTenant,
-    request: Extract<AccountRequest, { type: 'UpsertUser' }>,
-    reserved: Reserved[],
+    request: UpsertUserRequest,
+    { reserved, generated }: Attempt,
   ): Promise<{ readonly code: string; readonly programId: string }[] | Refused> {
     const wanted = wantedCodes(request, tenant);
     if ('refused' in wanted) return wanted;
@@ -216,19 +272,51 @@ export class AccountCommands {
     }
     for (const { id: programId } of programsOf(tenant)) {
       if (wanted.has(programId) || user?.primaryCodes.has(programId)) continue;
-      const generated = await this.reservations.generate(meta, nameOf(request.changes, user), account, person, programId);
-      reserved.push(generated.reserved);
-      claimed.push({ code: generated.code, programId });
+      const own =
+        generated.get(programId) ?? (await this.reservations.generate(meta, nameOf(request.changes, user), account, person, programId));
+      generated.set(programId, own);
+      reserved.push(own.reserved);
+      claimed.push({ code: own.code, programId });
     }
     return claimed;
   }
 
-  /** A reservation that the account did not record after all is given back. Not given back, by a crash or an outage, it lapses by itself. */
-  private async releaseUnused(
+  /** Looks up what the programs may make of the events: the referrer only where there is a referral. */
+  private async receiveUserEvents(
     meta: CommandMeta,
-    reserved: readonly Reserved[],
-    outcome: Outcome<AccountState, AccountEvent>,
-  ): Promise<void> {
+    account: AccountRef,
+    state: AccountState,
+    request: Extract<AccountRequest, { type: 'ReceiveUserEvents' }>,
+    provided: Provided,
+    now: number,
+  ): Promise<Decision<AccountEvent>> {
+    const { userId, seen, idempotencyKey } = request;
+    const { tenant, mode } = meta.scope;
+    const events = request.events.map(({ id, key, fields, dateTriggered }, index) => {
+      const userEventId = deterministicId(meta.commandId, `event ${index}`);
+      return { userEventId, content: { id: id ?? userEventId, key, fields, dateTriggered: dateTriggered ?? now } };
+    });
+    const referral = state.status === 'open' ? state.referral : null;
+    const programs = programsOf(await this.tenant(meta.scope));
+    const isAboutReferrer = programs.some(({ conversion, eventRewards }) => conversion.on === 'EVENT' || eventRewards.length > 0);
+    const user = referral && isAboutReferrer ? await this.owners.person(meta.scope, referral.referrer) : null;
+    const context = await this.contextOf(meta, account, null, user && asReferrer(user), referral?.programId, provided, now);
+    return decide(state, {
+      ...{ type: 'ReceiveUserEvents', userId, seen, events, context, programs },
+      // A client's own words, so only a keyed hash of it is kept.
+      batch: idempotencyKey === undefined ? null : this.names.digest('event-batch', tenant, mode, account, userId, idempotencyKey),
+      rewardIdOf: (userEventId, programId, rule) => eventRewardId(account, userEventId, programId, rule),
+    });
+  }
+
+  /** The command has its outcome already: what becomes of the tidying-up does not change it. */
+  private async giveBack(meta: CommandMeta, { reserved, provisions }: Attempt, outcome: AccountOutcome): Promise<void> {
+    const settled = provisions.settle(outcome.kind === 'accepted' ? outcome.events : []);
+    await Promise.allSettled([settled, this.releaseUnused(meta, reserved, outcome)]);
+  }
+
+  /** A reservation that the account did not record after all is given back. Not given back, by a crash or an outage, it lapses by itself. */
+  private async releaseUnused(meta: CommandMeta, reserved: readonly Reserved[], outcome: AccountOutcome): Promise<void> {
     if (reserved.length === 0) return;
     const used = new Set<string>();
     if (outcome.kind === 'accepted') {
@@ -241,7 +329,6 @@ export class AccountCommands {
       }
     }
     const unused = reserved.filter(({ stream }) => !used.has(stream));
-    // The command has its outcome already: what becomes of the tidying-up does not change it.
     await Promise.allSettled(unused.map((reservation) => this.reservations.releaseUnlessRecorded(meta, reservation, this.clock())));
   }
 
@@ -251,6 +338,7 @@ export class AccountCommands {
     account: AccountRef,
     state: AccountState,
     codes: readonly string[],
+    provided: Provided,
     now: number,
   ): Promise<ReferralContext> {
     const attribution = state.status === 'open' ? state.attribution : null;
@@ -258,22 +346,23 @@ export class AccountCommands {
     const codeOwner = attribution || isSettled ? null : await this.owners.firstOf(meta.scope, codes);
     const party = attribution?.referrer ?? codeOwner?.party;
     const user = party && !isSettled ? await this.owners.person(meta.scope, party) : null;
-    const referrer = user ? { blocked: user.dateBlocked !== null } : null;
-    return this.contextOf(meta, account, codeOwner, referrer, attribution?.programId ?? codeOwner?.programId, now);
+    const programId = attribution?.programId ?? codeOwner?.programId;
+    return this.contextOf(meta, account, codeOwner, user && asReferrer(user), programId, provided, now);
   }
 
   private async contextOf(
     { scope, commandId }: CommandMeta,
     account: AccountRef,
     codeOwner: CodeOwner | null,
-    referrer: ReferralContext['referrer'],
+    referrer: Referrer | null,
     programId: string | undefined,
+    provided: Provided,
     now: number,
   ): Promise<ReferralContext> {
     const program = programId === undefined ? null : programOf(await this.tenant(scope), programId);
     const id = (what: string): string => idWithin(account, `${commandId}/${what}`);
     return {
-      ...{ now, account, referrer, program, referralId: id('referral') },
+      ...{ now, account, referrer, program, provided, referralId: id('referral') },
       codeOwner: codeOwner && { code: codeOwner.code, programId: codeOwner.programId, party: codeOwner.party },
       rewardIds: { started: id('started'), converted: id('converted') },
     };
@@ -293,6 +382,32 @@ function newSubject({ commandId }: CommandMeta, what: 'account' | 'person', { re
 }
 
 const erasureIdOf = ({ commandId }: CommandMeta): string => deterministicId(commandId, 'erasure');
+
+const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
+  blocked: dateBlocked !== null,
+  likeness: profile ?? { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
+});
+
+/** The same for the same event and rule, in whichever account the reward is. */
+const eventRewardId = (account: AccountRef, userEventId: string, programId: string, rule: string): string =>
+  idWithin(account, JSON.stringify([userEventId, programId, rule]));
+
+/** What the state alone says against it, in the order in which reasons count. */
+function whyNot(request: UpsertUserRequest, account: OpenAccount, person: PersonId, tenant: OpenTenant): Refused | undefined {
+  const user = account.users.get(person);
+  if (request.granted !== undefined) {
+    const { paymentProviderId } = account;
+    const stored = {
+      user,
+      paymentProviderId,
+      defaultProgramId: tenant.defaultProgramId,
+      attributedCode: account.attribution?.code ?? null,
+    };
+    const fields = fieldsNotGranted(request, request.granted, stored);
+    if (fields.length > 0) return refused('FIELD_NOT_GRANTED', `the token does not carry what the body says of ${fields.join(', ')}`);
+  }
+  return user && request.mustBeNew ? refused('USER_EXISTS') : undefined;
+}
 
 /** First and last name after the changes; what is left out stays as it is stored. */
 function nameOf(changes: ProfileChanges, user: UserState | undefined): string {

@@ -2,6 +2,7 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { PersonId } from '../domain/account/account.events.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
+import { decide as followShareLink, type FollowShareLink } from '../domain/share-link/share-link.decider.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
@@ -29,6 +30,31 @@ export class AccountCommandHandler implements ICommandHandler<AccountCommandEnve
 
   execute({ meta, account, request }: AccountCommandEnvelope): Promise<AccountOutcome> {
     return this.accounts.execute(meta, account, request);
+  }
+}
+
+/** Somebody followed a link that shares this code. */
+export class FollowShareLinkEnvelope extends Command<void> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly code: string,
+    readonly link: Omit<FollowShareLink, 'now'>,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(FollowShareLinkEnvelope)
+export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEnvelope> {
+  constructor(
+    private readonly streams: Streams,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, code, link }: FollowShareLinkEnvelope): Promise<void> {
+    const now = Date.now();
+    const stream = this.names.shareLinkStream(meta.scope, code, new Date(now).toISOString().slice(0, 10));
+    await this.streams.shareLinks.handle(stream, meta, () => followShareLink({ ...link, now }));
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Need } from '../domain/need.js';
 import type { Decision, Refusal } from '../domain/refusal.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -45,7 +46,8 @@ export type Outcome<S, E> =
       readonly replayed: boolean;
     }
   | { readonly kind: 'refused'; readonly refused: Refusal; readonly details: readonly string[]; readonly position: Position | null }
-  | { readonly kind: 'held'; readonly heldBy: string };
+  | { readonly kind: 'held'; readonly heldBy: string }
+  | { readonly kind: 'in-need'; readonly needs: readonly Need[] };
 
 // Commands of this process queue per stream, so a conflict means another process. One that has a queue of its own for the stream goes on
 // without reading anew and wins more often than not: of 64 commands beside such a queue, 16 tries turned some away. A try takes milliseconds.
@@ -98,6 +100,7 @@ export class CommandHandling<S, E extends DomainEvent> {
         if ('refused' in decision)
           return { kind: 'refused', refused: decision.refused, details: decision.details ?? [], position: folded.position };
         if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
+        if ('needs' in decision) return { kind: 'in-need', needs: decision.needs };
         if (!isEffect) return { kind: 'accepted', events: [], state: folded.state, position: folded.position, replayed: false };
         const appended = await this.append(stream, folded, meta, decision.events);
         if (appended === 'too-large')

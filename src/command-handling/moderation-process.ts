@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../domain/account/account.events.js';
-import { decide as decideAccount, type AccountCommand } from '../domain/account/account.decider.js';
+import { decide as decideAccount } from '../domain/account/account.decider.js';
 import type { AccountState } from '../domain/account/account.state.js';
-import type { SideChanges, SideOfAccount } from '../domain/account/moderation-of-account.js';
+import type {
+  ApplyModeration,
+  PrepareModeration,
+  ReleaseModeration,
+  SideChanges,
+  SideOfAccount,
+} from '../domain/account/moderation-of-account.js';
 import { decide, type ModerationCommand, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
@@ -11,7 +17,12 @@ import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import { deterministicId } from './deterministic-id.js';
 import type { Outcome } from './handle-command.js';
 import { OneAtATime } from './one-at-a-time.js';
+import { Provisions } from './provisions.js';
 import type { Streams } from './streams.js';
+import type { TankCodes } from './tank-codes.js';
+
+/** What an account is told in a moderation; what it needs for it is got on the way. */
+type AccountStep = PrepareModeration | Omit<ApplyModeration, 'provided'> | ReleaseModeration;
 
 /** What one account has to do in a moderation, as one of its sides. */
 interface Part {
@@ -40,6 +51,7 @@ export class ModerationProcess {
   constructor(
     private readonly streams: Streams,
     private readonly names: KeyedNames,
+    private readonly tankCodes: TankCodes,
     private readonly newest: (a: Position | null, b: Position | null) => Position | null,
   ) {}
 
@@ -113,13 +125,20 @@ export class ModerationProcess {
   }
 
   /** Sends one command to one account; where another moderation holds it, that one is carried to its end first. */
-  private async tell(meta: CommandMeta, account: AccountRef, command: AccountCommand): Promise<Outcome<AccountState, AccountEvent>> {
+  private async tell(meta: CommandMeta, account: AccountRef, command: AccountStep): Promise<Outcome<AccountState, AccountEvent>> {
     const stream = this.names.accountStream(meta.scope, account);
     const accountMeta = stepMeta(meta, account, command);
+    const provisions = new Provisions(this.streams, this.names, this.tankCodes, accountMeta, account, Date.now);
     for (;;) {
-      const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) => decideAccount(state, command));
-      if (outcome.kind !== 'held') return outcome;
-      await this.drive(meta.scope, outcome.heldBy, meta);
+      const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) =>
+        decideAccount(state, command.type === 'ApplyModeration' ? { ...command, provided: provisions.provided } : command),
+      );
+      if (outcome.kind === 'in-need') await provisions.get(outcome.needs);
+      else if (outcome.kind === 'held') await this.drive(meta.scope, outcome.heldBy, meta);
+      else {
+        await provisions.settle(outcome.kind === 'accepted' ? outcome.events : []);
+        return outcome;
+      }
     }
   }
 
@@ -138,7 +157,7 @@ export class ModerationProcess {
  * Preparing and applying are remembered by their accounts like a request with a key: a driver that comes late prepares nothing again that
  * was applied already, and so never overwrites a moderation that came after. Releasing must work as often as there is something held.
  */
-function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountCommand): CommandMeta {
+function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep): CommandMeta {
   if (command.type === 'ReleaseModeration') return { ...meta, commandId: randomUUID() };
   const commandId = deterministicId(meta.commandId, `${command.type} ${account} ${'side' in command ? command.side : ''}`);
   return { ...meta, commandId, idempotency: { key: commandId, fingerprint: command.type } };

@@ -6,7 +6,7 @@ import type { Refusal } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { deterministicId } from './deterministic-id.js';
+import { stepOf } from './step-of-command.js';
 import type { Streams } from './streams.js';
 
 /** A reservation that its account has not confirmed after this time is nobody's: its command is long over. */
@@ -108,11 +108,6 @@ export class Reservations {
         return user !== undefined && (user.profile === null || user.codes.has(key.toLowerCase()));
     }
   }
-}
-
-/** Each step of a command is a command of its own to the stream that it goes to. */
-function stepOf(meta: CommandMeta, step: string): CommandMeta {
-  return { ...meta, commandId: deterministicId(meta.commandId, step), causationId: meta.commandId, idempotency: null };
 }
 
 function candidate(base: string, step: number): string {

@@ -2,6 +2,12 @@ import type { AccountEvent } from '../domain/account/account.events.js';
 import { evolve as evolveAccount, initialState as initialAccount, type AccountState } from '../domain/account/account.state.js';
 import { evolve as evolveAudit, initialState as initialAudit, type AuditEvent, type AuditState } from '../domain/audit/audit.decider.js';
 import {
+  evolve as evolveTankCodes,
+  initialState as noTankCodes,
+  type TankCodeEvent,
+  type TankCodesState,
+} from '../domain/fuel-tank/tank-codes.decider.js';
+import {
   evolve as evolveModeration,
   initialState as initialModeration,
   type ModerationEvent,
@@ -13,6 +19,12 @@ import {
   type ReservationEvent,
   type ReservationState,
 } from '../domain/reservation/reservation.decider.js';
+import {
+  evolve as evolveShareLink,
+  initialState as initialShareLink,
+  type ShareLinkEvent,
+  type ShareLinkState,
+} from '../domain/share-link/share-link.decider.js';
 import {
   evolve as evolveRegister,
   initialState as initialRegister,
@@ -38,6 +50,8 @@ export interface Streams {
   readonly tenantRegister: CommandHandling<TenantRegisterState, TenantRegisterEvent>;
   readonly moderations: CommandHandling<ModerationState, ModerationEvent>;
   readonly audits: CommandHandling<AuditState, AuditEvent>;
+  readonly tankCodes: CommandHandling<TankCodesState, TankCodeEvent>;
+  readonly shareLinks: CommandHandling<ShareLinkState, ShareLinkEvent>;
 }
 
 function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
@@ -60,5 +74,7 @@ export function openStreams(log: EventLog, codec: EventCodec): Streams {
     tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }),
     moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }),
     audits: new CommandHandling(log, codec, { initialState: initialAudit, evolve: evolveAudit }),
+    tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }),
+    shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }),
   };
 }

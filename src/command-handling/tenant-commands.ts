@@ -16,6 +16,7 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 import { sealBytes } from '../privacy/subject-keys.js';
 import type { Streams } from './streams.js';
 import { hashOfKey } from './tenant-directory.js';
+import { signingSecretContext } from './token-secrets.js';
 
 /** Secrets as they are shown, once. */
 export interface TenantSecrets {
@@ -85,7 +86,7 @@ export class TenantCommands {
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
     await this.announce(alias);
-    if (outcome.kind === 'held' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
+    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
     return outcome.state;
   }
 
@@ -109,7 +110,7 @@ export class TenantCommands {
   }
 
   private sealSecret(mode: Mode, plain: string): SigningSecret {
-    return { mode, sealed: sealBytes(this.sealingKey, Buffer.from(plain), `signing-${mode}`).toString('base64') };
+    return { mode, sealed: sealBytes(this.sealingKey, Buffer.from(plain), signingSecretContext(mode)).toString('base64') };
   }
 }
 

@@ -1,3 +1,5 @@
+import type { InNeed } from './need.js';
+
 /** Why a command was refused. A closed set: each code is mapped to its answer in one place (src/http/refusal-answers.ts). */
 export type Refusal =
   | 'ACCOUNT_NOT_FOUND'
@@ -12,6 +14,9 @@ export type Refusal =
   | 'PROGRAM_UNKNOWN'
   | 'CODE_PROGRAM_CONFLICT'
   | 'TOO_MANY_USERS'
+  | 'USER_EXISTS'
+  /** A user token does not carry what was asked to be written. */
+  | 'FIELD_NOT_GRANTED'
   | 'DO_NOT_TRACK'
   | 'PAYMENT_PROVIDER_ID_SET'
   | 'PAYMENT_PROVIDER_ID_USED'
@@ -25,6 +30,7 @@ export type Refusal =
   | 'TENANT_EXISTS'
   | 'TENANT_NOT_FOUND'
   | 'RESERVED_BY_ANOTHER'
+  | 'EVENTS_ALREADY_RECEIVED'
   /** Texts and lists, each within its bounds, come to more than can be recorded at once. */
   | 'RECORD_TOO_LARGE';
 
@@ -43,8 +49,8 @@ export interface Accepted<E> {
   readonly events: readonly E[];
 }
 
-/** What a decision comes to: facts to append (none: nothing left to do), the reason why not, or what it must wait for. */
-export type Decision<E> = Accepted<E> | Refused | Held;
+/** What a decision comes to: facts to append (none: nothing left to do), the reason why not, what it must wait for, or what it needs first. */
+export type Decision<E> = Accepted<E> | Refused | Held | InNeed;
 
 export const refused = (code: Refusal, ...details: string[]): Refused =>
   details.length > 0 ? { refused: code, details } : { refused: code };

@@ -1,8 +1,8 @@
 import type { Mode, Scope } from '../domain/scope.js';
 
-/** Who caused an event. `id` names a key, a policy or a job; never a person. */
+/** Who caused an event. `id` names a key (of a token: the one that signed it), a policy or a job; never a person. */
 export interface Actor {
-  readonly kind: 'api-key' | 'policy' | 'job' | 'operator' | 'system';
+  readonly kind: 'api-key' | 'user-token' | 'anyone' | 'policy' | 'job' | 'operator' | 'system';
   readonly id: string;
 }
 

@@ -12,15 +12,20 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ReferralCodeAssigned: 1,
   UserBlocked: 1,
   UserUnblocked: 1,
-  ReferralStarted: 1,
-  ReferralConverted: 1,
+  ReferralStarted: 2,
+  ReferralConverted: 2,
   ReferralEnded: 1,
+  ReferralFlagged: 1,
+  ReferralAnnounced: 1,
+  ReferralWithdrawn: 1,
+  UserEventReceived: 1,
+  ReferrerRewardEarnedByEvent: 1,
   ModerationPrepared: 1,
   ModerationReleased: 1,
-  ReferralModerated: 1,
+  ReferralModerated: 2,
   ReferrerSideModerated: 1,
-  RewardGranted: 1,
-  RewardWithheld: 1,
+  RewardGranted: 2,
+  RewardWithheld: 2,
   RewardBecameAvailable: 1,
   RewardExpired: 1,
   CreditRedeemed: 1,
@@ -37,12 +42,17 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ApiKeyRetired: 1,
   SigningSecretIssued: 1,
   OpenEndpointsSwitched: 1,
+  OpenRulesChanged: 1,
   ProgramTypeChanged: 1,
   ProgramApplied: 1,
   ModerationRequested: 1,
   ModerationAgreed: 1,
   ModerationRefused: 1,
   ModerationCompleted: 1,
+  TankCodeReserved: 1,
+  TankCodeHandedOut: 1,
+  TankCodeReleased: 1,
+  ShareLinkFollowed: 1,
 };
 
 /** The stored data of an event, as parsed JSON. */
@@ -54,7 +64,23 @@ export type Upcaster = (data: EventData) => EventData;
 /** Per type, the steps from version 1 on: the first leads from 1 to 2. Empty: the type was never changed. */
 export type Upcasters = Readonly<Record<string, readonly Upcaster[]>>;
 
-export const UPCASTERS: Upcasters = {};
+export const UPCASTERS: Upcasters = {
+  ReferralStarted: [(data) => ({ ...withoutLimits(data), tooManyWith: [] })],
+  ReferralConverted: [withoutLimits],
+  ReferralModerated: [withoutLimits],
+  RewardGranted: [(data) => ({ ...data, rule: RULE_OF_SOURCE[String(data['source'])] ?? null, redeemsAutomatically: false })],
+  RewardWithheld: [(data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null })],
+};
+
+/** Programs had no limits and no automatic redemption when these terms were written down. */
+function withoutLimits(data: EventData): EventData {
+  const sides = ['referredReward', 'referrerReward'].filter((side) => typeof data[side] === 'object' && data[side] !== null);
+  const terms = sides.map((side) => [side, { ...(data[side] as object), limit: null, redeemsAutomatically: false }] as const);
+  return { ...data, ...Object.fromEntries(terms) };
+}
+
+/** Which rule granted a reward before rules were named: there was one a side. */
+const RULE_OF_SOURCE: Readonly<Record<string, string>> = { REFERRED: 'referredReward', FRIEND_SIGNUP: 'referrerReward' };
 
 /** Lifts stored data to the version of today. @throws {UnreadableEvent} for an unknown type or a version newer than this code. */
 export function upcast(

@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiExtension, DocumentBuilder, getSchemaPath, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from './api-error.js';
-import { ACCESS_EXTENSION, API_KEY_SCHEME, type AccessKind, type AccessRule } from './edge/access.js';
+import { ACCESS_EXTENSION, API_KEY_SCHEME, BEARER_SCHEME, TOKEN_SCHEME, type AccessKind, type AccessRule } from './edge/access.js';
 import { ErrorResponse } from './responses/error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
@@ -18,6 +18,9 @@ type Parameter = Extract<NonNullable<Operation['parameters']>[number], { name: s
 type Response = Extract<Operation['responses'][string], { description: string }>;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+const TOKEN_DESCRIPTION =
+  "A JSON Web Token of one user (HS256), signed with the mode's signing secret or API key. A read token names account and user, a write token says more of the user.";
 
 /** Describes the whole interface: controllers, shapes, and every error by status and code. The application must be initialised. */
 export function describeInterface(app: NestFastifyApplication, { version }: { readonly version: string }): OpenAPIObject {
@@ -33,6 +36,8 @@ export function describeInterface(app: NestFastifyApplication, { version }: { re
       },
       API_KEY_SCHEME,
     )
+    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-SaaSquatch-User-Token', description: TOKEN_DESCRIPTION }, TOKEN_SCHEME)
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: TOKEN_DESCRIPTION }, BEARER_SCHEME)
     .build();
   const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorResponse] });
   for (const [path, item] of Object.entries(document.paths)) {
@@ -113,7 +118,9 @@ const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   tenant: ['TENANT_NOT_FOUND'],
   key: ['TENANT_NOT_FOUND', 'UNAUTHORIZED'],
   'key-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
-  'anyone-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
+  'user-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
+  'visitor-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
+  'anyone-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
 };
 
 function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {
@@ -121,6 +128,7 @@ function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode
   return [
     'BAD_REQUEST',
     ...CREDENTIALS[access.kind],
+    ...(access.counted === undefined ? [] : (['RATE_LIMITED'] as const)),
     ...(access.apiOnlyPrograms ? (['API_REQUEST_NOT_SUPPORTED'] as const) : []),
     // Also where the body is to be empty: one that is not may be too large, or no JSON.
     ...(method === 'get'
@@ -133,7 +141,11 @@ function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode
 
 const HEADERS_OF_STATUS: Readonly<Record<number, Response['headers']>> = {
   401: { 'WWW-Authenticate': { schema: { type: 'string' } } },
-  429: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
+  429: {
+    'Retry-After': { description: 'Seconds', schema: { type: 'integer' } },
+    'RateLimit-Policy': { description: 'Calls of the window and its seconds: `"code";q=100;w=3600`', schema: { type: 'string' } },
+    RateLimit: { description: 'Calls left and seconds until the next window: `"code";r=0;t=1800`', schema: { type: 'string' } },
+  },
   503: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
 };
 

@@ -1,14 +1,25 @@
 import type { ReferralFacts, RewardFacts, UserFacts } from '../domain/account/account.facts.js';
 import type { PersonId } from '../domain/account/account.events.js';
-import type { Scope } from '../domain/scope.js';
+import { userFacts } from '../domain/account/facts-of-state.js';
+import type { AccountRef, Scope } from '../domain/scope.js';
 import { programOf } from '../domain/tenant/program-document.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
 import type { RewardQueries } from '../../projections/rewards/queries.js';
 import type { UserQueries } from '../../projections/users/queries.js';
 import { ApiError } from './api-error.js';
-import { codeDetailsJson, referralJson, rewardJson, userJson, userListItemJson, type CodeDetails } from './presenters.js';
-import { ShareLinks } from './share-links.js';
+import type { Written } from './ledger.js';
+import {
+  codeDetailsJson,
+  publicUserJson,
+  referralJson,
+  rewardJson,
+  selectedUserJson,
+  userJson,
+  userListItemJson,
+  type CodeDetails,
+} from './presenters.js';
+import { codeForLinks, ShareLinks, type EngagementMedium, type ShareMedium } from './share-links.js';
 
 /** Puts facts and their surroundings (links, programs, the other party) together for the presenters. */
 export class Presentation {
@@ -21,6 +32,50 @@ export class Presentation {
 
   async user(scope: Scope, facts: UserFacts, newlyReferred = false) {
     return userJson(facts, { ...(await this.surroundings(scope)), newlyReferred });
+  }
+
+  /** The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND for somebody forgotten since. */
+  async written(scope: Scope, { state, events }: Written, account: AccountRef, userId: string, selection?: readonly string[]) {
+    const person = state.personsByUserId.get(userId);
+    const facts = person === undefined ? undefined : userFacts(state, account, person);
+    if (!facts) throw new ApiError('USER_NOT_FOUND');
+    const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);
+    return selection === undefined ? this.user(scope, facts, newlyReferred) : this.selectedUser(scope, facts, selection, newlyReferred);
+  }
+
+  /** A user's members that were asked for (see `fieldSelection`). */
+  async selectedUser(scope: Scope, facts: UserFacts, selection: readonly string[], newlyReferred = false) {
+    return selectedUserJson(facts, { ...(await this.surroundings(scope)), newlyReferred }, selection);
+  }
+
+  async publicUser(scope: Scope, facts: UserFacts) {
+    return publicUserJson(facts, (await this.surroundings(scope)).defaultProgramId);
+  }
+
+  /** The flat object of a user's links, of the default program. */
+  async shareLinks(scope: Scope, facts: UserFacts) {
+    const { links, code } = await this.linksOf(scope, facts, undefined);
+    return links.flat(code);
+  }
+
+  /** @throws {ApiError} PROGRAM_NOT_FOUND. */
+  async shareUrls(
+    scope: Scope,
+    facts: UserFacts,
+    only: {
+      readonly engagement?: EngagementMedium | undefined;
+      readonly share?: ShareMedium | undefined;
+      readonly programId?: string | undefined;
+    },
+  ) {
+    const { links, code } = await this.linksOf(scope, facts, only.programId);
+    return links.urls(code, only);
+  }
+
+  private async linksOf(scope: Scope, { referralCodes }: UserFacts, programId: string | undefined) {
+    const { programs, defaultProgramId } = await this.tenant(scope.tenant);
+    const code = codeForLinks(referralCodes, Object.keys(programs), programId, defaultProgramId);
+    return { links: new ShareLinks(this.publicUrl(), scope), code };
   }
 
   async userListItems(scope: Scope, facts: readonly UserFacts[]) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Subscription } from '../domain/account/account.events.js';
 import type { AccountFacts, BalanceFacts, ReferralFacts, RewardFacts, UserFacts } from '../domain/account/account.facts.js';
-import type { RewardValue } from '../domain/program.js';
+import type { PromisedValue, RewardType } from '../domain/program.js';
 import type { ShareLinks } from './share-links.js';
 
 /** From facts to the JSON of the interface. Pure. Every member is always there, null where there is no value, unless a line says otherwise. */
@@ -179,7 +179,7 @@ export type RewardJson = ReturnType<typeof rewardJson>;
 
 /** Members that belong to another type are null. What was assigned is what was redeemed and what is available now. */
 export function balanceJson(facts: BalanceFacts) {
-  const ofType = (type: RewardValue['type'], figure: number): number | null => (facts.type === type ? figure : null);
+  const ofType = (type: RewardType, figure: number): number | null => (facts.type === type ? figure : null);
   return {
     type: facts.type,
     unit: facts.unit,
@@ -278,7 +278,7 @@ export interface CodeDetails {
   readonly programId: string;
   readonly owner: Pick<UserFacts, 'firstName' | 'lastName'>;
   /** Null: the program gives none. */
-  readonly reward: RewardValue | null;
+  readonly reward: PromisedValue | null;
 }
 
 export function codeDetailsJson({ code, dateCreated, programId, owner, reward }: CodeDetails) {
@@ -293,7 +293,7 @@ function shortName({ firstName, lastName }: Pick<UserFacts, 'firstName' | 'lastN
 /** By characters, not by halves of one. */
 const initialOf = (lastName: string | null): string | null => [...(lastName ?? '').trim()][0] ?? null;
 
-function prospectJson(value: RewardValue) {
+function prospectJson(value: PromisedValue) {
   switch (value.type) {
     case 'CREDIT':
       return { type: value.type, unit: value.unit, credit: value.assignedCredit };

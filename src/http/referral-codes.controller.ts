@@ -3,10 +3,13 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { CodeOwners } from '../command-handling/code-owners.js';
+import type { Scope } from '../domain/scope.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
+import { seenOf } from './caller-origin.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { namedInCode } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { identifier, referralCode } from './parameters.js';
 import { Presentation } from './presentation.js';
@@ -28,27 +31,32 @@ export class ReferralCodesController {
   @Access('key')
   @ApiOkResponse({ type: CodeDetailsResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
-  async details(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
-    const wanted = referralCode(code);
-    await this.ledger.readable(request, ['referral-codes']);
-    const found = await this.codes.byCode(scope, wanted);
-    // A blocked user's code looks like one that does not exist.
-    if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
-    return this.presentation.codeDetails(scope, { code: found.code, dateCreated: found.dateCreated, programId: found.programId, owner });
+  details(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
+    return this.lookUp(request, scope, code);
+  }
+
+  @ApiOperation({ summary: 'Whose code it is, and what it earns the referred side' })
+  @Get('open/code/:code')
+  @ApiTags('Open Endpoint')
+  @Access('anyone-open', { counted: 'code' })
+  @ApiOkResponse({ type: CodeDetailsResponse })
+  @Fails('REFERRAL_CODE_NOT_FOUND')
+  openDetails(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
+    return this.lookUp(request, scope, code);
   }
 
   @ApiOperation({ summary: 'Apply a code: the account and user are referred by its owner' })
-  @Post('open/code/:referralCode/account/:accountId/user/:userId')
+  @Post('open/code/:code/account/:accountId/user/:userId')
   @HttpCode(200)
-  @Access('key-open', { emptyBody: true })
+  @ApiTags('Open Endpoint')
+  @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })
   @ApiOkResponse({ type: CodeDetailsResponse, description: 'The account is referred by the owner of the code' })
   @Fails('REFERRAL_CODE_NOT_FOUND', 'USER_NOT_FOUND', 'SELF_REFERRAL', 'ALREADY_REFERRED', 'NOT_ATTRIBUTABLE', 'NOT_REFERABLE')
   apply(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Caller() { scope }: Caller,
-    @Param('referralCode') code: string,
+    @Param('code') code: string,
     @Param('accountId') accountId: string,
     @Param('userId') userId: string,
   ) {
@@ -63,10 +71,17 @@ export class ReferralCodesController {
         owner: { firstName, lastName },
       });
     };
-    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code } as const;
-    // The answer tells of the owner of the code, not of who used it.
-    return this.ledger.write(request, reply, account, asked, present, 200, ({ state }) =>
-      state.attribution ? [{ subject: state.attribution.codeSubject, members: ['code', 'referrerName'] }] : [],
-    );
+    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: seenOf(request) } as const;
+    return this.ledger.write(request, reply, account, asked, present, 200, namedInCode);
+  }
+
+  private async lookUp(request: FastifyRequest, scope: Scope, code: string) {
+    const wanted = referralCode(code);
+    await this.ledger.readable(request, ['referral-codes']);
+    const found = await this.codes.byCode(scope, wanted);
+    // A blocked user's code looks like one that does not exist.
+    if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
+    return this.presentation.codeDetails(scope, { code: found.code, dateCreated: found.dateCreated, programId: found.programId, owner });
   }
 }

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralQueries, type ReferralFilter } from '../../projections/referrals/queries.js';
 import type { SideStatus } from '../domain/program.js';
 import type { Scope } from '../domain/scope.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
-import { ApiError } from './api-error.js';
+import { ApiError, badRequest } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
 import { Fails } from './openapi.js';
@@ -20,6 +20,21 @@ const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
 /** A referral is shown with its people and rewards. */
 const SHOWN_FROM = ['referrals', 'users', 'rewards'];
 
+/** Describes what both lists read. */
+const ApiReferralFilter = (): MethodDecorator =>
+  applyDecorators(
+    ApiTextQuery('referringAccountId'),
+    ApiTextQuery('referringUserId'),
+    ApiTextQuery('referredAccountId'),
+    ApiTextQuery('referredUserId'),
+    ApiTextQuery('referredModerationStatus', { values: SIDE_STATUSES }),
+    ApiTextQuery('referrerModerationStatus', { values: SIDE_STATUSES }),
+    ApiDateQuery('dateReferralStarted'),
+    ApiDateQuery('dateReferralPaid'),
+    ApiDateQuery('dateReferralEnded'),
+    ApiPage(),
+  );
+
 @ApiTags('Referral')
 @Controller(TENANT_PATH)
 export class ReferralsController {
@@ -33,23 +48,26 @@ export class ReferralsController {
   @ApiOperation({ summary: 'Referrals, newest start first' })
   @Get('referrals')
   @Access('key')
-  @ApiTextQuery('referringAccountId')
-  @ApiTextQuery('referringUserId')
-  @ApiTextQuery('referredAccountId')
-  @ApiTextQuery('referredUserId')
-  @ApiTextQuery('referredModerationStatus', { values: SIDE_STATUSES })
-  @ApiTextQuery('referrerModerationStatus', { values: SIDE_STATUSES })
-  @ApiDateQuery('dateReferralStarted')
-  @ApiDateQuery('dateReferralPaid')
-  @ApiDateQuery('dateReferralEnded')
-  @ApiPage()
+  @ApiReferralFilter()
   @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
-  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
-    const filter = this.filter(scope, query);
-    const wanted = page(query);
-    await this.ledger.readable(request, SHOWN_FROM);
-    const { totalCount, items } = await this.referrals.list(scope, filter, wanted);
-    return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items) };
+  list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    return this.page(request, scope, query);
+  }
+
+  @ApiOperation({ summary: 'Referrals in which a user takes part, newest start first' })
+  @Get('open/referrals')
+  @ApiTags('Open Endpoint')
+  @Access('user-open', { token: 'read', about: 'referral-query', counted: 'list-referrals' })
+  @ApiReferralFilter()
+  @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
+  openList(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(scope, query);
+    const isReferrer = referrerAccountRef !== undefined && referrerUserId !== undefined;
+    const isReferred = referredAccountRef !== undefined && referredUserId !== undefined;
+    if (!isReferrer && !isReferred) {
+      throw badRequest('referringAccountId and referringUserId, or referredAccountId and referredUserId, are required');
+    }
+    return this.page(request, scope, query);
   }
 
   @ApiOperation({ summary: 'A referral with its users and rewards' })
@@ -75,6 +93,14 @@ export class ReferralsController {
   @Fails('MODERATION_NOT_POSSIBLE')
   moderate(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Body() { actions }: ModerateReferralsRequest) {
     return this.ledger.moderate(request, reply, actions);
+  }
+
+  private async page(request: FastifyRequest, scope: Scope, query: Query) {
+    const filter = this.filter(scope, query);
+    const wanted = page(query);
+    await this.ledger.readable(request, SHOWN_FROM);
+    const { totalCount, items } = await this.referrals.list(scope, filter, wanted);
+    return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items) };
   }
 
   private filter(scope: Scope, query: Query): ReferralFilter {

@@ -3,17 +3,16 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
-import { userFacts } from '../domain/account/facts-of-state.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
-import type { Named } from './idempotent-requests.js';
-import { Ledger, type Written } from './ledger.js';
+import { Ledger } from './ledger.js';
+import { namedInUser } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from './parameters.js';
 import { Presentation } from './presentation.js';
 import { ApiPage, ApiTextQuery } from './requests/described-queries.js';
-import { codesInPassing, IdentifiedUserRequest } from './requests/user.request.js';
+import { IdentifiedUserRequest, userFieldsOf } from './requests/user.request.js';
 import { ApiEmptyResponse } from './responses/empty.response.js';
 import { UserListResponse, UserResponse } from './responses/user.response.js';
 
@@ -21,20 +20,6 @@ const UPSERT_FAILS = [
   ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'DO_NOT_TRACK'] as const),
   ...(['PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const),
 ] as const;
-
-const OF_ACCOUNT = ['accountId', 'paymentProviderId'];
-const OF_REFERRER = ['referredBy', 'referredByCodes'];
-
-/** A user's answer tells of the person, of the account, and by a code of who referred it. */
-function whoseUser({ state }: Written, userId: string, user: unknown): readonly Named[] {
-  const person = state.personsByUserId.get(userId);
-  const others = Object.keys(Object(user) as object).filter((member) => !OF_ACCOUNT.includes(member) && !OF_REFERRER.includes(member));
-  return [
-    { subject: state.account, members: OF_ACCOUNT },
-    ...(person === undefined ? [] : [{ subject: person, members: others }]),
-    ...(state.attribution ? [{ subject: state.attribution.codeSubject, members: OF_REFERRER }] : []),
-  ];
-}
 
 @ApiTags('User')
 @Controller(TENANT_PATH)
@@ -59,30 +44,13 @@ export class UsersController {
     @Caller() { scope }: Caller,
     @Body() body: IdentifiedUserRequest,
   ) {
-    const { id: userId, accountId, email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments } = body;
+    const { id: userId, accountId } = body;
     const account = this.names.accountRef(scope, accountId);
     return this.ledger.write(
-      request,
-      reply,
-      account,
-      {
-        type: 'UpsertUser',
-        userId,
-        changes: { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments },
-        referralCode: body.referralCode,
-        referralCodes: body.referralCodes ?? {},
-        paymentProviderId: body.paymentProviderId,
-        codes: codesInPassing(body),
-      },
-      ({ state, events }: Written) => {
-        const person = state.personsByUserId.get(userId);
-        const facts = person === undefined ? undefined : userFacts(state, account, person);
-        if (!facts) throw new ApiError('USER_NOT_FOUND');
-        const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);
-        return this.presentation.user(scope, facts, newlyReferred);
-      },
+      ...([request, reply, account, { type: 'UpsertUser', userId, ...userFieldsOf(body) }] as const),
+      (written) => this.presentation.written(scope, written, account, userId),
       200,
-      (written, user) => whoseUser(written, userId, user),
+      (written, user) => namedInUser(written, userId, user),
     );
   }
 

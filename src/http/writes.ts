@@ -42,7 +42,7 @@ export class Writes {
     const meta: CommandMeta = {
       scope,
       commandId: keyed ? deterministicId(`${scope.tenant}/${scope.mode}/${keyed.key}`, 'request') : randomUUID(),
-      ...{ correlationId: requestId, causationId: requestId, actor: { kind: 'api-key', id: actor.id } },
+      ...{ correlationId: requestId, causationId: requestId, actor },
       idempotency: keyed && { key: keyed.key, fingerprint: keyed.fingerprint },
     };
     if (!keyed) return this.send(reply, meta, await write(meta));

@@ -5,6 +5,7 @@ import { CommandError } from './command-line.js';
 import { addLogCommands } from './log-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
+import { addTokenCommands } from './token-cli.js';
 
 /** The command line for operators: exit 0 fine, 1 error (one clear line on standard error, nothing changed), 2 a difference was found. */
 async function main(): Promise<number> {
@@ -15,6 +16,7 @@ async function main(): Promise<number> {
     outputError: (text, write) => write(text.replace(/^error: /, '')),
   });
   addTenantCommands(cli);
+  addTokenCommands(cli);
   addLogCommands(cli);
   addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));

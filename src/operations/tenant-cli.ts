@@ -1,11 +1,25 @@
 import type { Command } from 'commander';
-import { isAlias } from '../command-handling/tenant-directory.js';
 import type { TenantCommand, OpenTenant, ProgramDocument } from '../domain/tenant/tenant.decider.js';
 import { DEFAULT_PROGRAM, programsOf } from '../domain/tenant/program-document.js';
-import { MODES, type Mode } from '../domain/scope.js';
+import { CALL_WINDOWS, COUNTED_CALLS, type OpenRules } from '../domain/tenant/open-rules.js';
 import type { Refused } from '../domain/refusal.js';
+import { checkAlias, parseMode, parseOrigins, parseRateLimits } from './arguments.js';
 import { CommandError, note, parseDuration, printJson, printTable, readJsonFile, withCore, type OutputOptions } from './command-line.js';
 import { parseProgram } from './program-schema.js';
+
+interface UpdateOptions {
+  readonly openEndpoints?: boolean;
+  readonly paymentProvider?: boolean;
+  readonly tokenExpiry?: boolean;
+  readonly allowOrigin?: readonly string[];
+  readonly rateLimit?: readonly string[];
+}
+
+const changedRulesOf = ({ tokenExpiry, allowOrigin, rateLimit }: UpdateOptions): Partial<OpenRules> => ({
+  ...(tokenExpiry === undefined ? {} : { tokensMustExpire: tokenExpiry }),
+  ...(allowOrigin === undefined ? {} : { allowedOrigins: parseOrigins(allowOrigin) }),
+  ...(rateLimit === undefined ? {} : { rateLimits: parseRateLimits(rateLimit) }),
+});
 
 /** `tenant …` and `program …`. */
 export function addTenantCommands(cli: Command): void {
@@ -60,29 +74,30 @@ export function addTenantCommands(cli: Command): void {
     .option('--no-open-endpoints', 'switch the open endpoints off')
     .option('--payment-provider', 'accounts come from a payment provider')
     .option('--no-payment-provider', 'an API-only program')
+    .option('--token-expiry', 'refuse user tokens without exp')
+    .option('--no-token-expiry', 'take user tokens without exp')
+    .option('--allow-origin <origin...>', 'the only origins whose pages may read open endpoints; * for all')
+    .option('--rate-limit <call=number...>', `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`)
     .option('--json', 'one JSON document')
-    .action(
-      async (
-        alias: string,
-        { openEndpoints, paymentProvider, json }: OutputOptions & { openEndpoints?: boolean; paymentProvider?: boolean },
-      ) => {
-        checkAlias(alias);
-        const now = Date.now();
-        const commands: TenantCommand[] = [
-          ...(openEndpoints === undefined ? [] : [{ type: 'SwitchOpenEndpoints', openEndpoints, now } as const]),
-          ...(paymentProvider === undefined
-            ? []
-            : [{ type: 'ChangeProgramType', programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY', now } as const]),
-        ];
-        if (commands.length === 0) throw new CommandError('nothing to change was named: see tenant update --help');
-        const tenantAfter = await withCore(async ({ tenantCommands }) => {
-          let after: OpenTenant | undefined;
-          for (const command of commands) after = accepted(await tenantCommands.execute(alias, command), alias);
-          return after;
-        });
-        if (tenantAfter) show(tenantAfter, json);
-      },
-    );
+    .action(async (alias: string, { openEndpoints, paymentProvider, json, ...rules }: OutputOptions & UpdateOptions) => {
+      checkAlias(alias);
+      const now = Date.now();
+      const changes = changedRulesOf(rules);
+      const commands: TenantCommand[] = [
+        ...(Object.keys(changes).length === 0 ? [] : [{ type: 'ChangeOpenRules', changes, now } as const]),
+        ...(openEndpoints === undefined ? [] : [{ type: 'SwitchOpenEndpoints', openEndpoints, now } as const]),
+        ...(paymentProvider === undefined
+          ? []
+          : [{ type: 'ChangeProgramType', programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY', now } as const]),
+      ];
+      if (commands.length === 0) throw new CommandError('nothing to change was named: see tenant update --help');
+      const tenantAfter = await withCore(async ({ tenantCommands }) => {
+        let after: OpenTenant | undefined;
+        for (const command of commands) after = accepted(await tenantCommands.execute(alias, command), alias);
+        return after;
+      });
+      if (tenantAfter) show(tenantAfter, json);
+    });
 
   tenant
     .command('rotate-key <alias>')
@@ -130,6 +145,9 @@ function shown(tenant: OpenTenant) {
     createdAt: new Date(tenant.createdAt).toISOString(),
     programType: tenant.programType,
     openEndpoints: tenant.openEndpoints,
+    tokensMustExpire: tenant.openRules.tokensMustExpire,
+    allowedOrigins: tenant.openRules.allowedOrigins,
+    rateLimits: Object.fromEntries(COUNTED_CALLS.map((call) => [call, tenant.openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls])),
     defaultProgram: tenant.defaultProgramId,
     programs: programsOf(tenant).map(({ id, version, isDefault }) => ({
       id,
@@ -155,6 +173,9 @@ function show(tenant: OpenTenant, json: boolean | undefined): void {
       ['made', facts.createdAt],
       ['program type', facts.programType],
       ['open endpoints', facts.openEndpoints ? 'on' : 'off'],
+      ['user tokens must expire', facts.tokensMustExpire ? 'yes' : 'no'],
+      ['allowed origins', facts.allowedOrigins.join(', ') || 'all'],
+      ...Object.entries(facts.rateLimits).map(([call, calls]) => ['rate limit', `${call}: ${calls}`]),
       ...facts.programs.map(({ id, version, default: isDefault }) => [
         'program',
         `${id}, version ${version}${isDefault ? ', default' : ''}`,
@@ -184,17 +205,11 @@ function accepted<T extends object>(result: T | Refused, alias: string): T {
       throw new CommandError(`there is a tenant ${alias} already`);
     case 'TENANT_NOT_FOUND':
       throw new CommandError(`there is no tenant ${alias}`);
+    case 'RECORD_TOO_LARGE':
+      throw new CommandError(
+        'the program file is too large: a pool of codes is filled up by applying the program again with the next ones',
+      );
     default:
       throw new CommandError(`refused: ${result.refused}`);
   }
-}
-
-function checkAlias(alias: string): void {
-  if (!isAlias(alias)) throw new CommandError(`${JSON.stringify(alias.slice(0, 80))} is no alias: 1 to 64 of a to z, 0 to 9, _ and -`);
-}
-
-function parseMode(mode: string): Mode {
-  const known = MODES.find((candidate) => candidate === mode);
-  if (!known) throw new CommandError(`--mode must be one of ${MODES.join(', ')}`);
-  return known;
 }

@@ -1,11 +1,15 @@
 import { finishAbandonedErasures } from './finish-abandoned-erasures.js';
 import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
+import { flagReferralsMadeTooFast } from './flag-referrals-made-too-fast.js';
+import { grantReferrerRewardEarnedByEvent } from './grant-referrer-reward-earned-by-event.js';
 import { grantReferrerRewardWhenEarned } from './grant-referrer-reward-when-earned.js';
 import type { Policy } from './policy.js';
 import { settleRewardsOnTheirDates } from './settle-rewards-on-their-dates.js';
 
 export const POLICIES: readonly Policy[] = [
   grantReferrerRewardWhenEarned,
+  grantReferrerRewardEarnedByEvent,
+  flagReferralsMadeTooFast,
   settleRewardsOnTheirDates,
   finishAbandonedModerations,
   finishAbandonedErasures,

@@ -7,6 +7,8 @@ import * as createKeysAndRequests from '../../migrations/0003_create_keys_and_re
 import * as appendOneEvent from '../../migrations/0004_append_one_event.js';
 import * as appendToDistinctStreams from '../../migrations/0005_append_to_distinct_streams.js';
 import * as followOneLog from '../../migrations/0006_follow_one_log.js';
+import * as createCallCounts from '../../migrations/0007_create_call_counts.js';
+import * as nameDefinitionsOfGenerations from '../../migrations/0008_name_definitions_of_generations.js';
 import * as forgetPeople from '../../migrations/0009_forget_people.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -25,6 +27,8 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0004_append_one_event': appendOneEvent,
   '0005_append_to_distinct_streams': appendToDistinctStreams,
   '0006_follow_one_log': followOneLog,
+  '0007_create_call_counts': createCallCounts,
+  '0008_name_definitions_of_generations': nameDefinitionsOfGenerations,
   '0009_forget_people': forgetPeople,
 };
 

@@ -39,6 +39,16 @@ export class KeyedNames {
     return this.stream('moderation', scope, moderationId);
   }
 
+  /** Which tank codes are not free; one per tenant and mode. */
+  tankCodesStream(scope: Scope): string {
+    return this.stream('tank', scope, this.hash('tank', scope.tenant, scope.mode));
+  }
+
+  /** Where a code's link was followed, on one day (UTC): a link that everybody follows makes many short streams, not one without end. */
+  shareLinkStream(scope: Scope, code: string, day: string): string {
+    return this.stream('share', scope, this.hash('share', scope.tenant, scope.mode, code.toLowerCase(), day));
+  }
+
   tenantStream(alias: string): string {
     return `${STREAM_PREFIX}tenant-${this.hash('tenant', alias)}`;
   }
@@ -70,7 +80,7 @@ export class KeyedNames {
 /** All streams of this service begin so, whatever else lives in the same store. */
 export const STREAM_PREFIX = 'referral-';
 
-const OWN = /^referral-(?:(?:account|audit|code|payment|moderation)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+const OWN = /^referral-(?:(?:account|audit|code|payment|moderation|tank|share)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /** Whether a name is one that this service gives. In a store that others use, too, somebody may have taken a name that begins like ours. */
 export const isOwnStream = (stream: string): boolean => OWN.test(stream);

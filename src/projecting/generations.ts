@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { quoted, schemaOf } from './identifiers.js';
 import type { Projector, ReadModelTable } from './projector.js';
@@ -28,6 +29,51 @@ export async function ensureLiveGenerations(pool: Pool, projectors: readonly Pro
   }
 }
 
+/**
+ * Puts an empty generation in the place of each live one whose tables are not those of this release: its rows could neither be read nor
+ * written. Until they have caught up the API answers 503, which is said in `ledger.followed_log`. Processes of the release before have to be
+ * stopped; the generation that they wrote is kept. Safe when several processes start at once. @returns the names.
+ */
+export async function renewOutdatedGenerations(pool: Pool, projectors: readonly Projector[]): Promise<readonly string[]> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
+    const { rows } = await client.query<{ projection: string; definition: string | null }>(
+      `select projection, definition from ledger.projection_generations where state = 'live'`,
+    );
+    const outdated = projectors.filter((projector) => {
+      const live = rows.find(({ projection }) => projection === projector.name);
+      return live !== undefined && live.definition !== definitionOf(projector);
+    });
+    for (const projector of outdated) await replaceLiveGeneration(client, projector);
+    if (outdated.length > 0) await client.query('update ledger.followed_log set rebuilt = false');
+    await client.query('commit');
+    client.release();
+    return outdated.map(({ name }) => name);
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
+/** Retires the live generation and makes the next one, empty, live, within the caller's transaction. The old one is kept. */
+export async function replaceLiveGeneration(client: PoolClient, projector: Projector): Promise<void> {
+  const { rows } = await client.query<{ newest: number | null }>(
+    'select max(generation) as newest from ledger.projection_generations where projection = $1',
+    [projector.name],
+  );
+  await client.query(`update ledger.projection_generations set state = 'retired' where projection = $1 and state <> 'retired'`, [
+    projector.name,
+  ]);
+  await createGeneration(client, projector, (rows[0]?.newest ?? 0) + 1, 'live');
+}
+
+/** A digest of a projection's tables, as they are declared. */
+function definitionOf({ tables }: Projector): string {
+  return createHash('sha256').update(JSON.stringify(tables)).digest('hex');
+}
+
 async function withoutLiveGeneration(db: Pool | PoolClient, projectors: readonly Projector[]): Promise<Projector[]> {
   const { rows } = await db.query<{ projection: string }>(`select projection from ledger.projection_generations where state = 'live'`);
   const live = new Set(rows.map((row) => row.projection));
@@ -45,7 +91,11 @@ export async function createGeneration(
   await client.query(`create schema ${quoted(schema)}`);
   for (const table of projector.tables) for (const statement of tableStatements(schema, table)) await client.query(statement);
   const key = [projector.name, generation];
-  await client.query('insert into ledger.projection_generations (projection, generation, state) values ($1, $2, $3)', [...key, state]);
+  await client.query('insert into ledger.projection_generations (projection, generation, state, definition) values ($1, $2, $3, $4)', [
+    ...key,
+    state,
+    definitionOf(projector),
+  ]);
   await client.query('insert into ledger.projection_checkpoints (projection, generation) values ($1, $2)', key);
 }
 

@@ -6,6 +6,7 @@ import {
 import { decide as decideTenant, initialState as noTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { USERS_MAX } from '../../src/domain/account/identify-user.js';
 import type { AccountRequest } from '../../src/command-handling/account-commands.js';
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { Refusal } from '../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { accountOpened, anAccount, credit, discount, userIdentified } from '../support/account-events.js';
@@ -81,6 +82,7 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
       program: null,
       referralId: 'r',
       rewardIds: { started: 's', converted: 'c' },
+      provided: NOTHING_PROVIDED,
     };
     const command: AccountCommand = {
       type: 'UpsertUser',
@@ -98,6 +100,11 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     await process.send('acme', { type: 'ForgetUser', userId: 'shy', doNotTrack: true, preserveEmptyAccount: true });
     return code(process.upsert('acme', 'shy'));
   },
+  USER_EXISTS: () => code(process.upsert('acme', 'bob', { mustBeNew: true })),
+  FIELD_NOT_GRANTED: () => {
+    const nothing = { changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
+    return code(process.upsert('acme', 'bob', { changes: { firstName: 'Mallory' }, granted: nothing }));
+  },
   PAYMENT_PROVIDER_ID_SET: async () => {
     await process.upsert('acme', 'bob', { paymentProviderId: 'cus_acme' });
     return code(process.upsert('acme', 'bob', { paymentProviderId: 'cus_other' }));
@@ -112,6 +119,12 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     return send('acme', { type: 'BlockUser', userId: 'blocked' });
   },
   USER_NOT_BLOCKED: () => send('acme', { type: 'UnblockUser', userId: 'bob' }),
+  EVENTS_ALREADY_RECEIVED: async () => {
+    const events = [{ id: undefined, key: 'visit', fields: {}, dateTriggered: undefined }];
+    const batch = { type: 'ReceiveUserEvents', userId: 'bob', events, idempotencyKey: 'the-same-batch' } as const;
+    await process.send('acme', batch);
+    return send('acme', batch);
+  },
   REDEMPTION_NOT_POSSIBLE: () => send('acme', { type: 'RedeemAccountCredit', amount: 1, unit: 'NOTHING' }),
   REWARD_NOT_CANCELLABLE: async () => {
     await process.send('acme', reward({ value: discount(5), cancellable: false }));

@@ -1,10 +1,11 @@
 import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
+import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
 import type { TenantState } from '../../src/domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
 const open = (openEndpoints: boolean): TenantState => ({
-  ...{ status: 'open', alias: 'shop', createdAt: 1, programType: 'API_ONLY', openEndpoints },
+  ...{ status: 'open', alias: 'shop', createdAt: 1, programType: 'API_ONLY', openEndpoints, openRules: DEFAULT_OPEN_RULES },
   ...{ keys: [], signingSecrets: [], programs: {}, defaultProgramId: 'default' },
 });
 

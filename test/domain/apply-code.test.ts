@@ -9,7 +9,7 @@ import {
   subscriptionChanged,
   userIdentified,
 } from '../support/account-events.js';
-import { ACME, ANN, annsCode, BOB, given, noCode, NOW, TEN_PERCENT } from './support/account-scenario.js';
+import { ACME, ANN, annsCode, BLOCKED, BOB, given, noCode, NOW, TEN_PERCENT } from './support/account-scenario.js';
 
 const apply = (context: ReferralContext, userId = 'bob'): ApplyCode => ({ type: 'ApplyCode', userId, context });
 
@@ -42,7 +42,7 @@ it('does not find a code that nobody holds, whose owner is gone, or is blocked',
     .when(apply(annsCode({ referrer: null })))
     .refused('REFERRAL_CODE_NOT_FOUND');
   given(...here)
-    .when(apply(annsCode({ referrer: { blocked: true } })))
+    .when(apply(annsCode({ referrer: BLOCKED })))
     .refused('REFERRAL_CODE_NOT_FOUND');
 });
 

@@ -1,7 +1,8 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { GrantReferrerReward } from '../../src/domain/account/grant-referrer-reward.js';
 import { AMOUNT_MAX } from '../../src/domain/account/rewards.js';
-import { accountOpened, credit, forgotten, rewardGranted, userIdentified } from '../support/account-events.js';
+import { accountOpened, credit, forgotten, rewardGranted, rewardWithheld, userIdentified } from '../support/account-events.js';
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import { ANN, ANNS, DAY_MS, given, TEN_DOLLARS, terms } from './support/account-scenario.js';
 
 const EARNED_AT = 5_000;
@@ -9,6 +10,7 @@ const EARNED_AT = 5_000;
 const grant = (over: Partial<GrantReferrerReward> = {}): GrantReferrerReward => ({
   ...{ type: 'GrantReferrerReward', referralId: 'referral', rewardId: 'reward', person: ANN.person, terms: TEN_DOLLARS },
   ...{ programId: 'default', programVersion: 3, earnedAt: EARNED_AT },
+  provided: NOTHING_PROVIDED,
   ...over,
 });
 
@@ -74,5 +76,5 @@ it('records why a reward could not be given', () => {
   const rich = rewardGranted('rich', ANN, credit(AMOUNT_MAX));
   given(...here, rich)
     .when(grant())
-    .then({ type: 'RewardWithheld', at: EARNED_AT, referralId: 'referral', person: ANN.person, reason: 'AMOUNT_TOO_LARGE' });
+    .then(rewardWithheld({ at: EARNED_AT, person: ANN.person, programVersion: 3, rule: 'referrerReward' }));
 });

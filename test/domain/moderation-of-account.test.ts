@@ -14,13 +14,22 @@ import {
   rewardGranted,
   userIdentified,
 } from '../support/account-events.js';
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import { ACME, ANN, ANNS, BOB, given, NOW, opened, TEN_DOLLARS, TEN_PERCENT, terms } from './support/account-scenario.js';
 
 const prepare = (side: SideOfAccount, ...changes: readonly SideChanges[]): PrepareModeration => ({
   ...{ type: 'PrepareModeration', moderationId: 'm', side, changes, now: NOW },
 });
 const apply = (side: SideOfAccount, ...changes: readonly SideChanges[]): ApplyModeration => ({
-  ...{ type: 'ApplyModeration', moderationId: 'm', side, changes, rewardIds: { referral: 'reward-of-approval' }, now: NOW },
+  ...{
+    type: 'ApplyModeration',
+    moderationId: 'm',
+    side,
+    changes,
+    rewardIds: { referral: 'reward-of-approval' },
+    provided: NOTHING_PROVIDED,
+    now: NOW,
+  },
 });
 const release = { type: 'ReleaseModeration', moderationId: 'm', now: NOW } as const;
 

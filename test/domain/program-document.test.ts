@@ -14,12 +14,19 @@ it('the default program pays ten percent at the start and a thousand cents at co
     referredReward: {
       ...{ value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null }, when: 'STARTED' },
       ...{ name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
+      ...{ limit: null, redeemsAutomatically: false },
     },
     referrerReward: {
       ...{ value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: null }, when: 'CONVERTED' },
       ...{ name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
+      ...{ limit: null, redeemsAutomatically: false },
     },
+    conversion: { on: 'PAID' },
+    eventRewards: [],
     moderation: { referred: 'APPROVED', referrer: 'APPROVED' },
+    fraud: { name: 'ignore', email: 'ignore', ip: 'ignore', rate: 'ignore' },
+    rateLimit: { referrals: 3, minutes: 30 },
+    automaticRedemption: [],
   });
 });
 

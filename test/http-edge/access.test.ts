@@ -32,7 +32,12 @@ describe('the key', () => {
     const { status, json } = await call(`${API}/whoami`, withKey(credentials));
     expect(status).toBe(200);
     expect(json).toEqual({
-      tenant: { alias: 'acme', openEndpoints: true, programType: 'API_ONLY' },
+      tenant: {
+        alias: 'acme',
+        openEndpoints: true,
+        openRules: { tokensMustExpire: false, allowedOrigins: [], rateLimits: {} },
+        programType: 'API_ONLY',
+      },
       mode,
       scope: { tenant: 'acme', mode },
       actor: { kind: 'api-key', id: `key-${mode}-acme` },

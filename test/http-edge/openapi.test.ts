@@ -13,7 +13,11 @@ test('/openapi.json describes routes, security, errors and header fields', async
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
   const document = (await response.json()) as ReturnType<typeof describeInterface>;
   expect(document.openapi).toBe('3.1.0');
-  expect(document.components?.securitySchemes).toEqual({ apiKey: expect.objectContaining({ type: 'http', scheme: 'basic' }) });
+  expect(document.components?.securitySchemes).toEqual({
+    apiKey: expect.objectContaining({ type: 'http', scheme: 'basic' }) as unknown,
+    userToken: expect.objectContaining({ type: 'apiKey', in: 'header', name: 'X-SaaSquatch-User-Token' }) as unknown,
+    bearerToken: expect.objectContaining({ type: 'http', scheme: 'bearer' }) as unknown,
+  });
   const account = document.paths['/api/v1/{tenantAlias}/account/{accountId}']?.get;
   expect(account?.security).toEqual([{ apiKey: [] }]);
   expect(account?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : ''))).toEqual([
@@ -33,7 +37,9 @@ test('/openapi.json describes routes, security, errors and header fields', async
   expect(sync?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : ''))).toEqual(['tenantAlias', 'Idempotency-Key']);
   expect(Object.keys(sync?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '409', '413', '415', '422', '500', '503']);
   expect(sync?.responses['200']).toMatchObject({ headers: { 'Ledger-Position': {}, 'Idempotency-Replayed': {} } });
-  expect(document.paths['/api/v1/{tenantAlias}/open/whoami']?.get?.security).toEqual([{}, { apiKey: [] }]);
+  expect(document.paths['/api/v1/{tenantAlias}/open/whoami']?.get?.security).toEqual([
+    ...[{}, { apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
+  ]);
   expect(JSON.stringify(document)).not.toContain('"x-');
 });
 

@@ -352,7 +352,7 @@ test('details of a code', () => {
     discountPercent: 10,
     monthsDiscountIsValid: 3,
   });
-  expect(rewardOf({ type: 'FUELTANK', fuelTankCode: 'secret', fuelTankType: 'CREDIT', amount: 1, unit: null })).toEqual({
+  expect(rewardOf({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1, unit: null })).toEqual({
     type: 'FUELTANK',
     unit: null,
   });

@@ -4,8 +4,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
+import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
 import { ApiError } from '../../src/http/api-error.js';
 import { Access, Caller, TENANT_PATH } from '../../src/http/edge/access.js';
+import type { CallCounter } from '../../src/http/edge/call-limit.js';
 import { HttpEdge, type HttpLimits } from '../../src/http/edge/http-edge.js';
 import { HealthController, READINESS_PROBE, type Readiness } from '../../src/http/health.controller.js';
 import { createMetricsRegistry, HttpMetrics, METRICS_REGISTRY, MetricsController } from '../../src/http/metrics.js';
@@ -157,9 +159,15 @@ class SampleController {
 }
 
 const TENANTS: Readonly<Record<string, Tenant>> = {
-  acme: { alias: 'acme', openEndpoints: true, programType: 'API_ONLY' },
-  closed: { alias: 'closed', openEndpoints: false, programType: 'API_ONLY' },
-  payments: { alias: 'payments', openEndpoints: true, programType: 'PAYMENT_PROVIDER' },
+  acme: { alias: 'acme', openEndpoints: true, openRules: DEFAULT_OPEN_RULES, programType: 'API_ONLY' },
+  closed: { alias: 'closed', openEndpoints: false, openRules: DEFAULT_OPEN_RULES, programType: 'API_ONLY' },
+  payments: { alias: 'payments', openEndpoints: true, openRules: DEFAULT_OPEN_RULES, programType: 'PAYMENT_PROVIDER' },
+};
+
+/** Nobody is ever turned away for calling often. */
+const UNCOUNTED: CallCounter = {
+  count: async () => ({ limit: 1, windowSeconds: 1, left: 1, resetSeconds: 1, isExceeded: false }),
+  isKnown: async () => true,
 };
 
 /** Keys: `LIVE_<alias>` and `TEST_<alias>`. */
@@ -174,6 +182,7 @@ function directory(sample: Sample): TenantDirectory {
       if (key === `TEST_${alias}`) return { mode: 'test', keyId: `key-test-${alias}` };
       return undefined;
     },
+    verifyToken: async () => undefined,
   };
 }
 
@@ -210,7 +219,7 @@ export async function startSampleApp(
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const edge = new HttpEdge({ logger, limits });
   const app = await NestFactory.create<NestFastifyApplication>(SampleModule, edge.adapter, { ...edge.applicationOptions, logger: false });
-  edge.configure(app, { tenants: directory(sample), metrics: new HttpMetrics(registry) });
+  edge.configure(app, { tenants: directory(sample), calls: UNCOUNTED, metrics: new HttpMetrics(registry) });
   serveInterfaceDescription(app, { version: '0.0.0' });
   await app.listen(0, '127.0.0.1');
   const { port } = new URL(await app.getUrl());

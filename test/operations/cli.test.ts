@@ -136,9 +136,6 @@ test('bad input is one line and exit 1, and changes nothing', async () => {
   const bad = await file('bad.json', '{"id":"x","bar":2,"referrerReward":{"type":"CREDIT","unit":"C","assignedCredit":-5,"foo":1}}');
   const refusal = await refused('program', 'apply', 'safe', bad);
   for (const path of ['/bar', '/referrerReward/foo', '/referrerReward/assignedCredit']) expect(refusal).toContain(path);
-  expect(await refused('program', 'apply', 'safe', await file('event.json', '{"id":"x","conversion":{"on":"EVENT","key":"k"}}'))).toContain(
-    '/conversion/on is not carried out by this release',
-  );
   expect(await refused('program', 'apply', 'safe', await file('broken.json', '{'))).toContain('is no JSON');
   expect(await refused('program', 'apply', 'safe', join(folder, 'missing.json'))).toContain('ENOENT');
   expect(await refused('program', 'apply', 'nobody', await file('fine.json', '{"id":"x"}'))).toBe('there is no tenant nobody');
@@ -170,9 +167,25 @@ test.each([
   [{ id: 'a', moderation: { referred: 'DENIED' } }, '/moderation/referred'],
   [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 2 ** 53 } }, '/referrerReward/assignedCredit'],
   [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, validDays: 0 } }, '/referrerReward/validDays'],
-  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 1 } } }, '/referrerReward/limit'],
-  [{ id: 'a', automaticRedemption: ['CREDIT'] }, '/automaticRedemption'],
-  [{ id: 'a', fraud: { ip: 'deny' } }, '/fraud/ip'],
+  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 0 } } }, '/referrerReward/limit/total'],
+  [
+    { id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A', 'A'], fuelTankType: 'CREDIT', amount: 1 } },
+    '/referredReward/fuelTankCodes',
+  ],
+  [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 } }, '/referredReward'],
+  [{ id: 'a', conversion: { on: 'EVENT' } }, '/conversion'],
+  [{ id: 'a', conversion: { on: 'PAID', key: 'k' } }, '/conversion/key'],
+  [{ id: 'a', conversion: { on: 'EVENT', key: 'k', minimum: { field: 'total', value: '5' } } }, '/conversion/minimum/value'],
+  [
+    { id: 'a', eventRewards: [{ key: 'k', to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 5, when: 'STARTED' } }] },
+    '/eventRewards/0/reward/when',
+  ],
+  [{ id: 'a', eventRewards: [{ key: 'k', to: 'ALL', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } }] }, '/eventRewards/0/to'],
+  [{ id: 'a', eventRewards: [{ key: 'k', to: 'USER' }] }, '/eventRewards/0'],
+  [{ id: 'a', automaticRedemption: ['FUELTANK'] }, '/automaticRedemption/0'],
+  [{ id: 'a', fraud: { ip: 'forbid' } }, '/fraud/ip'],
+  [{ id: 'a', fraud: { phone: 'deny' } }, '/fraud/phone'],
+  [{ id: 'a', rateLimit: { minutes: 0 } }, '/rateLimit/minutes'],
 ])('%j is refused at %s', (program, path) => {
   const parsed = parseProgram(program);
   expect(
@@ -180,14 +193,29 @@ test.each([
   ).toContain(path);
 });
 
-test('members that say what is so anyway are taken', () => {
+test('every member is taken', () => {
+  const tank = { type: 'FUELTANK', fuelTankCodes: ['A', 'B'], fuelTankType: 'PCT_DISCOUNT', amount: 5, unit: 'LITRES' };
   const program = {
-    id: 'a',
-    conversion: { on: 'PAID' },
-    eventRewards: [],
-    fraud: { ip: 'ignore' },
-    rateLimit: { referrals: 3 },
-    automaticRedemption: [],
+    ...{ id: 'a', name: 'All', default: true, landingPage: 'https://example.com/join' },
+    conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: { field: 'total', value: 19.5 } },
+    referredReward: { ...tank, when: 'CONVERTED', limit: { total: 3 } },
+    referrerReward: {
+      type: 'CREDIT',
+      unit: 'C',
+      assignedCredit: 1,
+      currency: null,
+      validDays: null,
+      delayDays: 3,
+      limit: { total: 9, perDay: 2 },
+    },
+    eventRewards: [
+      { key: 'visit', to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 5, monthsDiscountIsValid: 2 } },
+      { key: 'purchase', firstTimeOnly: true, minimum: { field: 'total', value: 1 }, to: 'REFERRER', reward: tank },
+    ],
+    moderation: { referred: 'PENDING', referrer: 'APPROVED' },
+    fraud: { name: 'ignore', email: 'pending', ip: 'deny', rate: 'pending' },
+    rateLimit: { referrals: 5, minutes: 60 },
+    automaticRedemption: ['CREDIT'],
   };
   expect(parseProgram(program)).toEqual(program);
 });
@@ -209,3 +237,50 @@ test('privacy: erasures are listed without a name, scrubbed, and carried out aga
   expect([code, out]).toEqual([0, expect.stringMatching(/^\d+ tables rewritten\n$/)]);
   expect(err).toContain('rewrote vault.subject_keys');
 }, 60_000);
+
+describe('token sign', () => {
+  test('makes a token that the open endpoints take, of either mode', async () => {
+    const { liveKey, liveSecret } = await service.createTenant({ alias: 'tokens' });
+    const call = async (token: string, init: RequestInit = {}) => {
+      const path = '/api/v1/tokens/open/account/a%3A1/user/u1';
+      return fetch(`${service.origin}${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      });
+    };
+    const words = ['token', 'sign', 'tokens', '--account', 'a:1', '--user', 'u1'];
+    const writing = await cli(...words, '--write', 'firstName=Ann', 'customFields={"plan":"x"}', '--expires', '5m');
+    expect(writing).toMatchObject({ code: 0, out: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) as unknown });
+    const put = await call(writing.out.trim(), { method: 'PUT', body: JSON.stringify({ firstName: 'Ann', customFields: { plan: 'x' } }) });
+    expect([put.status, await put.json()]).toMatchObject([200, { firstName: 'Ann', customFields: { plan: 'x' } }]);
+    const { token } = await json(...words, '--mode', 'test');
+    expect((await call(String(token))).status).toBe(404);
+    for (const secret of [liveKey, liveSecret]) expect(writing.out).not.toContain(secret);
+  });
+
+  test('says what is wrong in one line', async () => {
+    await service.createTenant({ alias: 'signing' });
+    const sign = (...words: readonly string[]) => refused('token', 'sign', ...words);
+    expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe('there is no tenant nowhere');
+    expect(await sign('signing', '--account', 'a', '--user', 'u', '--write', 'shoeSize=5')).toContain('"shoeSize" is no field');
+    expect(await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=nobody')).toContain('email must be an e-mail address');
+    expect(await sign('signing', '--account', 'a', '--user', 'u', '--expires', '0')).toContain('--expires');
+  });
+});
+
+test('what a tenant sets for its open endpoints', async () => {
+  await service.createTenant({ alias: 'rules' });
+  const update = (...words: readonly string[]) => json('tenant', 'update', 'rules', ...words);
+  expect(await update('--token-expiry', '--allow-origin', 'https://shop.example', '--rate-limit', 'code=5', 'apply-code=0')).toMatchObject({
+    ...{ tokensMustExpire: true, allowedOrigins: ['https://shop.example'], rateLimits: { code: 5, 'apply-code': 0, 'create-user': 50 } },
+  });
+  expect(await update('--no-token-expiry', '--allow-origin', '*')).toMatchObject({
+    ...{ tokensMustExpire: false, allowedOrigins: [], rateLimits: { code: 5 } },
+  });
+  for (const [option, value] of [
+    ['--allow-origin', 'https://shop.example/path'],
+    ['--rate-limit', 'everything=5'],
+  ] as const) {
+    expect(await refused('tenant', 'update', 'rules', option, value)).toContain(option);
+  }
+});

@@ -250,6 +250,7 @@ describe('any history', () => {
       percent: fc.nat(100),
       date_scheduled_for: fc.option(fc.nat(10)),
       date_expires: fc.option(fc.integer({ min: 10, max: 20 })),
+      redeems_automatically: fc.boolean(),
     });
     fc.assert(
       fc.property(item, fc.nat(30), (reward, now) => {

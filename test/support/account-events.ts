@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { AccountEvent, AccountEventOf, Party, Profile, Subscription } from '../../src/domain/account/account.events.js';
+import type { AccountEvent, AccountEventOf, Party, Profile, RewardSource, Subscription } from '../../src/domain/account/account.events.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
-import type { RewardValue } from '../../src/domain/program.js';
+import { REFERRED_RULE, REFERRER_RULE, type RewardValue } from '../../src/domain/program.js';
 import type { Mode, Scope } from '../../src/domain/scope.js';
 
 /** Builders of an account's events: what a test is about is said, the rest is plausible. Times are small numbers unless given. */
@@ -87,6 +87,7 @@ export function referralStarted(
     referredStatus: 'APPROVED',
     referrerStatus: 'APPROVED',
     fraudSignals: {},
+    tooManyWith: [],
     referredReward: null,
     referrerReward: null,
     ...over,
@@ -138,6 +139,25 @@ export function rewardGranted(
     at: 2_100,
     ...{ rewardId, person: owner.person, owner: owner.ids, source: 'MANUAL', value, name: null, description: null, cancellable: true },
     ...{ dateScheduledFor: null, dateExpires: null, referralId: null, programId: null, programVersion: null },
+    ...{ rule: ruleOf(over.source), redeemsAutomatically: false },
+    ...over,
+  };
+}
+
+/** What the rule of a side grants names it; the other sources are said by the test. */
+function ruleOf(source: RewardSource = 'MANUAL'): string | null {
+  if (source === 'REFERRED') return REFERRED_RULE;
+  return source === 'FRIEND_SIGNUP' ? REFERRER_RULE : null;
+}
+
+export function rewardWithheld(
+  over: Partial<AccountEventOf<'RewardWithheld'>> & Pick<AccountEventOf<'RewardWithheld'>, 'person'>,
+): AccountEvent {
+  return {
+    type: 'RewardWithheld',
+    at: 2_100,
+    ...{ rewardId: 'reward', referralId: 'referral', programId: 'default', programVersion: 1, rule: REFERRED_RULE },
+    reason: 'AMOUNT_TOO_LARGE',
     ...over,
   };
 }

@@ -24,15 +24,19 @@ export class ApiClient {
   constructor(
     readonly origin: string,
     readonly tenant: string,
-    /** `user:password` of HTTP Basic; undefined: no credentials. */
-    readonly credentials: string | undefined,
+    /** `user:password` of HTTP Basic, or the token of a user; undefined: no credentials. */
+    readonly credentials: string | { readonly token: string } | undefined,
     /** Is shown every answer, and may throw. */
     private readonly observe: (answer: ReceivedAnswer) => void = () => undefined,
   ) {}
 
   /** The same tenant with other credentials. */
-  as(credentials: string | undefined): ApiClient {
+  as(credentials: string | { readonly token: string } | undefined): ApiClient {
     return new ApiClient(this.origin, this.tenant, credentials, this.observe);
+  }
+
+  put<T = Json>(path: string, body?: unknown, options?: CallOptions): Promise<Answer<T>> {
+    return this.call<T>('PUT', path, body, options);
   }
 
   get<T = Json>(path: string, options?: CallOptions): Promise<Answer<T>> {
@@ -49,8 +53,9 @@ export class ApiClient {
     const payload = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await fetch(`${this.origin}${pathname}`, {
       method,
+      redirect: 'manual',
       headers: {
-        ...(this.credentials === undefined ? {} : { authorization: basic(this.credentials) }),
+        ...credentialFields(this.credentials),
         ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
         ...(options.key === undefined ? {} : { 'idempotency-key': options.key }),
         ...(options.atLeast === undefined ? {} : { 'ledger-position-at-least': options.atLeast }),
@@ -63,6 +68,11 @@ export class ApiClient {
     this.observe({ method, path: pathname, status: response.status, body: parsed });
     return { status: response.status, headers: response.headers, body: parsed as T };
   }
+}
+
+function credentialFields(credentials: ApiClient['credentials']): Readonly<Record<string, string>> {
+  if (credentials === undefined) return {};
+  return typeof credentials === 'string' ? { authorization: basic(credentials) } : { 'x-saasquatch-user-token': credentials.token };
 }
 
 export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;

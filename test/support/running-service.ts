@@ -26,6 +26,8 @@ export interface TestTenant {
   readonly test: ApiClient;
   readonly liveKey: string;
   readonly testKey: string;
+  readonly liveSecret: string;
+  readonly testSecret: string;
 }
 
 export interface TenantOptions {
@@ -103,7 +105,10 @@ export class RunningService {
     if ('refused' in created) throw new Error(created.refused);
     const { liveApiKey: liveKey, testApiKey: testKey } = created;
     for (const secret of [liveKey, testKey, created.liveSigningSecret, created.testSigningSecret]) this.secrets.add(secret);
-    return { alias, live: this.client(alias, `:${liveKey}`), test: this.client(alias, `:${testKey}`), liveKey, testKey };
+    return {
+      ...{ alias, live: this.client(alias, `:${liveKey}`), test: this.client(alias, `:${testKey}`), liveKey, testKey },
+      ...{ liveSecret: created.liveSigningSecret, testSecret: created.testSigningSecret },
+    };
   }
 
   async applyProgram(alias: string, program: ProgramDocument): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
+import { announceReferral, withdrawReferral, type AnnounceReferral, type WithdrawReferral } from './announcements.js';
 import { blockUser, type BlockUser } from './blocking.js';
 import {
   completeErasure,
@@ -12,6 +13,8 @@ import {
   type ForgetUser,
   type RepeatErasure,
 } from './erasure.js';
+import { flagReferral, type FlagReferral } from './flag-referral.js';
+import { grantEventReward, type GrantEventReward } from './grant-event-reward.js';
 import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
 import { upsertUser, type UpsertUser } from './identify-user.js';
 import {
@@ -26,6 +29,7 @@ import { redeemAccountCredit, redeemCredit, type RedeemAccountCredit, type Redee
 import { applyCode, type ApplyCode } from './referral.js';
 import { cancelReward, createReward, settleReward, type CancelReward, type CreateReward, type SettleReward } from './rewards.js';
 import { syncAccount, type SyncAccount } from './sync-account.js';
+import { receiveUserEvents, type ReceiveUserEvents } from './user-events.js';
 
 /** Everything that can be asked of an account. */
 export type AccountCommand =
@@ -37,7 +41,12 @@ export type AccountCommand =
   | CancelReward
   | RedeemCredit
   | RedeemAccountCredit
+  | ReceiveUserEvents
   | GrantReferrerReward
+  | GrantEventReward
+  | AnnounceReferral
+  | WithdrawReferral
+  | FlagReferral
   | SettleReward
   | PrepareModeration
   | ApplyModeration
@@ -66,8 +75,18 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return redeemCredit(state, command);
     case 'RedeemAccountCredit':
       return redeemAccountCredit(state, command);
+    case 'ReceiveUserEvents':
+      return receiveUserEvents(state, command);
     case 'GrantReferrerReward':
       return grantReferrerReward(state, command);
+    case 'GrantEventReward':
+      return grantEventReward(state, command);
+    case 'AnnounceReferral':
+      return announceReferral(state, command);
+    case 'WithdrawReferral':
+      return withdrawReferral(state, command);
+    case 'FlagReferral':
+      return flagReferral(state, command);
     case 'SettleReward':
       return settleReward(state, command);
     case 'PrepareModeration':

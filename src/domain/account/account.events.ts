@@ -1,4 +1,4 @@
-import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
+import type { GrantTerms, RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { Personal, SubjectId } from '../personal.js';
 import type { AccountRef } from '../scope.js';
 
@@ -74,6 +74,33 @@ export interface FraudSignal {
   readonly score: number;
 }
 
+/** A referral that a user of an account is about to make. */
+export interface AnnouncedReferral {
+  readonly referralId: string;
+  /** The referred account. It is referred at most once: announced again, it counts once. */
+  readonly account: AccountRef;
+  /** The referrer. */
+  readonly person: PersonId;
+  readonly at: number;
+}
+
+/** Why a reward that was due was not given. */
+export type WithheldReason =
+  'AMOUNT_TOO_LARGE' | 'LIMIT_REACHED' | 'POOL_EMPTY' | 'SIDE_NOT_APPROVED' | 'REFERRER_BLOCKED' | 'REFERRER_GONE';
+
+/** A value of free-form fields. */
+export type EventField = string | number | boolean | null | readonly EventField[] | { readonly [name: string]: EventField };
+
+/** What somebody did, as a client told it. Encrypted in the log: fields and even keys may say anything of a person. */
+export interface UserEventContent {
+  /** The client's id of it, or the one that it was given. */
+  readonly id: string;
+  readonly key: string;
+  readonly fields: Readonly<Record<string, EventField>>;
+  /** As the client says, epoch milliseconds. No rule depends on it. */
+  readonly dateTriggered: number;
+}
+
 type Fact<T extends string, D> = { readonly type: T; readonly at: number } & Readonly<D>;
 
 export type AccountEvent =
@@ -103,6 +130,8 @@ export type AccountEvent =
         referredStatus: SideStatus;
         referrerStatus: SideStatus;
         fraudSignals: Readonly<Record<string, FraudSignal>>;
+        /** The referrer's other referrals that, with this one, are too many in too short a time: they get the signal, too. */
+        tooManyWith: readonly { readonly referralId: string; readonly account: AccountRef }[];
         /** What each side earns by the start, under the terms of this moment; null: nothing yet. Granted only to an approved side. */
         referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
@@ -124,6 +153,27 @@ export type AccountEvent =
       }
     >
   | Fact<'ReferralEnded', { referralId: string }>
+  /** Signals that later referrals brought upon this one, perhaps before it started. The statuses of its sides stay. */
+  | Fact<'ReferralFlagged', { referralId: string; fraudSignals: Readonly<Record<string, FraudSignal>> }>
+  /** In the referrer's account: another account is about to be referred by this person. */
+  | Fact<'ReferralAnnounced', { referralId: string; account: AccountRef; person: PersonId }>
+  /** It was not, after all. */
+  | Fact<'ReferralWithdrawn', { referralId: string }>
+  /** Something that a user did. `batch` is the keyed hash of the idempotency key that came with it. */
+  | Fact<'UserEventReceived', { userEventId: string; person: PersonId; batch: string | null; content: Personal<UserEventContent> }>
+  /** An event of the referred user has earned the referrer a reward, under the terms of this moment. */
+  | Fact<
+      'ReferrerRewardEarnedByEvent',
+      {
+        referralId: string;
+        userEventId: string;
+        referrer: Party;
+        programId: string;
+        programVersion: number;
+        rule: string;
+        terms: GrantTerms;
+      }
+    >
   /** A moderation holds the rewards of these referrals until it is applied or released. */
   | Fact<'ModerationPrepared', { moderationId: string; referralIds: readonly string[] }>
   | Fact<'ModerationReleased', { moderationId: string }>
@@ -161,10 +211,27 @@ export type AccountEvent =
         referralId: string | null;
         programId: string | null;
         programVersion: number | null;
+        /** The rule of the program that granted it; null: given by hand. */
+        rule: string | null;
+        /** Credit that is redeemed in full the moment it becomes available. */
+        redeemsAutomatically: boolean;
       }
     >
-  /** A reward that was due and could not be given; the rest went on. */
-  | Fact<'RewardWithheld', { referralId: string | null; person: PersonId; reason: 'AMOUNT_TOO_LARGE' }>
+  /** A reward that was due and was not given; the rest went on. It is not given later either. */
+  | Fact<
+      'RewardWithheld',
+      {
+        /** Null in facts from before rules were named. */
+        rewardId: string | null;
+        referralId: string | null;
+        /** Whose it would have been: of this account, or the referrer. */
+        person: PersonId;
+        programId: string | null;
+        programVersion: number | null;
+        rule: string | null;
+        reason: WithheldReason;
+      }
+    >
   | Fact<'RewardBecameAvailable', RewardRef & { amount: number }>
   | Fact<'RewardExpired', RewardRef & { amount: number }>
   | Fact<'CreditRedeemed', RewardRef & { redemptionId: string; amount: number }>

@@ -1,9 +1,10 @@
-import { List, Map, Set } from 'immutable';
+import { List, Map, OrderedMap, Set } from 'immutable';
 import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { SubjectId } from '../personal.js';
 import type {
   AccountEvent,
   AccountEventOf,
+  AnnouncedReferral,
   Erased,
   FraudSignal,
   Party,
@@ -13,6 +14,8 @@ import type {
   RewardSource,
   Subscription,
 } from './account.events.js';
+import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
+import { batchKey, noteEvent, rememberBatch, type EventsSeen } from './events-seen.js';
 
 /**
  * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
@@ -36,6 +39,10 @@ export interface Remains {
   readonly erasures: Map<string, Erased>;
   /** All credit that was ever assigned before the account was deleted, by unit in lower case: it still stands in the ledger. */
   readonly assignedEver: Map<string, number>;
+  /** What rules granted before the account was deleted: it still counts towards their limits. */
+  readonly grantedByRule: Map<string, GrantedOfRule>;
+  /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
+  readonly tankCodes: Map<string, string>;
 }
 
 export interface OpenAccount {
@@ -64,6 +71,18 @@ export interface OpenAccount {
   readonly referrerSides: Map<string, SideStatus>;
   /** Referrals whose rewards a moderation holds, with its id. */
   readonly holds: Map<string, string>;
+  /** Every reward that a rule ever granted here, whatever became of it, by program and rule. */
+  readonly grantedByRule: Map<string, GrantedOfRule>;
+  /** Rewards that were due and not given. */
+  readonly withheld: Set<string>;
+  /** What each user did, as far as a rule may ask whether it is the first time. */
+  readonly eventsSeen: Map<PersonId, EventsSeen>;
+  /** Idempotency keys of user events, by person, as keyed hashes, with the time they came; oldest first. */
+  readonly batches: OrderedMap<string, number>;
+  /** Referrals that users of this account have made, oldest first. */
+  readonly announced: List<AnnouncedReferral>;
+  /** Signals that came upon a referral of this account before it started. */
+  readonly flagged: Map<string, Readonly<Record<string, FraudSignal>>>;
 }
 
 /** Who brought the account, before and after the referral starts. */
@@ -122,9 +141,13 @@ export interface RewardState {
   readonly phase: RewardPhase;
   readonly dateCancelled: number | null;
   readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
+  readonly redeemsAutomatically: boolean;
 }
 
-const NOTHING_REMAINS: Remains = { forgotten: Set(), suppressed: Set(), erasures: Map(), assignedEver: Map() };
+const NOTHING_REMAINS: Remains = {
+  ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
+  ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
+};
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
 
@@ -190,6 +213,23 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
       }));
     case 'ReferralEnded':
       return withReferral(state, event.referralId, (referral) => ({ ...referral, dateEnded: event.at }));
+    case 'ReferralFlagged':
+      return flag(state, event);
+    case 'ReferralAnnounced': {
+      const { referralId, account, person, at } = event;
+      return { ...state, announced: state.announced.push({ referralId, account, person, at }) };
+    }
+    case 'ReferralWithdrawn':
+      return { ...state, announced: state.announced.filterNot(({ referralId }) => referralId === event.referralId) };
+    case 'UserEventReceived':
+      return {
+        ...state,
+        eventsSeen: noteEvent(state.eventsSeen, event.person, event.content.value),
+        batches: event.batch === null ? state.batches : rememberBatch(state.batches, batchKey(event.person, event.batch), event.at),
+      };
+    // The referrer's account has the reward; here it is a fact for whoever tells that account.
+    case 'ReferrerRewardEarnedByEvent':
+      return state;
     case 'ModerationPrepared':
       return { ...state, holds: state.holds.merge(Map(event.referralIds.map((id) => [id, event.moderationId]))) };
     case 'ModerationReleased':
@@ -214,7 +254,7 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
     case 'RewardGranted':
       return grant(state, event);
     case 'RewardWithheld':
-      return state;
+      return { ...state, withheld: state.withheld.add(withheldKey(event)) };
     case 'RewardBecameAvailable':
       return withReward(state, event.rewardId, (reward) => ({ ...reward, phase: 'AVAILABLE' }));
     case 'RewardExpired':
@@ -252,6 +292,12 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     assignedEver: remains.assignedEver,
     referrerSides: Map(),
     holds: Map(),
+    grantedByRule: remains.grantedByRule,
+    withheld: Set(),
+    eventsSeen: Map(),
+    batches: OrderedMap(),
+    announced: List(),
+    flagged: Map(),
   };
 }
 
@@ -273,8 +319,11 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     suppressed: remains.suppressed.union(suppressed),
     erasures: remains.erasures.set(erasureId, { erasureId, persons, account }),
     assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
+    grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
+    tankCodes: remains.tankCodes,
   };
-  if (account !== null || state.status === 'absent') return { status: 'absent', remains: after };
+  if (state.status === 'absent') return { status: 'absent', remains: after };
+  if (account !== null) return { status: 'absent', remains: { ...after, tankCodes: after.tankCodes.merge(tankCodesOf(state)) } };
   const isGone = (person: PersonId): boolean => after.forgotten.has(person);
   return {
     ...state,
@@ -282,7 +331,12 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     users: state.users.deleteAll(persons),
     personsByUserId: state.personsByUserId.filterNot(isGone),
     persons: state.persons.filterNot(isGone),
+    eventsSeen: state.eventsSeen.deleteAll(persons),
   };
+}
+
+function tankCodesOf({ rewards }: OpenAccount): Map<string, string> {
+  return rewards.flatMap(({ rewardId, value }) => (value.type === 'FUELTANK' ? [[rewardId, value.fuelTankCode] as const] : []));
 }
 
 function assignCode(user: UserState, code: string | null, programId: string, at: number): UserState {
@@ -313,8 +367,9 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
   const { rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId } = event;
+  const { redeemsAutomatically } = event;
   const reward: RewardState = {
-    ...{ rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId },
+    ...{ rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId, redeemsAutomatically },
     dateGiven: event.at,
     redeemed: 0,
     phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
@@ -330,7 +385,15 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
         : state.rewardsByReferral.update(referralId, List<string>(), (ids) => ids.push(rewardId)),
     assignedEver:
       value.type === 'CREDIT' ? state.assignedEver.update(unitKey(value.unit), 0, (sum) => sum + value.assignedCredit) : state.assignedEver,
+    grantedByRule: countGranted(state.grantedByRule, event),
   };
+}
+
+function flag(state: OpenAccount, { referralId, fraudSignals }: AccountEventOf<'ReferralFlagged'>): OpenAccount {
+  if (state.referral?.referralId !== referralId) {
+    return { ...state, flagged: state.flagged.update(referralId, {}, (before) => ({ ...before, ...fraudSignals })) };
+  }
+  return withReferral(state, referralId, (referral) => ({ ...referral, fraudSignals: { ...referral.fraudSignals, ...fraudSignals } }));
 }
 
 function release(state: OpenAccount, referralId: string, moderationId: string): OpenAccount {
@@ -349,18 +412,4 @@ function withReferral(state: OpenAccount, referralId: string, change: (referral:
 function withReward(state: OpenAccount, rewardId: string, change: (reward: RewardState) => RewardState): OpenAccount {
   const reward = state.rewards.get(rewardId);
   return reward ? { ...state, rewards: state.rewards.set(rewardId, change(reward)) } : state;
-}
-
-/** A state under change: each event is folded as soon as it is decided, so that the next step of the same decision sees it. */
-export class Draft {
-  readonly events: AccountEvent[] = [];
-  constructor(public state: OpenAccount) {}
-
-  emit(...events: readonly AccountEvent[]): void {
-    for (const event of events) {
-      this.events.push(event);
-      const next = evolve(this.state, event);
-      if (next.status === 'open') this.state = next;
-    }
-  }
 }

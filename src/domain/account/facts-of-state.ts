@@ -3,7 +3,7 @@ import type { PersonId } from './account.events.js';
 import type { AccountFacts, RewardFacts, UserFacts } from './account.facts.js';
 import { unitOf, type OpenAccount, type RewardState } from './account.state.js';
 import { emptyProfile } from './identify-user.js';
-import { partyIds } from './rewards.js';
+import { automaticRedemptionId, partyIds } from './rewards.js';
 
 /** What can be shown right after a decision, without waiting for a read model. */
 
@@ -34,7 +34,7 @@ export function userFacts(state: OpenAccount, accountRef: AccountRef, person: Pe
 
 /**
  * A reward with redemptions is shown from its read model alone: the state keeps their sum, not each of them. What a write answers with
- * is new or cancelled, so it has none.
+ * is new or cancelled, so it has none, or the one that comes with a reward that redeems itself.
  */
 export function rewardFacts(state: OpenAccount, accountRef: AccountRef, reward: RewardState): RewardFacts {
   const { value } = reward;
@@ -51,9 +51,15 @@ export function rewardFacts(state: OpenAccount, accountRef: AccountRef, reward: 
     monthsDiscountIsValid: isPercent ? value.monthsDiscountIsValid : null,
     assignedCredit: isCredit ? value.assignedCredit : null,
     redeemedCredit: isCredit ? reward.redeemed : null,
-    redemptions: isCredit ? [] : null,
+    redemptions: isCredit ? automaticRedemption(reward) : null,
     amount: isTank ? value.amount : null,
     fuelTankCode: isTank ? value.fuelTankCode : null,
     fuelTankType: isTank ? value.fuelTankType : null,
   };
+}
+
+function automaticRedemption(reward: RewardState): NonNullable<RewardFacts['redemptions']> {
+  if (!reward.redeemsAutomatically || reward.redeemed === 0) return [];
+  const dateRedeemed = reward.dateScheduledFor ?? reward.dateGiven;
+  return [{ id: automaticRedemptionId(reward.rewardId), dateRedeemed, quantityRedeemed: reward.redeemed }];
 }

@@ -1,7 +1,9 @@
-import type { RewardTerms } from '../program.js';
+import type { Provided } from '../need.js';
+import { REFERRER_RULE, type RewardTerms } from '../program.js';
 import type { Decision } from '../refusal.js';
 import type { AccountEvent, PersonId } from './account.events.js';
-import { Draft, type AccountState } from './account.state.js';
+import { type AccountState } from './account.state.js';
+import { Draft } from './draft.js';
 import { grantUnderTerms } from './rewards.js';
 
 /** A referral that this account made has earned its referrer a reward. Sent by a policy, at least once. */
@@ -16,6 +18,7 @@ export interface GrantReferrerReward {
   readonly programVersion: number;
   /** When it was earned, epoch milliseconds: delay and validity count from then. */
   readonly earnedAt: number;
+  readonly provided: Provided;
 }
 
 export function grantReferrerReward(state: AccountState, command: GrantReferrerReward): Decision<AccountEvent> {
@@ -26,7 +29,8 @@ export function grantReferrerReward(state: AccountState, command: GrantReferrerR
   // Denied since: a later approval sends this command again.
   const side = state.referrerSides.get(referralId);
   if (side !== undefined && side !== 'APPROVED') return { events: [] };
-  const draft = new Draft(state);
-  grantUnderTerms(draft, terms, { rewardId, person, source: 'FRIEND_SIGNUP', referralId, programId, programVersion }, earnedAt);
-  return { events: draft.events };
+  const draft = new Draft(state, command.provided);
+  const source = 'FRIEND_SIGNUP';
+  grantUnderTerms(draft, terms, { rewardId, person, source, referralId, programId, programVersion, rule: REFERRER_RULE }, earnedAt);
+  return draft.decision();
 }

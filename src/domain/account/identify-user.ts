@@ -1,7 +1,11 @@
-import { personal } from '../personal.js';
+import { personal, type SubjectId } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, CustomFieldValue, PersonId, Profile } from './account.events.js';
-import { Draft, type AccountState, type UserState } from './account.state.js';
+import { evolve, type AccountState, type OpenAccount, type UserState } from './account.state.js';
+import { Draft } from './draft.js';
+import { changeProfile } from './profile-change.js';
+import { withSeen, type Seen } from './seen.js';
+import { accountOpened, DEFAULT_CURRENCY } from './sync-account.js';
 import { attributeInPassing, isReferable, startAndConvert, type ReferralContext } from './referral.js';
 
 /** Creating and updating the people of an account. */
@@ -23,11 +27,25 @@ export interface ProfileChanges {
   readonly customFields?: Readonly<Record<string, CustomFieldValue | null>>;
   /** Operations in order: `key` adds, `~key` removes, `~*` clears. */
   readonly segments?: readonly string[];
+  readonly cookieId?: string;
+}
+
+/** The account of a user who comes by an open endpoint: opened with the user when it is not there. */
+export interface AccountOfUser {
+  readonly accountId: string;
+  /** Names the key of the account, if this command opens it. */
+  readonly newAccount: SubjectId;
 }
 
 export interface UpsertUser {
   readonly type: 'UpsertUser';
   readonly userId: string;
+  /** Undefined: an account that is not there is a reason to refuse. */
+  readonly openAccount?: AccountOfUser | undefined;
+  /** A user who is there already is a reason to refuse. */
+  readonly mustBeNew?: boolean;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
   /** Names the person, if this command creates one. */
   readonly newPerson: PersonId;
   readonly changes: ProfileChanges;
@@ -38,10 +56,28 @@ export interface UpsertUser {
   readonly context: ReferralContext;
 }
 
-export function upsertUser(state: AccountState, command: UpsertUser): Decision<AccountEvent> {
-  if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
-  const { now, codeOwner } = command.context;
+/** The account as the command finds or opens it, with what opens it; undefined: it is not there and not to be opened. */
+export function openedFor(
+  state: AccountState,
+  openAccount: AccountOfUser | undefined,
+  at: number,
+): { readonly account: OpenAccount; readonly events: readonly AccountEvent[] } | undefined {
+  if (state.status === 'open') return { account: state, events: [] };
+  if (openAccount === undefined) return undefined;
+  const events: AccountEvent[] = [
+    accountOpened(openAccount.accountId, openAccount.newAccount, DEFAULT_CURRENCY, at),
+    { type: 'SubscriptionChanged', at, subscription: { status: 'TRIAL' } },
+  ];
+  return { account: events.reduce<AccountState>(evolve, state) as OpenAccount, events };
+}
+
+export function upsertUser(before: AccountState, command: UpsertUser): Decision<AccountEvent> {
+  const { now } = command.context;
+  const opened = openedFor(before, command.openAccount, now);
+  if (!opened) return refused('ACCOUNT_NOT_FOUND');
+  const { account: state } = opened;
   const known = state.personsByUserId.get(command.userId);
+  if (known !== undefined && command.mustBeNew) return refused('USER_EXISTS');
   if (known === undefined && state.personsByUserId.size >= USERS_MAX) return refused('TOO_MANY_USERS');
   if (
     command.paymentProviderId !== undefined &&
@@ -50,18 +86,19 @@ export function upsertUser(state: AccountState, command: UpsertUser): Decision<A
   ) {
     return refused('PAYMENT_PROVIDER_ID_SET');
   }
-  const draft = new Draft(state);
+  const draft = new Draft(state, command.context.provided);
+  draft.events.push(...opened.events);
   const person = known ?? command.newPerson;
-  const before = state.users.get(person);
-  const profile = merge(before?.profile ?? emptyProfile(command.userId), command.changes);
-  if (before?.profile) changeProfile(draft, person, before.profile, profile, now);
+  const user = state.users.get(person);
+  const profile = withSeen(merge(user?.profile ?? emptyProfile(command.userId), command.changes), command.seen);
+  if (user?.profile) changeProfile(draft, person, user.profile, profile, now);
   else draft.emit({ type: 'UserIdentified', at: now, person, profile: personal(person, profile) });
   for (const { code, programId } of command.codes) assignCode(draft, person, code, programId, now);
   if (command.paymentProviderId !== undefined && state.paymentProviderId === null) {
     draft.emit({ type: 'PaymentProviderIdSet', at: now, paymentProviderId: personal(state.account, command.paymentProviderId) });
   }
-  attributeByUser(draft, command, person, codeOwner !== null);
-  return { events: draft.events };
+  attributeByUser(draft, command, person, command.context.codeOwner !== null);
+  return draft.decision();
 }
 
 /** A code that came with a user attributes the account through this user, unless the user cannot be referred. */
@@ -76,12 +113,6 @@ function assignCode(draft: Draft, person: PersonId, code: string, programId: str
   const user: UserState | undefined = draft.state.users.get(person);
   if (user?.primaryCodes.get(programId) === code) return;
   draft.emit({ type: 'ReferralCodeAssigned', at, person, code: personal(person, code), programId });
-}
-
-function changeProfile(draft: Draft, person: PersonId, before: Profile, after: Profile, at: number): void {
-  const changed = Object.entries(after).filter(([member, value]) => !sameValue(before[member as keyof Profile], value));
-  if (changed.length === 0) return;
-  draft.emit({ type: 'UserProfileChanged', at, person, changes: personal(person, Object.fromEntries(changed) as Partial<Profile>) });
 }
 
 export function emptyProfile(userId: string): Profile {
@@ -113,11 +144,8 @@ function mergeFields(before: Profile['customFields'], changes: Readonly<Record<s
   return Object.fromEntries(merged);
 }
 
-function applySegment(members: readonly string[], operation: string): readonly string[] {
+export function applySegment(members: readonly string[], operation: string): readonly string[] {
   if (operation === '~*') return [];
   if (operation.startsWith('~')) return members.filter((member) => member !== operation.slice(1));
   return members.includes(operation) ? members : [...members, operation];
 }
-
-// Members are JSON values of our own making, in a stable order: their texts are equal when they are.
-const sameValue = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -1,8 +1,10 @@
-import type { SideStatus } from '../program.js';
+import type { Provided } from '../need.js';
+import { REFERRED_RULE, type SideStatus } from '../program.js';
 import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
-import { amountLeft, Draft, rewardRef, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
-import { cancel, grantUnderTerms, settle } from './rewards.js';
+import { amountLeft, rewardRef, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { Draft } from './draft.js';
+import { cancel, grantUnderTerms, isRedeemedAutomatically, redeemIfAutomatic, settle } from './rewards.js';
 
 /**
  * An account's part in a moderation, which runs over many accounts (domain/moderation): first every account concerned is prepared,
@@ -28,7 +30,7 @@ export interface PrepareModeration {
 }
 
 export function prepareModeration(state: AccountState, { moderationId, side, changes, now }: PrepareModeration): Decision<AccountEvent> {
-  const reasons = changes.flatMap((change) => whyNot(state, side, change).map((reason) => `${change.referralId}: ${reason}`));
+  const reasons = changes.flatMap((change) => whyNot(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`));
   if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
   if (state.status === 'absent') return { events: [] };
   const holds = changes.map((change) => state.holds.get(change.referralId));
@@ -38,7 +40,7 @@ export function prepareModeration(state: AccountState, { moderationId, side, cha
   return { events: toHold.length === 0 ? [] : [{ type: 'ModerationPrepared', at: now, moderationId, referralIds: toHold }] };
 }
 
-function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges): string[] {
+function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges, now: number): string[] {
   if (side === 'referred' && (state.status === 'absent' || state.referral?.referralId !== change.referralId))
     return ['there is no such referral'];
   // A referrer whose account is gone has nothing left to hold.
@@ -47,7 +49,8 @@ function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges): 
   if (status === undefined) return [];
   return rewardsOf(state, change.referralId).flatMap((reward) => {
     if (!reward.cancellable) return [`the ${side} side's reward is not cancellable`];
-    return status === 'DENIED' && reward.redeemed > 0 ? [`the ${side} side's reward has been redeemed`] : [];
+    const isRedeemed = reward.redeemed > 0 || isRedeemedAutomatically(reward, now);
+    return status === 'DENIED' && isRedeemed ? [`the ${side} side's reward has been redeemed`] : [];
   });
 }
 
@@ -58,19 +61,20 @@ export interface ApplyModeration {
   readonly changes: readonly SideChanges[];
   /** For a referred side that is approved with its reward earned but never given: the id of that reward, by referral. */
   readonly rewardIds: Readonly<Record<string, string>>;
+  readonly provided: Provided;
   readonly now: number;
 }
 
 /** Applied once: a change whose hold is gone has been applied before. */
 export function applyModeration(state: AccountState, command: ApplyModeration): Decision<AccountEvent> {
   if (state.status === 'absent') return { events: [] };
-  const draft = new Draft(state);
+  const draft = new Draft(state, command.provided);
   for (const change of command.changes) {
     if (draft.state.holds.get(change.referralId) !== command.moderationId) continue;
     if (command.side === 'referred') applyToReferred(draft, change, command);
     else applyToReferrer(draft, change, command);
   }
-  return { events: draft.events };
+  return draft.decision();
 }
 
 function applyToReferred(draft: Draft, change: SideChanges, { moderationId, rewardIds, now }: ApplyModeration): void {
@@ -95,7 +99,8 @@ function applyToReferred(draft: Draft, change: SideChanges, { moderationId, rewa
   if (change.referred === 'APPROVED' && referral.referredEarned && neverGiven && rewardId !== undefined) {
     const { person } = referral.referred;
     const { referralId, programId, programVersion } = referral;
-    grantUnderTerms(draft, referral.referredEarned, { rewardId, person, source: 'REFERRED', referralId, programId, programVersion }, now);
+    const due = { rewardId, person, source: 'REFERRED' as const, referralId, programId, programVersion, rule: REFERRED_RULE };
+    grantUnderTerms(draft, referral.referredEarned, due, now);
   }
 }
 
@@ -108,12 +113,14 @@ function applyToReferrer(draft: Draft, change: SideChanges, { moderationId, now 
 /** Denying cancels, approving brings back what a moderation cancelled; what was cancelled by request stays so. */
 function moderateRewards(draft: Draft, referralId: string, status: SideStatus, now: number): void {
   for (const { rewardId } of rewardsOf(draft.state, referralId)) {
-    const reward = settle(draft, rewardId, now);
+    const reward = settle(draft, rewardId, now, { redeems: status !== 'DENIED' });
     if (!reward) continue;
     if (status === 'DENIED' && reward.dateCancelled === null) cancel(draft, rewardId, now, 'MODERATION');
     if (status === 'APPROVED' && reward.cancelledBy === 'MODERATION') {
       draft.emit({ type: 'RewardRestored', at: now, ...rewardRef(reward), amount: amountLeft(reward) });
       settle(draft, rewardId, now);
+      // It became available while it was cancelled, so its redemption is still to come.
+      redeemIfAutomatic(draft, rewardId, now);
     }
   }
 }

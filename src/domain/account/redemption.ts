@@ -1,16 +1,8 @@
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
-import {
-  amountLeft,
-  Draft,
-  presentReward,
-  rewardRef,
-  unitKey,
-  type AccountState,
-  type OpenAccount,
-  type RewardState,
-} from './account.state.js';
-import { heldBy, settle } from './rewards.js';
+import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { Draft } from './draft.js';
+import { heldBy, isRedeemedAutomatically, settle } from './rewards.js';
 
 /** Spending credit. Amounts are integers in the reward's unit; units compare without case. */
 
@@ -58,7 +50,8 @@ export function redeemAccountCredit(state: AccountState, { amount, unit, redempt
   const hold = ofUnit.map((reward) => heldBy(state, reward)).find((held) => held !== undefined);
   if (hold !== undefined) return { heldBy: hold };
   const draft = new Draft(state);
-  const spendable = ofUnit.map((reward) => settle(draft, reward.rewardId, now) ?? reward).filter(isAvailable);
+  const settled = ofUnit.map((reward) => settle(draft, reward.rewardId, now) ?? reward);
+  const spendable = settled.filter((reward) => isAvailable(reward) && amountLeft(reward) > 0);
   let open = amount;
   for (const [step, reward] of spendable.sort(bySoonestExpiry).entries()) {
     const debit = Math.min(open, amountLeft(reward));
@@ -83,6 +76,7 @@ const isAvailable = (reward: RewardState): boolean => reward.phase === 'AVAILABL
 /** By the clock, whether or not the ledger has recorded it yet. */
 export const isAvailableAt = (reward: RewardState, now: number): boolean =>
   reward.dateCancelled === null &&
+  !isRedeemedAutomatically(reward, now) &&
   reward.phase !== 'EXPIRED' &&
   (reward.phase === 'AVAILABLE' || (reward.dateScheduledFor ?? 0) <= now) &&
   (reward.dateExpires === null || reward.dateExpires > now);

@@ -1,10 +1,15 @@
-import type { Program, RewardTerms, SideStatus } from '../program.js';
+import type { Provided } from '../need.js';
+import { REFERRED_RULE, type Program, type RewardTerms, type SideStatus } from '../program.js';
 import { personal } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
-import type { AccountEvent, Party, PersonId } from './account.events.js';
-import { Draft, type AccountState, type OpenAccount, type UserState } from './account.state.js';
+import type { AccountEvent, AnnouncedReferral, Party, PersonId } from './account.events.js';
+import { type AccountState, type OpenAccount, type UserState } from './account.state.js';
+import { tooManyWith } from './announcements.js';
+import { Draft } from './draft.js';
+import { downgraded, likenesses, signal, type FraudSignals, type Likeness } from './fraud-signals.js';
 import { grantUnderTerms, partyIds } from './rewards.js';
+import { noteSeen, type Seen } from './seen.js';
 
 /** How a referral of this account begins, converts and ends. At most one per account; this account is the referred party. */
 
@@ -22,12 +27,19 @@ export interface ReferralContext {
   /** The first given code that resolves; null: none was given or none is known. */
   readonly codeOwner: CodeOwner | null;
   /** The referrer as of now: of the code owner, or of the attribution that stands already. Null: no such person (any more). */
-  readonly referrer: { readonly blocked: boolean } | null;
+  readonly referrer: Referrer | null;
   /** The program of the code, under its terms of this moment. */
   readonly program: Program | null;
   /** Ids for what may come into being. */
   readonly referralId: string;
   readonly rewardIds: { readonly started: string; readonly converted: string };
+  readonly provided: Provided;
+}
+
+/** The referrer as of now. */
+export interface Referrer {
+  readonly blocked: boolean;
+  readonly likeness: Likeness;
 }
 
 /** A code that came in passing: takes effect if it can, else nothing is recorded and the call goes on. */
@@ -44,7 +56,7 @@ function attributed({ code, party, programId }: CodeOwner, at: number): AccountE
 /** Starts the referral of an attributed account, with `preferred` if given, else with its first referable user; converts it when the account has paid. */
 export function startAndConvert(draft: Draft, context: ReferralContext, preferred?: PersonId): void {
   start(draft, context, preferred);
-  convert(draft, context);
+  convertWhenPaid(draft, context);
 }
 
 function start(draft: Draft, context: ReferralContext, preferred?: PersonId): void {
@@ -53,7 +65,11 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
   if (!state.attribution || state.referral || !program || !referrer) return;
   const person = preferred ?? state.persons.find((candidate) => isReferable(state.users.get(candidate)));
   if (person === undefined || !isReferable(state.users.get(person))) return;
-  const status = (byDefault: SideStatus): SideStatus => (referrer.blocked ? 'DENIED' : byDefault);
+  const announced = context.provided.announced[context.referralId];
+  if (!announced) return draft.need({ kind: 'announcement', referralId: context.referralId, referrer: state.attribution.referrer });
+  const others = tooManyWith(announced, context.referralId, program.rateLimit);
+  const found = signalsOf(state, person, referrer, others);
+  const status = (byDefault: SideStatus): SideStatus => (referrer.blocked ? 'DENIED' : downgraded(byDefault, found, program.fraud));
   draft.emit({
     type: 'ReferralStarted',
     at: now,
@@ -66,21 +82,36 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
     referrer: state.attribution.referrer,
     referredStatus: status(program.moderation.referred),
     referrerStatus: status(program.moderation.referrer),
-    fraudSignals: {},
+    // Later referrals may have flagged this one before it started: that shows, and the statuses stay.
+    fraudSignals: { ...state.flagged.get(context.referralId), ...found },
+    tooManyWith: others.map(({ referralId, account }) => ({ referralId, account })),
     referredReward: earnedBy(program.referredReward, 'STARTED'),
     referrerReward: earnedBy(program.referrerReward, 'STARTED'),
   });
   grantReferred(draft, program, 'STARTED', context);
 }
 
-/** The first PAID of an account converts its referral; when the user comes later, the user's coming does. */
-function convert(draft: Draft, context: ReferralContext): void {
-  const { referral, everPaid } = draft.state;
-  const { program, now } = context;
-  if (!referral || referral.datePaid !== null || !everPaid || !program) return;
+/** What the two people have in common is compared as of this moment. */
+function signalsOf(state: OpenAccount, person: PersonId, referrer: Referrer, tooMany: readonly AnnouncedReferral[]): FraudSignals {
+  const profile = state.users.get(person)?.profile;
+  return {
+    ...(profile ? likenesses(profile, referrer.likeness) : {}),
+    ...(tooMany.length > 0 ? signal('rate') : {}),
+  };
+}
+
+/** The first PAID of an account converts its referral, unless its program converts on an event; when the user comes later, the user's coming does. */
+function convertWhenPaid(draft: Draft, context: ReferralContext): void {
+  if (draft.state.everPaid && context.program?.conversion.on === 'PAID') convert(draft, context.program, context);
+}
+
+/** Converts the referral under the terms of its program as it is now. Once. */
+export function convert(draft: Draft, program: Program, context: ReferralContext): void {
+  const { referral } = draft.state;
+  if (!referral || referral.datePaid !== null) return;
   draft.emit({
     type: 'ReferralConverted',
-    at: now,
+    at: context.now,
     referralId: referral.referralId,
     programId: program.id,
     programVersion: program.version,
@@ -106,7 +137,7 @@ function grantReferred(draft: Draft, program: Program, moment: RewardTerms['when
 }
 
 const referredReward = (person: PersonId, referralId: string, program: { readonly id: string; readonly version: number }) => ({
-  ...{ person, referralId, source: 'REFERRED' as const, programId: program.id, programVersion: program.version },
+  ...{ person, referralId, source: 'REFERRED' as const, programId: program.id, programVersion: program.version, rule: REFERRED_RULE },
 });
 
 /** CANCELLED ends the running referral, once. Rewards stay, and a first PAID after it still converts. */
@@ -121,20 +152,23 @@ export const isReferable = (user: UserState | undefined): boolean => user?.profi
 export interface ApplyCode {
   readonly type: 'ApplyCode';
   readonly userId: string;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
   readonly context: ReferralContext;
 }
 
-export function applyCode(state: AccountState, { userId, context }: ApplyCode): Decision<AccountEvent> {
+export function applyCode(state: AccountState, { userId, seen, context }: ApplyCode): Decision<AccountEvent> {
   const { codeOwner, referrer, now } = context;
   if (!codeOwner || !referrer || referrer.blocked) return refused('REFERRAL_CODE_NOT_FOUND');
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   const against = whyNot(state, codeOwner, context.account, person);
   if (against) return refused(against);
-  const draft = new Draft(state);
+  const draft = new Draft(state, context.provided);
+  noteSeen(draft, person, seen, now);
   draft.emit(attributed(codeOwner, now));
   startAndConvert(draft, context, person);
-  return { events: draft.events };
+  return draft.decision();
 }
 
 function whyNot(state: OpenAccount, owner: CodeOwner, account: AccountRef, person: PersonId) {

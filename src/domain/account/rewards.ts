@@ -1,17 +1,10 @@
-import type { RewardTerms, RewardValue } from '../program.js';
+import type { GrantTerms, PromisedValue, RewardValue } from '../program.js';
 import { personal } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
-import type { AccountEvent, PartyIds, PersonId, RewardSource } from './account.events.js';
-import {
-  amountLeft,
-  Draft,
-  presentReward,
-  rewardRef,
-  unitKey,
-  type AccountState,
-  type OpenAccount,
-  type RewardState,
-} from './account.state.js';
+import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, WithheldReason } from './account.events.js';
+import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { Draft } from './draft.js';
+import { isLimitReached, withheldKey } from './rule-counts.js';
 
 /** Rewards: given, available, expired, cancelled. Everything that depends on the time is decided by the clock in the command. */
 
@@ -19,28 +12,19 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Amounts are JSON integers: beyond 2^53-1 a client would read another number than we wrote. */
 export const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-export interface NewReward {
-  readonly rewardId: string;
-  readonly person: PersonId;
-  readonly source: RewardSource;
-  readonly value: RewardValue;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly cancellable: boolean;
-  readonly dateScheduledFor: number | null;
-  readonly dateExpires: number | null;
-  readonly referralId: string | null;
-  readonly programId: string | null;
-  readonly programVersion: number | null;
-}
+/** A reward as the event that grants it has it; whose it is, in the client's words, is added from the account. */
+export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner'>;
 
-export function fitsUnderAmountMax(state: OpenAccount, value: RewardValue): boolean {
+export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): boolean {
   if (value.type !== 'CREDIT') return true;
   return (state.assignedEver.get(unitKey(value.unit)) ?? 0) <= AMOUNT_MAX - value.assignedCredit;
 }
 
-export function rewardGranted(state: OpenAccount, reward: NewReward, at: number): AccountEvent {
-  return { type: 'RewardGranted', at, ...reward, owner: personal(reward.person, partyIds(state, reward.person)) };
+/** Gives it. Credit that is redeemed automatically is so at once, unless it is scheduled for later. */
+export function give(draft: Draft, reward: NewReward, at: number): void {
+  const { state } = draft;
+  draft.emit({ type: 'RewardGranted', at, ...reward, owner: personal(reward.person, partyIds(state, reward.person)) });
+  redeemIfAutomatic(draft, reward.rewardId, at);
 }
 
 /** The ids that clients know a user of this account by; empty text for somebody forgotten. */
@@ -48,39 +32,68 @@ export function partyIds(state: OpenAccount, person: PersonId): PartyIds {
   return { accountId: state.accountId ?? '', userId: state.users.get(person)?.profile?.id ?? '' };
 }
 
+/** What is due to somebody by a rule of a program; the terms say what it is. */
+export interface DueReward {
+  readonly rewardId: string;
+  readonly person: PersonId;
+  readonly source: RewardSource;
+  readonly referralId: string | null;
+  readonly programId: string;
+  readonly programVersion: number;
+  readonly rule: string;
+}
+
 /** Turns terms into a reward earned at `earnedAt`: the delay counts from then, the validity from when it became available. */
-export function underTerms(
-  terms: RewardTerms,
-  earnedAt: number,
-): Pick<NewReward, 'value' | 'name' | 'description' | 'cancellable' | 'dateScheduledFor' | 'dateExpires'> {
-  const { value, name, description, cancellable } = terms;
+export function underTerms(terms: GrantTerms, earnedAt: number): Omit<NewReward, keyof DueReward | 'value'> {
+  const { name, description, cancellable, redeemsAutomatically } = terms;
   const dateScheduledFor = terms.delayDays > 0 ? earnedAt + terms.delayDays * DAY_MS : null;
   const dateExpires = terms.validDays === null ? null : (dateScheduledFor ?? earnedAt) + terms.validDays * DAY_MS;
-  return { value, name, description, cancellable, dateScheduledFor, dateExpires };
+  return { name, description, cancellable, redeemsAutomatically, dateScheduledFor, dateExpires };
 }
 
-/** Grants what terms promise, or records why that cannot be: a conversion goes on without a reward that would break the limit of amounts. */
-export function grantUnderTerms(
-  draft: Draft,
-  terms: RewardTerms,
-  reward: Omit<NewReward, keyof ReturnType<typeof underTerms>>,
-  earnedAt: number,
-): void {
+/** Grants what terms promise, or records why that cannot be: what earned the reward goes on without it, and it does not come later. */
+export function grantUnderTerms(draft: Draft, terms: GrantTerms, due: DueReward, earnedAt: number): void {
   // The referral goes on for the other side; this one has nobody left to give to.
-  if (draft.state.remains.forgotten.has(reward.person)) return;
-  if (!fitsUnderAmountMax(draft.state, terms.value)) {
-    draft.emit({ type: 'RewardWithheld', at: earnedAt, referralId: reward.referralId, person: reward.person, reason: 'AMOUNT_TOO_LARGE' });
-    return;
+  if (draft.state.remains.forgotten.has(due.person)) return;
+  if (draft.state.withheld.has(withheldKey(due))) return;
+  if (!fitsUnderAmountMax(draft.state, terms.value)) return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
+  if (isLimitReached(draft.state.grantedByRule, due.programId, due.rule, terms.limit, earnedAt)) {
+    return withhold(draft, due, 'LIMIT_REACHED', earnedAt);
   }
-  draft.emit(rewardGranted(draft.state, { ...reward, ...underTerms(terms, earnedAt) }, earnedAt));
+  const value = valueOf(draft, terms.value, due);
+  if (value === undefined) return;
+  if (value === 'none left') return withhold(draft, due, 'POOL_EMPTY', earnedAt);
+  give(draft, { ...due, ...underTerms(terms, earnedAt), value }, earnedAt);
 }
 
-/** Records what the clock says is due of one reward, so that the ledger's order always explains the balance. */
-export function settle(draft: Draft, rewardId: string, now: number): RewardState | undefined {
+/** A tank code comes from the pool. Undefined: it has to be got first. */
+function valueOf(draft: Draft, value: PromisedValue, due: DueReward): RewardValue | 'none left' | undefined {
+  if (value.type !== 'FUELTANK') return value;
+  const { rewardId, programId, programVersion, rule } = due;
+  const { tankCodes } = draft.provided;
+  const code = Object.hasOwn(tankCodes, rewardId) ? tankCodes[rewardId] : undefined;
+  if (code === undefined) {
+    draft.need({ kind: 'tank-code', rewardId, programId, programVersion, rule, value });
+    return undefined;
+  }
+  return code === null ? 'none left' : { ...value, fuelTankCode: code };
+}
+
+export function withhold(draft: Draft, due: Omit<DueReward, 'source'>, reason: WithheldReason, at: number): void {
+  const { rewardId, referralId, person, programId, programVersion, rule } = due;
+  draft.emit({ type: 'RewardWithheld', at, rewardId, referralId, person, programId, programVersion, rule, reason });
+}
+
+/**
+ * Records what the clock says is due of one reward, so that the ledger's order always explains the balance. `redeems: false` for a
+ * moderation that denies: it held the reward before its time came.
+ */
+export function settle(draft: Draft, rewardId: string, now: number, { redeems = true } = {}): RewardState | undefined {
   const due = draft.state.rewards.get(rewardId);
   if (!due || due.dateCancelled !== null) return due;
   if (due.phase === 'PENDING' && due.dateScheduledFor !== null && due.dateScheduledFor <= now) {
     draft.emit({ type: 'RewardBecameAvailable', at: due.dateScheduledFor, ...rewardRef(due), amount: amountLeft(due) });
+    if (redeems) redeemIfAutomatic(draft, rewardId, due.dateScheduledFor);
   }
   const available = draft.state.rewards.get(rewardId);
   if (available && available.phase !== 'EXPIRED' && available.dateExpires !== null && available.dateExpires <= now) {
@@ -88,6 +101,23 @@ export function settle(draft: Draft, rewardId: string, now: number): RewardState
   }
   return draft.state.rewards.get(rewardId);
 }
+
+/** There is one such redemption of a reward, in full, so its id follows from the reward's. */
+export const automaticRedemptionId = (rewardId: string): string => `${rewardId}-automatic`;
+
+export function redeemIfAutomatic(draft: Draft, rewardId: string, at: number): void {
+  const reward = draft.state.rewards.get(rewardId);
+  if (!reward?.redeemsAutomatically || reward.phase !== 'AVAILABLE' || reward.dateCancelled !== null) return;
+  const amount = amountLeft(reward);
+  if (amount > 0) draft.emit({ type: 'CreditRedeemed', at, ...rewardRef(reward), redemptionId: automaticRedemptionId(rewardId), amount });
+}
+
+/** Whether it is redeemed by the clock, recorded or not. */
+export const isRedeemedAutomatically = (reward: RewardState, now: number): boolean =>
+  reward.redeemsAutomatically &&
+  reward.value.type === 'CREDIT' &&
+  reward.dateCancelled === null &&
+  (reward.phase !== 'PENDING' || (reward.dateScheduledFor ?? 0) <= now);
 
 /** The moderation that holds this reward, if any. */
 export const heldBy = (state: OpenAccount, reward: RewardState): string | undefined =>
@@ -104,13 +134,15 @@ export interface CreateReward {
   readonly cancellable: boolean;
   readonly dateScheduledFor: number | null;
   readonly dateExpires: number | null;
+  /** As the tenant's default program says of this type. */
+  readonly redeemsAutomatically: boolean;
   readonly now: number;
 }
 
 export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
-  const { rewardId, value, name, description, cancellable, dateExpires, now } = command;
+  const { rewardId, value, name, description, cancellable, dateExpires, redeemsAutomatically, now } = command;
   const dateScheduledFor = command.dateScheduledFor !== null && command.dateScheduledFor > now ? command.dateScheduledFor : null;
   if (dateExpires !== null && dateExpires <= now) return refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
   if (dateExpires !== null && dateScheduledFor !== null && dateExpires < dateScheduledFor) {
@@ -118,10 +150,12 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   }
   if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
   const reward: NewReward = {
-    ...{ rewardId, person, value, name, description, cancellable, dateScheduledFor, dateExpires },
-    ...{ source: 'MANUAL', referralId: null, programId: null, programVersion: null },
+    ...{ rewardId, person, value, name, description, cancellable, dateScheduledFor, dateExpires, redeemsAutomatically },
+    ...{ source: 'MANUAL', referralId: null, programId: null, programVersion: null, rule: null },
   };
-  return { events: [rewardGranted(state, reward, now)] };
+  const draft = new Draft(state);
+  give(draft, reward, now);
+  return draft.decision();
 }
 
 export interface CancelReward {
@@ -137,9 +171,9 @@ export function cancelReward(state: AccountState, { rewardId, now }: CancelRewar
   const hold = heldBy(state, reward);
   if (hold !== undefined) return { heldBy: hold };
   if (reward.cancelledBy === 'REQUEST') return { events: [] };
-  if (!reward.cancellable || reward.redeemed > 0) return refused('REWARD_NOT_CANCELLABLE');
   const draft = new Draft(state);
-  settle(draft, rewardId, now);
+  const settled = settle(draft, rewardId, now) ?? reward;
+  if (!settled.cancellable || settled.redeemed > 0) return refused('REWARD_NOT_CANCELLABLE');
   cancel(draft, rewardId, now, 'REQUEST');
   return { events: draft.events };
 }
@@ -160,7 +194,11 @@ export interface SettleReward {
 }
 
 export function settleReward(state: AccountState, { rewardId, now }: SettleReward): Decision<AccountEvent> {
-  if (state.status === 'absent') return { events: [] };
+  const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
+  if (state.status === 'absent' || !reward) return { events: [] };
+  // What a moderation holds is not redeemed before it is decided.
+  const hold = heldBy(state, reward);
+  if (hold !== undefined && reward.redeemsAutomatically) return { heldBy: hold };
   const draft = new Draft(state);
   settle(draft, rewardId, now);
   return { events: draft.events };

@@ -1,7 +1,8 @@
 import { personal, type SubjectId } from '../personal.js';
 import type { Decision } from '../refusal.js';
 import type { AccountEvent, Subscription } from './account.events.js';
-import { Draft, evolve, type AccountState, type OpenAccount } from './account.state.js';
+import { evolve, type AccountState, type OpenAccount } from './account.state.js';
+import { Draft } from './draft.js';
 import { attributeInPassing, end, startAndConvert, type ReferralContext } from './referral.js';
 
 export const DEFAULT_CURRENCY = 'USD';
@@ -22,7 +23,7 @@ export function syncAccount(state: AccountState, command: SyncAccount): Decision
   const { now } = command.context;
   const opened =
     state.status === 'absent' ? [accountOpened(command.accountId, command.newAccount, command.currency ?? DEFAULT_CURRENCY, now)] : [];
-  const draft = new Draft(opened.reduce<AccountState>(evolve, state) as OpenAccount);
+  const draft = new Draft(opened.reduce<AccountState>(evolve, state) as OpenAccount, command.context.provided);
   draft.events.push(...opened);
   if (command.currency !== undefined && command.currency !== draft.state.currency) {
     draft.emit({ type: 'CurrencyChanged', at: now, currency: command.currency });
@@ -34,7 +35,7 @@ export function syncAccount(state: AccountState, command: SyncAccount): Decision
   }
   startAndConvert(draft, command.context);
   if (command.subscription.status === 'CANCELLED') end(draft, now);
-  return { events: draft.events };
+  return draft.decision();
 }
 
 export function accountOpened(accountId: string, account: SubjectId, currency: string, at: number): AccountEvent {

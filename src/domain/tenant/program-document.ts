@@ -1,4 +1,21 @@
-import type { Program, RewardTerms, RewardValue, SideStatus } from '../program.js';
+import {
+  REFERRED_RULE,
+  REFERRER_RULE,
+  type Conversion,
+  type EventCondition,
+  type EventReward,
+  type FraudCriterion,
+  type FraudHandling,
+  type GrantTerms,
+  type Program,
+  type PromisedTank,
+  type PromisedValue,
+  type RateLimit,
+  type RewardTerms,
+  type RewardType,
+  type SideStatus,
+} from '../program.js';
+import type { NeededTankCode } from '../need.js';
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
 
 /** From a program file, which leaves out what is default, to the terms that deciders use. The file was checked by its schema before. */
@@ -11,54 +28,111 @@ export const DEFAULT_PROGRAM: ProgramDocument = {
 };
 
 interface RewardDocument {
-  readonly type: RewardValue['type'];
+  readonly type: RewardType;
   readonly when?: RewardTerms['when'];
-  readonly unit?: string;
+  readonly unit?: string | null;
   readonly assignedCredit?: number;
   readonly currency?: string | null;
   readonly discountPercent?: number;
   readonly monthsDiscountIsValid?: number | null;
+  readonly fuelTankCodes?: readonly string[];
+  readonly fuelTankType?: PromisedTank['fuelTankType'];
+  readonly amount?: number;
   readonly name?: string | null;
   readonly description?: string | null;
   readonly cancellable?: boolean;
   readonly validDays?: number | null;
   readonly delayDays?: number;
+  readonly limit?: { readonly total?: number; readonly perDay?: number };
 }
 
-export function toProgram({ document, version }: AppliedProgram, isDefault: boolean): Program {
-  const moderation = (document['moderation'] ?? {}) as { referred?: SideStatus; referrer?: SideStatus };
+interface ConditionDocument {
+  readonly key?: string;
+  readonly firstTimeOnly?: boolean;
+  readonly minimum?: { readonly field: string; readonly value: number };
+}
+
+interface EventRewardDocument extends ConditionDocument {
+  readonly to: EventReward['to'];
+  readonly reward: RewardDocument;
+}
+
+/** A program file as its schema lets it through. */
+interface ProgramMembers {
+  readonly id: string;
+  readonly name?: string;
+  readonly landingPage?: string;
+  readonly conversion?: { readonly on: Conversion['on'] } & ConditionDocument;
+  readonly eventRewards?: readonly EventRewardDocument[];
+  readonly moderation?: { readonly referred?: SideStatus; readonly referrer?: SideStatus };
+  readonly fraud?: Readonly<Partial<Record<FraudCriterion, FraudHandling>>>;
+  readonly rateLimit?: Partial<RateLimit>;
+  readonly automaticRedemption?: readonly RewardType[];
+}
+
+export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version'>, isDefault: boolean): Program {
+  const { document, version } = applied;
+  const members: ProgramMembers = document;
+  const automatic = members.automaticRedemption ?? [];
+  const side = (name: typeof REFERRED_RULE | typeof REFERRER_RULE, when: RewardTerms['when']): RewardTerms | null => {
+    const reward = rewardOf(document, name);
+    return reward && { ...toTerms(reward, automatic), when: reward.when ?? when };
+  };
   return {
     id: document.id,
     version,
-    name: (document['name'] as string | undefined) ?? document.id,
+    name: members.name ?? document.id,
     isDefault,
-    landingPage: (document['landingPage'] as string | undefined) ?? null,
-    referredReward: toTerms(rewardOf(document, 'referredReward'), 'STARTED'),
-    referrerReward: toTerms(rewardOf(document, 'referrerReward'), 'CONVERTED'),
-    moderation: { referred: moderation.referred ?? 'APPROVED', referrer: moderation.referrer ?? 'APPROVED' },
+    landingPage: members.landingPage ?? null,
+    conversion: members.conversion?.on === 'EVENT' ? { on: 'EVENT', ...toCondition(members.conversion) } : { on: 'PAID' },
+    referredReward: side(REFERRED_RULE, 'STARTED'),
+    referrerReward: side(REFERRER_RULE, 'CONVERTED'),
+    eventRewards: eventRewardsOf(document).map(({ rule, document: reward }) => ({
+      ...{ rule, to: reward.to, ...toCondition(reward), terms: toTerms(reward.reward, automatic) },
+    })),
+    moderation: { referred: members.moderation?.referred ?? 'APPROVED', referrer: members.moderation?.referrer ?? 'APPROVED' },
+    fraud: { name: 'ignore', email: 'ignore', ip: 'ignore', rate: 'ignore', ...members.fraud },
+    rateLimit: { referrals: 3, minutes: 30, ...members.rateLimit },
+    automaticRedemption: automatic,
   };
 }
 
 /** Left out: what the default program pays. Null: nothing. */
-function rewardOf(document: ProgramDocument, side: 'referredReward' | 'referrerReward'): RewardDocument | null {
+function rewardOf(document: ProgramDocument, side: typeof REFERRED_RULE | typeof REFERRER_RULE): RewardDocument | null {
   return (document[side] === undefined ? DEFAULT_PROGRAM[side] : document[side]) as RewardDocument | null;
 }
 
-function toTerms(document: RewardDocument | null, when: RewardTerms['when']): RewardTerms | null {
-  const value = document && toValue(document);
-  if (!value) return null;
+/** Each with the name of its rule: for whom and what, and which of several; so a rule keeps its name when others come or go. */
+function eventRewardsOf(document: ProgramDocument): { readonly rule: string; readonly document: EventRewardDocument }[] {
+  const members: ProgramMembers = document;
+  const number = new Map<string, number>();
+  return (members.eventRewards ?? []).map((reward) => {
+    const name = `eventRewards/${reward.to}/${reward.key ?? ''}`;
+    const nth = (number.get(name) ?? 0) + 1;
+    number.set(name, nth);
+    return { rule: nth === 1 ? name : `${name}/${nth}`, document: reward };
+  });
+}
+
+function toCondition({ key = '', firstTimeOnly = false, minimum }: ConditionDocument): EventCondition {
+  return { key, firstTimeOnly, minimum: minimum ?? null };
+}
+
+function toTerms(document: RewardDocument, automatic: readonly RewardType[]): GrantTerms {
+  const { limit } = document;
   return {
-    value,
-    when: document.when ?? when,
+    value: toValue(document),
     name: document.name ?? null,
     description: document.description ?? null,
     cancellable: document.cancellable ?? true,
     validDays: document.validDays ?? null,
     delayDays: document.delayDays ?? 0,
+    limit: limit ? { total: limit.total ?? null, perDay: limit.perDay ?? null } : null,
+    redeemsAutomatically: automatic.includes(document.type),
   };
 }
 
-function toValue(document: RewardDocument): RewardValue | null {
+function toValue(document: RewardDocument): PromisedValue {
   switch (document.type) {
     case 'CREDIT':
       return {
@@ -74,10 +148,38 @@ function toValue(document: RewardDocument): RewardValue | null {
         monthsDiscountIsValid: document.monthsDiscountIsValid ?? null,
       };
     case 'FUELTANK':
-      // A pool hands out its codes one by one; programs with pools are refused when they are applied.
-      return null;
+      return {
+        type: 'FUELTANK',
+        fuelTankType: document.fuelTankType ?? 'CREDIT',
+        amount: document.amount ?? 0,
+        unit: document.unit ?? null,
+      };
   }
 }
+
+/**
+ * The codes that a rule may hand out for what was earned under a version of its program: those of today, so that a pool can be filled
+ * up and a code taken out of it, as long as they stand for the same; else those of that version.
+ */
+export function tankCodesOf(
+  tenant: OpenTenant,
+  { programId, programVersion, rule, value }: Pick<NeededTankCode, 'programId' | 'programVersion' | 'rule' | 'value'>,
+): readonly string[] {
+  const applied = Object.hasOwn(tenant.programs, programId) ? tenant.programs[programId] : undefined;
+  if (!applied) return [];
+  const today = rewardOfRule(applied.document, rule);
+  if (today && isSameTank(toValue(today), value)) return today.fuelTankCodes ?? [];
+  const then = applied.version === programVersion ? applied.document : applied.earlier[programVersion];
+  return (then && rewardOfRule(then, rule)?.fuelTankCodes) ?? [];
+}
+
+function rewardOfRule(document: ProgramDocument, rule: string): RewardDocument | null | undefined {
+  if (rule === REFERRED_RULE || rule === REFERRER_RULE) return rewardOf(document, rule);
+  return eventRewardsOf(document).find((candidate) => candidate.rule === rule)?.document.reward;
+}
+
+const isSameTank = (a: PromisedValue, b: PromisedTank): boolean =>
+  a.type === 'FUELTANK' && a.fuelTankType === b.fuelTankType && a.amount === b.amount && a.unit === b.unit;
 
 export function programOf(tenant: OpenTenant, programId: string): Program | null {
   const applied = Object.hasOwn(tenant.programs, programId) ? tenant.programs[programId] : undefined;

@@ -1,5 +1,6 @@
 import { refused, type Decision } from '../refusal.js';
 import type { Mode } from '../scope.js';
+import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 
 /** A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its hash. */
 export type ProgramType = 'API_ONLY' | 'PAYMENT_PROVIDER';
@@ -33,6 +34,8 @@ export type TenantEvent =
   | { readonly type: 'ApiKeyRetired'; readonly at: number; readonly keyId: string; readonly validUntil: number }
   | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
   | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
+  /** All the rules as they are from now on. */
+  | { readonly type: 'OpenRulesChanged'; readonly at: number; readonly rules: OpenRules }
   | { readonly type: 'ProgramTypeChanged'; readonly at: number; readonly programType: ProgramType }
   | {
       readonly type: 'ProgramApplied';
@@ -45,6 +48,8 @@ export type TenantEvent =
 export interface AppliedProgram {
   readonly version: number;
   readonly document: ProgramDocument;
+  /** The documents of the versions before, by version: what was earned under one keeps its terms. */
+  readonly earlier: Readonly<Record<number, ProgramDocument>>;
 }
 
 export interface OpenTenant {
@@ -53,6 +58,7 @@ export interface OpenTenant {
   readonly createdAt: number;
   readonly programType: ProgramType;
   readonly openEndpoints: boolean;
+  readonly openRules: OpenRules;
   readonly keys: readonly (ApiKey & { readonly validUntil: number | null })[];
   readonly signingSecrets: readonly SigningSecret[];
   readonly programs: Readonly<Record<string, AppliedProgram>>;
@@ -68,7 +74,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     const { alias, programType, openEndpoints, at } = event;
     if (state.status === 'open') return state;
     return {
-      ...{ status: 'open', alias, createdAt: at, programType, openEndpoints },
+      ...{ status: 'open', alias, createdAt: at, programType, openEndpoints, openRules: DEFAULT_OPEN_RULES },
       ...{ keys: [], signingSecrets: [], programs: {}, defaultProgramId: '' },
     };
   }
@@ -85,10 +91,16 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       return { ...state, signingSecrets: [...state.signingSecrets, { mode: event.mode, sealed: event.sealed }] };
     case 'OpenEndpointsSwitched':
       return { ...state, openEndpoints: event.openEndpoints };
+    case 'OpenRulesChanged':
+      return { ...state, openRules: event.rules };
     case 'ProgramTypeChanged':
       return { ...state, programType: event.programType };
     case 'ProgramApplied': {
-      const programs = { ...state.programs, [event.document.id]: { version: event.version, document: event.document } };
+      const { document, version } = event;
+      const before = Object.hasOwn(state.programs, document.id) ? state.programs[document.id] : undefined;
+      const earlier =
+        before && before.version !== version ? { ...before.earlier, [before.version]: before.document } : (before?.earlier ?? {});
+      const programs = { ...state.programs, [document.id]: { version, document, earlier } };
       return { ...state, programs, defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId };
     }
   }
@@ -106,6 +118,8 @@ export type TenantCommand =
       readonly now: number;
     }
   | { readonly type: 'SwitchOpenEndpoints'; readonly openEndpoints: boolean; readonly now: number }
+  /** Members left out stay as they are; limits are merged. */
+  | { readonly type: 'ChangeOpenRules'; readonly changes: Partial<OpenRules>; readonly now: number }
   | { readonly type: 'ChangeProgramType'; readonly programType: ProgramType; readonly now: number }
   /** New keys take over; those they replace stay good for `graceMs`. */
   | { readonly type: 'RotateKeys'; readonly keys: readonly ApiKey[]; readonly graceMs: number; readonly now: number }
@@ -119,6 +133,10 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     case 'SwitchOpenEndpoints':
       if (state.openEndpoints === command.openEndpoints) return { events: [] };
       return { events: [{ type: 'OpenEndpointsSwitched', at, openEndpoints: command.openEndpoints }] };
+    case 'ChangeOpenRules': {
+      const rules = changedRules(state.openRules, command.changes);
+      return { events: JSON.stringify(rules) === JSON.stringify(state.openRules) ? [] : [{ type: 'OpenRulesChanged', at, rules }] };
+    }
     case 'ChangeProgramType':
       if (state.programType === command.programType) return { events: [] };
       return { events: [{ type: 'ProgramTypeChanged', at, programType: command.programType }] };

@@ -1,34 +1,36 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../api-error.js';
 import { isTenantAlias, type Tenant, type TenantDirectory } from '../tenant-directory.js';
-import { TENANT_PARAMETER, type AccessRule, type Actor, type Caller } from './access.js';
+import { isOpenEndpoint, TENANT_PARAMETER, type AccessRule, type Actor, type Caller } from './access.js';
+import { CHALLENGE } from './challenge.js';
+import { mayCall, takesTokens } from './rights.js';
 import type { Mode } from '../../domain/scope.js';
-
-const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="referral-ledger", charset="UTF-8"' };
 
 const unauthorized = (rsCode: string | null): ApiError => new ApiError('UNAUTHORIZED', { rsCode, headers: CHALLENGE });
 
 /**
- * Finds tenant and caller of a request, in the order of the contract: tenant, credentials, open switch, what the program allows.
- * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, API_REQUEST_NOT_SUPPORTED.
+ * Finds tenant and caller of a request, in the order of the contract: tenant, credentials, open switch, what the caller and the program may.
+ * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, FORBIDDEN, API_REQUEST_NOT_SUPPORTED.
  */
 export async function authenticate(request: FastifyRequest, access: AccessRule, tenants: TenantDirectory): Promise<Caller | null> {
   if (access.kind === 'none') return null;
   const tenant = await tenantOf(request, tenants);
   const caller = await callerWithin(request, access, tenant, tenants);
-  if ((access.kind === 'key-open' || access.kind === 'anyone-open') && !tenant.openEndpoints) throw new ApiError('OPEN_ENDPOINTS_DISABLED');
+  if (isOpenEndpoint(access) && !tenant.openEndpoints) throw new ApiError('OPEN_ENDPOINTS_DISABLED');
+  if (!mayCall(caller, access, request)) throw new ApiError('FORBIDDEN');
   if (access.apiOnlyPrograms && tenant.programType !== 'API_ONLY') throw new ApiError('API_REQUEST_NOT_SUPPORTED');
   return caller;
 }
 
-async function tenantOf(request: FastifyRequest, tenants: TenantDirectory): Promise<Tenant> {
-  const alias = aliasOf(request.params);
+/** @throws {ApiError} TENANT_NOT_FOUND. */
+export async function tenantOf(request: FastifyRequest, tenants: Pick<TenantDirectory, 'find'>): Promise<Tenant> {
+  const alias = aliasIn(request.params);
   const tenant = alias === undefined ? undefined : await tenants.find(alias);
   if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
   return tenant;
 }
 
-function aliasOf(params: unknown): string | undefined {
+function aliasIn(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null) return undefined;
   const alias: unknown = Reflect.get(params, TENANT_PARAMETER);
   return typeof alias === 'string' && isTenantAlias(alias) ? alias : undefined;
@@ -38,8 +40,8 @@ async function callerWithin(request: FastifyRequest, access: AccessRule, tenant:
   const anyone = () => callerOf(tenant, 'live', { kind: 'anyone', id: 'anyone' });
   if (access.kind === 'tenant') return anyone();
   const { authorization } = request.headers;
-  const hasToken = Boolean(request.headers['x-saasquatch-user-token']);
-  if (hasToken || /^bearer(\s|$)/i.test(authorization ?? '')) throw unauthorized('RS032');
+  const tokens = tokensIn(request);
+  if (tokens.length > 0) return callerOfToken(tokens, access, tenant, tenants);
   if (!authorization) {
     if (access.kind === 'anyone-open') return anyone();
     throw unauthorized('RS045');
@@ -48,6 +50,24 @@ async function callerWithin(request: FastifyRequest, access: AccessRule, tenant:
   const recognised = key === undefined ? undefined : await tenants.authenticate(tenant, key);
   if (recognised === undefined) throw unauthorized(null);
   return callerOf(tenant, recognised.mode, { kind: 'api-key', id: recognised.keyId });
+}
+
+/** A token counts before a key. Where no token counts, a good one is as bad as any; two that differ are none. */
+async function callerOfToken(tokens: readonly string[], access: AccessRule, tenant: Tenant, tenants: TenantDirectory): Promise<Caller> {
+  const [token = ''] = tokens;
+  const recognised = await tenants.verifyToken(tenant, token);
+  if (recognised === undefined || !takesTokens(access) || tokens.some((other) => other !== token)) throw unauthorized('RS032');
+  return {
+    ...callerOf(tenant, recognised.mode, { kind: 'user-token', id: recognised.keyId }),
+    token: recognised.subject,
+  };
+}
+
+/** The tokens that a request carries; an empty field is none. */
+function tokensIn({ headers }: FastifyRequest): readonly string[] {
+  const own = headers['x-saasquatch-user-token'];
+  const bearer = /^bearer(?:\s+(.*))?$/is.exec(headers.authorization?.trim() ?? '');
+  return [...(own ? [own].flat() : []), ...(bearer ? [bearer[1] ?? ''] : [])];
 }
 
 const callerOf = (tenant: Tenant, mode: Mode, actor: Actor): Caller => ({ tenant, mode, scope: { tenant: tenant.alias, mode }, actor });

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import { Server as SocketServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorJson, type ErrorJson } from '../api-error.js';
+import { CHALLENGE } from './challenge.js';
 
 /** What Node says of a message that it gave up on. `rawPacket` is the last piece it read. */
 interface BrokenMessage extends Error {
@@ -119,6 +120,10 @@ export class Connections {
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(text)}`,
       'Connection: close',
+      // Whoever asks may be a page; nothing of the request is known that could narrow it.
+      ...(body.statusCode === 401
+        ? [...Object.entries(CHALLENGE).map(([name, value]) => `${name}: ${value}`), 'Access-Control-Allow-Origin: *']
+        : []),
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
     // Closing while the client still sends would throw the answer away on its side.
@@ -183,6 +188,7 @@ function describeBroken(error: BrokenMessage): ErrorJson {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return errorJson('BAD_REQUEST', { status: 408, message: 'The request took too long to arrive' });
     case 'HPE_HEADER_OVERFLOW':
+      if (isOversizeToken(lineOf(error))) return errorJson('UNAUTHORIZED', { rsCode: 'RS032' });
       return isLongRequestLine(lineOf(error))
         ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
         : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
@@ -200,6 +206,10 @@ function describeBroken(error: BrokenMessage): ErrorJson {
       return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
   }
 }
+
+/** A token that is too large is a bad token. The field's name may have come in an earlier packet; what is left is then the token's own alphabet. */
+const isOversizeToken = (line: string): boolean =>
+  /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) || /^[\w-]{256,}(?:\.[\w-]*){0,2}\s*$/.test(line);
 
 const isLongRequestLine = (line: string): boolean => line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
 

@@ -7,10 +7,14 @@ import { EventLogUnavailable } from '../../event-log/event-log.js';
 import { isUnavailable } from '../../postgres/database.js';
 import { ApiError, unavailable } from '../api-error.js';
 import type { HttpMetrics } from '../metrics.js';
-import type { TenantDirectory } from '../tenant-directory.js';
+import { isTenantAlias, type TenantDirectory } from '../tenant-directory.js';
 import { RequestValidationPipe } from '../validation.js';
-import { authenticate } from './authentication.js';
+import { isOpenEndpoint, type AccessRule, type Caller } from './access.js';
+import { authenticate, tenantOf } from './authentication.js';
+import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
+import { trustOf, type AddressRange } from './client-address.js';
 import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
+import { allowOtherOrigins, answerPreflight, isPreflight, narrowOrigins } from './cross-origin.js';
 import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
 import { checkContentType, installBodyParser } from './json-body.js';
 import { frameworkLogger, logRequest, routeOf } from './request-log.js';
@@ -44,11 +48,15 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
 export interface HttpEdgeOptions {
   readonly logger: Logger;
   readonly limits?: Partial<HttpLimits>;
+  /** Proxies whose word on the client's address is believed. */
+  readonly trustedProxies?: readonly AddressRange[];
 }
 
 export interface HttpEdgeParts {
   readonly tenants: TenantDirectory;
   readonly metrics: HttpMetrics;
+  /** Counts what clients without an API key call. */
+  readonly calls: CallCounter;
   /** True for an error that says that a store is away: the answer is 503 with Retry-After. Default: the log's and the database's own. */
   readonly isUnavailable?: (error: unknown) => boolean;
   /** False while what tenants would be shown is not complete: their routes answer 503. Default: always true. */
@@ -74,10 +82,10 @@ export class HttpEdge {
   private readonly logger: Logger;
   private draining = false;
 
-  constructor({ logger, limits }: HttpEdgeOptions) {
+  constructor({ logger, limits, trustedProxies = [] }: HttpEdgeOptions) {
     this.logger = logger;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
-    this.adapter = this.createAdapter();
+    this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
         throw new Error(`${[route.method].flat().join(', ')} ${route.url} does not say who may call it`);
@@ -101,15 +109,18 @@ export class HttpEdge {
   }
 
   /** Installs the checks, the error answers, the log line and the metrics of every request. */
-  configure(app: NestFastifyApplication, { tenants, metrics, isUnavailable = isStoreAway, isComplete = () => true }: HttpEdgeParts): void {
+  configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
+    const { metrics, isUnavailable = isStoreAway } = parts;
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
     metrics.watchInFlight(() => this.inFlight);
     installBodyParser(server);
     server.decorateRequest('caller', null);
-    server.addHook('onRequest', async (request) => {
+    server.addHook('onRequest', async (request, reply) => {
+      allowOtherOrigins(request, reply);
+      if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
-      await this.admit(request, tenants, isComplete);
+      await this.admit(request, reply, parts);
     });
     // With the answer, not with the request: one that was under way when the shutdown began must not leave its connection open.
     server.addHook('onSend', (_request, reply, _payload, done) => {
@@ -126,6 +137,7 @@ export class HttpEdge {
     });
     this.answerFrameworkError = (error, request, reply) => {
       // What the router itself refuses has no route, and runs no hook.
+      allowOtherOrigins(request, reply);
       reply.raw.once('finish', () => record(request, reply));
       answerWithError(error, request, reply, mapping);
     };
@@ -137,7 +149,7 @@ export class HttpEdge {
   private answerFrameworkError: (error: Error, request: FastifyRequest, reply: FastifyReply) => void = (error, _request, reply) =>
     void reply.send(error);
 
-  private createAdapter(): FastifyAdapter {
+  private createAdapter(trustedProxies: readonly AddressRange[]): FastifyAdapter {
     const { limits, connections } = this;
     const options: FastifyServerOptions = {
       loggerInstance: frameworkLogger(this.logger),
@@ -145,6 +157,7 @@ export class HttpEdge {
       genReqId: () => randomUUID(),
       requestIdHeader: false,
       routerOptions: ROUTER_OPTIONS,
+      trustProxy: trustedProxies.length === 0 ? false : trustOf(trustedProxies),
       handlerTimeout: limits.deadlineMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
@@ -190,15 +203,44 @@ export class HttpEdge {
     throw new ApiError('METHOD_NOT_ALLOWED', { headers: { Allow: allowed.join(', ') } });
   }
 
-  private async admit(request: FastifyRequest, tenants: TenantDirectory, isComplete: () => boolean): Promise<void> {
+  /** A browser's question whether a page may call: answered whoever the page's user is, and whether the open endpoints are on or off. */
+  private async isAnsweredPreflight(request: FastifyRequest, reply: FastifyReply, { tenants }: HttpEdgeParts): Promise<boolean> {
+    if (!isPreflight(request)) return false;
+    const target = request.raw.url ?? '/';
+    const methods = this.routes.methodsOf(target);
+    if (methods.length === 0 || methods.includes('OPTIONS')) return false;
+    const alias = tenantAliasIn(target);
+    const tenant = isTenantAlias(alias) ? await tenants.find(alias) : undefined;
+    if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    narrowOrigins(request, reply, tenant);
+    answerPreflight(reply, methods);
+    return true;
+  }
+
+  private async admit(request: FastifyRequest, reply: FastifyReply, parts: HttpEdgeParts): Promise<void> {
+    const { tenants, calls, isComplete = () => true } = parts;
     const { access } = request.routeOptions.config;
     if (access === undefined) throw new ApiError('FORBIDDEN');
     // Health and metrics answer however busy the service is.
     if (access.kind !== 'none' && (this.connections.inFlight > this.limits.inFlightMax || !isComplete())) throw unavailable();
+    if (isOpenEndpoint(access)) narrowOrigins(request, reply, await tenantOf(request, tenants));
     request.caller = await authenticate(request, access, tenants);
+    if (request.caller !== null) await limit(request, reply, request.caller, access, calls);
     checkContentTypeOf(request, access.emptyBody);
   }
 }
+
+async function limit(request: FastifyRequest, reply: FastifyReply, caller: Caller, access: AccessRule, calls: CallCounter): Promise<void> {
+  const { counted } = access;
+  if (counted === undefined) return;
+  if (counted !== 'create-user') return limitCalls(request, reply, caller, counted, calls);
+  const { token } = caller;
+  // A token's call is about its own user, but for a visitor's: whom that one is about, only the body says.
+  if (token?.kind === 'user' && access.kind !== 'visitor-open') await limitNewUsers(request, reply, caller, token, calls);
+}
+
+/** `/api/v1/{alias}/…`; a well-formed alias needs no decoding. */
+const tenantAliasIn = (target: string): string => target.split('/')[3] ?? '';
 
 function checkContentTypeOf(request: FastifyRequest, emptyBody: boolean): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;

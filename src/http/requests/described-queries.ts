@@ -45,3 +45,10 @@ export const ApiDateQuery = (name: string): MethodDecorator =>
   ApiTextQuery(name, {
     description: 'Exactly this time, or `from,to`: both included, either may be missing. Epoch milliseconds or ISO 8601.',
   });
+
+/** Which members of a user are shown. */
+export const ApiFieldSelection = (): MethodDecorator =>
+  applyDecorators(
+    ApiTextQuery('fields', { description: 'Names of the members to show, with commas between them; not together with `extraFields`.' }),
+    ApiTextQuery('extraFields', { description: 'Names of members to show besides the usual ones: `dateBlocked`.' }),
+  );

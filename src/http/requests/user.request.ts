@@ -1,6 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, isISO31661Alpha2 } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
+import type { UserFields } from '../../domain/account/user-grant.js';
 import { REFERRAL_CODE } from '../parameters.js';
 import { codeInPassing, ReferredByRequest } from './code-in-passing.request.js';
 import { isPlainObject, Member } from '../request-shape.js';
@@ -159,6 +160,24 @@ export class IdentifiedUserRequest extends UserMembers {
 
   @Id({ required: true })
   accountId: string;
+}
+
+/** A visitor who is known by a cookie alone: the ids are made here. */
+export class CookieUserRequest extends UserMembers {
+  @Id({ description: 'As an earlier answer gave it; left out: a new one is made.' })
+  cookieId?: string;
+}
+
+/** What a body says of a user, as it goes to the ledger. */
+export function userFieldsOf(body: UserMembers): UserFields {
+  const { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments } = body;
+  return {
+    changes: { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments },
+    referralCode: body.referralCode,
+    referralCodes: body.referralCodes ?? {},
+    paymentProviderId: body.paymentProviderId,
+    codes: codesInPassing(body),
+  };
 }
 
 /** Codes of a referrer that came with the user, in the order in which they are tried. All of them could be codes. */

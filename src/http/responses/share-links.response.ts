@@ -50,3 +50,14 @@ export class ProgramShareLinksResponse {
   @ApiProperty({ type: DirectLinkResponse })
   UNKNOWN: DirectLinkResponse;
 }
+
+export class ShareUrlsResponse {
+  @ApiProperty({
+    type: 'object',
+    properties: { cleanShareLink: { type: 'string', description: 'Says nothing of where it was shared' } },
+    required: ['cleanShareLink'],
+    additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
+    description: 'By engagement medium, then by share medium',
+  })
+  shareLinks: Readonly<Record<string, unknown>>;
+}

@@ -1,4 +1,4 @@
-import { ApiExtraModels, ApiProperty, getSchemaPath, PickType } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath, PartialType, PickType } from '@nestjs/swagger';
 import { ProgramShareLinksResponse, ShareLinksResponse } from './share-links.response.js';
 import { Integer, Text, TextOrNull, Time } from './shape.js';
 
@@ -88,9 +88,19 @@ export class UserResponse {
   paymentProviderId: string | null;
 }
 
+/** With `fields`, those alone; with `extraFields`, more. */
+export class SelectedUserResponse extends PartialType(UserResponse) {
+  @ApiProperty({ type: 'integer', nullable: true, required: false, description: 'Epoch milliseconds; only when asked for' })
+  dateBlocked?: number | null;
+}
+
 const LISTED = ['id', 'accountId', 'email', 'firstName', 'lastName', 'referralCode', 'imageUrl', 'dateCreated', 'emailHash'] as const;
 
 export class UserListItemResponse extends PickType(UserResponse, LISTED) {}
+
+const PUBLIC = ['id', 'accountId', 'email', 'firstName', 'lastName', 'referralCode', 'imageUrl'] as const;
+
+export class PublicUserResponse extends PickType(UserResponse, PUBLIC) {}
 
 export class UserListResponse {
   @Integer({ description: 'Of this page' })

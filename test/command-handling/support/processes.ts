@@ -7,6 +7,7 @@ import { ErasureProcess } from '../../../src/command-handling/erasure-process.js
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
+import { TankCodes } from '../../../src/command-handling/tank-codes.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
@@ -89,14 +90,17 @@ export class TestProcess {
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
     this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-    this.moderations = new ModerationProcess(this.streams, NAMES, newest);
+    const tankCodes = new TankCodes(this.streams, NAMES, tenants, clock);
+    this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
     this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
       keys.forget(subjects);
       this.streams.accounts.forgetSubjects(new Set(subjects));
       return Promise.resolve();
     });
     const reservations = new Reservations(this.streams, NAMES);
-    this.accounts = new AccountCommands(this.streams, NAMES, this.owners, reservations, tenants, this.moderations, this.erasures, clock);
+    this.accounts = new AccountCommands(
+      ...([this.streams, NAMES, this.owners, reservations, tenants, this.moderations, tankCodes, this.erasures, clock] as const),
+    );
     this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
   }
 

@@ -1,8 +1,10 @@
-import type { AccountEvent } from '../../../src/domain/account/account.events.js';
+import { List } from 'immutable';
+import type { AccountEvent, AnnouncedReferral } from '../../../src/domain/account/account.events.js';
 import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
 import { evolve, initialState, rewardRef, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
-import type { CodeOwner, ReferralContext } from '../../../src/domain/account/referral.js';
-import type { Program, RewardTerms, RewardValue } from '../../../src/domain/program.js';
+import type { CodeOwner, ReferralContext, Referrer } from '../../../src/domain/account/referral.js';
+import { NOTHING_PROVIDED, type Need, type Provided } from '../../../src/domain/need.js';
+import type { Program, PromisedValue, RewardTerms } from '../../../src/domain/program.js';
 import type { Decision, Refusal } from '../../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, credit, discount, partyOf } from '../../support/account-events.js';
@@ -19,8 +21,9 @@ export const BOB = partyOf(ACME, 'bob');
 
 export const DEFAULT: Program = toProgram({ version: 1, document: DEFAULT_PROGRAM }, true);
 
-export const terms = (value: RewardValue, over: Partial<RewardTerms> = {}): RewardTerms => ({
+export const terms = (value: PromisedValue, over: Partial<RewardTerms> = {}): RewardTerms => ({
   ...{ value, when: 'STARTED', name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
+  ...{ limit: null, redeemsAutomatically: false },
   ...over,
 });
 
@@ -32,16 +35,31 @@ export const aProgram = (over: Partial<Program> = {}): Program => ({ ...DEFAULT,
 
 export const ANNS_CODE: CodeOwner = { code: 'ANNLEE', programId: 'default', party: ANN };
 
+/** The referrer has nothing in common with anybody, and is not blocked. */
+export const A_FRIEND: Referrer = {
+  blocked: false,
+  likeness: { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
+};
+export const BLOCKED: Referrer = { ...A_FRIEND, blocked: true };
+
+/** What the referrer's account says: these referrals were announced, oldest first; the one that is about to start comes last. */
+export const announced = (...earlier: readonly AnnouncedReferral[]): Provided => ({
+  ...NOTHING_PROVIDED,
+  announced: { referral: List([...earlier, { referralId: 'referral', account: ACME.accountRef, person: ANN.person, at: NOW }]) },
+});
+const ANNOUNCED = announced();
+
 /** No code was given and none stands. */
 export const noCode = (over: Partial<ReferralContext> = {}): ReferralContext => ({
   ...{ now: NOW, account: ACME.accountRef, codeOwner: null, referrer: null, program: null },
   ...{ referralId: 'referral', rewardIds: { started: 'reward-of-start', converted: 'reward-of-conversion' } },
+  provided: ANNOUNCED,
   ...over,
 });
 
 /** Ann's code was given. */
 export const annsCode = (over: Partial<ReferralContext> = {}): ReferralContext =>
-  noCode({ codeOwner: ANNS_CODE, referrer: { blocked: false }, program: DEFAULT, ...over });
+  noCode({ codeOwner: ANNS_CODE, referrer: A_FRIEND, program: DEFAULT, ...over });
 
 /** Ann's code stands already: looked up are she and the program. */
 export const annStands = (over: Partial<ReferralContext> = {}): ReferralContext => annsCode({ codeOwner: null, ...over });
@@ -64,6 +82,7 @@ function outcome(decision: Decision<AccountEvent>) {
     refused: (code: Refusal, ...details: readonly string[]) =>
       expect(decision).toStrictEqual(details.length > 0 ? { refused: code, details } : { refused: code }),
     heldBy: (process: string) => expect(decision).toStrictEqual({ heldBy: process }),
+    needs: (...needs: readonly Need[]) => expect(decision).toStrictEqual({ needs }),
     /** The types alone, where a test is about which facts there are. */
     types: () => ('events' in decision ? decision.events.map(({ type }) => type) : decision),
   };

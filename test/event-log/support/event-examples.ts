@@ -1,7 +1,7 @@
 import type { Party, Profile } from '../../../src/domain/account/account.events.js';
 import type { DomainEvent } from '../../../src/domain/events.js';
 import { personal } from '../../../src/domain/personal.js';
-import type { RewardTerms } from '../../../src/domain/program.js';
+import type { GrantTerms, RewardTerms } from '../../../src/domain/program.js';
 
 /**
  * One event of every type, with a value in every member: a type that is new does not compile until it has an example.
@@ -40,19 +40,25 @@ const PROFILE: Profile = {
   lastSeenUserAgent: 'BobAgent/2',
 };
 
+const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: 'USD' } as const;
 const TERMS: RewardTerms = {
   ...{
-    value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: 'USD' },
+    value: CREDIT,
     when: 'CONVERTED',
     name: 'Thanks',
     description: 'For Bob',
   },
-  ...{ cancellable: false, validDays: 30, delayDays: 2 },
+  ...{ cancellable: false, validDays: 30, delayDays: 2, limit: { total: 10, perDay: null }, redeemsAutomatically: true },
+};
+const GRANT_TERMS: GrantTerms = {
+  ...{ value: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: 'LITRES' }, name: null, description: null },
+  ...{ cancellable: true, validDays: 7, delayDays: 0, limit: { total: null, perDay: 2 }, redeemsAutomatically: false },
 };
 const PERCENT: RewardTerms = {
   ...{ value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 }, when: 'STARTED', name: null, description: null },
-  ...{ cancellable: true, validDays: null, delayDays: 0 },
+  ...{ cancellable: true, validDays: null, delayDays: 0, limit: null, redeemsAutomatically: false },
 };
+const TANK_HOLDER = { account: ACME, rewardId: REWARD };
 const REF = { rewardId: REWARD, person: BOB_ID, rewardType: 'CREDIT', unit: 'CENTS' } as const;
 
 type Examples = { readonly [T in DomainEvent['type']]: Extract<DomainEvent, { type: T }> };
@@ -86,11 +92,35 @@ export const EVENT_EXAMPLES: Examples = {
       code: personal(ANN_ID, 'ANNSCODE'),
     },
     ...{ shareLinkUsed: null, referred: BOB, referrer: ANN, referredStatus: 'APPROVED', referrerStatus: 'PENDING' },
-    ...{ fraudSignals: { rate: { message: 'many at once', score: 50 } }, referredReward: PERCENT, referrerReward: null },
+    ...{
+      fraudSignals: { rate: { message: 'many at once', score: 50 } },
+      tooManyWith: [{ referralId: REFERRAL, account: ACME }],
+      referredReward: PERCENT,
+      referrerReward: null,
+    },
   },
   ReferralConverted: {
     ...{ type: 'ReferralConverted', at: 12, referralId: REFERRAL, programId: 'default', programVersion: 3, referrer: ANN },
     ...{ referredStatus: 'APPROVED', referrerStatus: 'DENIED', referredReward: null, referrerReward: TERMS },
+  },
+  ReferralFlagged: {
+    type: 'ReferralFlagged',
+    at: 13,
+    referralId: REFERRAL,
+    fraudSignals: { rate: { message: 'many at once', score: 50 } },
+  },
+  ReferralAnnounced: { type: 'ReferralAnnounced', at: 13, referralId: REFERRAL, account: ACME, person: ANN_ID },
+  ReferralWithdrawn: { type: 'ReferralWithdrawn', at: 13, referralId: REFERRAL },
+  UserEventReceived: {
+    ...{ type: 'UserEventReceived', at: 13, userEventId: MODERATION, person: BOB_ID, batch: 'e'.repeat(64) },
+    content: personal(BOB_ID, {
+      ...{ id: 'bobs-event-id', key: 'bobs-purchase', dateTriggered: 12 },
+      fields: { total: 9.5, order_id: 'bobs-order', gift: false, note: null, products: [{ sku: 'bobs-shoes' }] },
+    }),
+  },
+  ReferrerRewardEarnedByEvent: {
+    ...{ type: 'ReferrerRewardEarnedByEvent', at: 13, referralId: REFERRAL, userEventId: MODERATION, referrer: ANN },
+    ...{ programId: 'default', programVersion: 3, rule: 'eventRewards/REFERRER/purchase', terms: GRANT_TERMS },
   },
   ReferralEnded: { type: 'ReferralEnded', at: 13, referralId: REFERRAL },
   ModerationPrepared: { type: 'ModerationPrepared', at: 14, moderationId: MODERATION, referralIds: [REFERRAL] },
@@ -108,11 +138,14 @@ export const EVENT_EXAMPLES: Examples = {
   },
   ReferrerSideModerated: { type: 'ReferrerSideModerated', at: 17, moderationId: MODERATION, referralId: REFERRAL, status: 'DENIED' },
   RewardGranted: {
-    ...{ type: 'RewardGranted', at: 18, rewardId: REWARD, person: BOB_ID, owner: BOB.ids, source: 'REFERRED', value: TERMS.value },
+    ...{ type: 'RewardGranted', at: 18, rewardId: REWARD, person: BOB_ID, owner: BOB.ids, source: 'REFERRED', value: CREDIT },
     ...{ name: 'Thanks', description: 'For Bob', cancellable: false, dateScheduledFor: 20, dateExpires: 30 },
-    ...{ referralId: REFERRAL, programId: 'default', programVersion: 2 },
+    ...{ referralId: REFERRAL, programId: 'default', programVersion: 2, rule: 'referredReward', redeemsAutomatically: true },
   },
-  RewardWithheld: { type: 'RewardWithheld', at: 19, referralId: REFERRAL, person: BOB_ID, reason: 'AMOUNT_TOO_LARGE' },
+  RewardWithheld: {
+    ...{ type: 'RewardWithheld', at: 19, rewardId: REWARD, referralId: REFERRAL, person: BOB_ID },
+    ...{ programId: 'default', programVersion: 2, rule: 'referredReward', reason: 'POOL_EMPTY' },
+  },
   RewardBecameAvailable: { type: 'RewardBecameAvailable', at: 20, ...REF, amount: 1000 },
   RewardExpired: { type: 'RewardExpired', at: 30, ...REF, amount: 400 },
   CreditRedeemed: { type: 'CreditRedeemed', at: 21, ...REF, redemptionId: 'redemption', amount: 600 },
@@ -134,6 +167,10 @@ export const EVENT_EXAMPLES: Examples = {
   ApiKeyRetired: { type: 'ApiKeyRetired', at: 28, keyId: 'live-1', validUntil: 29 },
   SigningSecretIssued: { type: 'SigningSecretIssued', at: 29, mode: 'test', sealed: 'c2VhbGVk' },
   OpenEndpointsSwitched: { type: 'OpenEndpointsSwitched', at: 30, openEndpoints: true },
+  OpenRulesChanged: {
+    ...{ type: 'OpenRulesChanged', at: 37 },
+    rules: { tokensMustExpire: true, allowedOrigins: ['https://shop.example'], rateLimits: { code: 5 } },
+  },
   ProgramTypeChanged: { type: 'ProgramTypeChanged', at: 31, programType: 'PAYMENT_PROVIDER' },
   ProgramApplied: {
     ...{ type: 'ProgramApplied', at: 32, version: 2, isDefault: true },
@@ -146,4 +183,10 @@ export const EVENT_EXAMPLES: Examples = {
   ModerationAgreed: { type: 'ModerationAgreed', at: 34, moderationId: MODERATION },
   ModerationRefused: { type: 'ModerationRefused', at: 35, moderationId: MODERATION, reasons: [`${REFERRAL}: there is no such referral`] },
   ModerationCompleted: { type: 'ModerationCompleted', at: 36, moderationId: MODERATION },
+  TankCodeReserved: { type: 'TankCodeReserved', at: 37, code: 'TANK-1', holder: TANK_HOLDER },
+  TankCodeHandedOut: { type: 'TankCodeHandedOut', at: 38, code: 'TANK-1', holder: TANK_HOLDER },
+  TankCodeReleased: { type: 'TankCodeReleased', at: 39, code: 'TANK-1', holder: TANK_HOLDER },
+  ShareLinkFollowed: {
+    ...{ type: 'ShareLinkFollowed', at: 38, person: ANN_ID, programId: 'default', shareMedium: 'EMAIL', engagementMedium: 'MOBILE' },
+  },
 };

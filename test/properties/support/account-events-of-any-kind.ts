@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { AccountEvent, AccountEventOf, Party, Profile } from '../../../src/domain/account/account.events.js';
 import type { Personal } from '../../../src/domain/personal.js';
-import type { RewardTerms, RewardValue } from '../../../src/domain/program.js';
+import type { GrantTerms, PromisedValue, RewardTerms, RewardValue } from '../../../src/domain/program.js';
 
 /** Well-typed events in any order, whether or not a rule of today would produce them. Few ids, so that they concern each other. */
 
@@ -45,13 +45,23 @@ const value: fc.Arbitrary<RewardValue> = fc.oneof(
     ...{ amount: whole, unit: orNull(text) },
   }),
 );
-const terms: fc.Arbitrary<RewardTerms> = fc.record({
-  ...{ value, when: fc.constantFrom('STARTED' as const, 'CONVERTED' as const), name: orNull(text), description: orNull(text) },
-  ...{ cancellable: fc.boolean(), validDays: orNull(fc.nat(9)), delayDays: fc.nat(9) },
+const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
+  if (given.type !== 'FUELTANK') return given;
+  const { fuelTankCode: _, ...tank } = given;
+  return tank;
 });
+const grantTerms: AnyOf<GrantTerms> = {
+  ...{ value: promised, name: orNull(text), description: orNull(text) },
+  ...{ cancellable: fc.boolean(), validDays: orNull(fc.nat(9)), delayDays: fc.nat(9) },
+  limit: orNull(fc.record({ total: orNull(fc.nat(3)), perDay: orNull(fc.nat(3)) })),
+  redeemsAutomatically: fc.boolean(),
+};
+const terms: fc.Arbitrary<RewardTerms> = fc.record({ ...grantTerms, when: fc.constantFrom('STARTED' as const, 'CONVERTED' as const) });
+const fraudSignals = fc.dictionary(text, fc.record({ message: text, score: fc.nat(50) }), { maxKeys: 2 });
 
 const referralId = id('referral');
 const moderationId = id('moderation');
+const rule = fc.constantFrom('referredReward', 'referrerReward', 'eventRewards/USER/visit');
 const program = { programId: id('program'), programVersion: fc.nat(3) };
 const statuses = { referredStatus: side, referrerStatus: side };
 const rewardRef = {
@@ -80,11 +90,29 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   UserUnblocked: { person },
   ReferralStarted: {
     ...{ referralId, ...program, code: hidden(text), shareLinkUsed: orNull(text), referred: party, referrer: party, ...statuses },
-    fraudSignals: fc.dictionary(text, fc.record({ message: text, score: fc.nat(50) }), { maxKeys: 2 }),
+    fraudSignals,
+    tooManyWith: fc.array(fc.record({ referralId, account: id('account') }), { maxLength: 2 }),
     ...{ referredReward: orNull(terms), referrerReward: orNull(terms) },
   },
   ReferralConverted: { referralId, ...program, referrer: party, ...statuses, referredReward: orNull(terms), referrerReward: orNull(terms) },
   ReferralEnded: { referralId },
+  ReferralFlagged: { referralId, fraudSignals },
+  ReferralAnnounced: { referralId, account: id('account'), person },
+  ReferralWithdrawn: { referralId },
+  UserEventReceived: {
+    ...{ userEventId: id('event'), person, batch: orNull(id('batch')) },
+    content: hidden(
+      fc.record({ id: text, key: text, fields: fc.dictionary(text, fc.oneof(text, fc.double()), { maxKeys: 2 }), dateTriggered: time }),
+    ),
+  },
+  ReferrerRewardEarnedByEvent: {
+    referralId,
+    userEventId: id('event'),
+    referrer: party,
+    ...program,
+    rule: text,
+    terms: fc.record(grantTerms),
+  },
   ModerationPrepared: { moderationId, referralIds: fc.array(referralId, { maxLength: 2 }) },
   ModerationReleased: { moderationId },
   ReferralModerated: { moderationId, referralId, ...statuses, referrer: party, referrerReward: orNull(terms), ...program },
@@ -94,8 +122,13 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     source: fc.constantFrom('FRIEND_SIGNUP' as const, 'REFERRED' as const, 'MANUAL' as const, 'EVENT' as const),
     ...{ cancellable: fc.boolean(), dateScheduledFor: orNull(time), dateExpires: orNull(time), referralId: orNull(referralId) },
     ...{ programId: orNull(program.programId), programVersion: orNull(fc.nat(3)) },
+    ...{ rule: orNull(rule), redeemsAutomatically: fc.boolean() },
   },
-  RewardWithheld: { referralId: orNull(referralId), person, reason: fc.constant('AMOUNT_TOO_LARGE' as const) },
+  RewardWithheld: {
+    ...{ rewardId: orNull(rewardRef.rewardId), referralId: orNull(referralId), person, programId: orNull(program.programId) },
+    ...{ programVersion: orNull(fc.nat(3)), rule: orNull(rule) },
+    reason: fc.constantFrom('AMOUNT_TOO_LARGE' as const, 'LIMIT_REACHED' as const, 'POOL_EMPTY' as const),
+  },
   RewardBecameAvailable: { ...rewardRef, amount: whole },
   RewardExpired: { ...rewardRef, amount: whole },
   CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole },

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
+import { List } from 'immutable';
 import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
 import { initialState, unitOf, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
-import type { ReferralContext } from '../../../src/domain/account/referral.js';
-import type { RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
+import type { ReferralContext, Referrer } from '../../../src/domain/account/referral.js';
+import type { Provided } from '../../../src/domain/need.js';
+import type { EventReward, PromisedValue, RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, partyOf, personOf } from '../../support/account-events.js';
 
@@ -49,38 +51,73 @@ const value: fc.Arbitrary<RewardValue> = fc.oneof(
   },
 );
 
+/** What is promised: a tank code is named when it is handed out. */
+const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
+  if (given.type !== 'FUELTANK') return given;
+  const { fuelTankCode: _, ...tank } = given;
+  return tank;
+});
+
+const grantTerms = {
+  ...{ value: promised, name: fc.constant(null), description: fc.constant(null), cancellable: fc.boolean() },
+  ...{ validDays: fc.option(fc.integer({ min: 1, max: 2 })), delayDays: fc.integer({ min: 0, max: 1 }) },
+  limit: fc.option(fc.record({ total: fc.option(fc.integer({ min: 1, max: 3 })), perDay: fc.option(fc.constant(1)) }), { freq: 1 }),
+  redeemsAutomatically: fc.constantFrom(false, false, true),
+};
+
 const terms = (when: RewardTerms['when']): fc.Arbitrary<RewardTerms | null> =>
-  fc.option(
-    fc.record({
-      ...{
-        value,
-        when: fc.constantFrom(when, when, 'STARTED' as const, 'CONVERTED' as const),
-        name: fc.constant(null),
-        description: fc.constant(null),
-      },
-      ...{ cancellable: fc.boolean(), validDays: fc.option(fc.integer({ min: 1, max: 2 })), delayDays: fc.integer({ min: 0, max: 1 }) },
-    }),
-  );
+  fc.option(fc.record({ ...grantTerms, when: fc.constantFrom(when, when, 'STARTED' as const, 'CONVERTED' as const) }));
+
+const condition = {
+  ...{ key: fc.constantFrom('visit', 'purchase'), firstTimeOnly: fc.boolean() },
+  minimum: fc.option(fc.record({ field: fc.constant('total'), value: fc.integer({ min: 1, max: 9 }) }), { freq: 1 }),
+};
+const eventReward: fc.Arbitrary<EventReward> = fc.record({
+  ...{ rule: fc.constantFrom('one', 'two'), to: fc.constantFrom('USER' as const, 'REFERRER' as const), terms: fc.record(grantTerms) },
+  ...condition,
+});
 
 const DEFAULT = toProgram({ version: 1, document: DEFAULT_PROGRAM }, true);
+
+const handling = fc.constantFrom('ignore' as const, 'pending' as const, 'deny' as const);
 
 const program = fc
   .record({
     referredReward: terms('STARTED'),
     referrerReward: terms('CONVERTED'),
     moderation: fc.record({ referred: side, referrer: side }),
+    conversion: fc.oneof(fc.constant({ on: 'PAID' as const }), fc.record({ on: fc.constant('EVENT' as const), ...condition })),
+    eventRewards: fc.uniqueArray(eventReward, { maxLength: 2, selector: ({ rule }) => rule }),
+    fraud: fc.record({ name: handling, email: handling, ip: handling, rate: handling }),
   })
   .map((over) => ({ ...DEFAULT, ...over }));
+
+const A_FRIEND: Referrer = {
+  blocked: false,
+  likeness: { firstName: 'Bob', lastName: 'Lee', email: null, firstSeenIP: null, lastSeenIP: null },
+};
 
 /** What the outside looks like at a command: which code came, and whether its owner is there, blocked or gone. */
 const outside = fc.record({
   code: fc.constantFrom('none' as const, 'anns' as const, 'anns' as const, 'own' as const),
-  referrer: fc.constantFrom({ blocked: false }, { blocked: false }, { blocked: true }, null),
+  referrer: fc.constantFrom(...[A_FRIEND, A_FRIEND, { ...A_FRIEND, blocked: true }, null]),
   program,
 });
 
+/** Whatever a command of this step may need from elsewhere. Now and then the pool is empty, or the referrer was too fast. */
+function provided(step: number, now: number): Provided {
+  const code = step % 3 === 0 ? null : `TANK-${step}`;
+  const tankCodes = new Proxy<Record<string, string | null>>(
+    {},
+    { get: () => code, getOwnPropertyDescriptor: () => ({ configurable: true, value: code }) },
+  );
+  const ids = [...(step % 2 === 0 ? ['before-1', 'before-2', 'before-3'] : []), `referral-${step}`];
+  const announced = List(ids.map((referralId) => ({ referralId, account: `of ${referralId}`, person: ANN.person, at: now })));
+  return { tankCodes, announced: { [`referral-${step}`]: announced } };
+}
+
 function contextOf(
-  given: { code: string; referrer: { blocked: boolean } | null; program: ReferralContext['program'] },
+  given: { code: string; referrer: Referrer | null; program: ReferralContext['program'] },
   step: number,
   now: number,
 ): ReferralContext {
@@ -89,6 +126,7 @@ function contextOf(
     ...{ now, account: ACME.accountRef, referrer: given.referrer, program: given.program, referralId: `referral-${step}` },
     codeOwner: given.code === 'none' ? null : { code: 'CODE', programId: 'default', party },
     rewardIds: { started: `started-${step}`, converted: `converted-${step}` },
+    provided: provided(step, now),
   };
 }
 
@@ -151,7 +189,14 @@ const block = fc
   .map((command): Intent => ({ now }) => ({ ...command, now }));
 
 const create = fc
-  .record({ userId: user, value, cancellable: fc.boolean(), in: fc.option(hours(-1, 30)), until: fc.option(hours(0, 60)) })
+  .record({
+    userId: user,
+    value,
+    cancellable: fc.boolean(),
+    redeemsAutomatically: fc.boolean(),
+    in: fc.option(hours(-1, 30)),
+    until: fc.option(hours(0, 60)),
+  })
   .map(({ in: scheduledIn, until, ...members }): Intent => ({ step, now }) => ({
     ...{ type: 'CreateReward', rewardId: `manual-${step}`, ...members, name: null, description: null, now },
     dateScheduledFor: scheduledIn === null ? null : now + scheduledIn,
@@ -180,9 +225,10 @@ const grant = fc
   .record({ referral: fc.nat(1), userId: user, terms: terms('CONVERTED').filter((given) => given !== null) })
   .map(({ referral, userId, terms: earned }): Intent => {
     const referralId = `made-${referral}`;
-    return ({ now }) => ({
+    return ({ step, now }) => ({
       ...{ type: 'GrantReferrerReward', referralId, rewardId: `${referralId}/referrer`, person: personOf(ACME, userId) },
       ...{ terms: earned, programId: 'default', programVersion: 1, earnedAt: now },
+      provided: provided(step, now),
     });
   });
 
@@ -196,7 +242,7 @@ const moderation = fc
     index: fc.nat(30),
   })
   .map(({ step, moderation: wanted, referred, referrer, index }): Intent => {
-    return ({ state, now }) => {
+    return ({ state, step: number, now }) => {
       const referralId = pick(referralsOf(state), index);
       const hold = isOpen(state) ? state.holds.get(referralId) : undefined;
       const moderationId = step === 'next' ? (hold ?? wanted) : wanted;
@@ -205,12 +251,61 @@ const moderation = fc
       const side = isReferred ? ('referred' as const) : ('referrer' as const);
       const command = { moderationId, side, changes: [{ referralId, referred, referrer }], now };
       return step === 'apply' || (step === 'next' && hold !== undefined)
-        ? { type: 'ApplyModeration', ...command, rewardIds: { [referralId]: `${referralId}/referred/${moderationId}` } }
+        ? {
+            type: 'ApplyModeration',
+            ...command,
+            rewardIds: { [referralId]: `${referralId}/referred/${moderationId}` },
+            provided: provided(number, now),
+          }
         : { type: 'PrepareModeration', ...command };
     };
   });
 
+const fields = fc.record({ total: fc.constantFrom(1, 5, 9.5, '9'), gift: fc.boolean() }, { requiredKeys: [] });
+
+const receive = fc
+  .record({
+    userId: user,
+    contents: fc.array(fc.record({ key: fc.constantFrom('visit', 'purchase'), fields }), { minLength: 1, maxLength: 3 }),
+    batch: fc.option(fc.constantFrom('batch-1', 'batch-2')),
+    outside,
+  })
+  .map(({ userId, contents, batch, outside: given }): Intent => ({ step, now }) => ({
+    ...{ type: 'ReceiveUserEvents', userId, batch },
+    events: contents.map((content, index) => ({
+      userEventId: `event-${step}-${index}`,
+      content: { id: `event-${step}-${index}`, dateTriggered: now, ...content },
+    })),
+    programs: given.program === null ? [] : [given.program],
+    context: contextOf(given, step, now),
+    rewardIdOf: (userEventId, programId, rule) => `${userEventId}/${programId}/${rule}`,
+  }));
+
+const earnedByEvent = fc
+  .record({ userId: user, terms: fc.record(grantTerms) })
+  .map(({ userId, terms: earned }): Intent => ({ step, now }) => ({
+    ...{ type: 'GrantEventReward', referralId: 'made-0', rewardId: `made-0/event-${step}`, person: personOf(ACME, userId), terms: earned },
+    ...{ programId: 'default', programVersion: 1, rule: 'one', earnedAt: now, provided: provided(step, now) },
+  }));
+
+const announcement = fc
+  .record({ type: fc.constantFrom('AnnounceReferral' as const, 'WithdrawReferral' as const), number: fc.nat(1), userId: user })
+  .map(({ type, number, userId }): Intent => ({ now }) => {
+    const referralId = `made-${number}`;
+    return type === 'AnnounceReferral'
+      ? { type, referralId, account: `of ${referralId}`, person: personOf(ACME, userId), now }
+      : { type, referralId, now };
+  });
+
+const flag = fc
+  .nat(3)
+  .map((index): Intent => ({ state, now }) => ({ type: 'FlagReferral', referralId: pick(referralsOf(state), index), now }));
+
 const intent: fc.Arbitrary<Intent> = fc.oneof(
+  { weight: 4, arbitrary: receive },
+  { weight: 1, arbitrary: earnedByEvent },
+  { weight: 1, arbitrary: announcement },
+  { weight: 1, arbitrary: flag },
   { weight: 3, arbitrary: sync },
   { weight: 4, arbitrary: upsert },
   { weight: 2, arbitrary: apply },
@@ -227,7 +322,7 @@ const arrival =
   (userId: string): Intent =>
   ({ step, now }) => ({
     ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes: {}, codes: [], paymentProviderId: undefined },
-    context: contextOf({ code: 'none', referrer: { blocked: false }, program: DEFAULT }, step, now),
+    context: contextOf({ code: 'none', referrer: A_FRIEND, program: DEFAULT }, step, now),
   });
 
 /** A history starts with the account and users, mostly: otherwise most of it would be refused. */

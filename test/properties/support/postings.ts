@@ -5,6 +5,8 @@ interface Account {
   readonly assigned: number;
   readonly scheduledFor: number | null;
   readonly expires: number | null;
+  /** Redeemed the moment it becomes available: nobody may spend it. */
+  readonly redeemsItself: boolean;
   place: 'pending' | 'available' | 'expired';
   isCancelled: boolean;
   readonly amounts: { pending: number; available: number; expired: number; cancelled: number; redeemed: number };
@@ -19,7 +21,7 @@ export class Postings {
 
   post(event: AccountEvent): void {
     if (event.type === 'RewardGranted') return this.open(event);
-    if (!('rewardId' in event)) return;
+    if (!('rewardId' in event) || event.type === 'RewardWithheld') return;
     const account = this.accounts.get(event.rewardId);
     if (!account) return;
     const move = (from: keyof Account['amounts'], to: keyof Account['amounts'], amount: number): void => {
@@ -53,12 +55,12 @@ export class Postings {
   /** What may be spent, by the clock. */
   availableAt(unit: string, now: number): number {
     return [...this.accounts.values()]
-      .filter((account) => account.unit === unit.toLowerCase() && !account.isCancelled)
+      .filter((account) => account.unit === unit.toLowerCase() && !account.isCancelled && !account.redeemsItself)
       .filter(({ scheduledFor, expires }) => (scheduledFor ?? now) <= now && (expires ?? Infinity) > now)
       .reduce((sum, { assigned, amounts }) => sum + assigned - amounts.redeemed, 0);
   }
 
-  private open({ rewardId, value, dateScheduledFor, dateExpires }: Extract<AccountEvent, { type: 'RewardGranted' }>): void {
+  private open({ rewardId, value, dateScheduledFor, dateExpires, redeemsAutomatically }: Extract<AccountEvent, { type: 'RewardGranted' }>): void {
     if (value.type !== 'CREDIT') return;
     const place = dateScheduledFor === null ? 'available' : 'pending';
     const amounts = { pending: 0, available: 0, expired: 0, cancelled: 0, redeemed: 0, [place]: value.assignedCredit };
@@ -67,6 +69,7 @@ export class Postings {
       unit: value.unit.toLowerCase(),
       assigned: value.assignedCredit,
       ...dates,
+      redeemsItself: redeemsAutomatically,
       place,
       isCancelled: false,
       amounts,

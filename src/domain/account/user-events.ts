@@ -1,0 +1,101 @@
+import { personal } from '../personal.js';
+import type { EventReward, Program } from '../program.js';
+import { refused, type Decision } from '../refusal.js';
+import type { AccountEvent, PersonId, UserEventContent } from './account.events.js';
+import type { AccountState, ReferralState } from './account.state.js';
+import { Draft } from './draft.js';
+import { batchKey, fits, hasFittedBefore } from './events-seen.js';
+import { convert, type ReferralContext } from './referral.js';
+import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
+import { noteSeen, type Seen } from './seen.js';
+
+/** What a user did, and what the tenant's programs make of it: conversions and rewards. */
+
+export interface ReceivedEvent {
+  /** Ours. What it earns is named after it. */
+  readonly userEventId: string;
+  readonly content: UserEventContent;
+}
+
+export interface ReceiveUserEvents {
+  readonly type: 'ReceiveUserEvents';
+  readonly userId: string;
+  /** From where the user called, when the user did. */
+  readonly seen?: Seen | undefined;
+  readonly events: readonly ReceivedEvent[];
+  /** Keyed hash of the idempotency key of the batch; null: it had none. */
+  readonly batch: string | null;
+  /** All of the tenant: a user takes part in each. */
+  readonly programs: readonly Program[];
+  /** About the referral that the account has; the program is that referral's. */
+  readonly context: ReferralContext;
+  /** The id of what a rule gives for an event; this account's own reward or, named alike, the referrer's. */
+  readonly rewardIdOf: (userEventId: string, programId: string, rule: string) => string;
+}
+
+export function receiveUserEvents(state: AccountState, command: ReceiveUserEvents): Decision<AccountEvent> {
+  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
+  if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
+  if (command.batch !== null && state.batches.has(batchKey(person, command.batch))) return refused('EVENTS_ALREADY_RECEIVED');
+  const draft = new Draft(state, command.context.provided);
+  noteSeen(draft, person, command.seen, command.context.now);
+  for (const event of command.events) receive(draft, person, event, command);
+  return draft.decision();
+}
+
+function receive(draft: Draft, person: PersonId, received: ReceivedEvent, command: ReceiveUserEvents): void {
+  const { userEventId, content } = received;
+  const { programs, context, batch } = command;
+  const seen = draft.state.eventsSeen.get(person);
+  const counts = (rule: Parameters<typeof fits>[0]): boolean => fits(rule, content) && !(rule.firstTimeOnly && hasFittedBefore(rule, seen));
+  draft.emit({ type: 'UserEventReceived', at: context.now, userEventId, person, batch, content: personal(person, content) });
+  for (const program of programs) {
+    for (const rule of program.eventRewards) {
+      if (rule.to === 'USER' && counts(rule))
+        grantUnderTerms(draft, rule.terms, dueOf(program, rule, person, received, command), context.now);
+    }
+  }
+  const { program } = context;
+  if (!program || draft.state.referral?.referred.person !== person) return;
+  if (program.conversion.on === 'EVENT' && counts(program.conversion)) convert(draft, program, context);
+  for (const rule of program.eventRewards)
+    if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, received, command);
+}
+
+function dueOf(
+  program: Program,
+  { rule }: EventReward,
+  person: PersonId,
+  { userEventId }: ReceivedEvent,
+  { rewardIdOf }: ReceiveUserEvents,
+): DueReward {
+  const rewardId = rewardIdOf(userEventId, program.id, rule);
+  // No reward of the referral: moderating the referral leaves alone what events have earned.
+  return { rewardId, person, source: 'EVENT', referralId: null, programId: program.id, programVersion: program.version, rule };
+}
+
+/** The referrer's reward is a fact of the referrer's account, which a policy tells; what stands against it is known here. */
+function earnForReferrer(draft: Draft, program: Program, rule: EventReward, received: ReceivedEvent, command: ReceiveUserEvents): void {
+  const { referral } = draft.state;
+  if (!referral) return;
+  const { context } = command;
+  const reason = whyLost(referral, context);
+  if (reason) return withhold(draft, dueOf(program, rule, referral.referrer.person, received, command), reason, context.now);
+  draft.emit({
+    type: 'ReferrerRewardEarnedByEvent',
+    at: context.now,
+    referralId: referral.referralId,
+    userEventId: received.userEventId,
+    referrer: referral.referrer,
+    programId: program.id,
+    programVersion: program.version,
+    rule: rule.rule,
+    terms: rule.terms,
+  });
+}
+
+function whyLost({ referrerStatus }: ReferralState, { referrer }: ReferralContext) {
+  if (!referrer) return 'REFERRER_GONE';
+  if (referrer.blocked) return 'REFERRER_BLOCKED';
+  return referrerStatus === 'APPROVED' ? undefined : 'SIDE_NOT_APPROVED';
+}

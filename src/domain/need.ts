@@ -1,0 +1,41 @@
+import type { List } from 'immutable';
+import type { AnnouncedReferral, Party } from './account/account.events.js';
+import type { PromisedTank } from './program.js';
+
+/**
+ * What a decision turns out to need from another stream. It is got, and then the command is decided again with it: a decider cannot
+ * go and look, and only the decision knows what it comes to.
+ */
+export type Need = NeededTankCode | NeededAnnouncement;
+
+/** A code of a pool for the reward that is about to be granted. */
+export interface NeededTankCode {
+  readonly kind: 'tank-code';
+  readonly rewardId: string;
+  readonly programId: string;
+  readonly programVersion: number;
+  readonly rule: string;
+  readonly value: PromisedTank;
+}
+
+/** The referrer's account must know of the referral that is about to start, and say which ones it made lately. */
+export interface NeededAnnouncement {
+  readonly kind: 'announcement';
+  readonly referralId: string;
+  readonly referrer: Party;
+}
+
+/** What was got so far, by reward and by referral. */
+export interface Provided {
+  /** Null: the pool is empty. */
+  readonly tankCodes: Readonly<Record<string, string | null>>;
+  /** What the referrer has announced, oldest first, the referral itself included. */
+  readonly announced: Readonly<Record<string, List<AnnouncedReferral>>>;
+}
+
+export const NOTHING_PROVIDED: Provided = { tankCodes: {}, announced: {} };
+
+/** The command cannot be decided before this was got. */
+export interface InNeed {
+  readonly needs: readonly Need[];
+}

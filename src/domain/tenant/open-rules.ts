@@ -1,0 +1,35 @@
+/** What a tenant sets for its open endpoints, beyond the switch. */
+
+/** Calls of clients that are counted per tenant and address: what is counted, as it stands in `RateLimit-Policy`. */
+export const COUNTED_CALLS = ['create-user', 'look-up-user', 'user-by-code', 'code', 'apply-code', 'list-referrals'] as const;
+export type CountedCall = (typeof COUNTED_CALLS)[number];
+
+export interface OpenRules {
+  /** Whether a user token without `exp` is refused. */
+  readonly tokensMustExpire: boolean;
+  /** Origins whose pages may read the answers; empty: every page. */
+  readonly allowedOrigins: readonly string[];
+  /** Calls per window, where they differ from the default. */
+  readonly rateLimits: Readonly<Partial<Record<CountedCall, number>>>;
+}
+
+export const DEFAULT_OPEN_RULES: OpenRules = { tokensMustExpire: false, allowedOrigins: [], rateLimits: {} };
+
+/** How many calls a client has in a window unless its tenant says otherwise. */
+export const CALL_WINDOWS: Readonly<Record<CountedCall, { readonly calls: number; readonly windowSeconds: number }>> = {
+  'create-user': { calls: 50, windowSeconds: 86_400 },
+  'look-up-user': { calls: 100, windowSeconds: 3_600 },
+  'user-by-code': { calls: 100, windowSeconds: 3_600 },
+  code: { calls: 100, windowSeconds: 3_600 },
+  'apply-code': { calls: 100, windowSeconds: 3_600 },
+  'list-referrals': { calls: 100, windowSeconds: 3_600 },
+};
+
+/** The rules after a change; members left out stay, limits are merged. */
+export function changedRules(before: OpenRules, changes: Partial<OpenRules>): OpenRules {
+  return {
+    tokensMustExpire: changes.tokensMustExpire ?? before.tokensMustExpire,
+    allowedOrigins: changes.allowedOrigins ?? before.allowedOrigins,
+    rateLimits: { ...before.rateLimits, ...changes.rateLimits },
+  };
+}

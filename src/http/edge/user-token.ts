@@ -1,0 +1,147 @@
+import passportJwt from 'passport-jwt';
+import { parse } from 'secure-json-parse';
+import { isIdentifier } from '../parameters.js';
+import { isPlainObject } from '../request-shape.js';
+import { hasRepeatedMembers } from './repeated-members.js';
+
+/** User tokens: JSON Web Tokens with HMAC SHA-256 and nothing else. What is wrong with one is told to nobody. */
+
+/** A secret that may have signed. Everything else of it is the caller's. */
+interface Secret {
+  /** Its bytes. */
+  readonly secret: Buffer;
+}
+
+/** Whom a token names. `anonymous`: nobody that anybody vouches for. */
+export type TokenSubject =
+  | { readonly kind: 'user'; readonly accountId: string; readonly userId: string; readonly fields: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'anonymous'; readonly fields: Readonly<Record<string, unknown>> };
+
+export interface TokenRules {
+  /** The alias that `sub` must name. */
+  readonly tenant: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** A token without `exp` is refused. */
+  readonly mustExpire: boolean;
+}
+
+/** More than a header field can hold beside others; a longer one is not looked into. */
+const TOKEN_LENGTH_MAX = 16 * 1024;
+const PART = /^[A-Za-z0-9_-]+$/;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The subject of a token and the secret that it was signed with; undefined: no good, for whatever reason. Every secret is tried and every
+ * claim is read in each case, so that the time of a "no" says as little as its words.
+ */
+export async function verifyUserToken<S extends Secret>(
+  token: string,
+  secrets: readonly S[],
+  rules: TokenRules,
+): Promise<{ readonly subject: TokenSubject; readonly signedWith: S } | undefined> {
+  const readable = token.length <= TOKEN_LENGTH_MAX ? token : '';
+  const [header = '', payload = ''] = readable.split('.');
+  const signed = await Promise.all(secrets.map(({ secret }) => isSignedWith(readable, secret)));
+  const signedWith = secrets[signed.indexOf(true)];
+  const hasPlainHeader = isExpectedHeader(jsonOf(header));
+  const subject = subjectOf(jsonOf(payload), rules);
+  return subject === undefined || signedWith === undefined || !hasPlainHeader ? undefined : { subject, signedWith };
+}
+
+interface Attempt {
+  readonly token: string;
+  readonly secret: Buffer;
+}
+
+/** Signature, algorithm and times, by the library. What else a token must say is ours to check. */
+class SignatureStrategy extends passportJwt.Strategy {
+  constructor(
+    { token, secret }: Attempt,
+    private readonly tell: (isSigned: boolean) => void,
+  ) {
+    super({ algorithms: ['HS256'], jwtFromRequest: () => token, secretOrKey: secret }, (_claims: unknown, done: Done) => done(null, {}));
+  }
+
+  override success(): void {
+    this.tell(true);
+  }
+
+  override fail(): void {
+    this.tell(false);
+  }
+
+  override error(): void {
+    this.tell(false);
+  }
+}
+
+type Done = (error: null, user: object) => void;
+
+function isSignedWith(token: string, secret: Buffer): Promise<boolean> {
+  return new Promise((resolve) => {
+    const strategy = new SignatureStrategy({ token, secret }, resolve);
+    // What it would take from a request is given to it already.
+    strategy.authenticate({} as Parameters<SignatureStrategy['authenticate']>[0]);
+  });
+}
+
+/** Which key to use, where to find it (`kid`, `jku`, `jwk`, `x5u`), is not for the token to say: such members are not read. */
+const isExpectedHeader = (header: Json | undefined): boolean => header?.['alg'] === 'HS256' && header['crit'] === undefined;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A part as the object that it spells; undefined: it is none, or says something twice. */
+function jsonOf(part: string): Json | undefined {
+  if (!PART.test(part)) return undefined;
+  try {
+    const text = utf8.decode(Buffer.from(part, 'base64url'));
+    const value: unknown = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
+    return isPlainObject(value) && !hasRepeatedMembers(text, value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function subjectOf(claims: Json | undefined, rules: TokenRules): TokenSubject | undefined {
+  if (claims === undefined || !isTimely(claims, rules)) return undefined;
+  const { user, sub } = claims;
+  const isAnonymous = claims['authentication'] === 'unauthenticated' || claims['allowAnonymous'] === true;
+  if (user !== undefined && sub !== undefined) return undefined;
+  if (user === undefined && sub === undefined) return isAnonymous ? { kind: 'anonymous', fields: {} } : undefined;
+  const named = user === undefined ? ofSub(sub, rules.tenant) : ofUser(user);
+  if (named === undefined || !isAnonymous) return named;
+  return { kind: 'anonymous', fields: named.kind === 'user' ? named.fields : {} };
+}
+
+/** Both times in seconds. The library has looked at them too; its clock is not the caller's. */
+function isTimely({ exp, nbf }: Json, { now, mustExpire }: TokenRules): boolean {
+  const hasTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+  if (exp === undefined ? mustExpire : !hasTime(exp) || exp * 1000 <= now) return false;
+  return nbf === undefined || (hasTime(nbf) && nbf * 1000 <= now);
+}
+
+function ofUser(user: unknown): TokenSubject | undefined {
+  if (!isPlainObject(user)) return undefined;
+  const { id, accountId, ...fields } = user;
+  return subjectNamed(idOf(accountId), idOf(id), fields);
+}
+
+/** `ACCOUNT:USER@TENANT:users`: a user's id may hold colons and at signs, an account's id here no colon, an alias neither. */
+function ofSub(sub: unknown, tenant: string): TokenSubject | undefined {
+  const [, accountId, userId, alias] = (typeof sub === 'string' ? /^([^:]+):(.+)@([^@:]+):users$/su.exec(sub) : null) ?? [];
+  return alias === tenant ? subjectNamed(accountId, userId, {}) : undefined;
+}
+
+function subjectNamed(accountId: string | undefined, userId: string | undefined, fields: Json): TokenSubject | undefined {
+  if (accountId === undefined || userId === undefined || !isIdentifier(accountId) || !isIdentifier(userId)) return undefined;
+  return { kind: 'user', accountId, userId, fields };
+}
+
+/** Ids may come as JSON numbers, as in bodies. */
+function idOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+    ? String(value)
+    : undefined;
+}

@@ -1,0 +1,33 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Text, Time } from './shape.js';
+
+export class UserEventResponse {
+  @Text({ description: 'As it was sent, or made' })
+  id: string;
+
+  @Text()
+  key: string;
+
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  fields: Readonly<Record<string, unknown>>;
+
+  @Time('As it was sent, or when it was received')
+  dateTriggered: number;
+
+  @Time()
+  dateReceived: number;
+
+  @Time('The programs had made of it what they make of it')
+  dateProcessed: number;
+}
+
+export class UserEventsResponse {
+  @Text()
+  userId: string;
+
+  @Text()
+  accountId: string;
+
+  @ApiProperty({ type: [UserEventResponse], description: 'In the order in which they were sent' })
+  events: UserEventResponse[];
+}

@@ -1,0 +1,30 @@
+import { SharedLedger, type TestProcess } from './support/processes.js';
+
+let ledger: SharedLedger;
+let processes: readonly [TestProcess, TestProcess];
+beforeAll(async () => {
+  ledger = await SharedLedger.open();
+  processes = [await ledger.process(), await ledger.process()];
+});
+afterAll(() => ledger.close());
+
+it('a referral that was announced and did not start after all is withdrawn', async () => {
+  const [one, other] = processes;
+  await one.userWithCode('anns', 'ann', 'ANN');
+  await one.userWithCode('dans', 'dan', 'DAN');
+  const rounds = Array.from({ length: 8 }, (_, index) => `friend-${index}`);
+  for (const friend of rounds) {
+    await one.userWithCode(friend, 'user', friend.replace('-', ''));
+    const outcomes = await Promise.all([
+      one.send(friend, { type: 'ApplyCode', userId: 'user', code: 'ANN' }),
+      other.send(friend, { type: 'ApplyCode', userId: 'user', code: 'DAN' }),
+    ]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
+  }
+  const started = await Promise.all(rounds.map(async (friend) => (await one.referralOf(friend)).referralId));
+  const announced = [...(await one.account('anns')).announced, ...(await one.account('dans')).announced];
+  expect(announced.map(({ referralId }) => referralId).sort()).toEqual([...started].sort());
+  // Else nothing had to be withdrawn, and the test would say little.
+  const facts = [...(await one.factsOf('anns')), ...(await one.factsOf('dans'))].map(({ type }) => type);
+  expect(facts).toContain('ReferralWithdrawn');
+});

@@ -1,0 +1,83 @@
+import { decide } from '../../src/domain/fuel-tank/tank-codes.decider.js';
+import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+
+const CODES = ['TANK-1', 'TANK-2', 'TANK-3'];
+const program = {
+  id: 'default',
+  referredReward: { type: 'FUELTANK', fuelTankCodes: CODES, fuelTankType: 'CREDIT', amount: 5 },
+  referrerReward: null,
+};
+
+let ledger: SharedLedger;
+beforeEach(async () => {
+  ledger = await SharedLedger.open(program);
+});
+afterEach(() => ledger.close());
+
+const START = Date.now();
+const processAt = (minutesLater: number): Promise<TestProcess> => ledger.process({ clock: () => START + minutesLater * 60_000 });
+
+/** What a referral of this account brought its referred side: the code, or why none. */
+async function refer(process: TestProcess, accountId: string): Promise<string | undefined> {
+  accepted(await process.sync(accountId, 'TRIAL', ['ANN']));
+  const { events } = accepted(await process.upsert(accountId, 'user'));
+  const [outcome] = events.flatMap((event) => {
+    if (event.type === 'RewardWithheld') return [event.reason];
+    return event.type === 'RewardGranted' && event.value.type === 'FUELTANK' ? [event.value.fuelTankCode] : [];
+  });
+  return outcome;
+}
+
+/** As a command leaves it that ended before its account had recorded the reward. */
+async function reservedByACrash(process: TestProcess, code: string): Promise<void> {
+  const { scope } = aRequest();
+  const holder = { account: refOf('crashed'), rewardId: `reward of ${code}` };
+  const outcome = await process.streams.tankCodes.handle(process.names.tankCodesStream(scope), aRequest(), (state) =>
+    decide(state, { type: 'ReserveTankCode', codes: [code], holder, now: START }),
+  );
+  if (outcome.kind !== 'accepted' || outcome.events.length === 0) throw new Error('the code was not free');
+}
+
+it('two processes hand out every code once, however many ask at once', async () => {
+  const processes = [await processAt(0), await processAt(0)];
+  await processes[0]?.userWithCode('anns', 'ann', 'ANN');
+  const asked = Array.from({ length: 6 }, (_, index) => {
+    const process = processes[index % 2];
+    return process ? refer(process, `friend-${index}`) : Promise.reject(new Error('a process is needed'));
+  });
+  expect((await Promise.all(asked)).sort()).toEqual(['POOL_EMPTY', 'POOL_EMPTY', 'POOL_EMPTY', ...CODES]);
+});
+
+it('a code that a crash left reserved is free again later; one that an account has recorded never is', async () => {
+  const [now, soon, later] = [await processAt(0), await processAt(1), await processAt(3)];
+  await now.userWithCode('anns', 'ann', 'ANN');
+  for (const code of ['TANK-1', 'TANK-2']) await reservedByACrash(now, code);
+  expect(await refer(now, 'first')).toBe('TANK-3');
+  expect(await refer(soon, 'second')).toBe('POOL_EMPTY');
+  expect([await refer(later, 'third'), await refer(later, 'fourth')]).toEqual(['TANK-1', 'TANK-2']);
+  expect(await refer(await processAt(9), 'fifth')).toBe('POOL_EMPTY');
+});
+
+it('a code whose account has recorded it stays taken, also when the crash came before it was handed out', async () => {
+  const now = await processAt(0);
+  await now.userWithCode('anns', 'ann', 'ANN');
+  const { handle } = now.streams.tankCodes;
+  const stream = now.names.tankCodesStream(aRequest().scope);
+  // From the reservation on, nothing is written to the codes any more.
+  let isReserved = false;
+  const spy = jest.spyOn(now.streams.tankCodes, 'handle').mockImplementation(async (...call) => {
+    if (isReserved) throw new Error('crashed');
+    isReserved = true;
+    return handle.apply(now.streams.tankCodes, call);
+  });
+  expect(await refer(now, 'first')).toBe('TANK-1');
+  spy.mockRestore();
+  const later = await processAt(3);
+  expect([await refer(later, 'second'), await refer(later, 'third'), await refer(later, 'fourth')]).toEqual([
+    'TANK-2',
+    'TANK-3',
+    'POOL_EMPTY',
+  ]);
+  const { state } = await later.streams.tankCodes.load(stream);
+  expect([state.taken.size, state.reserved.size]).toEqual([3, 0]);
+});

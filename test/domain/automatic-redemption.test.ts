@@ -1,0 +1,111 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { availableCredit } from '../../src/domain/account/redemption.js';
+import type { CreateReward } from '../../src/domain/account/rewards.js';
+import {
+  aboutReward,
+  accountOpened,
+  credit,
+  creditRedeemed,
+  discount,
+  rewardCancelled,
+  rewardGranted,
+  userIdentified,
+} from '../support/account-events.js';
+import { ACME, BOB, given, NOW, opened } from './support/account-scenario.js';
+
+const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+const create = (over: Partial<CreateReward> = {}): CreateReward => ({
+  ...{ type: 'CreateReward', userId: 'bob', rewardId: 'reward', value: credit(500), name: null, description: null, cancellable: true },
+  ...{ dateScheduledFor: null, dateExpires: null, redeemsAutomatically: true, now: NOW },
+  ...over,
+});
+const DUE = NOW + 100;
+const now = rewardGranted('reward', BOB, credit(500), { at: NOW, redeemsAutomatically: true });
+const scheduled = rewardGranted('reward', BOB, credit(500), {
+  at: NOW,
+  redeemsAutomatically: true,
+  dateScheduledFor: DUE,
+  referralId: 'referral',
+});
+const available = aboutReward('RewardBecameAvailable', scheduled, 500, DUE);
+const redeemed = (at: number): AccountEvent => creditRedeemed(now, 'reward-automatic', 500, at);
+
+it('is of all the credit, at once', () => {
+  given(...here)
+    .when(create())
+    .then(now, redeemed(NOW));
+});
+
+it('is of credit alone', () => {
+  given(...here)
+    .when(create({ value: discount(10) }))
+    .then(rewardGranted('reward', BOB, discount(10), { at: NOW, redeemsAutomatically: true }));
+});
+
+it('waits until the reward is available, and happens at that moment, whenever it is recorded', () => {
+  given(...here)
+    .when(create({ dateScheduledFor: DUE }))
+    .then({ ...scheduled, referralId: null });
+  const settle = (at: number) => given(...here, scheduled).when({ type: 'SettleReward', rewardId: 'reward', now: at });
+  settle(DUE - 1).then();
+  settle(DUE).then(available, redeemed(DUE));
+  settle(DUE + 1_000_000).then(available, redeemed(DUE));
+  given(...here, scheduled, available, redeemed(DUE))
+    .when({ type: 'SettleReward', rewardId: 'reward', now: DUE + 1 })
+    .then();
+});
+
+it('leaves nothing to spend or to cancel, by the clock', () => {
+  const { state } = given(...here, scheduled);
+  expect([DUE - 1, DUE].map((at) => availableCredit(opened(state), 'CENTS', at))).toEqual([0, 0]);
+  const at = { now: DUE };
+  given(...here, scheduled)
+    .when({ type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS', redemptionId: 'r', ...at })
+    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+  given(...here, scheduled)
+    .when({ type: 'RedeemCredit', rewardId: 'reward', amount: 1, unit: 'CENTS', redemptionId: 'r', ...at })
+    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+  given(...here, scheduled)
+    .when({ type: 'CancelReward', rewardId: 'reward', ...at })
+    .refused('REWARD_NOT_CANCELLABLE');
+  given(...here, scheduled)
+    .when({ type: 'CancelReward', rewardId: 'reward', now: DUE - 1 })
+    .then(rewardCancelled(scheduled, 500, DUE - 1));
+});
+
+it('does not stand in the way of other credit of the account', () => {
+  const other = rewardGranted('other', BOB, credit(20), { at: 1 });
+  given(...here, other, scheduled)
+    .when({ type: 'RedeemAccountCredit', amount: 20, unit: 'CENTS', redemptionId: 'r', now: DUE })
+    .then(available, redeemed(DUE), creditRedeemed(other, 'r-0', 20, DUE));
+});
+
+describe('with a moderation under way', () => {
+  const held: AccountEvent = { type: 'ModerationPrepared', at: NOW, moderationId: 'm', referralIds: ['referral'] };
+  const changes = [{ referralId: 'referral', referred: undefined, referrer: 'DENIED' as const }];
+
+  it('waits for its outcome', () => {
+    given(...here, scheduled, held)
+      .when({ type: 'SettleReward', rewardId: 'reward', now: DUE })
+      .heldBy('m');
+  });
+
+  it('does not happen when it denies: what was held before its time is cancelled', () => {
+    given(...here, scheduled, held)
+      .when({
+        ...{ type: 'ApplyModeration', moderationId: 'm', side: 'referrer', changes, rewardIds: {}, now: DUE },
+        provided: { tankCodes: {}, announced: {} },
+      })
+      .then(
+        { type: 'ReferrerSideModerated', at: DUE, moderationId: 'm', referralId: 'referral', status: 'DENIED' },
+        available,
+        rewardCancelled(scheduled, 500, DUE, 'MODERATION'),
+      );
+  });
+
+  it('has happened, by the clock, before one that is prepared later', () => {
+    given(...here, scheduled)
+      .when({ type: 'PrepareModeration', moderationId: 'm', side: 'referrer', changes, now: DUE })
+      .refused('MODERATION_NOT_POSSIBLE', "referral: the referrer side's reward has been redeemed");
+  });
+});

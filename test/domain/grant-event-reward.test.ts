@@ -1,0 +1,60 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { GrantEventReward } from '../../src/domain/account/grant-event-reward.js';
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
+import { accountOpened, credit, forgotten, rewardGranted, rewardWithheld, userIdentified } from '../support/account-events.js';
+import { ANN, ANNS, given, terms } from './support/account-scenario.js';
+
+const RULE = 'eventRewards/REFERRER/purchase';
+const grant: GrantEventReward = {
+  ...{ type: 'GrantEventReward', referralId: 'referral', rewardId: 'reward', person: ANN.person, terms: terms(credit(5)) },
+  ...{ programId: 'default', programVersion: 3, rule: RULE, earnedAt: 5_000, provided: NOTHING_PROVIDED },
+};
+const here = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
+const granted = rewardGranted('reward', ANN, credit(5), {
+  at: 5_000,
+  source: 'EVENT',
+  programId: 'default',
+  programVersion: 3,
+  rule: RULE,
+});
+const lost = (reason: 'REFERRER_GONE' | 'REFERRER_BLOCKED' | 'SIDE_NOT_APPROVED') =>
+  rewardWithheld({ at: 5_000, referralId: null, person: ANN.person, programVersion: 3, rule: RULE, reason });
+const denied: AccountEvent = { type: 'ReferrerSideModerated', at: 4_000, moderationId: 'm', referralId: 'referral', status: 'DENIED' };
+
+it('gives what an event of the referred user has earned, once, as no reward of the referral', () => {
+  given(...here)
+    .when(grant)
+    .then(granted);
+  given(...here, granted)
+    .when(grant)
+    .then();
+});
+
+it('gives nothing to a referrer who was forgotten, blocked or denied meanwhile, and says so', () => {
+  given(accountOpened(ANNS), { type: 'UserIdentified', at: 1_200, person: ANN.person, profile: forgotten(ANN.person) })
+    .when(grant)
+    .then(lost('REFERRER_GONE'));
+  given(...here, { type: 'UserBlocked', at: 4_000, person: ANN.person })
+    .when(grant)
+    .then(lost('REFERRER_BLOCKED'));
+  given(...here, denied)
+    .when(grant)
+    .then(lost('SIDE_NOT_APPROVED'));
+});
+
+it('does not give later what was withheld', () => {
+  given(...here, denied, lost('SIDE_NOT_APPROVED'), { ...denied, status: 'APPROVED' })
+    .when(grant)
+    .then();
+});
+
+it('waits for the moderation that holds the referral', () => {
+  given(...here, { type: 'ModerationPrepared', at: 4_000, moderationId: 'm', referralIds: ['referral'] })
+    .when(grant)
+    .heldBy('m');
+});
+
+it('gives nothing where there is nobody to give it to', () => {
+  given().when(grant).then();
+  given(accountOpened(ANNS)).when(grant).then();
+});

@@ -1,0 +1,135 @@
+import { decide, evolve, initialState, type TankCodeCommand, type TankCodeEvent } from '../../src/domain/fuel-tank/tank-codes.decider.js';
+import { NOTHING_PROVIDED, type Provided } from '../../src/domain/need.js';
+import { tankCodesOf } from '../../src/domain/tenant/program-document.js';
+import {
+  evolve as evolveTenant,
+  initialState as noTenant,
+  type OpenTenant,
+  type ProgramDocument,
+} from '../../src/domain/tenant/tenant.decider.js';
+import { accountAttributed, accountOpened, rewardGranted, rewardWithheld, tankCode, userIdentified } from '../support/account-events.js';
+import { ACME, ANN, announced, annStands, aProgram, BOB, given, NOW, terms } from './support/account-scenario.js';
+
+const holder = (rewardId: string) => ({ account: 'account', rewardId });
+const reserve = (rewardId: string, ...codes: readonly string[]): TankCodeCommand => ({
+  type: 'ReserveTankCode',
+  codes,
+  holder: holder(rewardId),
+  now: 7,
+});
+const event = (type: TankCodeEvent['type'], code: string, rewardId: string): TankCodeEvent => ({
+  type,
+  at: 7,
+  code,
+  holder: holder(rewardId),
+});
+const after = (...events: readonly TankCodeEvent[]) => events.reduce(evolve, initialState);
+const tell = (type: 'HandOutTankCode' | 'ReleaseTankCode', code: string, rewardId: string): TankCodeCommand => ({
+  type,
+  code,
+  holder: holder(rewardId),
+  now: 7,
+});
+
+describe('the codes of a tenant', () => {
+  const reserved = event('TankCodeReserved', 'A', 'one');
+
+  it('are taken in their order, each by one reward', () => {
+    expect(decide(initialState, reserve('one', 'A', 'B'))).toEqual({ events: [reserved] });
+    expect(decide(after(reserved), reserve('two', 'A', 'B'))).toEqual({ events: [event('TankCodeReserved', 'B', 'two')] });
+    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), reserve('two', 'A'))).toEqual({ events: [] });
+  });
+
+  it('are the same for the same reward, however often it asks', () => {
+    expect(decide(after(reserved), reserve('one', 'B'))).toEqual({ events: [] });
+    expect(after(reserved).codeOfReward.get('one')).toBe('A');
+  });
+
+  it('are free again when their reward did not come to be, and never once they are handed out', () => {
+    expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [event('TankCodeReleased', 'A', 'one')] });
+    expect(decide(after(reserved, event('TankCodeReleased', 'A', 'one')), reserve('two', 'A'))).toEqual({
+      events: [event('TankCodeReserved', 'A', 'two')],
+    });
+    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [] });
+    expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'two'))).toEqual({ events: [] });
+  });
+
+  it('are handed out once their account has recorded them, also if they were released by mistake', () => {
+    const handedOut = event('TankCodeHandedOut', 'A', 'one');
+    expect(decide(after(reserved), tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [handedOut] });
+    expect(decide(after(reserved, handedOut), tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [] });
+    const released = after(reserved, event('TankCodeReleased', 'A', 'one'));
+    expect(decide(released, tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [handedOut] });
+    expect(decide(evolve(released, event('TankCodeReserved', 'A', 'two')), tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [] });
+  });
+});
+
+describe('a pool', () => {
+  const pool = (fuelTankCodes: readonly string[], amount = 5): ProgramDocument => ({
+    ...{ id: 'p', referredReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount }, referrerReward: null },
+    eventRewards: [{ key: 'visit', to: 'USER', reward: { type: 'FUELTANK', fuelTankCodes: ['V'], fuelTankType: 'CREDIT', amount: 1 } }],
+  });
+  const applied = (...documents: readonly ProgramDocument[]) =>
+    documents.reduce(
+      (state, document, index) => evolveTenant(state, { type: 'ProgramApplied', at: 1, version: index + 1, isDefault: true, document }),
+      evolveTenant(noTenant, { type: 'TenantCreated', at: 1, alias: 't', programType: 'API_ONLY', openEndpoints: false }),
+    ) as OpenTenant;
+  const value = (amount: number) => ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount, unit: null }) as const;
+  const of = (rule: string, amount = 5) => ({ programId: 'p', programVersion: 1, rule, value: value(amount) });
+
+  it('has the codes of its rule', () => {
+    const tenant = applied(pool(['A', 'B']));
+    expect(tankCodesOf(tenant, of('referredReward'))).toEqual(['A', 'B']);
+    expect(tankCodesOf(tenant, of('eventRewards/USER/visit', 1))).toEqual(['V']);
+    expect(tankCodesOf(tenant, of('eventRewards/USER/visit/2', 1))).toEqual([]);
+    expect(tankCodesOf(tenant, { ...of('referredReward'), programId: 'q' })).toEqual([]);
+  });
+
+  it('is filled up by a newer version, unless its codes stand for something else now', () => {
+    expect(tankCodesOf(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual(['B']);
+    expect(tankCodesOf(applied(pool(['A']), pool(['B'], 9)), of('referredReward'))).toEqual(['A']);
+    expect(tankCodesOf(applied(pool(['A']), { id: 'p', referredReward: null }), of('referredReward'))).toEqual(['A']);
+  });
+});
+
+describe('a reward of a tank code', () => {
+  const { fuelTankCode: _, ...value } = { type: 'FUELTANK', fuelTankCode: 'A', fuelTankType: 'CREDIT', amount: 5, unit: null } as const;
+  const program = aProgram({ referredReward: terms(value), referrerReward: null });
+  const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN)];
+  const start = (tankCodes: Provided['tankCodes']) =>
+    given(...here).when({
+      ...{ type: 'UpsertUser', userId: 'bob', newPerson: BOB.person, changes: {}, codes: [], paymentProviderId: undefined },
+      context: annStands({ program, provided: { ...NOTHING_PROVIDED, ...announced(), tankCodes } }),
+    });
+
+  it('needs a code of the pool first', () => {
+    const asked = {
+      kind: 'tank-code',
+      rewardId: 'reward-of-start',
+      programId: 'default',
+      programVersion: 1,
+      rule: 'referredReward',
+      value,
+    } as const;
+    start({}).needs(asked);
+    start({ another: 'B' }).needs(asked);
+  });
+
+  it('has the code that came', () => {
+    const { decision } = start({ 'reward-of-start': 'A' });
+    const granted = rewardGranted('reward-of-start', BOB, tankCode('A'), {
+      at: NOW,
+      source: 'REFERRED',
+      referralId: 'referral',
+      programId: 'default',
+      programVersion: 1,
+    });
+    expect('events' in decision && decision.events.slice(1)).toEqual([granted]);
+  });
+
+  it('is not given from an empty pool, and the log says why', () => {
+    const { decision } = start({ 'reward-of-start': null });
+    const withheld = rewardWithheld({ at: NOW, rewardId: 'reward-of-start', person: BOB.person, reason: 'POOL_EMPTY' });
+    expect('events' in decision && decision.events.slice(1)).toEqual([withheld]);
+  });
+});

@@ -1,0 +1,295 @@
+import { personal, outcome, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
+import { token, userClient } from '../support/user-tokens.js';
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let tenant: TestTenant;
+beforeAll(async () => {
+  running = await startWithStores({ TRUSTED_PROXIES: '127.0.0.1' });
+  tenant = await running.service.createTenant();
+});
+afterAll(() => running.end());
+
+const ids = () => ({ accountId: personal('acc'), userId: personal('user') });
+const at = ({ accountId, userId }: { accountId: string; userId: string }): string =>
+  `/open/account/${encodeURIComponent(accountId)}/user/${encodeURIComponent(userId)}`;
+
+describe('with the key', () => {
+  test('PUT makes account and user, POST only users who are new', async () => {
+    const who = ids();
+    const made = await tenant.live.put(at(who), {
+      id: who.userId,
+      email: 'Ann@Example.com',
+      customFields: { plan: 'x' },
+      segments: ['a', 'b', '~a'],
+    });
+    expect(made.status).toBe(200);
+    expect(made.body).toMatchObject({
+      ...{ id: who.userId, accountId: who.accountId, email: 'Ann@Example.com', customFields: { plan: 'x' }, segments: ['b'] },
+      ...{ firstSeenIP: null, lastSeenIP: null, referralSource: null },
+    });
+    expect((await tenant.live.get(`/account/${who.accountId}`)).body).toMatchObject({ subscription: { status: 'TRIAL' }, currency: 'USD' });
+    expect((await tenant.live.get(at(who))).body).toStrictEqual(made.body);
+
+    const again = await tenant.live.post(at(who), {});
+    expect(outcome(again)).toStrictEqual(refusal(400, 'USER_EXISTS', 'RS048'));
+    expect(again.body['message']).toBe('User already exists');
+    expect((await tenant.live.post(at(ids()))).status).toBe(201);
+    expect((await tenant.test.get(at(who))).status).toBe(404);
+  });
+
+  test('names nobody but whom the path names', async () => {
+    const who = ids();
+    for (const body of [{ id: 'other' }, { accountId: 'other' }]) {
+      expect(outcome(await tenant.live.put(at(who), body))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+    }
+    expect((await tenant.live.get(at(who))).status).toBe(404);
+  });
+
+  test('shows what was asked for', async () => {
+    const who = ids();
+    expect((await tenant.live.put(`${at(who)}?fields=id,dateBlocked`, {})).body).toStrictEqual({ id: who.userId, dateBlocked: null });
+    expect((await tenant.live.get(`${at(who)}?fields=`)).body).not.toHaveProperty('dateBlocked');
+    expect((await tenant.live.get(`${at(who)}?extraFields=dateBlocked`)).body).toMatchObject({ id: who.userId, dateBlocked: null });
+    for (const wrong of ['fields=id&extraFields=dateBlocked', 'fields=nothing', 'extraFields=id,x']) {
+      expect((await tenant.live.get(`${at(who)}?${wrong}`)).status).toBe(400);
+    }
+  });
+
+  test('a code that comes along refers the account', async () => {
+    const [referrer, friend] = [ids(), ids()];
+    const { body } = await tenant.live.put<{ referralCode: string }>(at(referrer), {});
+    const made = await tenant.live.put(at(friend), { referredByCodes: ['NOBODYHASIT', body.referralCode] });
+    expect(made.body).toMatchObject({ referredBy: { code: body.referralCode, newlyReferred: true }, referredByCodes: [body.referralCode] });
+  });
+});
+
+describe('with a token', () => {
+  test('a user is written as far as the token carries it', async () => {
+    const who = ids();
+    const client = userClient(tenant, who.accountId, who.userId, {
+      email: 'ann@example.com',
+      firstName: 'Ann',
+      customFields: { a: 1, b: 2 },
+    });
+    const made = await client.put(at(who), { email: 'ann@example.com', customFields: { a: 1 } });
+    expect(made.status).toBe(200);
+    expect(made.body).toMatchObject({ email: 'ann@example.com', firstName: null, customFields: { a: 1 } });
+
+    for (const body of [
+      ...[
+        { email: 'eve@example.com' },
+        { email: null },
+        { lastName: 'Eve' },
+        { customFields: { a: 2 } },
+        { customFields: { b: null, c: 1 } },
+      ],
+      ...[
+        { segments: ['vip'] },
+        { referable: false },
+        { referralCode: 'EVE' },
+        { referralCodes: { default: 'EVE' } },
+        { paymentProviderId: 'cus_1' },
+      ],
+      ...[{ referredBy: { code: 'ANYCODE' } }, { referredByCodes: ['ANYCODE'] }],
+    ]) {
+      const refused = await client.put(at(who), body);
+      expect([body, outcome(refused)]).toStrictEqual([body, refusal(403, 'FORBIDDEN')]);
+    }
+    // What stands already, and what changes nothing, is fine.
+    const same = await client.put(at(who), {
+      lastName: null,
+      referable: true,
+      segments: ['~vip'],
+      referralCode: made.body['referralCode'],
+    });
+    expect([same.status, same.body['referralCode']]).toStrictEqual([200, made.body['referralCode']]);
+    expect((await client.post(at(who), { lastName: 'Eve' })).status).toBe(403);
+    expect(outcome(await client.post(at(who), {}))).toStrictEqual(refusal(400, 'USER_EXISTS', 'RS048'));
+  });
+
+  test('claims that no body could hold allow nothing', async () => {
+    const who = ids();
+    const client = userClient(tenant, who.accountId, who.userId, {
+      segments: 'vip,gold',
+      customFields: 'x',
+      referredByCodes: 5,
+      email: 'a@b.cc',
+    });
+    expect((await client.put(at(who), { segments: ['vip'] })).status).toBe(403);
+    expect((await client.put(at(who), { email: 'a@b.cc' })).status).toBe(200);
+  });
+
+  test('a read token reads, and nobody but its user', async () => {
+    const [who, other] = [ids(), ids()];
+    await tenant.live.put(at(who), {});
+    await tenant.live.put(at(other), {});
+    const client = userClient(tenant, who.accountId, who.userId);
+    expect((await client.get(at(who))).body).toMatchObject({ id: who.userId });
+    expect(outcome(await client.put(at(who), {}))).toStrictEqual(refusal(403, 'FORBIDDEN'));
+    for (const someone of [other, ids(), { ...who, userId: other.userId }]) {
+      expect(outcome(await client.get(at(someone)))).toStrictEqual(refusal(403, 'FORBIDDEN'));
+    }
+    expect((await client.get(`${at(who)}/shareurls`)).status).toBe(200);
+    expect((await client.get(`${at(other)}/shareurls`)).status).toBe(403);
+  });
+
+  test('its secret decides the mode, be it the key or the signing secret, in either field', async () => {
+    const who = ids();
+    await tenant.test.put(at(who), { firstName: 'Testy' });
+    const claims = { sub: `${who.accountId}:${who.userId}@${tenant.alias}:users` };
+    for (const secret of [tenant.testKey, tenant.testSecret]) {
+      const bearer = { headers: { authorization: `Bearer ${token(secret, claims)}` } };
+      expect((await tenant.live.as(undefined).get(at(who), bearer)).body).toMatchObject({ firstName: 'Testy' });
+    }
+    expect((await tenant.live.as({ token: token(tenant.liveKey, claims) }).get(at(who))).status).toBe(404);
+  });
+
+  test('every failed one gets the same answer', async () => {
+    const who = ids();
+    const failed = [
+      ...['x', 'a.b.c', token('guess', { user: { id: who.userId, accountId: who.accountId } })],
+      ...[token(tenant.liveSecret, { user: { id: who.userId, accountId: who.accountId }, exp: 1 }), token(tenant.liveSecret, {})],
+      token(tenant.liveSecret, { sub: `${who.accountId}:${who.userId}@elsewhere:users` }),
+    ];
+    const answers = await Promise.all(failed.map((one) => tenant.live.as({ token: one }).get(at(who))));
+    for (const answer of answers) expect(answer.body).toStrictEqual(answers[0]?.body);
+    expect(outcome(answers[0] ?? { status: 0, body: {}, headers: new Headers() })).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+  });
+
+  test('the time of a demanded exp comes with the next request', async () => {
+    const strict = await running.service.createTenant();
+    const { tenantCommands } = running.service.service.core;
+    await tenantCommands.execute(strict.alias, { type: 'ChangeOpenRules', changes: { tokensMustExpire: true }, now: Date.now() });
+    const who = ids();
+    expect((await userClient(strict, who.accountId, who.userId).get(at(who))).status).toBe(401);
+    const client = strict.live.as({
+      token: token(strict.liveSecret, { user: { id: 'u', accountId: 'a' }, exp: Math.floor(Date.now() / 1000) + 60 }),
+    });
+    expect((await client.get('/open/account/a/user/u')).status).toBe(404);
+  });
+
+  test('from where it was used is kept', async () => {
+    const who = ids();
+    const client = userClient(tenant, who.accountId, who.userId, { firstName: 'Ann' });
+    const from = (ip: string, agent: string) => ({
+      headers: { 'x-forwarded-for': `9.9.9.9, ${ip}`, 'user-agent': agent, 'x-saasquatch-referrer': 'https://blog.example/post?secret=1' },
+    });
+    const first = await client.put(at(who), {}, from('192.0.2.7', 'One'));
+    expect(first.body).toMatchObject({ firstSeenIP: '192.0.2.7', lastSeenIP: '192.0.2.7', referralSource: 'blog.example' });
+    const second = await client.put(at(who), { firstName: 'Ann' }, from('2001:db8::7', 'Two'));
+    expect(second.body).toMatchObject({ firstSeenIP: '192.0.2.7', lastSeenIP: '2001:db8::7' });
+    expect((await tenant.live.put(at(who), {}, from('192.0.2.9', 'Server'))).body).toMatchObject({ lastSeenIP: '2001:db8::7' });
+  });
+
+  test('a code is applied with a write token alone', async () => {
+    const [referrer, friend] = [ids(), ids()];
+    const { body } = await tenant.live.put<{ referralCode: string }>(at(referrer), {});
+    await tenant.live.put(at(friend), {});
+    const to = `/open/code/${body.referralCode}/account/${friend.accountId}/user/${friend.userId}`;
+    expect(outcome(await userClient(tenant, friend.accountId, friend.userId).post(to))).toStrictEqual(refusal(403, 'FORBIDDEN'));
+    expect((await userClient(tenant, referrer.accountId, referrer.userId, { firstName: 'A' }).post(to)).status).toBe(403);
+    const applied = await userClient(tenant, friend.accountId, friend.userId, { firstName: 'A' }).post(to);
+    expect([applied.status, applied.body['code']]).toStrictEqual([200, body.referralCode]);
+    const { body: referred } = await tenant.live.get(at(friend));
+    expect(referred).toMatchObject({ referredBy: { code: body.referralCode }, firstSeenIP: '127.0.0.1' });
+
+    const mine = (side: string, { accountId, userId }: typeof friend) =>
+      `/open/referrals?${side}AccountId=${accountId}&${side}UserId=${userId}`;
+    const list = await userClient(tenant, friend.accountId, friend.userId).get(mine('referred', friend));
+    expect(list.body).toMatchObject({ totalCount: 1 });
+    expect((await userClient(tenant, referrer.accountId, referrer.userId).get(mine('referring', referrer))).body).toMatchObject({
+      totalCount: 1,
+    });
+    expect((await userClient(tenant, friend.accountId, friend.userId).get(mine('referring', referrer))).status).toBe(403);
+    for (const client of [tenant.live, userClient(tenant, friend.accountId, friend.userId)]) {
+      expect((await client.get(`/open/referrals?referredAccountId=${friend.accountId}`)).status).toBe(400);
+    }
+  });
+});
+
+describe('cookie users', () => {
+  const to = '/open/user/cookie_user';
+
+  test('are made with ids of their own, and found again by their cookie', async () => {
+    const anonymous = tenant.live.as({ token: token(tenant.liveSecret, { authentication: 'unauthenticated' }) });
+    const made = await anonymous.put<{ id: string; accountId: string; cookieId: string }>(to, {});
+    expect(made.status).toBe(200);
+    for (const id of [made.body.id, made.body.accountId, made.body.cookieId]) expect(id).toMatch(/\S{8}/);
+    const again = await anonymous.put(to, { cookieId: made.body.cookieId });
+    expect(again.body).toMatchObject({ id: made.body.id, accountId: made.body.accountId, cookieId: made.body.cookieId });
+    expect((await anonymous.put<{ id: string }>(to)).body.id).not.toBe(made.body.id);
+    expect((await tenant.live.put(to, { cookieId: made.body.cookieId, firstName: 'Ann' })).body).toMatchObject({
+      id: made.body.id,
+      firstName: 'Ann',
+    });
+    expect((await anonymous.put(to, { cookieId: made.body.cookieId, firstName: 'Eve' })).status).toBe(403);
+    expect((await userClient(tenant, 'a', 'u').put(to, {})).status).toBe(200);
+    expect((await anonymous.get(at({ accountId: made.body.accountId, userId: made.body.id }))).status).toBe(403);
+    expect((await tenant.live.as(undefined).put(to, {})).status).toBe(401);
+  });
+
+  test('come once for an idempotency key', async () => {
+    const first = await tenant.live.put<{ id: string }>(to, {}, { key: 'visitor-1' });
+    const second = await tenant.live.put<{ id: string }>(to, {}, { key: 'visitor-1' });
+    expect(second.body).toStrictEqual(first.body);
+  });
+});
+
+describe('everybody', () => {
+  test('sees the code and a little of its owner, unless the owner is blocked', async () => {
+    const who = ids();
+    const { body } = await tenant.live.put<{ referralCode: string }>(at(who), {
+      firstName: 'Ann',
+      lastName: 'Lee',
+      email: 'ann@example.com',
+    });
+    const nobody = tenant.live.as(undefined);
+    expect((await nobody.get(`/open/code/${body.referralCode}`)).body).toMatchObject({
+      referrerName: 'Ann L',
+      reward: { discountPercent: 10 },
+    });
+    expect((await nobody.get(`/open/user?referralCode=${body.referralCode}`)).body).toStrictEqual({
+      ...{ id: who.userId, accountId: who.accountId, email: 'ann@example.com', firstName: 'Ann', lastName: 'Lee' },
+      ...{ referralCode: body.referralCode, imageUrl: '' },
+    });
+    expect((await nobody.get('/open/user')).status).toBe(400);
+    expect((await tenant.test.get(`/open/code/${body.referralCode}`)).status).toBe(404);
+    await tenant.live.post(`/account/${who.accountId}/user/${who.userId}/block`);
+    for (const path of [`/open/code/${body.referralCode}`, `/open/user?referralCode=${body.referralCode}`]) {
+      expect((await nobody.get(path)).status).toBe(404);
+    }
+  });
+
+  test('follows a share link to the landing page', async () => {
+    const shop = await running.service.createTenant({ program: { id: 'default', landingPage: 'https://shop.example/hello?x=1' } });
+    const who = ids();
+    const { body } = await shop.live.put<{ referralCode: string; shareLinks: { facebookShareLink: string } }>(at(who), {});
+    const follow = async (link: string, method = 'GET') => {
+      const response = await fetch(link.replace('https://share.example', running.service.origin), { method, redirect: 'manual' });
+      await response.arrayBuffer();
+      return { status: response.status, location: response.headers.get('location') };
+    };
+    const link = body.shareLinks.facebookShareLink;
+    const page = `https://shop.example/hello?x=1&rsCode=${body.referralCode}`;
+    expect(await follow(link)).toStrictEqual({ status: 302, location: `${page}&rsShareMedium=FACEBOOK&rsEngagementMedium=UNKNOWN` });
+    expect(await follow(link.replace('FACEBOOK', '//evil.example'), 'HEAD')).toMatchObject({ status: 302 });
+    expect((await follow(link.replace(body.referralCode, 'NOBODYHASIT'))).status).toBe(404);
+    const { core } = running.service.service;
+    const day = new Date().toISOString().slice(0, 10);
+    const stream = core.names.shareLinkStream({ tenant: shop.alias, mode: 'live' }, body.referralCode, day);
+    const { state } = await core.streams.shareLinks.load(stream);
+    expect(state.followed).toBe(1);
+
+    const urls = await shop.live.get<{ shareLinks: Record<string, unknown> }>(
+      `/account/${who.accountId}/user/${who.userId}/shareurls?shareMedium=SMS&engagementMedium=EMAIL`,
+    );
+    expect(Object.keys(urls.body.shareLinks)).toStrictEqual(['cleanShareLink', 'EMAIL']);
+    expect((await shop.live.get(`/account/${who.accountId}/user/${who.userId}/sharelinks`)).body).toStrictEqual(body.shareLinks);
+    for (const [query, status] of [
+      ['programId=nowhere', 404],
+      ['shareMedium=PIGEON', 400],
+    ] as const) {
+      expect((await shop.live.get(`${at(who)}/shareurls?${query}`)).status).toBe(status);
+    }
+  });
+});

@@ -1,0 +1,199 @@
+import { knownRoutes } from '../support/known-routes.js';
+import { errorBody, startWithStores, type RunningService, type TestTenant } from '../support/running-service.js';
+import { basic } from '../support/api-client.js';
+import { token } from '../support/user-tokens.js';
+
+/**
+ * Who may call what: every route that the router knows, with every kind of credentials, with the open endpoints on and off. A route without
+ * a row fails.
+ */
+
+/** What stands against a caller, or `-`: nothing, and the row says what the route answers. Of open endpoints, with the switch on. */
+type Verdict = 401 | 403 | '-';
+
+const KINDS = [
+  ...([
+    'none',
+    'live key',
+    'test key',
+    'wrong key',
+    "another tenant's key",
+    'live read token',
+    'live write token',
+    'test read token',
+  ] as const),
+  ...([
+    'test write token',
+    'token signed with the key',
+    'bearer token',
+    "another user's token",
+    'anonymous token',
+    'expired token',
+  ] as const),
+  ...(["another tenant's token", 'token of another tenant in sub', 'unsigned token', 'bad token beside a key', 'two tokens'] as const),
+] as const;
+type Kind = (typeof KINDS)[number];
+
+/** One column per kind, in their order. */
+const VERDICTS = {
+  // prettier-ignore
+  open:     ['-', '-', '-', '-', '-',   '-', '-', '-', '-',   '-', '-', '-', '-',   '-', '-', '-', '-', '-', '-'],
+  // prettier-ignore
+  key:      [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
+  // prettier-ignore
+  keyOpen:  [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
+  // prettier-ignore
+  reading:  [401, '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', 403, 403,   401, 401, 401, 401, 401, 401],
+  // prettier-ignore
+  writing:  [401, '-', '-', 401, 401,   403, '-', 403, '-',   '-', '-', 403, 403,   401, 401, 401, 401, 401, 401],
+  // prettier-ignore
+  visiting: [401, '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', '-',   401, 401, 401, 401, 401, 401],
+  // prettier-ignore
+  anybody:  ['-', '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', 403,   401, 401, 401, 401, 401, 401],
+} as const satisfies Record<string, readonly Verdict[]>;
+type Access = keyof typeof VERDICTS;
+
+/** Who may call; what the route answers to who may; the path, where it is not that of the user `u` of the account `a`. */
+type Row = readonly [Access, number, string?];
+
+const T = '/api/v1/{tenantAlias}';
+const USER = `${T}/account/{accountId}/user/{userId}`;
+const OPEN_USER = `${T}/open/account/{accountId}/user/{userId}`;
+const ROWS: Readonly<Record<string, Row>> = {
+  [`POST ${T}/accountsync`]: ['key', 400],
+  [`GET ${T}/account/{accountId}`]: ['key', 200],
+  [`GET ${T}/account/{accountId}/reward`]: ['key', 200],
+  [`POST ${T}/user`]: ['key', 400],
+  [`GET ${T}/user`]: ['key', 400],
+  [`GET ${T}/users`]: ['key', 200],
+  [`GET ${USER}`]: ['key', 200],
+  [`GET ${USER}/sharelinks`]: ['key', 200],
+  [`GET ${USER}/shareurls`]: ['key', 200],
+  [`POST ${USER}/block`]: ['key', 404, '/account/a/user/nobody/block'],
+  [`POST ${USER}/unblock`]: ['key', 404, '/account/a/user/nobody/unblock'],
+  [`GET ${T}/code/{code}`]: ['key', 404],
+  [`GET ${T}/referrals`]: ['key', 200],
+  [`GET ${T}/referrals/{referralId}`]: ['key', 404],
+  [`POST ${T}/referrals/moderate`]: ['key', 400],
+  [`GET ${T}/reward`]: ['key', 400],
+  [`GET ${T}/reward/balance`]: ['key', 400],
+  [`GET ${T}/reward/{id}`]: ['key', 404],
+  [`POST ${T}/reward/{id}/cancel`]: ['key', 404],
+  [`POST ${T}/credit/bulkredeem`]: ['key', 400],
+  [`POST ${T}/credit/{id}/redeem`]: ['key', 400],
+  [`POST ${T}/rewards/account/{accountId}/user/{userId}`]: ['key', 400],
+  [`PUT ${OPEN_USER}`]: ['writing', 200],
+  [`POST ${OPEN_USER}`]: ['writing', 400],
+  [`GET ${OPEN_USER}`]: ['reading', 200],
+  [`GET ${OPEN_USER}/shareurls`]: ['reading', 200],
+  [`POST ${OPEN_USER}/events`]: ['reading', 400],
+  [`POST ${T}/open/code/{code}/account/{accountId}/user/{userId}`]: ['writing', 404],
+  [`GET ${T}/open/referrals`]: ['reading', 200, '/open/referrals?referredAccountId=a&referredUserId=u'],
+  [`PUT ${T}/open/user/cookie_user`]: ['visiting', 200],
+  [`GET ${T}/open/user`]: ['anybody', 404, '/open/user?referralCode=NOBODYHASIT'],
+  [`GET ${T}/open/code/{code}`]: ['anybody', 404],
+  'GET /s/{tenantAlias}/{code}': ['open', 404],
+  'GET /s/{tenantAlias}/test/{code}': ['open', 404],
+  'GET /health/live': ['open', 200],
+  'GET /health/ready': ['open', 200],
+  'GET /metrics': ['open', 200],
+  'GET /openapi.json': ['open', 200],
+  'GET /docs': ['open', 200],
+  'GET /docs/start.js': ['open', 200],
+  'GET /docs/swagger-ui.css': ['open', 200],
+  'GET /docs/swagger-ui-bundle.js': ['open', 200],
+  'GET /docs/favicon-32x32.png': ['open', 200],
+};
+
+/** Fields of a request, by kind of credentials. */
+function fieldsOf(tenant: TestTenant, other: TestTenant): Readonly<Record<Kind, Readonly<Record<string, string>>>> {
+  const me = { accountId: 'a', id: 'u' };
+  const writing = { user: { ...me, firstName: 'Ann' } };
+  const key = (credentials: string) => ({ authorization: basic(`:${credentials}`) });
+  const own = (value: string) => ({ 'x-saasquatch-user-token': value });
+  const live = (claims: object) => token(tenant.liveSecret, claims);
+  return {
+    none: {},
+    'live key': key(tenant.liveKey),
+    'test key': key(tenant.testKey),
+    'wrong key': key('wrong'),
+    "another tenant's key": key(other.liveKey),
+    'live read token': own(live({ user: me })),
+    'live write token': own(live(writing)),
+    'test read token': own(token(tenant.testSecret, { user: me })),
+    'test write token': own(token(tenant.testSecret, writing)),
+    'token signed with the key': own(token(tenant.liveKey, writing)),
+    'bearer token': { authorization: `Bearer ${live(writing)}` },
+    "another user's token": own(live({ user: { ...writing.user, id: 'somebody' } })),
+    'anonymous token': own(live({ authentication: 'unauthenticated' })),
+    'expired token': own(live({ ...writing, exp: 1 })),
+    "another tenant's token": own(token(other.liveSecret, writing)),
+    'token of another tenant in sub': own(live({ sub: `a:u@${other.alias}:users` })),
+    'unsigned token': own(`${Buffer.from('{"alg":"none"}').toString('base64url')}.${live(writing).split('.')[1] ?? ''}.`),
+    'bad token beside a key': { ...key(tenant.liveKey), ...own('x.y.z') },
+    'two tokens': { authorization: `Bearer ${live({ user: me })}`, ...own(live(writing)) },
+  };
+}
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let service: RunningService;
+let tenants: Readonly<Record<'on' | 'off', TestTenant>>;
+let other: TestTenant;
+beforeAll(async () => {
+  running = await startWithStores();
+  ({ service } = running);
+  tenants = { on: await service.createTenant(), off: await service.createTenant({ openEndpoints: false }) };
+  other = await service.createTenant();
+  for (const tenant of Object.values(tenants)) {
+    for (const client of [tenant.live, tenant.test]) {
+      await client.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } });
+      expect((await client.post('/user', { id: 'u', accountId: 'a', firstName: 'Ann' })).status).toBe(200);
+    }
+  }
+});
+afterAll(() => running.end());
+
+test('every route that the router knows has a row, and no other', () => {
+  expect(Object.keys(ROWS).sort()).toStrictEqual([...new Set(knownRoutes(service).map((route) => route.replace(/(.)\/$/, '$1')))].sort());
+});
+
+/** Where credentials or the switch mean nothing, a few kinds show it. */
+const A_FEW: readonly Kind[] = ['none', 'live key', 'wrong key', 'live write token', 'expired token'];
+const kindsFor = ([access]: Row, isOn: boolean): readonly Kind[] => (access === 'open' || (access === 'key' && !isOn) ? A_FEW : KINDS);
+
+const expected = ([access, answer]: Row, kind: Kind, isOn: boolean): number => {
+  const verdict = VERDICTS[access][KINDS.indexOf(kind)];
+  const isClosed = !isOn && !['open', 'key'].includes(access);
+  if (verdict === undefined) throw new Error('a kind of credentials has no verdict');
+  if (verdict === 401) return 401;
+  return isClosed ? 403 : verdict === '-' ? answer : verdict;
+};
+
+describe.each(['on', 'off'] as const)('with the open endpoints %s', (open) => {
+  test.each(Object.entries(ROWS))('%s', async (route, row) => {
+    const [method = '', template = ''] = route.split(' ');
+    const tenant = tenants[open];
+    const fields = fieldsOf(tenant, other);
+    const path = row[2] ?? template.replace(T, '');
+    const target = template.startsWith(T) ? `/api/v1/${tenant.alias}${path}` : path.replace('{tenantAlias}', tenant.alias);
+    const url =
+      service.origin +
+      target
+        .replace('{accountId}', 'a')
+        .replace('{userId}', 'u')
+        .replace(/\{\w+\}/g, 'NOBODYHASIT');
+    const call = async (kind: Kind): Promise<[Kind, number]> => {
+      const response = await fetch(url, { method, headers: fields[kind], redirect: 'manual' });
+      const text = await response.text();
+      // Whatever is wrong with a token, the answer is the same.
+      if (response.status === 401 && 'x-saasquatch-user-token' in fields[kind]) {
+        expect(JSON.parse(text)).toStrictEqual(errorBody(401, 'UNAUTHORIZED', 'RS032'));
+        expect(response.headers.get('www-authenticate')).toMatch(/^Basic /);
+      }
+      return [kind, response.status];
+    };
+    const kinds = kindsFor(row, open === 'on');
+    const answers = await Promise.all(kinds.map(call));
+    expect(answers).toStrictEqual(kinds.map((kind) => [kind, expected(row, kind, open === 'on')]));
+  });
+});

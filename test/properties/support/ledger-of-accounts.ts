@@ -1,0 +1,122 @@
+import { AccountCommands, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { CodeOwners } from '../../../src/command-handling/code-owners.js';
+import { ModerationCommandEnvelope, ModerationCommandHandler } from '../../../src/command-handling/commands.js';
+import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
+import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
+import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
+import { Reservations } from '../../../src/command-handling/reservations.js';
+import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
+import { TankCodes } from '../../../src/command-handling/tank-codes.js';
+import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
+import { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
+import type { AccountEvent } from '../../../src/domain/account/account.events.js';
+import type { DomainEvent } from '../../../src/domain/events.js';
+import type { ModerationAction } from '../../../src/domain/moderation/moderation.decider.js';
+import type { ProgramDocument } from '../../../src/domain/tenant/tenant.decider.js';
+import { EventCodec } from '../../../src/event-log/codec.js';
+import type { Actor, CommandMeta } from '../../../src/event-log/envelope.js';
+import type { Position } from '../../../src/event-log/event-log.js';
+import { POLICIES } from '../../../src/policies/policies.js';
+import { KeyedNames } from '../../../src/privacy/keyed-names.js';
+import { decodeAny } from '../../../src/projecting/decode-events.js';
+import type { LedgerEvent } from '../../../src/projecting/projector.js';
+import { InMemoryEventLog } from '../../support/in-memory-event-log.js';
+import { InMemorySubjectKeys } from '../../support/in-memory-subject-keys.js';
+
+const SCOPE = { tenant: 'demo', mode: 'live' } as const;
+const NAMES = new KeyedNames(Buffer.alloc(32, 1));
+const MANY = 100_000;
+
+/** A whole ledger in memory, from commands to policies, with as many processes on it as wanted: its log is all that they share. */
+export class LedgerOfAccounts {
+  private readonly log = new InMemoryEventLog();
+  private readonly keys = new InMemorySubjectKeys();
+  private readonly codec = new EventCodec(this.keys);
+  private reactedTo: Position | undefined;
+
+  static async open(program: ProgramDocument): Promise<LedgerOfAccounts> {
+    const ledger = new LedgerOfAccounts();
+    await ledger.process().createTenant(program);
+    return ledger;
+  }
+
+  process(): LedgerProcess {
+    return new LedgerProcess(this.log, this.codec, this.keys);
+  }
+
+  /** The policies react to what is new. Each reaction is carried out twice: once is promised, at least. */
+  async react(process: LedgerProcess): Promise<void> {
+    for (;;) {
+      const page = await this.log.readAll(this.reactedTo, MANY);
+      const last = page.at(-1);
+      if (!last) return;
+      for (const event of await this.decoded(page)) {
+        for (const policy of POLICIES.filter(({ handles }) => handles.has(event.event.type))) {
+          for (const reaction of policy.react(event)) {
+            if (reaction.kind === 'job') continue;
+            const meta = metaOf(deterministicId(event.eventId, policy.name), { kind: 'policy', id: policy.name });
+            const carryOut = () => process.accounts.execute(meta, reaction.account, reaction.request);
+            await Promise.all([carryOut(), carryOut()]);
+          }
+        }
+      }
+      this.reactedTo = last.position;
+    }
+  }
+
+  /** Every fact of every account, with the account's stream. */
+  async facts(): Promise<readonly { readonly stream: string; readonly event: AccountEvent }[]> {
+    const all = await this.decoded(await this.log.readAll(undefined, MANY));
+    return all.filter(({ accountRef }) => accountRef !== '').map(({ stream, event }) => ({ stream, event: event as AccountEvent }));
+  }
+
+  private async decoded(page: Parameters<ReturnType<typeof decodeAny>>[0]): Promise<LedgerEvent<DomainEvent>[]> {
+    return (await decodeAny(this.codec)(page)).map((event) => {
+      if ('undecodable' in event) throw new Error(event.undecodable);
+      return event;
+    });
+  }
+}
+
+export class LedgerProcess {
+  readonly accounts: AccountCommands;
+  private readonly streams: Streams;
+  private readonly tenants: TenantCommands;
+  private readonly moderations: ModerationCommandHandler;
+
+  constructor(log: InMemoryEventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
+    this.streams = openStreams(log, codec);
+    const directory = new TenantDirectory(this.streams.tenants, NAMES);
+    const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
+    this.tenants = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
+    const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
+    const tankCodes = new TankCodes(this.streams, NAMES, directory);
+    const moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
+    const owners = new CodeOwners(this.streams, NAMES);
+    const reservations = new Reservations(this.streams, NAMES);
+    const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
+    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures);
+    this.moderations = new ModerationCommandHandler(moderations, this.streams, NAMES);
+  }
+
+  async createTenant(program: ProgramDocument): Promise<void> {
+    await this.tenants.create({ alias: SCOPE.tenant, programType: 'API_ONLY', openEndpoints: true, program });
+  }
+
+  /** @param key the same key is the same request. */
+  send(accountId: string, request: AccountRequest, key: string): Promise<unknown> {
+    return this.accounts.execute(metaOf(key), NAMES.accountRef(SCOPE, accountId), request);
+  }
+
+  /** Moderates the referral of an account, if it has one. */
+  async moderate(accountId: string, action: ModerationAction, key: string): Promise<void> {
+    const { state } = await this.streams.accounts.load(NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId)));
+    if (state.status === 'absent' || !state.referral) return;
+    await this.moderations.execute(new ModerationCommandEnvelope(metaOf(key), [{ referralId: state.referral.referralId, action }]));
+  }
+}
+
+function metaOf(commandId: string, actor: Actor = { kind: 'api-key', id: 'key' }): CommandMeta {
+  const idempotency = actor.kind === 'policy' ? null : { key: `hash of ${commandId}`, fingerprint: 'the same' };
+  return { scope: SCOPE, commandId, correlationId: commandId, causationId: commandId, actor, idempotency };
+}
