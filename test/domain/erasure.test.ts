@@ -1,6 +1,10 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { isSuppressed, type ForgetUser } from '../../src/domain/account/erasure.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
+import { isLimitReached } from '../../src/domain/account/rule-counts.js';
+import { receiveUserEvents } from '../../src/domain/account/user-events.js';
+import { personal } from '../../src/domain/personal.js';
+import { REFERRER_RULE } from '../../src/domain/program.js';
 import {
   accountAttributed,
   accountOpened,
@@ -10,6 +14,7 @@ import {
   referralStarted,
   rewardGranted,
   subscriptionChanged,
+  tankCode,
   userIdentified,
 } from '../support/account-events.js';
 import { ACME, ANN, annStands, BOB, fold, given, NOW, opened } from './support/account-scenario.js';
@@ -122,6 +127,35 @@ describe('what is left', () => {
   test('what was ever assigned still counts, also after the account was deleted: the ledger keeps it', () => {
     const again = opened(fold([...history, requested({ account }), accountOpened(ACME)]));
     expect(again.assignedEver.get('cents')).toBe(500);
+  });
+
+  test('what a rule granted still counts towards its limits, for the account and for the one that comes after it', () => {
+    const byRule = rewardGranted('by rule', BOB, credit(5), { source: 'FRIEND_SIGNUP', programId: 'default', programVersion: 1 });
+    const isReached = (...events: readonly AccountEvent[]) =>
+      isLimitReached(opened(fold([...bobAndCat, ...events])).grantedByRule, 'default', REFERRER_RULE, { total: 1, perDay: null }, NOW);
+    expect(isReached()).toBe(false);
+    expect(isReached(byRule, requested())).toBe(true);
+    expect(isReached(byRule, requested({ account }), accountOpened(ACME))).toBe(true);
+  });
+
+  test('the tank codes that the account had, so that nobody else is given them', () => {
+    const state = fold([...bobAndCat, rewardGranted('tank', BOB, tankCode('TANK-1')), granted, requested({ account })]);
+    expect(state.remains.tankCodes.toObject()).toStrictEqual({ tank: 'TANK-1' });
+  });
+
+  test('nothing of what the person did: whoever comes under the id does it for the first time', () => {
+    const purchase = { id: 'order', key: 'purchase', fields: { total: 3 }, dateTriggered: NOW };
+    const did: AccountEvent = {
+      ...{ type: 'UserEventReceived', at: NOW, userEventId: 'received', person: BOB.person, batch: 'batch' },
+      content: personal(BOB.person, purchase),
+    };
+    const again = { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent;
+    const state = opened(fold([...bobAndCat, did, requested(), again]));
+    expect(state.eventsSeen.size).toBe(0);
+    const asked = { type: 'ReceiveUserEvents', userId: 'bob', batch: 'batch', programs: [], context: annStands(), events: [] } as const;
+    const before = opened(fold([...bobAndCat, did]));
+    expect(receiveUserEvents(before, { ...asked, rewardIdOf: () => 'reward' })).toStrictEqual({ refused: 'EVENTS_ALREADY_RECEIVED' });
+    expect(receiveUserEvents(state, { ...asked, rewardIdOf: () => 'reward' })).toStrictEqual({ events: [] });
   });
 
   test('a hash that is known again, in the account and in the one that comes after it', () => {

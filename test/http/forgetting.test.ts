@@ -1,5 +1,6 @@
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
 import { outcome, personal, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
+import { userClient } from '../support/user-tokens.js';
 
 /** People are shown what is known of them, and are forgotten. */
 
@@ -159,6 +160,77 @@ test('a kept answer shows null where it named somebody', async () => {
   expect([response.status, response.headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
   expect(Object.keys(body).sort()).toStrictEqual(Object.keys(first.body).sort());
   expect(body).toMatchObject({ id: null, firstName: null, referralCode: null, referredBy: null, accountId: bob.accountId });
+});
+
+describe('with the token of a user', () => {
+  const openPath = (person: Person): string => `/open${userPath(person)}`;
+  const tokenOf = ({ accountId, id, ...fields }: Person): ApiClient => userClient(tenant, accountId, id, fields);
+  const link = ({ referralCode }: Person) => fetch(`${running.service.origin}/s/${tenant.alias}/${referralCode}`, { redirect: 'manual' });
+
+  test('whoever was forgotten is nowhere, comes back as somebody new, or not at all if not to be tracked', async () => {
+    const ann = await somebody();
+    const bob = await somebody();
+    const client = tokenOf(ann);
+    expect([(await client.get(openPath(ann))).status, (await link(ann)).status]).toStrictEqual([200, 302]);
+    expect((await client.get(`/open/user${query({ referralCode: ann.referralCode })}`)).status).toBe(200);
+    expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
+    for (const to of [openPath(ann), `${openPath(ann)}/shareurls`]) expect(outcome(await client.get(to))).toStrictEqual(NO_USER);
+    expect(outcome(await client.post(`${openPath(ann)}/events`, purchaseOf(ann)))).toStrictEqual(NO_USER);
+    expect((await link(ann)).status).toBe(404);
+    const noCode = refusal(404, 'REFERRAL_CODE_NOT_FOUND');
+    expect(outcome(await client.get(`/open/user${query({ referralCode: ann.referralCode })}`))).toStrictEqual(noCode);
+    expect(outcome(await client.get(`/open/code/${ann.referralCode}`))).toStrictEqual(noCode);
+    expect(outcome(await api.post(`/open/code/${ann.referralCode}${userPath(bob)}`))).toStrictEqual(noCode);
+
+    expect(await client.post(openPath(ann), { firstName: ann.firstName })).toMatchObject({
+      ...{ status: 201, body: { id: ann.id, firstName: ann.firstName, lastName: null } },
+    });
+    expect((await client.post(`${openPath(ann)}/events`, purchaseOf(ann))).status).toBe(200);
+    expect(outcome(await remove(userPath(ann), { preserveEmptyAccount: 'false', doNotTrack: 'true' }))).toStrictEqual(GONE);
+    const refused = refusal(400, 'DO_NOT_TRACK', 'RS050');
+    for (const method of ['PUT', 'POST']) expect(outcome(await client.call(method, openPath(ann), {}))).toStrictEqual(refused);
+    expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual(NO_ACCOUNT);
+  });
+
+  test('the user of a cookie is forgotten like any other', async () => {
+    const visit = () => api.put<{ id: string; accountId: string }>('/open/user/cookie_user', { cookieId: 'a-cookie' });
+    const { body: visitor } = await visit();
+    const to = `/account${path(visitor.accountId)}/user${path(visitor.id)}`;
+    expect(outcome(await remove(to))).toStrictEqual(GONE);
+    expect(await visit()).toMatchObject({ status: 200, body: { id: visitor.id } });
+    expect(outcome(await remove(to, { doNotTrack: 'true' }))).toStrictEqual(GONE);
+    expect(outcome(await visit())).toStrictEqual(refusal(400, 'DO_NOT_TRACK', 'RS050'));
+  });
+
+  test('kept answers show null where they named somebody', async () => {
+    const ann = await somebody();
+    const bob = await somebody();
+    const apply = (key: string) => again('POST', `/open/code/${ann.referralCode}${userPath(bob)}`, undefined, key);
+    const write = () => again('PUT', openPath(bob), { firstName: 'Robert' }, 'kept-user');
+    const report = () => again('POST', `${openPath(bob)}/events`, purchaseOf(bob), 'kept-events');
+    expect(await apply('kept-code')).toMatchObject({ code: ann.referralCode, referrerName: `${ann.firstName} L` });
+    expect(await write()).toMatchObject({ id: bob.id, firstName: 'Robert', referredBy: { code: ann.referralCode } });
+    expect(await report()).toMatchObject({ userId: bob.id, events: [{ fields: { total: 3 } }] });
+    expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
+    expect(await apply('kept-code')).toMatchObject({ code: null, referrerName: null, programId: 'default' });
+    expect(await write()).toMatchObject({ id: bob.id, firstName: 'Robert', referredBy: null });
+    expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
+    expect(await write()).toMatchObject({ id: null, firstName: null, shareLinks: null, accountId: bob.accountId });
+    expect(await report()).toStrictEqual({ userId: null, accountId: bob.accountId, events: null });
+  });
+
+  const purchaseOf = ({ accountId, id }: Person) => ({
+    ...{ accountId, userId: id, events: [{ key: 'purchase', fields: { total: 3 } }], idempotencyKey: 'the-same-key' },
+  });
+
+  /** Where the description promises a value a kept answer may have none: this client does not hold it against it. */
+  async function again(method: string, to: string, body: unknown, key: string): Promise<Json> {
+    const response = await fetch(`${running.service.origin}/api/v1/${tenant.alias}${to}`, {
+      ...{ method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
+      headers: { authorization: `Basic ${btoa(`:${tenant.liveKey}`)}`, 'content-type': 'application/json', 'idempotency-key': key },
+    });
+    return (await response.json()) as Json;
+  }
 });
 
 test('the record of a person is whole, and each look at it is on record', async () => {
