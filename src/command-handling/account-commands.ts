@@ -225,14 +225,14 @@ export class AccountCommands {
       request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: newSubject(meta, 'account', state) };
     const opened = openedFor(state, openAccount, now)?.account;
     if (!opened) return refused('ACCOUNT_NOT_FOUND');
-    const isKnown = opened.personsByUserId.has(userId);
-    if (!isKnown && isSuppressed(opened, this.names.userRef(meta.scope, account, userId))) return refused('DO_NOT_TRACK');
     const newPerson = newSubject(meta, 'person', state);
     const person = opened.personsByUserId.get(userId) ?? newPerson;
     const tenant = await this.tenant(meta.scope);
     const against = whyNot(request, opened, person, tenant);
     // Before anything is reserved: what will be refused must not take a code even for a moment.
     if (against) return against;
+    const isKnown = opened.personsByUserId.has(userId);
+    if (!isKnown && isSuppressed(opened, this.names.userRef(meta.scope, account, userId))) return refused('DO_NOT_TRACK');
     const codes = await this.claimCodes(meta, account, opened, person, tenant, request, attempt);
     if ('refused' in codes) return codes;
     if (paymentProviderId !== undefined && opened.paymentProviderId === null) {

@@ -189,6 +189,8 @@ describe('with the token of a user', () => {
     expect(outcome(await remove(userPath(ann), { preserveEmptyAccount: 'false', doNotTrack: 'true' }))).toStrictEqual(GONE);
     const refused = refusal(400, 'DO_NOT_TRACK', 'RS050');
     for (const method of ['PUT', 'POST']) expect(outcome(await client.call(method, openPath(ann), {}))).toStrictEqual(refused);
+    // What the token may write is asked first.
+    expect(outcome(await client.put(openPath(ann), { lastName: 'Lee' }))).toStrictEqual(refusal(403, 'FORBIDDEN'));
     expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual(NO_ACCOUNT);
   });
 
