@@ -100,6 +100,21 @@ test('who was referred by somebody forgotten shows no code any more, also from w
   expect((await one.referralOf('is-referred')).datePaid).not.toBeNull();
 });
 
+test('a referrer who is deleted just before the referral starts has not referred anybody', async () => {
+  await one.userWithCode('leaves', 'ann', 'LEAVES');
+  accepted(await one.sync('comes-late', 'TRIAL', ['LEAVES']));
+  const find = one.owners.person.bind(one.owners);
+  const spy = jest.spyOn(one.owners, 'person').mockImplementationOnce(async (...asked) => {
+    const found = await find(...asked);
+    accepted(await one.send('leaves', { type: 'ForgetAccount', doNotTrack: false }));
+    return found;
+  });
+  const { events } = accepted(await one.upsert('comes-late', 'bob'));
+  spy.mockRestore();
+  expect(events.map(({ type }) => type)).toStrictEqual(['UserIdentified', 'ReferralCodeAssigned']);
+  expect((await one.account('comes-late')).referral).toBeNull();
+});
+
 test('what a newer copy of the log has is carried out on a restored one, once', async () => {
   await one.userWithCode('restored', 'bob', 'RESTORED');
   const person = (await one.account('restored')).personsByUserId.get('bob') ?? '';
