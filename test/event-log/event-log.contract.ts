@@ -293,13 +293,13 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
     });
 
     describe('many at the same time', () => {
-      it('stores 5 000 appends, each once', async () => {
+      it('stores 2 000 appends, each once', async () => {
         // A store that takes each append by itself is at it for seconds.
         const patient = await subject.open({ appendTimeoutMs: 40_000 });
-        const results = await Promise.all(Array.from({ length: 5_000 }, (_, n) => patient.append(`s${n}`, 'no-stream', [event()])));
-        expect(new Set(results.map((result) => stored(result).position)).size).toBe(5_000);
+        const results = await Promise.all(Array.from({ length: 2_000 }, (_, n) => patient.append(`s${n}`, 'no-stream', [event()])));
+        expect(new Set(results.map((result) => stored(result).position)).size).toBe(2_000);
         const all = await readToEnd(log);
-        expect(all).toHaveLength(5_000);
+        expect(all).toHaveLength(2_000);
         expectWhole(subject, all);
         const byStream = new Map(all.map(({ stream, position }) => [stream, position]));
         results.forEach((result, n) => expect(byStream.get(`s${n}`)).toBe(stored(result).position));

@@ -130,7 +130,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       const log = logs.open(double.url, { pollIntervalMs: 10, readTimeoutMs: 5_000 });
       const tail = startTail(log);
       await eventually(async () => tail.ids.length === 1 && double.subscriptions === 1);
-      const theirs = Array.from({ length: 20_000 }, () => ({ type: 'Theirs' }));
+      const theirs = Array.from({ length: 5_000 }, () => ({ type: 'Theirs' }));
       double.storedBehindTheBack('theirs', theirs);
       const looked = jest.spyOn(double.store, 'at');
       const reads = double.calls.read;
