@@ -7,7 +7,12 @@ import { RewardBalanceQueries } from '../projections/reward-balances/queries.js'
 import { RewardQueries } from '../projections/rewards/queries.js';
 import { UserQueries } from '../projections/users/queries.js';
 import { CodeOwners } from './command-handling/code-owners.js';
-import { AccountCommandHandler, FollowShareLinkHandler, ModerationCommandHandler } from './command-handling/commands.js';
+import {
+  AccountCommandHandler,
+  AuditCommandHandler,
+  FollowShareLinkHandler,
+  ModerationCommandHandler,
+} from './command-handling/commands.js';
 import type { Core } from './core.js';
 import { AccountsController } from './http/accounts.controller.js';
 import { CookieUsersController } from './http/cookie-users.controller.js';
@@ -17,6 +22,7 @@ import { Ledger } from './http/ledger.js';
 import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
 import { OpenUsersController } from './http/open-users.controller.js';
 import { OwnWrites, type Progress } from './http/own-writes.js';
+import { PersonalDataController } from './http/personal-data.controller.js';
 import { Presentation } from './http/presentation.js';
 import { RateLimits } from './http/rate-limits.js';
 import { ReferralCodesController } from './http/referral-codes.controller.js';
@@ -54,6 +60,7 @@ export interface ModuleParts {
 const TENANT_CONTROLLERS = [
   ...[AccountsController, UsersController, OpenUsersController, CookieUsersController, ShareLinksController, ShortLinksController],
   UserEventsController,
+  PersonalDataController,
   ...[ReferralCodesController, ReferralsController, RewardsController],
 ];
 
@@ -86,6 +93,7 @@ function commandHandlers({ accounts, moderations, streams, names }: Core): Provi
   // By factory: the bus does not find the command of a handler that is given as a value.
   return [
     made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
+    made(AuditCommandHandler, [], () => new AuditCommandHandler(streams, names)),
     made(FollowShareLinkHandler, [], () => new FollowShareLinkHandler(streams, names)),
     made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
   ];

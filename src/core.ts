@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { AccountCommands } from './command-handling/account-commands.js';
 import { CodeOwners } from './command-handling/code-owners.js';
+import { ErasureProcess } from './command-handling/erasure-process.js';
 import { ModerationProcess } from './command-handling/moderation-process.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
@@ -10,6 +11,7 @@ import { TenantCommands } from './command-handling/tenant-commands.js';
 import { TenantDirectory } from './command-handling/tenant-directory.js';
 import { TokenSecrets } from './command-handling/token-secrets.js';
 import type { Config } from './config.js';
+import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
 import { EventLogUnavailable, type EventLog, type Position } from './event-log/event-log.js';
@@ -24,9 +26,11 @@ import type { EmbeddedPostgres } from './postgres/embedded-postgres.js';
 import { announceTenant } from './postgres/tenant-announcements.js';
 import { type KeyedNames, STREAM_PREFIX } from './privacy/keyed-names.js';
 import { purposeKey } from './privacy/master-key.js';
-import { PostgresSubjectKeys } from './privacy/subject-keys.js';
+import { PostgresSubjectKeys, type SubjectKeys } from './privacy/subject-keys.js';
 import { ReadModelsIncomplete } from './projecting/generations.js';
 import type { Projector } from './projecting/projector.js';
+import { announceErasure } from './postgres/erasure-announcements.js';
+import { replayErasures, SubjectKeysAfterReplay } from './privacy/erasure-replay.js';
 
 /** What every entry (service, command line, benchmark) stands on: the database, the log, and the one door for commands. */
 export interface Core {
@@ -35,6 +39,7 @@ export interface Core {
   /** Which log the database goes by. */
   readonly followedLog: FollowedLog;
   readonly codec: EventCodec;
+  readonly keys: SubjectKeys;
   readonly names: KeyedNames;
   readonly streams: Streams;
   readonly owners: CodeOwners;
@@ -43,6 +48,9 @@ export interface Core {
   /** What user tokens are signed and verified with. */
   readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  /** Drops what this process remembers of people whose keys were destroyed; undefined: of everybody. */
+  readonly forget: (subjects?: readonly SubjectId[]) => void;
   readonly accounts: AccountCommands;
   /** Encrypts kept answers. */
   readonly answersKey: Buffer;
@@ -119,8 +127,20 @@ function wire(
   masterKey: Buffer,
   actor: Actor,
 ): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
-  const codec = new EventCodec(new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping')));
+  const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
+  const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
+  const codec = new EventCodec(keys);
   const streams = openStreams(log, codec);
+  const forget = (subjects?: readonly SubjectId[]): void => {
+    keys.forget(subjects);
+    const known = subjects && new Set(subjects);
+    streams.accounts.forgetSubjects(known);
+    streams.reservations.forgetSubjects(known);
+  };
+  const erasures = new ErasureProcess(streams, names, keys, async (subjects) => {
+    forget(subjects);
+    await announceErasure(pool, subjects);
+  });
   const owners = new CodeOwners(streams, names);
   const tenants = new TenantDirectory(streams.tenants, names);
   const announce = async (alias: string): Promise<void> => {
@@ -134,9 +154,12 @@ function wire(
   const tankCodes = new TankCodes(streams, names, tenants);
   const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
-  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes);
+  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures);
   const answersKey = purposeKey(masterKey, 'idempotency');
-  return { pool, log, codec, names, streams, owners, tenants, tenantCommands, tokenSecrets, moderations, accounts, answersKey, newest };
+  return {
+    ...{ pool, log, codec, keys, names, streams, owners, tenants, tenantCommands, tokenSecrets },
+    ...{ moderations, erasures, forget, accounts, answersKey, newest },
+  };
 }
 
 /** An error that says that a store is away or not ready, or that too much is asked of one stream: 503 outside, tried again inside. */

@@ -23,14 +23,18 @@ import { PolicyRunner } from './policies/policy-runner.js';
 import { carryOutReactions, jobHandlers } from './policies/reactions.js';
 import { openPool } from './postgres/database.js';
 import { ProcessPresence } from './postgres/process-presence.js';
+import { hearErasures } from './postgres/erasure-announcements.js';
 import { hearTenants } from './postgres/tenant-announcements.js';
+import { replayErasures } from './privacy/erasure-replay.js';
+import { scrubIfNeeded } from './privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
 import { LiveGenerations, renewOutdatedGenerations } from './projecting/generations.js';
 import { pause } from './pause.js';
+import { readModelsReachHead } from './projecting/read-models-reach-head.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
 // A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.
-const BACKGROUND_CONNECTIONS = 10;
+const BACKGROUND_CONNECTIONS = 11;
 const JOB_CONNECTIONS = 3;
 /** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
@@ -99,6 +103,9 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
     await announcements.start();
     undo.push(() => announcements.stop());
+    const erased = hearErasures(background, (subjects) => core.forget(subjects));
+    await erased.start();
+    undo.push(() => erased.stop());
 
     const renewed = await renewOutdatedGenerations(background, accountProjectors);
     if (renewed.length > 0) logger.warn({ projections: renewed }, 'the tables of read models have changed: they are built anew');
@@ -118,11 +125,16 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     let listeningAt = '';
     // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
     const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
-    const requests = new IdempotentRequests(pool, presence, core.answersKey);
+    const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
     const jobs = new Jobs(
       jobsPool,
-      jobHandlers(execute, core.moderations, async () => (await requests.purge()) + (await rateLimits.purge())),
+      jobHandlers({
+        ...{ execute, moderations: core.moderations, erasures: core.erasures },
+        purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
+        scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
+        checkErasures: () => replayErasures(pool, log, core.keys),
+      }),
       logger,
     );
     const policies = new PolicyRunner({

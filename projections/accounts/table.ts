@@ -11,6 +11,8 @@ export type AccountRow = {
   /** Null until the first one is set. */
   readonly subscription: Subscription | null;
   readonly referral_code: string | null;
+  /** Whose code that is. */
+  readonly referrer_person: string | null;
   readonly date_opened: number;
 };
 
@@ -24,8 +26,9 @@ export const accounts = new TableOf<AccountRow>({
     currency: 'text not null',
     subscription: 'jsonb',
     referral_code: 'text',
+    referrer_person: 'text',
     date_opened: 'bigint not null',
   },
   primaryKey: ['account_ref'],
-  indexes: {},
+  indexes: { by_referrer: { definition: '(referrer_person) where referrer_person is not null' } },
 });

@@ -1,12 +1,14 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
+import { ERASURES, LOOKS_UP } from '../erasures.js';
 import { codeOwners, referralCodes } from './table.js';
 
 /** Codes and who owns them. A code whose owner is forgotten has no row: it no longer resolves. */
 export const referralCodesProjector: Projector = {
   name: 'referral-codes',
   tables: [referralCodes, codeOwners],
-  handles: new Set(['UserIdentified', 'UserProfileChanged', 'UserBlocked', 'UserUnblocked', 'ReferralCodeAssigned']),
+  handles: new Set(['UserIdentified', 'UserProfileChanged', 'UserBlocked', 'UserUnblocked', 'ReferralCodeAssigned', ...ERASURES]),
+  looksUp: LOOKS_UP,
 
   keys({ event, tenant, mode }) {
     switch (event.type) {
@@ -17,10 +19,16 @@ export const referralCodesProjector: Projector = {
         return [codeOwners.key(event.person)];
       case 'ReferralCodeAssigned':
         return event.code.value === null ? [] : [referralCodes.key(tenant, mode, codeKey(event.code.value))];
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        return event.persons.map((person) => codeOwners.key(person));
       default:
         return [];
     }
   },
+
+  lookups: ({ event }) =>
+    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted' ? [referralCodes.lookup({ person: event.persons })] : [],
 
   apply(ledgerEvent, rows) {
     const { event, accountRef, tenant, mode } = ledgerEvent;
@@ -46,6 +54,12 @@ export const referralCodesProjector: Projector = {
         return codeOwners.change(rows, [event.person], (row) => ({ ...row, blocked: false }));
       case 'ReferralCodeAssigned':
         return assign(ledgerEvent, event, rows);
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        for (const person of event.persons) codeOwners.delete(rows, person);
+        for (const row of referralCodes.held(rows))
+          if (event.persons.includes(row.person)) referralCodes.delete(rows, row.tenant, row.mode, row.code_key);
+        return;
       default:
         return;
     }

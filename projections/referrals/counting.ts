@@ -39,10 +39,16 @@ export function countKeys(referral: Omit<Counted, 'referred_status' | 'referrer_
 
 /** Moves a referral from where it counted to where it counts now. Undefined: nowhere. */
 export function recount(rows: Rows, before: Counted | undefined, after: Counted): void {
-  if (before && before.referred_status === after.referred_status && before.referrer_status === after.referrer_status) return;
+  if (before && countsAlike(before, after)) return;
   if (before) add(rows, before, -1);
   add(rows, after, 1);
 }
+
+const countsAlike = (a: Counted, b: Counted): boolean =>
+  a.referred_status === b.referred_status &&
+  a.referrer_status === b.referrer_status &&
+  a.referrer_user_id === b.referrer_user_id &&
+  a.referred_user_id === b.referred_user_id;
 
 export const statusKey = (referred: SideStatus, referrer: SideStatus): string => `${referred} ${referrer}`;
 

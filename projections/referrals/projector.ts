@@ -1,5 +1,6 @@
 import type { AccountEventOf, RewardSource } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
+import { ERASURES, LOOKS_UP } from '../erasures.js';
 import { countKeys, recount } from './counting.js';
 import { referralCounts, referralRewards, referrals, type ReferralRow, type RewardedSide } from './table.js';
 
@@ -7,7 +8,11 @@ import { referralCounts, referralRewards, referrals, type ReferralRow, type Rewa
 export const referralsProjector: Projector = {
   name: 'referrals',
   tables: [referrals, referralRewards, referralCounts],
-  handles: new Set(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralFlagged', 'ReferralModerated', 'RewardGranted']),
+  handles: new Set([
+    ...(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralFlagged', 'ReferralModerated', 'RewardGranted'] as const),
+    ...ERASURES,
+  ]),
+  looksUp: LOOKS_UP,
 
   keys(ledgerEvent) {
     const { event } = ledgerEvent;
@@ -28,9 +33,28 @@ export const referralsProjector: Projector = {
     }
   },
 
+  // An account is a side of few referrals, or refers with few people: the accounts' indexes serve.
+  lookups: ({ event, accountRef }) =>
+    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
+      ? [
+          referrals.lookup({ referred_account_ref: [accountRef], referred_person: event.persons }),
+          referrals.lookup({ referrer_account_ref: [accountRef], referrer_person: event.persons }),
+        ]
+      : [],
+
   // Only the referral's row knows under which ids it was counted: an event after a person was forgotten no longer names them.
   furtherKeys({ event }, rows) {
     switch (event.type) {
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        return referrals
+          .held(rows)
+          .filter((row) => names(row, event.persons))
+          .flatMap((row) => [
+            ...countKeys(row),
+            referralRewards.key(row.referral_id, 'referred'),
+            referralRewards.key(row.referral_id, 'referrer'),
+          ]);
       case 'ReferralStarted':
       case 'ReferralConverted':
       case 'ReferralModerated': {
@@ -62,6 +86,10 @@ export const referralsProjector: Projector = {
         return change(rows, event, { ...statuses(event), date_moderated: event.at });
       case 'RewardGranted':
         return rewarded(ledgerEvent, event, rows);
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        for (const row of referrals.held(rows)) if (names(row, event.persons)) erase(rows, row, event.persons);
+        return;
       default:
         return;
     }
@@ -108,6 +136,24 @@ function change(rows: Rows, { referralId, at }: { readonly referralId: string; r
   const after: ReferralRow = { ...before, ...changes, date_changed: at };
   referrals.put(rows, after);
   recount(rows, before, after);
+}
+
+const names = (row: ReferralRow, persons: readonly string[]): boolean =>
+  persons.includes(row.referred_person) || persons.includes(row.referrer_person);
+
+/** The side that is gone keeps its place and its status, without ids, code and reward. */
+function erase(rows: Rows, before: ReferralRow, persons: readonly string[]): void {
+  const referred = persons.includes(before.referred_person);
+  const referrer = persons.includes(before.referrer_person);
+  const after: ReferralRow = {
+    ...before,
+    ...(referred ? { referred_account_id: null, referred_user_id: null } : {}),
+    ...(referrer ? { referrer_account_id: null, referrer_user_id: null, referral_code_used: null, share_link_used: null } : {}),
+  };
+  referrals.put(rows, after);
+  recount(rows, before, after);
+  if (referred) referralRewards.delete(rows, before.referral_id, 'referred');
+  if (referrer) referralRewards.delete(rows, before.referral_id, 'referrer');
 }
 
 /** One that has not started yet finds the signal at its start. */

@@ -1,6 +1,7 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import type { RewardValue } from '../../src/domain/program.js';
 import type { LedgerEvent, Projector, RowKey, Rows } from '../../src/projecting/projector.js';
+import { ERASURES, LOOKS_UP } from '../erasures.js';
 import { bucketOf, contribution, difference, nextDue, NOTHING, sum, type BalanceItem } from './contribution.js';
 import { balanceItems, balances, type BalanceItemRow } from './table.js';
 
@@ -8,7 +9,16 @@ import { balanceItems, balances, type BalanceItemRow } from './table.js';
 export const rewardBalancesProjector: Projector = {
   name: 'reward-balances',
   tables: [balanceItems, balances],
-  handles: new Set(['RewardGranted', 'RewardBecameAvailable', 'RewardExpired', 'CreditRedeemed', 'RewardCancelled', 'RewardRestored']),
+  handles: new Set([
+    'RewardGranted',
+    'RewardBecameAvailable',
+    'RewardExpired',
+    'CreditRedeemed',
+    'RewardCancelled',
+    'RewardRestored',
+    ...ERASURES,
+  ]),
+  looksUp: LOOKS_UP,
 
   keys({ event, accountRef }) {
     switch (event.type) {
@@ -25,6 +35,11 @@ export const rewardBalancesProjector: Projector = {
     }
   },
 
+  lookups: ({ event, accountRef }) =>
+    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
+      ? [balanceItems.lookup({ person: event.persons }), balances.lookup({ account_ref: [accountRef], person: event.persons })]
+      : [],
+
   apply(ledgerEvent, rows) {
     const { event } = ledgerEvent;
     switch (event.type) {
@@ -40,6 +55,12 @@ export const rewardBalancesProjector: Projector = {
         return change(rows, event.rewardId, () => ({ cancelled: true }));
       case 'RewardRestored':
         return change(rows, event.rewardId, () => ({ cancelled: false }));
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        for (const item of balanceItems.held(rows)) if (event.persons.includes(item.person)) balanceItems.delete(rows, item.reward_id);
+        for (const { account_ref, person, type, unit_key } of balances.held(rows))
+          if (event.persons.includes(person)) balances.delete(rows, account_ref, person, type, unit_key);
+        return;
       default:
         return;
     }

@@ -44,7 +44,7 @@ export const balanceItems = new TableOf<BalanceItemRow>({
     due_at: 'bigint',
   },
   primaryKey: ['reward_id'],
-  indexes: { due: { definition: '(account_ref, due_at) where due_at is not null' } },
+  indexes: { due: { definition: '(account_ref, due_at) where due_at is not null' }, by_person: { definition: '(person)' } },
 });
 
 export type BalanceRow = Figures & {

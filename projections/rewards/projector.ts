@@ -1,12 +1,14 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
+import { ERASURES, LOOKS_UP } from '../erasures.js';
 import { redemptions, rewards, type RewardRow } from './table.js';
 
 /** Rewards and their redemptions. A reward whose owner is forgotten has no row: it is gone from every read. */
 export const rewardsProjector: Projector = {
   name: 'rewards',
   tables: [rewards, redemptions],
-  handles: new Set(['RewardGranted', 'CreditRedeemed', 'RewardCancelled', 'RewardRestored']),
+  handles: new Set(['RewardGranted', 'CreditRedeemed', 'RewardCancelled', 'RewardRestored', ...ERASURES]),
+  looksUp: LOOKS_UP,
 
   keys({ event }) {
     switch (event.type) {
@@ -19,6 +21,15 @@ export const rewardsProjector: Projector = {
       default:
         return [];
     }
+  },
+
+  lookups({ event, accountRef }, rows) {
+    if (event.type !== 'ErasureRequested' && event.type !== 'ErasureCompleted') return [];
+    const found = rewards.held(rows).filter(({ redeemed_times, person }) => redeemed_times > 0 && event.persons.includes(person));
+    return [
+      rewards.lookup({ account_ref: [accountRef], person: event.persons }),
+      ...(found.length > 0 ? [redemptions.lookup({ reward_id: found.map(({ reward_id }) => reward_id) })] : []),
+    ];
   },
 
   apply(ledgerEvent, rows) {
@@ -35,11 +46,22 @@ export const rewardsProjector: Projector = {
         return change(event.rewardId, (row) => ({ date_cancelled: row.date_cancelled ?? event.at }));
       case 'RewardRestored':
         return change(event.rewardId, () => ({ date_cancelled: null }));
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        return erase(event.persons, rows);
       default:
         return;
     }
   },
 };
+
+function erase(persons: readonly string[], rows: Rows): void {
+  const gone = rewards.held(rows).filter(({ person }) => persons.includes(person));
+  const ids = new Set(gone.map(({ reward_id }) => reward_id));
+  for (const { reward_id } of gone) rewards.delete(rows, reward_id);
+  for (const { reward_id, redemption_id } of redemptions.held(rows))
+    if (ids.has(reward_id)) redemptions.delete(rows, reward_id, redemption_id);
+}
 
 // Rows are plain literals: put together by spreading parts, they took half of the CPU time of a rebuild (measured on 50 000 events).
 function granted({ tenant, mode, accountRef }: LedgerEvent, event: AccountEventOf<'RewardGranted'>, rows: Rows): void {

@@ -1,5 +1,6 @@
 import type { AccountEventOf, Profile } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
+import { ERASURES, LOOKS_UP } from '../erasures.js';
 import { userAccounts, userCounts, users, type UserAccountRow, type UserRow } from './table.js';
 
 /** Users as they are shown and found. A person whose key is destroyed has no row; what happens to such a person is passed over. */
@@ -9,7 +10,9 @@ export const usersProjector: Projector = {
   handles: new Set([
     ...(['AccountOpened', 'PaymentProviderIdSet', 'ReferralStarted', 'ReferralConverted'] as const),
     ...(['UserIdentified', 'UserProfileChanged', 'ReferralCodeAssigned', 'UserBlocked', 'UserUnblocked'] as const),
+    ...ERASURES,
   ]),
+  looksUp: LOOKS_UP,
 
   keys({ event, accountRef, tenant, mode }) {
     switch (event.type) {
@@ -25,10 +28,18 @@ export const usersProjector: Projector = {
       case 'UserBlocked':
       case 'UserUnblocked':
         return [users.key(event.person)];
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        return [...event.persons.map((person) => users.key(person)), userCounts.key(tenant, mode), userAccounts.key(accountRef)];
       default:
         return [];
     }
   },
+
+  lookups: ({ event }) =>
+    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
+      ? [userAccounts.lookup({ referred_by_person: event.persons })]
+      : [],
 
   apply(ledgerEvent, rows) {
     const { event, accountRef, tenant, mode } = ledgerEvent;
@@ -39,7 +50,7 @@ export const usersProjector: Projector = {
       case 'AccountOpened':
         return userAccounts.put(rows, {
           ...{ account_ref: accountRef, tenant, mode, account_id: event.accountId.value, payment_provider_id: null },
-          ...{ referred_person: null, referred_by_code: null, is_converted: false },
+          ...{ referred_person: null, referred_by_code: null, referred_by_person: null, is_converted: false },
         });
       case 'PaymentProviderIdSet':
         return changeAccount((row) => ({ ...row, payment_provider_id: event.paymentProviderId.value }));
@@ -48,6 +59,7 @@ export const usersProjector: Projector = {
           ...row,
           referred_person: event.referred.person,
           referred_by_code: event.code.value,
+          referred_by_person: event.code.subject,
           is_converted: false,
         }));
       case 'ReferralConverted':
@@ -66,11 +78,31 @@ export const usersProjector: Projector = {
         return changeUser(event.person, (row) => ({ ...row, date_blocked: event.at }));
       case 'UserUnblocked':
         return changeUser(event.person, (row) => ({ ...row, date_blocked: null }));
+      case 'ErasureRequested':
+      case 'ErasureCompleted':
+        return erase(ledgerEvent, event, rows);
       default:
         return;
     }
   },
 };
+
+function erase(
+  { accountRef, tenant, mode }: LedgerEvent,
+  { type, persons, account }: AccountEventOf<'ErasureRequested' | 'ErasureCompleted'>,
+  rows: Rows,
+): void {
+  const gone = persons.filter((person) => users.get(rows, person) !== undefined);
+  for (const person of gone) users.delete(rows, person);
+  const left = (userCounts.get(rows, tenant, mode)?.users ?? 0) - gone.length;
+  if (gone.length > 0 && left > 0) userCounts.put(rows, { tenant, mode, users: left });
+  else if (gone.length > 0) userCounts.delete(rows, tenant, mode);
+  for (const row of userAccounts.held(rows))
+    if (row.referred_by_person !== null && persons.includes(row.referred_by_person))
+      userAccounts.put(rows, { ...row, referred_by_code: null });
+  // By the request alone: when the tombstone comes, the account may have begun anew.
+  if (type === 'ErasureRequested' && account !== null) userAccounts.delete(rows, accountRef);
+}
 
 function identify({ accountRef, tenant, mode }: LedgerEvent, { at, person, profile }: AccountEventOf<'UserIdentified'>, rows: Rows): void {
   if (profile.value === null) return;

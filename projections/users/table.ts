@@ -56,6 +56,8 @@ export type UserAccountRow = {
   /** The user who is the referred party of the account's referral. */
   readonly referred_person: string | null;
   readonly referred_by_code: string | null;
+  /** Whose code that is. */
+  readonly referred_by_person: string | null;
   readonly is_converted: boolean;
 };
 
@@ -69,10 +71,11 @@ export const userAccounts = new TableOf<UserAccountRow>({
     payment_provider_id: 'text',
     referred_person: 'text',
     referred_by_code: 'text',
+    referred_by_person: 'text',
     is_converted: 'boolean not null',
   },
   primaryKey: ['account_ref'],
-  indexes: {},
+  indexes: { by_referrer: { definition: '(referred_by_person) where referred_by_person is not null' } },
 });
 
 export type UserCountRow = { readonly tenant: string; readonly mode: Mode; readonly users: number };

@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import type { AccountEvent, EventField, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide } from '../domain/account/account.decider.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
+import { isSuppressed } from '../domain/account/erasure.js';
 import { openedFor, type ProfileChanges } from '../domain/account/identify-user.js';
 import type { CodeOwner, ReferralContext, Referrer } from '../domain/account/referral.js';
 import type { Seen } from '../domain/account/seen.js';
 import { fieldsNotGranted, type UserFields } from '../domain/account/user-grant.js';
 import type { Provided } from '../domain/need.js';
+import type { SubjectId } from '../domain/personal.js';
 import type { GrantTerms, RewardTerms, RewardValue } from '../domain/program.js';
 import { refused, type Decision, type Refused } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
@@ -15,6 +18,7 @@ import type { CommandMeta } from '../event-log/envelope.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import type { CodeOwners } from './code-owners.js';
 import { deterministicId } from './deterministic-id.js';
+import type { ErasureProcess } from './erasure-process.js';
 import type { Outcome } from './handle-command.js';
 import type { ModerationProcess } from './moderation-process.js';
 import { Provisions } from './provisions.js';
@@ -48,6 +52,9 @@ export type AccountRequest =
       readonly dateScheduledFor: number | null;
       readonly dateExpires: number | null;
     }
+  /** `preserveEmptyAccount` false: the account goes with its last user. */
+  | { readonly type: 'ForgetUser'; readonly userId: string; readonly doNotTrack: boolean; readonly preserveEmptyAccount: boolean }
+  | { readonly type: 'ForgetAccount'; readonly doNotTrack: boolean }
   | {
       readonly type: 'ReceiveUserEvents';
       readonly userId: string;
@@ -118,6 +125,7 @@ export class AccountCommands {
     private readonly tenants: TenantDirectory,
     private readonly moderations: ModerationProcess,
     private readonly tankCodes: TankCodes,
+    private readonly erasures: ErasureProcess,
     private readonly clock: () => number = Date.now,
   ) {}
 
@@ -131,9 +139,20 @@ export class AccountCommands {
       else if (outcome.kind === 'held') await this.moderations.drive(meta.scope, outcome.heldBy, meta);
       else {
         await this.giveBack(meta, attempt, outcome);
-        return outcome;
+        return outcome.kind === 'accepted' ? this.carriedOut(meta, account, outcome) : outcome;
       }
     }
+  }
+
+  /** Whoever asked for an erasure hears of it once it is carried out. */
+  private async carriedOut(
+    meta: CommandMeta,
+    account: AccountRef,
+    outcome: Extract<AccountOutcome, { kind: 'accepted' }>,
+  ): Promise<AccountOutcome> {
+    const requested = outcome.events.find((event) => event.type === 'ErasureRequested');
+    if (!requested) return outcome;
+    return { ...outcome, position: (await this.erasures.drive(meta.scope, account, requested.erasureId, meta)) ?? outcome.position };
   }
 
   private async decide(
@@ -147,7 +166,7 @@ export class AccountCommands {
     const { provided } = attempt.provisions;
     switch (request.type) {
       case 'SyncAccount': {
-        const newAccount = deterministicId(meta.commandId, 'account');
+        const newAccount = newSubject(meta, 'account', state);
         const context = await this.context(meta, account, state, request.codes, provided, now);
         return decide(state, { ...request, newAccount, context });
       }
@@ -157,6 +176,16 @@ export class AccountCommands {
         const owner = await this.owners.find(meta.scope, request.code);
         const context = await this.contextOf(meta, account, owner, owner && asReferrer(owner.user), owner?.programId, provided, now);
         return decide(state, { type: 'ApplyCode', userId: request.userId, seen: request.seen, context });
+      }
+      case 'ForgetUser': {
+        const { type, userId, preserveEmptyAccount } = request;
+        const suppressed = request.doNotTrack ? this.names.userRef(meta.scope, account, userId) : null;
+        return decide(state, { type, userId, preserveEmptyAccount, suppressed, erasureId: erasureIdOf(meta), now });
+      }
+      case 'ForgetAccount': {
+        const users = request.doNotTrack && state.status === 'open' ? [...state.personsByUserId] : [];
+        const suppressed = Object.fromEntries(users.map(([id, person]) => [person, this.names.userRef(meta.scope, account, id)]));
+        return decide(state, { type: request.type, suppressed, erasureId: erasureIdOf(meta), now });
       }
       case 'CreateReward': {
         const tenant = await this.tenant(meta.scope);
@@ -193,17 +222,17 @@ export class AccountCommands {
   ): Promise<Decision<AccountEvent>> {
     const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
     const openAccount =
-      request.openAccount === undefined
-        ? undefined
-        : { accountId: request.openAccount, newAccount: deterministicId(meta.commandId, 'account') };
+      request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: newSubject(meta, 'account', state) };
     const opened = openedFor(state, openAccount, now)?.account;
     if (!opened) return refused('ACCOUNT_NOT_FOUND');
-    const newPerson = deterministicId(meta.commandId, 'person');
+    const newPerson = newSubject(meta, 'person', state);
     const person = opened.personsByUserId.get(userId) ?? newPerson;
     const tenant = await this.tenant(meta.scope);
     const against = whyNot(request, opened, person, tenant);
     // Before anything is reserved: what will be refused must not take a code even for a moment.
     if (against) return against;
+    const isKnown = opened.personsByUserId.has(userId);
+    if (!isKnown && isSuppressed(opened, this.names.userRef(meta.scope, account, userId))) return refused('DO_NOT_TRACK');
     const codes = await this.claimCodes(meta, account, opened, person, tenant, request, attempt);
     if ('refused' in codes) return codes;
     if (paymentProviderId !== undefined && opened.paymentProviderId === null) {
@@ -346,6 +375,14 @@ export class AccountCommands {
   }
 }
 
+/** The same for the same command. A command id that came back after it was purged must not name somebody whose key is destroyed. */
+function newSubject({ commandId }: CommandMeta, what: 'account' | 'person', { remains }: AccountState): SubjectId {
+  const subject = deterministicId(commandId, what);
+  return remains.forgotten.has(subject) ? randomUUID() : subject;
+}
+
+const erasureIdOf = ({ commandId }: CommandMeta): string => deterministicId(commandId, 'erasure');
+
 const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
   blocked: dateBlocked !== null,
   likeness: profile ?? { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
@@ -354,6 +391,7 @@ const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
 /** The same for the same event and rule, in whichever account the reward is. */
 const eventRewardId = (account: AccountRef, userEventId: string, programId: string, rule: string): string =>
   idWithin(account, JSON.stringify([userEventId, programId, rule]));
+
 /** What the state alone says against it, in the order in which reasons count. */
 function whyNot(request: UpsertUserRequest, account: OpenAccount, person: PersonId, tenant: OpenTenant): Refused | undefined {
   const user = account.users.get(person);

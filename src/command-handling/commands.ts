@@ -1,4 +1,6 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { PersonId } from '../domain/account/account.events.js';
+import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as followShareLink, type FollowShareLink } from '../domain/share-link/share-link.decider.js';
 import type { AccountRef } from '../domain/scope.js';
@@ -100,6 +102,31 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referredAccount));
     if (state.status === 'absent' || state.referral?.referralId !== referralId) return undefined;
     return { referralId, referred: undefined, referrer: undefined, referredAccount, referrerAccount: state.referral.referrer.account };
+  }
+}
+
+export class AuditCommandEnvelope extends Command<Position | null> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly account: AccountRef,
+    readonly person: PersonId,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(AuditCommandEnvelope)
+export class AuditCommandHandler implements ICommandHandler<AuditCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'audits'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, account, person }: AuditCommandEnvelope): Promise<Position | null> {
+    const outcome = await this.streams.audits.handle(this.names.auditStream(meta.scope, account), meta, (state) =>
+      decideAudit(state, { type: 'RecordLook', account, person, now: Date.now() }),
+    );
+    return outcome.kind === 'accepted' ? outcome.position : null;
   }
 }
 

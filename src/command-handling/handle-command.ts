@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Need } from '../domain/need.js';
 import type { Decision, Refusal } from '../domain/refusal.js';
 import type { DomainEvent } from '../domain/events.js';
+import type { SubjectId } from '../domain/personal.js';
 import type { EventCodec, Decoded } from '../event-log/codec.js';
 import { isRepeatable, type CommandMeta, type Envelope } from '../event-log/envelope.js';
 import { AppendTooLarge, type EventLog, type ExpectedRevision, type Position, type RecordedEvent } from '../event-log/event-log.js';
@@ -14,6 +15,8 @@ import { OneAtATime, TooBusy } from './one-at-a-time.js';
 export interface Folding<S, E extends DomainEvent> {
   readonly initialState: S;
   readonly evolve: (state: S, event: E) => S;
+  /** Whose plain values stand in a state; left out: nobody's. */
+  readonly subjectsOf?: (state: S) => Iterable<SubjectId>;
 }
 
 /** A stream as of its newest event that this process has seen. */
@@ -65,6 +68,8 @@ export class CommandHandling<S, E extends DomainEvent> {
     sizeCalculation: ({ revision }) => Math.min(Number(toNumber(revision)) + 1, STREAM_WEIGHT_MAX),
   });
   private readonly queue = new OneAtATime(WAITING_PER_STREAM_MAX);
+  /** How often somebody was forgotten: what was folded while that happened is not remembered. */
+  private forgets = 0;
 
   constructor(
     private readonly log: EventLog,
@@ -115,9 +120,20 @@ export class CommandHandling<S, E extends DomainEvent> {
     return this.refresh(stream);
   }
 
-  /** Drops what is remembered, e.g. when somebody in it was forgotten. */
+  /** Drops what is remembered of one stream. */
   forget(stream: string): void {
     this.cache.delete(stream);
+  }
+
+  /** Drops what is remembered of streams that show one of these subjects in plain; undefined: of all streams. */
+  forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
+    this.forgets++;
+    const { subjectsOf } = this.folding;
+    if (subjects === undefined) this.cache.clear();
+    else if (subjectsOf) {
+      for (const [stream, { state }] of [...this.cache.entries()])
+        if ([...subjectsOf(state)].some((subject) => subjects.has(subject))) this.cache.delete(stream);
+    }
   }
 
   /**
@@ -134,6 +150,7 @@ export class CommandHandling<S, E extends DomainEvent> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
     const ids = events.map((_, step) => deterministicId(decision, step));
+    const before = this.forgets;
     const encoded = await this.codec.encode(events, envelope, ids);
     const appended = await this.log.append(stream, folded.revision, encoded).catch((error: unknown) => {
       if (error instanceof AppendTooLarge) return undefined;
@@ -146,14 +163,15 @@ export class CommandHandling<S, E extends DomainEvent> {
     const handled = isRepeatable(envelope)
       ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt: Date.now() })
       : folded.handled;
-    return this.keep(stream, { state, revision, position, handled });
+    return this.keep(stream, { state, revision, position, handled }, before);
   }
 
   private async refresh(stream: string): Promise<Folded<S>> {
+    const before = this.forgets;
     let folded = this.cache.get(stream) ?? this.nothing();
     const from = folded.revision === 'no-stream' ? 0n : folded.revision + 1n;
     for await (const page of pages(this.log.readStream(stream, { from }))) folded = this.fold(folded, await this.codec.decodeAll(page));
-    return this.keep(stream, folded);
+    return this.keep(stream, folded, before);
   }
 
   private fold(folded: Folded<S>, decoded: readonly Decoded[]): Folded<S> {
@@ -183,7 +201,8 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 
   /** A slower reader never puts an older state in place of a newer one. */
-  private keep(stream: string, folded: Folded<S>): Folded<S> {
+  private keep(stream: string, folded: Folded<S>, forgetsBefore: number): Folded<S> {
+    if (this.forgets !== forgetsBefore) return folded;
     const present = this.cache.get(stream);
     if (present && toNumber(present.revision) > toNumber(folded.revision)) return folded;
     if (folded.revision !== 'no-stream') this.cache.set(stream, folded);

@@ -58,7 +58,9 @@ export class Provisions {
     const outcome = await this.streams.accounts.handle(this.streamOf(referrer.account), freshStepOf(this.meta), (state) =>
       announceReferral(state, command),
     );
-    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') throw new Error('a referrer has no account');
+    if (outcome.kind !== 'accepted') throw new Error('a referral could not be announced');
+    // Deleted a moment ago: the next try to decide finds no referrer.
+    if (outcome.state.status === 'absent') return;
     this.announced.push(need);
     this.provided = { ...this.provided, announced: { ...this.provided.announced, [referralId]: outcome.state.announced } };
   }

@@ -97,13 +97,14 @@ export class Reservations {
 
   private async isConfirmed(scope: Scope, { account, person }: Holder, { kind, key }: Pick<Claim, 'kind' | 'key'>): Promise<boolean> {
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
+    // Somebody forgotten keeps the code for good: it is never given to anybody else.
+    if (person !== null && state.remains.forgotten.has(person)) return true;
     if (state.status === 'absent') return false;
     const user = person === null ? undefined : state.users.get(person);
     switch (kind) {
       case 'payment-provider-id':
         return state.paymentProviderId === key;
       case 'referral-code':
-        // Somebody forgotten keeps the code for good: it is never given to anybody else.
         return user !== undefined && (user.profile === null || user.codes.has(key.toLowerCase()));
     }
   }

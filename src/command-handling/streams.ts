@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import { evolve as evolveAccount, initialState as initialAccount, type AccountState } from '../domain/account/account.state.js';
+import { evolve as evolveAudit, initialState as initialAudit, type AuditEvent, type AuditState } from '../domain/audit/audit.decider.js';
 import {
   evolve as evolveTankCodes,
   initialState as noTankCodes,
@@ -36,6 +37,7 @@ import {
   type TenantEvent,
   type TenantState,
 } from '../domain/tenant/tenant.decider.js';
+import type { SubjectId } from '../domain/personal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { CommandHandling } from './handle-command.js';
@@ -47,17 +49,31 @@ export interface Streams {
   readonly tenants: CommandHandling<TenantState, TenantEvent>;
   readonly tenantRegister: CommandHandling<TenantRegisterState, TenantRegisterEvent>;
   readonly moderations: CommandHandling<ModerationState, ModerationEvent>;
+  readonly audits: CommandHandling<AuditState, AuditEvent>;
   readonly tankCodes: CommandHandling<TankCodesState, TankCodeEvent>;
   readonly shareLinks: CommandHandling<ShareLinkState, ShareLinkEvent>;
 }
 
+function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
+  if (state.status === 'absent') return;
+  yield state.account;
+  yield* state.users.keys();
+  // The account's own people who are gone already may have left texts in what is remembered of its referral.
+  if (state.referral) yield state.referral.referred.person;
+  if (state.attribution) yield state.attribution.codeSubject;
+}
+
 export function openStreams(log: EventLog, codec: EventCodec): Streams {
   return {
-    accounts: new CommandHandling(log, codec, { initialState: initialAccount, evolve: evolveAccount }),
-    reservations: new CommandHandling(log, codec, { initialState: initialReservation, evolve: evolveReservation }),
+    accounts: new CommandHandling(log, codec, { initialState: initialAccount, evolve: evolveAccount, subjectsOf: subjectsOfAccount }),
+    reservations: new CommandHandling(log, codec, {
+      ...{ initialState: initialReservation, evolve: evolveReservation },
+      subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
+    }),
     tenants: new CommandHandling(log, codec, { initialState: initialTenant, evolve: evolveTenant }),
     tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }),
     moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }),
+    audits: new CommandHandling(log, codec, { initialState: initialAudit, evolve: evolveAudit }),
     tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }),
     shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }),
   };

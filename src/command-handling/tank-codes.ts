@@ -64,7 +64,8 @@ export class TankCodes {
   private async isRecorded(scope: Scope, { account, rewardId }: TankCodeHolder, code: string): Promise<boolean> {
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
     const value = state.status === 'open' ? state.rewards.get(rewardId)?.value : undefined;
-    return value?.type === 'FUELTANK' && value.fuelTankCode === code;
+    const recorded = value?.type === 'FUELTANK' ? value.fuelTankCode : state.remains.tankCodes.get(rewardId);
+    return recorded === code;
   }
 
   private async tell(meta: CommandMeta, command: TankCodeCommand): Promise<TankCodesState> {

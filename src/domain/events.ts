@@ -1,4 +1,5 @@
 import type { AccountEvent } from './account/account.events.js';
+import type { AuditEvent } from './audit/audit.decider.js';
 import type { TankCodeEvent } from './fuel-tank/tank-codes.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
 import type { ReservationEvent } from './reservation/reservation.decider.js';
@@ -8,4 +9,4 @@ import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
 
 /** Every fact that can stand in the log. */
 export type DomainEvent =
-  AccountEvent | ReservationEvent | TenantEvent | TenantRegisterEvent | ModerationEvent | TankCodeEvent | ShareLinkEvent;
+  AccountEvent | ReservationEvent | TenantEvent | TenantRegisterEvent | ModerationEvent | AuditEvent | TankCodeEvent | ShareLinkEvent;

@@ -17,6 +17,7 @@ export type Refusal =
   | 'USER_EXISTS'
   /** A user token does not carry what was asked to be written. */
   | 'FIELD_NOT_GRANTED'
+  | 'DO_NOT_TRACK'
   | 'PAYMENT_PROVIDER_ID_SET'
   | 'PAYMENT_PROVIDER_ID_USED'
   | 'USER_ALREADY_BLOCKED'

@@ -1,4 +1,5 @@
 import type { DomainEvent } from '../domain/events.js';
+import type { SubjectId } from '../domain/personal.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { openValues, sealValues, subjectsIn } from '../privacy/sealed-values.js';
 import { fromMetadata, toMetadata, type Envelope, type StoredMetadata } from './envelope.js';
@@ -38,7 +39,13 @@ export class EventCodec {
   ): Promise<(Decoded | { readonly unreadable: string; readonly recorded: RecordedEvent })[]> {
     const parsed = recorded.map((event) => parse(event));
     const subjects = new Set<string>();
-    for (const result of parsed) if (!('unreadable' in result)) subjectsIn(result.data, subjects);
+    for (const result of parsed) {
+      if ('unreadable' in result) continue;
+      subjectsIn(result.data, subjects);
+      // Whoever reads on behind an erasure must not read with keys from before: not every process hears of it by then.
+      const erased = erasedSubjects(result.recorded.type, result.data);
+      if (erased.length > 0) this.keys.forget(erased);
+    }
     const keys = subjects.size > 0 ? await this.keys.load(subjects) : new Map<string, Buffer>();
     return parsed.map((result) => {
       if ('unreadable' in result) return result;
@@ -59,6 +66,13 @@ export class EventCodec {
       return result;
     });
   }
+}
+
+/** Whose keys an event says are to be destroyed, or were; from its stored data. */
+export function erasedSubjects(type: string, { persons, account }: EventData): readonly SubjectId[] {
+  if (type !== 'ErasureRequested' && type !== 'ErasureCompleted') return [];
+  const all: readonly unknown[] = [...(Array.isArray(persons) ? (persons as unknown[]) : []), account];
+  return all.filter((subject): subject is SubjectId => typeof subject === 'string');
 }
 
 type Parsed = { readonly data: EventData; readonly metadata: StoredMetadata; readonly recorded: RecordedEvent };

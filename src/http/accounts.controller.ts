@@ -49,6 +49,11 @@ export class AccountsController {
         codes: code === undefined ? [] : [code],
       },
       ({ state }) => accountJson(accountFacts(state)),
+      200,
+      ({ state }) => [
+        { subject: state.account, members: ['id'] },
+        ...(state.attribution ? [{ subject: state.attribution.codeSubject, members: ['referral'] }] : []),
+      ],
     );
   }
 

@@ -8,6 +8,7 @@ import { seenOf } from './caller-origin.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { limitNewUsers } from './edge/call-limit.js';
 import { Ledger } from './ledger.js';
+import { namedInUser } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { Presentation } from './presentation.js';
 import { RateLimits } from './rate-limits.js';
@@ -30,7 +31,7 @@ export class CookieUsersController {
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
   @ApiOkResponse({ type: UserResponse })
-  @Fails('FORBIDDEN', 'REFERRAL_CODE_TAKEN', 'PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED')
+  @Fails('FORBIDDEN', 'REFERRAL_CODE_TAKEN', 'DO_NOT_TRACK', 'PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED')
   async upsert(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -53,6 +54,8 @@ export class CookieUsersController {
         ...{ ...fields, changes: { ...changes, cookieId } },
       },
       (written) => this.presentation.written(scope, written, account, userId),
+      200,
+      (written, user) => namedInUser(written, userId, user),
     );
   }
 

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { ProcessPresence } from '../postgres/process-presence.js';
-import { openBytes, sealBytes } from '../privacy/subject-keys.js';
+import { personal, type Personal, type SubjectId } from '../domain/personal.js';
+import { openValues, sealValues } from '../privacy/sealed-values.js';
+import { openBytes, sealBytes, type SubjectKeys } from '../privacy/subject-keys.js';
 import type { Scope } from '../domain/scope.js';
 import { ApiError } from './api-error.js';
 
@@ -10,6 +12,12 @@ export interface KeptAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly position: string | null;
+}
+
+/** Members of an answer's body that tell of somebody: kept under that subject's key, and null once it is destroyed. */
+export interface Named {
+  readonly subject: SubjectId;
+  readonly members: readonly string[];
 }
 
 /** A request that carries an idempotency key; both parts as keyed hashes. */
@@ -48,6 +56,7 @@ export class IdempotentRequests {
     private readonly pool: Pool,
     private readonly presence: ProcessPresence,
     private readonly sealingKey: Buffer,
+    private readonly keys: SubjectKeys,
   ) {}
 
   /**
@@ -94,12 +103,14 @@ export class IdempotentRequests {
     if (!known) throw new ApiError('REQUEST_IN_PROGRESS');
     if (known.fingerprint !== fingerprint) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
     if (known.answer === null) throw new ApiError('REQUEST_IN_PROGRESS');
-    return JSON.parse(openBytes(this.sealingKey, known.answer, contextOf(request)).toString()) as KeptAnswer;
+    const { named = [], ...answer } = JSON.parse(openBytes(this.sealingKey, known.answer, contextOf(request)).toString()) as SealedAnswer;
+    return { ...answer, body: await this.opened(answer.body, named) };
   }
 
-  async keep(request: KeyedRequest, answer: KeptAnswer): Promise<void> {
+  async keep(request: KeyedRequest, answer: KeptAnswer, named: readonly Named[] = []): Promise<void> {
     const { scope, key, fingerprint } = request;
-    const sealed = sealBytes(this.sealingKey, Buffer.from(JSON.stringify(answer)), contextOf(request));
+    const kept: SealedAnswer = { ...answer, body: await this.sealed(answer.body, named), named };
+    const sealed = sealBytes(this.sealingKey, Buffer.from(JSON.stringify(kept)), contextOf(request));
     // The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the same.
     await this.pool.query(
       `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, answer) values ($1, $2, $3, $4, $5, $6)
@@ -107,6 +118,18 @@ export class IdempotentRequests {
       [scope.tenant, scope.mode, key, fingerprint, this.presence.id, sealed],
     );
     this.running.delete(contextOf(request));
+  }
+
+  private async sealed(body: unknown, named: readonly Named[]): Promise<unknown> {
+    if (named.length === 0 || !isObject(body)) return body;
+    const keys = await this.keys.loadOrCreate(named.map(({ subject }) => subject));
+    return changedMembers(body, named, (value, subject) => sealValues(personal(subject, value), keys));
+  }
+
+  private async opened(body: unknown, named: readonly Named[]): Promise<unknown> {
+    if (named.length === 0 || !isObject(body)) return body;
+    const keys = await this.keys.load(named.map(({ subject }) => subject));
+    return changedMembers(body, named, (value) => (openValues(value, keys) as Personal<unknown>).value);
   }
 
   /** The request came to no answer that is worth keeping (an outage): the next try runs it again. Returns at once, and never fails. */
@@ -155,6 +178,26 @@ export class IdempotentRequests {
       return false;
     }
   }
+}
+
+interface SealedAnswer extends KeptAnswer {
+  readonly named?: readonly Named[];
+}
+
+const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => typeof body === 'object' && body !== null;
+
+function changedMembers(
+  body: Readonly<Record<string, unknown>>,
+  named: readonly Named[],
+  change: (value: unknown, subject: SubjectId) => unknown,
+): Readonly<Record<string, unknown>> {
+  const subjects = new Map(named.flatMap(({ subject, members }) => members.map((member) => [member, subject] as const)));
+  return Object.fromEntries(
+    Object.entries(body).map(([member, value]) => {
+      const subject = subjects.get(member);
+      return [member, subject === undefined ? value : change(value, subject)];
+    }),
+  );
 }
 
 const contextOf = ({ scope, key }: KeyedRequest): string => `${scope.tenant}/${scope.mode}/${key}`;

@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import type { CommandBus } from '@nestjs/cqrs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccountCommandEnvelope, ModerationCommandEnvelope } from '../command-handling/commands.js';
+import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../command-handling/commands.js';
 import type { AccountOutcome, AccountRequest } from '../command-handling/account-commands.js';
-import type { AccountEvent } from '../domain/account/account.events.js';
+import type { AccountEvent, PersonId } from '../domain/account/account.events.js';
 import type { OpenAccount } from '../domain/account/account.state.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { ApiError } from './api-error.js';
 import { callerOf } from './edge/access.js';
+import type { Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { Writes } from './writes.js';
@@ -17,6 +19,13 @@ import type { Writes } from './writes.js';
 export interface Written {
   readonly state: OpenAccount;
   readonly events: readonly AccountEvent[];
+}
+
+/** Unless a route says otherwise, a kept answer goes with the person that the write was about, or else with the account. */
+function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[] {
+  const about = events.find((event) => 'person' in event);
+  const subject = about && 'person' in about ? about.person : state.account;
+  return [{ subject, members: typeof body === 'object' && body !== null ? Object.keys(body) : [] }];
 }
 
 /** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
@@ -32,7 +41,8 @@ export class Ledger {
 
   /**
    * Sends a request to an account and answers with what `present` makes of the outcome. An account that may turn out not to be there is
-   * given as a function, so that its refusal is part of the answer that is kept with an idempotency key. @throws {ApiError} for a refusal.
+   * given as a function, so that its refusal is part of the answer that is kept with an idempotency key. `whose` says under whose keys
+   * the members of that answer are kept. @throws {ApiError} for a refusal.
    */
   write(
     request: FastifyRequest,
@@ -41,6 +51,7 @@ export class Ledger {
     asked: AccountRequest,
     present: (written: Written) => unknown,
     status = 200,
+    whose: (written: Written, body: unknown) => readonly Named[] = ofOnePerson,
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
       const outcome: AccountOutcome = await this.bus.execute(
@@ -50,8 +61,30 @@ export class Ledger {
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('a write was accepted and left no account');
       const setsOff = events.some((event) => this.settingOff.has(event.type));
-      return { status, body: await present({ state, events }), position, setsOff, replayed };
+      const body = await present({ state, events });
+      return { status, body, named: whose({ state, events }, body), position, setsOff, replayed };
     });
+  }
+
+  /** Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for a refusal. */
+  forget(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account: AccountRef,
+    asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
+  ): Promise<unknown> {
+    return this.writes.answer(request, reply, async (meta) => {
+      const outcome: AccountOutcome = await this.bus.execute(new AccountCommandEnvelope(meta, account, asked));
+      if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
+      return { status: 204, body: undefined, position: outcome.position, setsOff: true, replayed: outcome.replayed };
+    });
+  }
+
+  /** Puts on record that somebody looks at a person's data, before they are shown. */
+  async recordLook(request: FastifyRequest, account: AccountRef, person: PersonId): Promise<void> {
+    const { scope, actor } = callerOf(request);
+    const cause = { correlationId: request.id, causationId: request.id, actor: { kind: 'api-key' as const, id: actor.id } };
+    await this.bus.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */

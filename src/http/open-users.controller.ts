@@ -9,6 +9,7 @@ import { ApiError, badRequest } from './api-error.js';
 import { seenOf } from './caller-origin.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { namedInUser } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { fieldSelection, identifier, referralCode, requiredTextQuery, type Query } from './parameters.js';
 import { Presentation } from './presentation.js';
@@ -18,7 +19,13 @@ import { grantedFields } from './requests/granted-fields.js';
 import { userFieldsOf, UserRequest } from './requests/user.request.js';
 import { PublicUserResponse, SelectedUserResponse } from './responses/user.response.js';
 
-const UPSERT_FAILS = ['REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const;
+const UPSERT_FAILS = [
+  'REFERRAL_CODE_TAKEN',
+  'TOO_MANY_USERS',
+  'DO_NOT_TRACK',
+  'PAYMENT_PROVIDER_ID_SET',
+  'PAYMENT_PROVIDER_ID_USED',
+] as const;
 
 const USER_PATH = 'open/account/:accountId/user/:userId';
 
@@ -130,6 +137,7 @@ export class OpenUsersController {
       { type: 'UpsertUser', userId, openAccount: accountId, mustBeNew, granted, seen: seenOf(request), ...userFieldsOf(body) },
       (written) => this.presentation.written(scope, written, account, userId, selection),
       mustBeNew ? 201 : 200,
+      (written, user) => namedInUser(written, userId, user),
     );
   }
 }

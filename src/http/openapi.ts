@@ -59,7 +59,7 @@ function complete(operation: Operation, method: string, path: string): void {
     for (const [status, response] of Object.entries(operation.responses))
       if (status.startsWith('2') && response !== undefined && 'description' in response) addWriteHeaders(response);
   }
-  const codes = new Set([...ownCodes(operation), ...impliedCodes(access, method, operation)]);
+  const codes = new Set([...ownCodes(operation), ...impliedCodes(access, method)]);
   for (const [status, response] of errorResponses(codes)) operation.responses[status] = response;
   for (const extension of [ACCESS_EXTENSION, FAILS_EXTENSION]) Reflect.deleteProperty(operation, extension);
 }
@@ -123,19 +123,17 @@ const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   'anyone-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
 };
 
-function impliedCodes(access: AccessRule, method: string, operation: Operation): readonly ApiErrorCode[] {
+function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {
   if (access.kind === 'none') return [];
   return [
     'BAD_REQUEST',
     ...CREDENTIALS[access.kind],
     ...(access.counted === undefined ? [] : (['RATE_LIMITED'] as const)),
     ...(access.apiOnlyPrograms ? (['API_REQUEST_NOT_SUPPORTED'] as const) : []),
+    // Also where the body is to be empty: one that is not may be too large, or no JSON.
     ...(method === 'get'
       ? (['POSITION_INVALID', 'POSITION_NOT_REACHED'] as const)
-      : (['REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const)),
-    ...(method === 'get' || (method === 'delete' && operation.requestBody === undefined)
-      ? []
-      : (['UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE'] as const)),
+      : (['REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED', 'UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE'] as const)),
     'INTERNAL',
     'UNAVAILABLE',
   ];

@@ -205,6 +205,8 @@ export interface ReferralSides {
   readonly referrerReward: RewardJson | null;
 }
 
+export type ReferralJson = ReturnType<typeof referralJson>;
+
 export function referralJson(facts: ReferralFacts, sides: ReferralSides) {
   return {
     id: facts.referralId,
@@ -226,6 +228,49 @@ export function referralJson(facts: ReferralFacts, sides: ReferralSides) {
   };
 }
 
+/** What the record of a person holds besides the user. */
+export interface PersonalRecordParts {
+  readonly referredByReferral: ReferralJson | null;
+  readonly rewards: readonly RewardJson[];
+  readonly rewardBalances: readonly ReturnType<typeof balanceJson>[];
+  /** Those that the person made. */
+  readonly referrals: readonly ReferralJson[];
+}
+
+/** Everything that is known of a person. Places are never looked up from addresses: those members are always null. */
+export function personalRecordJson(facts: UserFacts, user: UserJson, parts: PersonalRecordParts) {
+  return {
+    id: user.id,
+    accountId: user.accountId,
+    firstName: user.firstName,
+    lastName: user.lastName,
+    lastInitial: initialOf(facts.lastName),
+    referralCode: user.referralCode,
+    imageUrl: user.imageUrl,
+    email: user.email,
+    cookieId: user.cookieId,
+    paymentProviderId: user.paymentProviderId,
+    locale: user.locale,
+    referable: user.referable,
+    customFields: user.customFields,
+    firstSeenIP: user.firstSeenIP,
+    lastSeenIP: user.lastSeenIP,
+    firstSeenIPLocation: null,
+    lastSeenIPLocation: null,
+    firstSeenUserAgent: facts.firstSeenUserAgent,
+    lastSeenUserAgent: facts.lastSeenUserAgent,
+    dateCreated: user.dateCreated,
+    emailHash: user.emailHash,
+    referralSource: user.referralSource,
+    shareLinks: user.shareLinks,
+    referredByReferral: parts.referredByReferral,
+    rewards: { totalCount: parts.rewards.length, data: parts.rewards },
+    rewardBalances: parts.rewardBalances,
+    referrals: { totalCount: parts.referrals.length, data: parts.referrals },
+    segments: user.segments,
+  };
+}
+
 /** A code and what its use would earn the referred side. */
 export interface CodeDetails {
   readonly code: string;
@@ -242,10 +287,11 @@ export function codeDetailsJson({ code, dateCreated, programId, owner, reward }:
 
 /** The route is public: a first name and an initial are enough to recognise a friend. */
 function shortName({ firstName, lastName }: Pick<UserFacts, 'firstName' | 'lastName'>): string | null {
-  // By characters, not by halves of one.
-  const initial = [...(lastName ?? '').trim()][0] ?? '';
-  return [(firstName ?? '').trim(), initial].filter((part) => part !== '').join(' ') || null;
+  return [(firstName ?? '').trim(), initialOf(lastName) ?? ''].filter((part) => part !== '').join(' ') || null;
 }
+
+/** By characters, not by halves of one. */
+const initialOf = (lastName: string | null): string | null => [...(lastName ?? '').trim()][0] ?? null;
 
 function prospectJson(value: PromisedValue) {
   switch (value.type) {

@@ -9,6 +9,7 @@ import { ApiError } from './api-error.js';
 import { seenOf } from './caller-origin.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { namedInCode } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { identifier, referralCode } from './parameters.js';
 import { Presentation } from './presentation.js';
@@ -61,8 +62,7 @@ export class ReferralCodesController {
   ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any unknown code.
-    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: seenOf(request) } as const;
-    return this.ledger.write(request, reply, account, asked, async () => {
+    const present = async () => {
       const found = await this.owners.find(scope, code);
       if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
       const { firstName = null, lastName = null } = found.user.profile ?? {};
@@ -70,7 +70,9 @@ export class ReferralCodesController {
         ...{ code: found.code, dateCreated: found.since, programId: found.programId },
         owner: { firstName, lastName },
       });
-    });
+    };
+    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: seenOf(request) } as const;
+    return this.ledger.write(request, reply, account, asked, present, 200, namedInCode);
   }
 
   private async lookUp(request: FastifyRequest, scope: Scope, code: string) {

@@ -168,8 +168,15 @@ export class RewardsController {
   @Fails('REWARD_NOT_FOUND', 'REWARD_NOT_CANCELLABLE')
   cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
     const account = () => accountOf(id);
-    return this.ledger.write(request, reply, account, { type: 'CancelReward', rewardId: id }, ({ state }) =>
-      rewardShown(state, account(), id),
+    const asked = { type: 'CancelReward', rewardId: id } as const;
+    return this.ledger.write(
+      request,
+      reply,
+      account,
+      asked,
+      ({ state }) => rewardShown(state, account(), id),
+      200,
+      ({ state }, reward) => [{ subject: state.rewards.get(id)?.person ?? state.account, members: Object.keys(Object(reward) as object) }],
     );
   }
 

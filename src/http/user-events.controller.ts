@@ -7,6 +7,7 @@ import { badRequest } from './api-error.js';
 import { seenOf } from './caller-origin.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { namedInEvents } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { identifier } from './parameters.js';
 import { UserEventsRequest } from './requests/user-events.request.js';
@@ -45,6 +46,8 @@ export class UserEventsController {
       this.names.accountRef(scope, accountId),
       { type: 'ReceiveUserEvents', userId, seen: seenOf(request), events, idempotencyKey: body.idempotencyKey },
       ({ events: facts }) => ({ userId, accountId, events: facts.flatMap(received) }),
+      200,
+      (written) => namedInEvents(written, userId),
     );
   }
 }

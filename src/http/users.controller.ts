@@ -7,6 +7,7 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
 import { Ledger } from './ledger.js';
+import { namedInUser } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from './parameters.js';
 import { Presentation } from './presentation.js';
@@ -16,7 +17,7 @@ import { ApiEmptyResponse } from './responses/empty.response.js';
 import { UserListResponse, UserResponse } from './responses/user.response.js';
 
 const UPSERT_FAILS = [
-  ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS'] as const),
+  ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'DO_NOT_TRACK'] as const),
   ...(['PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const),
 ] as const;
 
@@ -45,8 +46,11 @@ export class UsersController {
   ) {
     const { id: userId, accountId } = body;
     const account = this.names.accountRef(scope, accountId);
-    return this.ledger.write(request, reply, account, { type: 'UpsertUser', userId, ...userFieldsOf(body) }, (written) =>
-      this.presentation.written(scope, written, account, userId),
+    return this.ledger.write(
+      ...([request, reply, account, { type: 'UpsertUser', userId, ...userFieldsOf(body) }] as const),
+      (written) => this.presentation.written(scope, written, account, userId),
+      200,
+      (written, user) => namedInUser(written, userId, user),
     );
   }
 

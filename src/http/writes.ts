@@ -6,7 +6,7 @@ import type { Position } from '../event-log/event-log.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError, badRequest } from './api-error.js';
 import { callerOf } from './edge/access.js';
-import type { IdempotentRequests, KeptAnswer, KeyedRequest } from './idempotent-requests.js';
+import type { IdempotentRequests, KeptAnswer, KeyedRequest, Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** What a write came to. */
@@ -14,6 +14,8 @@ export interface WriteAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly position: Position | null;
+  /** Whom the body tells of; left out: nobody. */
+  readonly named?: readonly Named[];
   /** Some policy reacts to what was written. */
   readonly setsOff: boolean;
   /** The effect stood in the log already. */
@@ -66,14 +68,14 @@ export class Writes {
       }
       throw error;
     }
-    await this.keep(keyed, { status: answer.status, body: answer.body, position: answer.position });
+    await this.keep(keyed, { status: answer.status, body: answer.body, position: answer.position }, answer.named);
     return this.send(reply, meta, answer);
   }
 
   /** The effect is in the log whatever becomes of the memory of its answer, so the client gets its answer all the same. */
-  private async keep(keyed: KeyedRequest, answer: KeptAnswer): Promise<void> {
+  private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<void> {
     try {
-      await this.requests.keep(keyed, answer);
+      await this.requests.keep(keyed, answer, named);
     } catch {
       this.logger.warn({}, 'an answer could not be kept for its idempotency key');
       this.requests.abandon(keyed);

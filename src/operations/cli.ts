@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { CommandError } from './command-line.js';
 import { addLogCommands } from './log-cli.js';
+import { addPrivacyCommands } from './privacy-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
 import { addTokenCommands } from './token-cli.js';
 
@@ -17,6 +18,7 @@ async function main(): Promise<number> {
   addTenantCommands(cli);
   addTokenCommands(cli);
   addLogCommands(cli);
+  addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
   try {
     await cli.parseAsync();

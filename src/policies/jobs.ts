@@ -6,9 +6,16 @@ import type { Reaction } from './policy.js';
 /** Times are kept in Postgres (graphile-worker), so nothing that matters is lost with a process. */
 
 type Job = Extract<Reaction, { kind: 'job' }>;
-type JobHandlers = Readonly<Record<Job['task'], (payload: Readonly<Record<string, string>>) => Promise<void>>> & {
-  readonly 'purge-idempotency-keys': () => Promise<void>;
-};
+type JobHandlers = Readonly<Record<Job['task'], (payload: Readonly<Record<string, string>>) => Promise<void>>> &
+  Readonly<Record<RegularTask, () => Promise<void>>>;
+
+/** What is done by the clock, in UTC. Erasures are checked every hour, so that a start has little to look at. */
+const REGULAR = {
+  'purge-idempotency-keys': '17 3 * * *',
+  'scrub-erased': '41 3 * * *',
+  'check-erasures': '29 * * * *',
+} as const;
+type RegularTask = keyof typeof REGULAR;
 
 const AT_ONCE = 2;
 const POLL_MS = 1_000;
@@ -55,7 +62,9 @@ export class Jobs {
         this.runner = await run({
           pgPool: this.pool,
           taskList: this.tasks(),
-          crontab: '17 3 * * * purge-idempotency-keys',
+          crontab: Object.entries(REGULAR)
+            .map(([task, when]) => `${when} ${task}`)
+            .join('\n'),
           concurrency: AT_ONCE,
           pollInterval: POLL_MS,
           noHandleSignals: true,
@@ -74,7 +83,10 @@ export class Jobs {
     return {
       'settle-reward': (payload) => this.handlers['settle-reward'](texts(payload)),
       'finish-moderation': (payload) => this.handlers['finish-moderation'](texts(payload)),
+      'finish-erasure': (payload) => this.handlers['finish-erasure'](texts(payload)),
       'purge-idempotency-keys': () => this.handlers['purge-idempotency-keys'](),
+      'scrub-erased': () => this.handlers['scrub-erased'](),
+      'check-erasures': () => this.handlers['check-erasures'](),
     };
   }
 }

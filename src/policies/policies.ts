@@ -1,3 +1,4 @@
+import { finishAbandonedErasures } from './finish-abandoned-erasures.js';
 import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
 import { flagReferralsMadeTooFast } from './flag-referrals-made-too-fast.js';
 import { grantReferrerRewardEarnedByEvent } from './grant-referrer-reward-earned-by-event.js';
@@ -11,4 +12,5 @@ export const POLICIES: readonly Policy[] = [
   flagReferralsMadeTooFast,
   settleRewardsOnTheirDates,
   finishAbandonedModerations,
+  finishAbandonedErasures,
 ];

@@ -8,7 +8,7 @@ export type Reaction =
   | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
   | {
       readonly kind: 'job';
-      readonly task: 'settle-reward' | 'finish-moderation';
+      readonly task: 'settle-reward' | 'finish-moderation' | 'finish-erasure';
       readonly payload: Readonly<Record<string, string>>;
       /** Epoch milliseconds. */
       readonly runAt: number;

@@ -1,4 +1,5 @@
 import { AccountCommandEnvelope } from '../command-handling/commands.js';
+import type { ErasureProcess } from '../command-handling/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/moderation-process.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../domain/events.js';
@@ -22,8 +23,18 @@ export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>) {
   };
 }
 
+/** What jobs carry out. */
+export interface JobWork {
+  readonly execute: Execute;
+  readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  readonly purgeKeys: () => Promise<unknown>;
+  readonly scrubErased: () => Promise<unknown>;
+  readonly checkErasures: () => Promise<unknown>;
+}
+
 /** What jobs do when their time has come. */
-export function jobHandlers(execute: Execute, moderations: ModerationProcess, purgeKeys: () => Promise<number>) {
+export function jobHandlers({ execute, moderations, erasures, purgeKeys, scrubErased, checkErasures }: JobWork) {
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', rewardId = '' } = payload;
@@ -35,8 +46,18 @@ export function jobHandlers(execute: Execute, moderations: ModerationProcess, pu
       const { moderationId = '' } = payload;
       await moderations.drive(scopeOf(payload), moderationId, causeOf('finish-moderation', moderationId));
     },
+    'finish-erasure': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+      const { account = '', erasureId = '' } = payload;
+      await erasures.drive(scopeOf(payload), account, erasureId, causeOf('finish-erasure', erasureId));
+    },
     'purge-idempotency-keys': async (): Promise<void> => {
       await purgeKeys();
+    },
+    'scrub-erased': async (): Promise<void> => {
+      await scrubErased();
+    },
+    'check-erasures': async (): Promise<void> => {
+      await checkErasures();
     },
   };
 }

@@ -12,6 +12,16 @@ export class KeyedNames {
     return this.hash('account', scope.tenant, scope.mode, accountId);
   }
 
+  /** Names a user within its account where the id itself may not stand, 32 hex digits. */
+  userRef(scope: Scope, account: AccountRef, userId: string): string {
+    return this.hash('user', scope.tenant, scope.mode, account, userId);
+  }
+
+  /** Who looked at the personal data of an account's people. */
+  auditStream(scope: Scope, account: AccountRef): string {
+    return this.stream('audit', scope, account);
+  }
+
   /** Codes compare without case. */
   codeStream(scope: Scope, code: string): string {
     return this.stream('code', scope, this.hash('code', scope.tenant, scope.mode, code.toLowerCase()));
@@ -70,7 +80,7 @@ export class KeyedNames {
 /** All streams of this service begin so, whatever else lives in the same store. */
 export const STREAM_PREFIX = 'referral-';
 
-const OWN = /^referral-(?:(?:account|code|payment|moderation|tank|share)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+const OWN = /^referral-(?:(?:account|audit|code|payment|moderation|tank|share)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /** Whether a name is one that this service gives. In a store that others use, too, somebody may have taken a name that begins like ours. */
 export const isOwnStream = (stream: string): boolean => OWN.test(stream);

@@ -12,6 +12,10 @@ export interface SubjectKeys {
   load(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
   /** The same, but subjects that never had a key get one, durably, before this returns. A destroyed key stays destroyed. */
   loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
+  /** Destroys keys for good and durably, also of subjects that have none: none is made for them later. Harmless twice. */
+  destroy(subjects: readonly SubjectId[]): Promise<void>;
+  /** Drops what is remembered of these subjects (undefined: of all): their keys may have been destroyed by another process. */
+  forget(subjects?: Iterable<SubjectId>): void;
 }
 
 const CACHED_KEYS_MAX = 50_000;
@@ -19,6 +23,8 @@ const CACHED_KEYS_MAX = 50_000;
 export class PostgresSubjectKeys implements SubjectKeys {
   // Only keys that exist: one that does not may be made by another process at any moment.
   private readonly cache = new LRUCache<SubjectId, Buffer>({ max: CACHED_KEYS_MAX });
+  /** How often something was to be forgotten: what was read while that happened is not kept. */
+  private forgets = 0;
 
   constructor(
     private readonly pool: Pool,
@@ -30,6 +36,7 @@ export class PostgresSubjectKeys implements SubjectKeys {
     for (const subject of subjects) keys.set(subject, this.cache.get(subject) ?? null);
     const missing = [...keys].filter(([, key]) => key === null).map(([subject]) => subject);
     if (missing.length === 0) return keys;
+    const before = this.forgets;
     const { rows } = await this.pool.query<{ subject: string; wrapped: Buffer | null }>(
       'select subject, wrapped from vault.subject_keys where subject = any($1::uuid[])',
       [missing],
@@ -37,7 +44,7 @@ export class PostgresSubjectKeys implements SubjectKeys {
     for (const { subject, wrapped } of rows) {
       if (wrapped === null) continue;
       const key = openBytes(this.wrappingKey, wrapped, subject);
-      this.cache.set(subject, key);
+      if (this.forgets === before) this.cache.set(subject, key);
       keys.set(subject, key);
     }
     return keys;
@@ -58,6 +65,23 @@ export class PostgresSubjectKeys implements SubjectKeys {
     );
     // Read back: another process may have been first, and a destroyed key must not come to life again.
     return this.load(known.keys());
+  }
+
+  async destroy(subjects: readonly SubjectId[]): Promise<void> {
+    // In one order everywhere, as they are made.
+    await this.pool.query(
+      `insert into vault.subject_keys as known (subject, wrapped, destroyed_at)
+       select subject, null, now() from unnest($1::uuid[]) as gone (subject) order by subject
+       on conflict (subject) do update set wrapped = null, destroyed_at = now() where known.wrapped is not null`,
+      [[...new Set(subjects)].sort()],
+    );
+    this.forget(subjects);
+  }
+
+  forget(subjects?: Iterable<SubjectId>): void {
+    this.forgets++;
+    if (subjects === undefined) this.cache.clear();
+    else for (const subject of subjects) this.cache.delete(subject);
   }
 }
 

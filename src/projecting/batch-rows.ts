@@ -54,6 +54,17 @@ export class BatchRows implements Rows {
     entry.stored = true;
   }
 
+  /** A row that was looked up: its key was not announced. */
+  found(table: string, row: Row): void {
+    const key = this.keyOf(table, row);
+    const entries = this.entriesOf(table);
+    if (!entries.has(textOf(key))) entries.set(textOf(key), { key, row, stored: true, changed: false });
+  }
+
+  held(table: string): readonly Row[] {
+    return [...this.entriesOf(table).values()].flatMap(({ row }) => (row ? [row] : []));
+  }
+
   get(table: string, key: readonly string[]): Row | undefined {
     return this.entry(table, key).row;
   }

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Position } from '../event-log/event-log.js';
 import type { TableChanges } from './batch-rows.js';
 import { quoted, schemaOf } from './identifiers.js';
-import type { Projector, ReadModelTable, Row } from './projector.js';
+import type { Lookup, Projector, ReadModelTable, Row } from './projector.js';
 
 /** An event that is kept back because its stream is parked. */
 export interface ParkedEvent {
@@ -60,6 +60,22 @@ export class GenerationStore {
       const table = this.tables[number];
       return table ? [{ table: table.name, row }] : [];
     });
+  }
+
+  /** The rows that these lookups find. Planned anew each time: they are rare, and what they find differs widely. */
+  async find(lookups: readonly Lookup[]): Promise<{ readonly table: string; readonly row: Row }[]> {
+    const found: { table: string; row: Row }[] = [];
+    for (const { table: name, where } of lookups) {
+      const table = this.tables.find((candidate) => candidate.name === name);
+      if (!table) throw new Error(`there is no table ${name}`);
+      const conditions = Object.keys(where).map((column, place) => `t.${quoted(column)} = any ($${place + 1}::text[])`);
+      const { rows } = await this.pool.query<{ row: Row }>(
+        `select to_json(t) as "row" from ${this.place(table)} t where ${conditions.join(' and ')}`,
+        Object.values(where),
+      );
+      found.push(...rows.map(({ row }) => ({ table: name, row })));
+    }
+    return found;
   }
 
   // The lateral subquery with `offset 0` keeps the planner at one index lookup per key. As a plain join, a plan prepared while the

@@ -79,7 +79,7 @@ export class ProjectionTrack {
     const last = readable.at(-1);
     if (last) {
       const events = readable.flatMap(({ decoded }) => (decoded && this.handles.has(decoded.event.type) ? [decoded] : []));
-      await this.applyUpTo(last.position, events);
+      await this.applyInOrder(last.position, events);
     }
     const stopped = fresh[stop];
     if (stopped) throw new StoppedAtUndecodable(stopped.position, stopped.undecodable ?? '');
@@ -89,8 +89,24 @@ export class ProjectionTrack {
     return this.handles.has(type) || (undecodable !== undefined && !this.knownTypes.has(type));
   }
 
+  private looksUp({ event }: LedgerEvent): boolean {
+    return this.projector.looksUp?.has(event.type) ?? false;
+  }
+
   private isAhead(position: Position): boolean {
     return this.log.compare(position, this.at) > 0;
+  }
+
+  /** What looks rows up by their contents must find them written: each such event begins a batch of its own. */
+  private async applyInOrder(position: Position, events: readonly LedgerEvent[]): Promise<void> {
+    let rest = events;
+    for (;;) {
+      const next = rest.findIndex((event, index) => index > 0 && this.looksUp(event));
+      const before = rest[next - 1];
+      if (next < 0 || !before) return this.applyUpTo(position, rest);
+      await this.applyUpTo(before.position, rest.slice(0, next));
+      rest = rest.slice(next);
+    }
   }
 
   /** Values that Postgres refuses are found by halving: the halves are applied in order, until one event stands alone and is parked. */
@@ -122,13 +138,16 @@ export class ProjectionTrack {
       refused === undefined
         ? await this.loadRows(
             rows,
-            events.filter((event) => !isParked(event)),
+            events.filter((event) => !isParked(event) || this.looksUp(event)),
           )
         : new Map<LedgerEvent, string>();
     for (const event of events) {
       const reason = refused ?? unreadable.get(event);
-      if (isParked(event)) park(event, BEHIND_A_PARKED_EVENT);
-      else if (reason !== undefined) park(event, reason);
+      if (isParked(event)) {
+        park(event, BEHIND_A_PARKED_EVENT);
+        // Whoever asked to be forgotten does not wait until somebody has put the stream right.
+        if (this.looksUp(event)) rows.attempt(() => this.projector.apply(event, rows));
+      } else if (reason !== undefined) park(event, reason);
       else {
         const failure = rows.attempt(() => this.projector.apply(event, rows));
         if (failure) park(event, describeError(failure.failed));
@@ -156,8 +175,21 @@ export class ProjectionTrack {
       for (const { table, row } of await this.store.load(rows.takeAnnounced())) rows.loaded(table, row);
     };
     const { projector } = this;
+    await this.lookUp(rows, events);
     await announce((event) => projector.keys(event));
     if (projector.furtherKeys) await announce((event) => projector.furtherKeys?.(event, rows) ?? []);
     return unreadable;
+  }
+
+  /** Only the first event of a batch looks up. Twice: what was found may name more. */
+  private async lookUp(rows: BatchRows, [first]: readonly LedgerEvent[]): Promise<void> {
+    const { projector } = this;
+    if (!first || !projector.lookups || !this.looksUp(first)) return;
+    const done = new Set<string>();
+    for (let round = 0; round < 2; round++) {
+      const wanted = projector.lookups(first, rows).filter((lookup) => !done.has(JSON.stringify(lookup)));
+      for (const lookup of wanted) done.add(JSON.stringify(lookup));
+      for (const { table, row } of await this.store.find(wanted)) rows.found(table, row);
+    }
   }
 }

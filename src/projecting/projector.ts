@@ -43,6 +43,8 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** The rows that a batch touches, held in memory: the runner loads them before and writes what changed after. */
 export interface Rows {
+  /** All rows of a table that are in memory, those that `lookups` found among them. */
+  held(table: string): readonly Row[];
   /** A loaded or already changed row; undefined when there is none. The key must have been announced by `keys`. */
   get(table: string, key: readonly string[]): Row | undefined;
   put(table: string, row: Row): void;
@@ -53,6 +55,12 @@ export interface RowKey {
   readonly table: string;
   /** Values of the primary key, in its order. */
   readonly key: readonly string[];
+}
+
+/** Rows that are found otherwise than by their key: those that have one of the values in every named column. An index must serve it. */
+export interface Lookup {
+  readonly table: string;
+  readonly where: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -71,7 +79,11 @@ export interface Projector {
    * Further rows that only a loaded row can name, asked once the rows of `keys` are there. A row that an earlier event of the same
    * batch makes is not there yet: that event's own `keys` must name what its followers will need.
    */
-  furtherKeys?(event: LedgerEvent, rows: Pick<Rows, 'get'>): readonly RowKey[];
+  furtherKeys?(event: LedgerEvent, rows: Pick<Rows, 'get' | 'held'>): readonly RowKey[];
+  /** The types of which `lookups` is asked. Each ends a batch before it, so such events must be rare. */
+  readonly looksUp?: ReadonlySet<AccountEvent['type']>;
+  /** Rows that only their contents can name, before `keys` are loaded. Asked once more with what was found. */
+  lookups?(event: LedgerEvent, rows: Pick<Rows, 'held'>): readonly Lookup[];
   /** Folds one event into the rows. Throws only when the event contradicts the rows: its account is parked then. */
   apply(event: LedgerEvent, rows: Rows): void;
 }

@@ -1,4 +1,4 @@
-import type { ReadModelTable, Row, RowKey, Rows } from './projector.js';
+import type { Lookup, ReadModelTable, Row, RowKey, Rows } from './projector.js';
 
 /** What a table is made of; the columns are those of its row type, so that the compiler finds the one that was forgotten. */
 export interface TableDefinition<R extends Row> {
@@ -32,6 +32,15 @@ export class TableOf<R extends Row> implements ReadModelTable {
   get(rows: Pick<Rows, 'get'>, ...key: readonly string[]): R | undefined {
     // The one place that knows that a row of this table has this type: only `put` below writes it.
     return rows.get(this.name, key) as R | undefined;
+  }
+
+  /** Those in memory that `lookups` found or that were named by key. */
+  held(rows: Pick<Rows, 'held'>): readonly R[] {
+    return rows.held(this.name) as readonly R[];
+  }
+
+  lookup(where: { readonly [C in keyof R & string]?: readonly string[] }): Lookup {
+    return { table: this.name, where: where as Readonly<Record<string, readonly string[]>> };
   }
 
   put(rows: Rows, row: R): void {

@@ -95,6 +95,11 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     };
     return code(Promise.resolve(decide(state, command)));
   },
+  DO_NOT_TRACK: async () => {
+    await process.upsert('acme', 'shy');
+    await process.send('acme', { type: 'ForgetUser', userId: 'shy', doNotTrack: true, preserveEmptyAccount: true });
+    return code(process.upsert('acme', 'shy'));
+  },
   USER_EXISTS: () => code(process.upsert('acme', 'bob', { mustBeNew: true })),
   FIELD_NOT_GRANTED: () => {
     const nothing = { changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };

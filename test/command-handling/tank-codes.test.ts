@@ -58,26 +58,33 @@ it('a code that a crash left reserved is free again later; one that an account h
   expect(await refer(await processAt(9), 'fifth')).toBe('POOL_EMPTY');
 });
 
-it('a code whose account has recorded it stays taken, also when the crash came before it was handed out', async () => {
-  const now = await processAt(0);
-  await now.userWithCode('anns', 'ann', 'ANN');
-  const { handle } = now.streams.tankCodes;
-  const stream = now.names.tankCodesStream(aRequest().scope);
-  // From the reservation on, nothing is written to the codes any more.
-  let isReserved = false;
-  const spy = jest.spyOn(now.streams.tankCodes, 'handle').mockImplementation(async (...call) => {
-    if (isReserved) throw new Error('crashed');
-    isReserved = true;
-    return handle.apply(now.streams.tankCodes, call);
-  });
-  expect(await refer(now, 'first')).toBe('TANK-1');
-  spy.mockRestore();
-  const later = await processAt(3);
-  expect([await refer(later, 'second'), await refer(later, 'third'), await refer(later, 'fourth')]).toEqual([
-    'TANK-2',
-    'TANK-3',
-    'POOL_EMPTY',
-  ]);
-  const { state } = await later.streams.tankCodes.load(stream);
-  expect([state.taken.size, state.reserved.size]).toEqual([3, 0]);
-});
+it.each([
+  ['stays', false],
+  ['is deleted since', true],
+])(
+  'a code whose account has recorded it and %s stays taken, also when the crash came before it was handed out',
+  async (_what, isDeleted) => {
+    const now = await processAt(0);
+    await now.userWithCode('anns', 'ann', 'ANN');
+    const { handle } = now.streams.tankCodes;
+    const stream = now.names.tankCodesStream(aRequest().scope);
+    // From the reservation on, nothing is written to the codes any more.
+    let isReserved = false;
+    const spy = jest.spyOn(now.streams.tankCodes, 'handle').mockImplementation(async (...call) => {
+      if (isReserved) throw new Error('crashed');
+      isReserved = true;
+      return handle.apply(now.streams.tankCodes, call);
+    });
+    expect(await refer(now, 'first')).toBe('TANK-1');
+    spy.mockRestore();
+    if (isDeleted) accepted(await now.send('first', { type: 'ForgetAccount', doNotTrack: false }));
+    const later = await processAt(3);
+    expect([await refer(later, 'second'), await refer(later, 'third'), await refer(later, 'fourth')]).toEqual([
+      'TANK-2',
+      'TANK-3',
+      'POOL_EMPTY',
+    ]);
+    const { state } = await later.streams.tankCodes.load(stream);
+    expect([state.taken.size, state.reserved.size]).toEqual([3, 0]);
+  },
+);

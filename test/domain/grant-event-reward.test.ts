@@ -20,6 +20,9 @@ const granted = rewardGranted('reward', ANN, credit(5), {
 const lost = (reason: 'REFERRER_GONE' | 'REFERRER_BLOCKED' | 'SIDE_NOT_APPROVED') =>
   rewardWithheld({ at: 5_000, referralId: null, person: ANN.person, programVersion: 3, rule: RULE, reason });
 const denied: AccountEvent = { type: 'ReferrerSideModerated', at: 4_000, moderationId: 'm', referralId: 'referral', status: 'DENIED' };
+const gone = (account: string | null): AccountEvent => ({
+  ...{ type: 'ErasureRequested', at: 4_000, erasureId: 'erasure', persons: [ANN.person], account, suppressed: [] },
+});
 
 it('gives what an event of the referred user has earned, once, as no reward of the referral', () => {
   given(...here)
@@ -32,6 +35,9 @@ it('gives what an event of the referred user has earned, once, as no reward of t
 
 it('gives nothing to a referrer who was forgotten, blocked or denied meanwhile, and says so', () => {
   given(accountOpened(ANNS), { type: 'UserIdentified', at: 1_200, person: ANN.person, profile: forgotten(ANN.person) })
+    .when(grant)
+    .then(lost('REFERRER_GONE'));
+  given(...here, gone(null))
     .when(grant)
     .then(lost('REFERRER_GONE'));
   given(...here, { type: 'UserBlocked', at: 4_000, person: ANN.person })
@@ -57,4 +63,7 @@ it('waits for the moderation that holds the referral', () => {
 it('gives nothing where there is nobody to give it to', () => {
   given().when(grant).then();
   given(accountOpened(ANNS)).when(grant).then();
+  given(...here, gone(ANNS.accountRef))
+    .when(grant)
+    .then();
 });

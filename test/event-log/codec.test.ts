@@ -88,7 +88,7 @@ describe('what identifies a person', () => {
   it('is null once the key is gone, in every event, and the rest of the fact stays', async () => {
     const keys = new InMemorySubjectKeys();
     const stored = await encode(keys, ...EXAMPLES);
-    for (const subject of subjectsIn(EXAMPLES)) keys.destroy(subject);
+    await keys.destroy([...subjectsIn(EXAMPLES)]);
     const decoded = await new EventCodec(keys).decodeAll(stored);
     expect(decoded.map(({ event }) => event)).toStrictEqual(EXAMPLES.map(withoutPersons));
   });
@@ -97,7 +97,7 @@ describe('what identifies a person', () => {
     const keys = new InMemorySubjectKeys();
     const started = EVENT_EXAMPLES.ReferralStarted;
     const stored = await encode(keys, started);
-    keys.destroy(started.referred.person);
+    await keys.destroy([started.referred.person]);
     const [decoded] = await new EventCodec(keys).decodeAll(stored);
     expect(decoded?.event).toStrictEqual({
       ...started,
@@ -107,7 +107,7 @@ describe('what identifies a person', () => {
 
   it('whose key is gone when it is written is lost on purpose, not written in plain', async () => {
     const keys = new InMemorySubjectKeys();
-    keys.destroy(EVENT_EXAMPLES.UserIdentified.person);
+    await keys.destroy([EVENT_EXAMPLES.UserIdentified.person]);
     const [stored] = await encode(keys, EVENT_EXAMPLES.UserIdentified);
     expect(JSON.parse(stored?.data ?? '')).toMatchObject({ profile: { sealed: null } });
   });

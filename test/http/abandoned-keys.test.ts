@@ -4,6 +4,7 @@ import { IdempotentRequests } from '../../src/http/idempotent-requests.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { eventually } from '../support/embedded.js';
 
 const REQUEST = { scope: { tenant: 'demo', mode: 'live' }, key: 'key', fingerprint: 'fingerprint' } as const;
@@ -15,7 +16,7 @@ const process = async (sealingKey: Buffer): Promise<IdempotentRequests> => {
   const presence = new ProcessPresence(pool);
   await presence.start();
   presences.push(presence);
-  return new IdempotentRequests(pool, presence, sealingKey);
+  return new IdempotentRequests(pool, presence, sealingKey, new InMemorySubjectKeys());
 };
 
 beforeAll(async () => {

@@ -20,16 +20,19 @@ const EVENTS = '/open/account/a/user/u/events';
 BODIES.push(EVENTS);
 const APPLY = '/open/code/c/account/a/user/u';
 const READS = ['/account/a', '/account/a/reward', '/account/a/user/u', '/user', '/users', '/code/c', '/referrals', '/referrals/x'];
-READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/user/u/sharelinks', '/account/a/user/u/shareurls');
+READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/user/u/pii');
+READS.push('/account/a/user/u/sharelinks', '/account/a/user/u/shareurls');
 READS.push('/open/account/a/user/u', '/open/account/a/user/u/shareurls', '/open/referrals', '/open/user', '/open/code/c');
 /** Made by the calls of this file. */
 const MADE = ['/open/account/n/user/n', '/open/account/m/user/m', '/open/user/cookie_user'];
 const [PUT_USER = '', POST_USER = '', PUT_VISITOR = ''] = MADE;
 /** For everybody, as long as the open endpoints are on. */
 const ANYBODY = ['/open/user', '/open/code/c'];
+const DELETES = ['/open/account/a/user/u', '/open/account/a'];
 const ROUTES: readonly (readonly [string, string])[] = [
   ...[...BODIES, ...EMPTY_BODIES, APPLY].map((to) => ['POST', to] as const),
   ...READS.map((to) => ['GET', to] as const),
+  ...DELETES.map((to) => ['DELETE', to] as const),
   ...([
     ['PUT', PUT_USER],
     ['POST', POST_USER],
@@ -74,7 +77,7 @@ describe('the description of the interface', () => {
       const isAnybodys = ANYBODY.includes(template.replace('/api/v1/{tenantAlias}', '').replace(/\{\w+\}/g, 'c'));
       const security = [
         ...(isAnybodys ? [{}] : []),
-        ...[{ apiKey: [] }, ...(template.includes('/open/') ? [{ userToken: [] }, { bearerToken: [] }] : [])],
+        ...[{ apiKey: [] }, ...(template.includes('/open/') && method !== 'DELETE' ? [{ userToken: [] }, { bearerToken: [] }] : [])],
       ];
       expect([route, operation]).toStrictEqual([
         route,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/program-schema.js';
-import { startWithStores, type RunningService, type TestStores } from '../support/running-service.js';
+import { personal, startWithStores, type RunningService, type TestStores } from '../support/running-service.js';
 
 /** The command line as it ships, beside a running service on the same stores. */
 
@@ -219,6 +219,24 @@ test('every member is taken', () => {
   };
   expect(parseProgram(program)).toEqual(program);
 });
+
+test('privacy: erasures are listed without a name, scrubbed, and carried out again', async () => {
+  const tenant = await service.createTenant();
+  const user = { accountId: personal('acc'), id: personal('user') };
+  await tenant.live.post('/accountsync', { id: user.accountId, subscription: { status: 'TRIAL' } });
+  await tenant.live.post('/user', user);
+  expect((await tenant.live.call('DELETE', `/open/account/${user.accountId}?doNotTrack=true`)).status).toBe(204);
+  const { out: listed } = await cli('privacy', 'list-erasures');
+  expect(JSON.parse(listed)).toMatchObject({ tenant: tenant.alias, mode: 'live', persons: [expect.any(String)] });
+  for (const text of Object.values(user)) expect(listed).not.toContain(text);
+  expect(await json('privacy', 'replay-erasures', '--from', await file('erasures.jsonl', listed))).toMatchObject({ destroyed: 0 });
+  expect(await refused('privacy', 'replay-erasures', '--from', await file('no.jsonl', '{}'))).toContain('line 1 is no erasure');
+
+  expect(await json('privacy', 'scrub')).toEqual({ tables: expect.any(Number) as unknown, walRemoved: true });
+  const { code, out, err } = await cli('privacy', 'scrub');
+  expect([code, out]).toEqual([0, expect.stringMatching(/^\d+ tables rewritten\n$/)]);
+  expect(err).toContain('rewrote vault.subject_keys');
+}, 60_000);
 
 describe('token sign', () => {
   test('makes a token that the open endpoints take, of either mode', async () => {

@@ -20,8 +20,14 @@ export class InMemorySubjectKeys implements SubjectKeys {
     return this.load(wanted);
   }
 
-  destroy(subject: SubjectId): void {
-    this.destroyed.add(subject);
+  destroy(subjects: readonly SubjectId[]): Promise<void> {
+    for (const subject of subjects) this.destroyed.add(subject);
+    return Promise.resolve();
+  }
+
+  /** Nothing is remembered beside the keys themselves. */
+  forget(): void {
+    return;
   }
 
   private keyOf(subject: SubjectId): Buffer | null {

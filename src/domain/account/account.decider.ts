@@ -3,6 +3,16 @@ import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { announceReferral, withdrawReferral, type AnnounceReferral, type WithdrawReferral } from './announcements.js';
 import { blockUser, type BlockUser } from './blocking.js';
+import {
+  completeErasure,
+  forgetAccount,
+  forgetUser,
+  repeatErasure,
+  type CompleteErasure,
+  type ForgetAccount,
+  type ForgetUser,
+  type RepeatErasure,
+} from './erasure.js';
 import { flagReferral, type FlagReferral } from './flag-referral.js';
 import { grantEventReward, type GrantEventReward } from './grant-event-reward.js';
 import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
@@ -40,7 +50,11 @@ export type AccountCommand =
   | SettleReward
   | PrepareModeration
   | ApplyModeration
-  | ReleaseModeration;
+  | ReleaseModeration
+  | ForgetUser
+  | ForgetAccount
+  | CompleteErasure
+  | RepeatErasure;
 
 export function decide(state: AccountState, command: AccountCommand): Decision<AccountEvent> {
   switch (command.type) {
@@ -81,5 +95,13 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return applyModeration(state, command);
     case 'ReleaseModeration':
       return releaseModeration(state, command);
+    case 'ForgetUser':
+      return forgetUser(state, command);
+    case 'ForgetAccount':
+      return forgetAccount(state, command);
+    case 'RepeatErasure':
+      return repeatErasure(state, command);
+    case 'CompleteErasure':
+      return completeErasure(state, command);
   }
 }

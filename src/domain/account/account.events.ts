@@ -237,6 +237,21 @@ export type AccountEvent =
   | Fact<'CreditRedeemed', RewardRef & { redemptionId: string; amount: number }>
   /** `amount`: what was left of a credit reward, else 0. */
   | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
-  | Fact<'RewardRestored', RewardRef & { amount: number }>;
+  | Fact<'RewardRestored', RewardRef & { amount: number }>
+  /**
+   * From here on these people are gone, and with `account` the account itself: whoever comes under its id begins anew. Their keys are
+   * destroyed next. `suppressed`: keyed hashes of user ids that are never to be identified in this account again.
+   */
+  | Fact<'ErasureRequested', Erased & { suppressed: readonly string[] }>
+  /** Their keys are destroyed: nobody can read any more who they were, and nothing that keeps plain values may show them. */
+  | Fact<'ErasureCompleted', Erased>;
+
+/** Who is forgotten by one request. */
+export interface Erased {
+  readonly erasureId: string;
+  readonly persons: readonly PersonId[];
+  /** The key of the account, when it is deleted as a whole; null: it stays. */
+  readonly account: SubjectId | null;
+}
 
 export type AccountEventOf<T extends AccountEvent['type']> = Extract<AccountEvent, { type: T }>;

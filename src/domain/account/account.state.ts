@@ -5,6 +5,7 @@ import type {
   AccountEvent,
   AccountEventOf,
   AnnouncedReferral,
+  Erased,
   FraudSignal,
   Party,
   PersonId,
@@ -14,16 +15,39 @@ import type {
   Subscription,
 } from './account.events.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
-import { noteEvent, rememberBatch, type EventsSeen } from './events-seen.js';
+import { batchKey, noteEvent, rememberBatch, type EventsSeen } from './events-seen.js';
 
 /**
  * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
  * decision may try events on a state that others hold. A fold never throws: facts that no rule of today would produce may stand in the log.
  */
-export type AccountState = { readonly status: 'absent' } | OpenAccount;
+export type AccountState = AbsentAccount | OpenAccount;
+
+/** Never opened, or deleted since. */
+export interface AbsentAccount {
+  readonly status: 'absent';
+  readonly remains: Remains;
+}
+
+/** What outlasts people and the account itself, without a name. */
+export interface Remains {
+  /** People who are gone, and accounts that are, by the name of their key. */
+  readonly forgotten: Set<SubjectId>;
+  /** Keyed hashes of user ids that asked not to be tracked. */
+  readonly suppressed: Set<string>;
+  /** Requests whose keys are not known to be destroyed yet. */
+  readonly erasures: Map<string, Erased>;
+  /** All credit that was ever assigned before the account was deleted, by unit in lower case: it still stands in the ledger. */
+  readonly assignedEver: Map<string, number>;
+  /** What rules granted before the account was deleted: it still counts towards their limits. */
+  readonly grantedByRule: Map<string, GrantedOfRule>;
+  /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
+  readonly tankCodes: Map<string, string>;
+}
 
 export interface OpenAccount {
   readonly status: 'open';
+  readonly remains: Remains;
   /** The key that encrypts what identifies the account. */
   readonly account: SubjectId;
   readonly accountId: string | null;
@@ -53,7 +77,7 @@ export interface OpenAccount {
   readonly withheld: Set<string>;
   /** What each user did, as far as a rule may ask whether it is the first time. */
   readonly eventsSeen: Map<PersonId, EventsSeen>;
-  /** Idempotency keys of user events, as keyed hashes, with the time they came; oldest first. */
+  /** Idempotency keys of user events, by person, as keyed hashes, with the time they came; oldest first. */
   readonly batches: OrderedMap<string, number>;
   /** Referrals that users of this account have made, oldest first. */
   readonly announced: List<AnnouncedReferral>;
@@ -120,7 +144,12 @@ export interface RewardState {
   readonly redeemsAutomatically: boolean;
 }
 
-export const initialState: AccountState = { status: 'absent' };
+const NOTHING_REMAINS: Remains = {
+  ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
+  ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
+};
+
+export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
 
 export const unitKey = (unit: string): string => unit.toLowerCase();
 
@@ -137,8 +166,17 @@ export const rewardRef = (reward: RewardState): RewardRef => ({
   unit: unitOf(reward.value),
 });
 
+/** A reward that somebody may still use or see: what belonged to people who are gone stays in the ledger and in no answer. */
+export function presentReward(state: OpenAccount, rewardId: string): RewardState | undefined {
+  const reward = state.rewards.get(rewardId);
+  return reward && !state.remains.forgotten.has(reward.person) ? reward : undefined;
+}
+
 export function evolve(state: AccountState, event: AccountEvent): AccountState {
-  if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event);
+  if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event, state.remains);
+  if (event.type === 'ErasureRequested') return erase(state, event);
+  if (event.type === 'ErasureCompleted')
+    return { ...state, remains: { ...state.remains, erasures: state.remains.erasures.delete(event.erasureId) } };
   if (state.status === 'absent') return state;
   switch (event.type) {
     case 'SubscriptionChanged':
@@ -187,7 +225,7 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
       return {
         ...state,
         eventsSeen: noteEvent(state.eventsSeen, event.person, event.content.value),
-        batches: event.batch === null ? state.batches : rememberBatch(state.batches, event.batch, event.at),
+        batches: event.batch === null ? state.batches : rememberBatch(state.batches, batchKey(event.person, event.batch), event.at),
       };
     // The referrer's account has the reward; here it is a fact for whoever tells that account.
     case 'ReferrerRewardEarnedByEvent':
@@ -234,9 +272,10 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
   }
 }
 
-function open(event: AccountEventOf<'AccountOpened'>): OpenAccount {
+function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAccount {
   return {
     status: 'open',
+    remains,
     account: event.account,
     accountId: event.accountId.value,
     currency: event.currency,
@@ -250,10 +289,10 @@ function open(event: AccountEventOf<'AccountOpened'>): OpenAccount {
     persons: List(),
     rewards: Map(),
     rewardsByReferral: Map(),
-    assignedEver: Map(),
+    assignedEver: remains.assignedEver,
     referrerSides: Map(),
     holds: Map(),
-    grantedByRule: Map(),
+    grantedByRule: remains.grantedByRule,
     withheld: Set(),
     eventsSeen: Map(),
     batches: OrderedMap(),
@@ -271,6 +310,33 @@ function identify(state: OpenAccount, event: AccountEventOf<'UserIdentified'>): 
     persons: state.persons.push(event.person),
     personsByUserId: profile ? state.personsByUserId.set(profile.id, event.person) : state.personsByUserId,
   };
+}
+
+function erase(state: AccountState, { erasureId, persons, account, suppressed }: AccountEventOf<'ErasureRequested'>): AccountState {
+  const { remains } = state;
+  const after: Remains = {
+    forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
+    suppressed: remains.suppressed.union(suppressed),
+    erasures: remains.erasures.set(erasureId, { erasureId, persons, account }),
+    assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
+    grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
+    tankCodes: remains.tankCodes,
+  };
+  if (state.status === 'absent') return { status: 'absent', remains: after };
+  if (account !== null) return { status: 'absent', remains: { ...after, tankCodes: after.tankCodes.merge(tankCodesOf(state)) } };
+  const isGone = (person: PersonId): boolean => after.forgotten.has(person);
+  return {
+    ...state,
+    remains: after,
+    users: state.users.deleteAll(persons),
+    personsByUserId: state.personsByUserId.filterNot(isGone),
+    persons: state.persons.filterNot(isGone),
+    eventsSeen: state.eventsSeen.deleteAll(persons),
+  };
+}
+
+function tankCodesOf({ rewards }: OpenAccount): Map<string, string> {
+  return rewards.flatMap(({ rewardId, value }) => (value.type === 'FUELTANK' ? [[rewardId, value.fuelTankCode] as const] : []));
 }
 
 function assignCode(user: UserState, code: string | null, programId: string, at: number): UserState {

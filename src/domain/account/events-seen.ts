@@ -32,6 +32,9 @@ export function hasFittedBefore({ key, minimum }: EventCondition, seen: EventsSe
 /** Keys of batches are promised for a day. */
 const BATCH_REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000;
 
+/** A user id that is used again after its person was forgotten begins without keys. */
+export const batchKey = (person: PersonId, batch: string): string => `${person}/${batch}`;
+
 export function rememberBatch(batches: OrderedMap<string, number>, batch: string, at: number): OrderedMap<string, number> {
   const recent = batches.takeWhile((since) => since <= at - BATCH_REMEMBERED_MS).reduce((left, _, old) => left.delete(old), batches);
   return recent.set(batch, at);

@@ -25,8 +25,9 @@ export interface GrantEventReward {
 
 export function grantEventReward(state: AccountState, command: GrantEventReward): Decision<AccountEvent> {
   const { referralId, rewardId, person, terms, programId, programVersion, rule, earnedAt } = command;
-  const user = state.status === 'open' ? state.users.get(person) : undefined;
-  if (state.status === 'absent' || !user || state.rewards.has(rewardId)) return { events: [] };
+  if (state.status === 'absent' || state.rewards.has(rewardId)) return { events: [] };
+  const user = state.users.get(person);
+  if (!user && !state.remains.forgotten.has(person)) return { events: [] };
   const hold = state.holds.get(referralId);
   if (hold !== undefined) return { heldBy: hold };
   const due = { rewardId, person, source: 'EVENT' as const, referralId: null, programId, programVersion, rule };
@@ -34,7 +35,7 @@ export function grantEventReward(state: AccountState, command: GrantEventReward)
   const draft = new Draft(state, command.provided);
   // What was said against it between the event and now counts: such a reward is lost, not put off.
   const side = state.referrerSides.get(referralId) ?? 'APPROVED';
-  if (!user.profile) withhold(draft, due, 'REFERRER_GONE', earnedAt);
+  if (!user?.profile) withhold(draft, due, 'REFERRER_GONE', earnedAt);
   else if (user.dateBlocked !== null) withhold(draft, due, 'REFERRER_BLOCKED', earnedAt);
   else if (side !== 'APPROVED') withhold(draft, due, 'SIDE_NOT_APPROVED', earnedAt);
   else grantUnderTerms(draft, terms, due, earnedAt);

@@ -1,6 +1,6 @@
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
-import { amountLeft, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
 import { heldBy, isRedeemedAutomatically, settle } from './rewards.js';
 
@@ -16,7 +16,7 @@ export interface RedeemCredit {
 }
 
 export function redeemCredit(state: AccountState, command: RedeemCredit): Decision<AccountEvent> {
-  const known = state.status === 'open' ? state.rewards.get(command.rewardId) : undefined;
+  const known = state.status === 'open' ? presentReward(state, command.rewardId) : undefined;
   if (state.status === 'absent' || !known) return refused('REWARD_NOT_FOUND');
   const { amount, unit, redemptionId, now } = command;
   if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
@@ -83,7 +83,9 @@ export const isAvailableAt = (reward: RewardState, now: number): boolean =>
 
 function creditOf(state: OpenAccount, unit: string): RewardState[] {
   const wanted = unitKey(unit);
-  return [...state.rewards.values()].filter((reward) => reward.value.type === 'CREDIT' && unitKey(reward.value.unit) === wanted);
+  return [...state.rewards.values()].filter(
+    ({ value, person }) => value.type === 'CREDIT' && unitKey(value.unit) === wanted && !state.remains.forgotten.has(person),
+  );
 }
 
 function bySoonestExpiry(a: RewardState, b: RewardState): number {

@@ -2,7 +2,7 @@ import type { GrantTerms, PromisedValue, RewardValue } from '../program.js';
 import { personal } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, WithheldReason } from './account.events.js';
-import { amountLeft, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 
@@ -53,6 +53,8 @@ export function underTerms(terms: GrantTerms, earnedAt: number): Omit<NewReward,
 
 /** Grants what terms promise, or records why that cannot be: what earned the reward goes on without it, and it does not come later. */
 export function grantUnderTerms(draft: Draft, terms: GrantTerms, due: DueReward, earnedAt: number): void {
+  // The referral goes on for the other side; this one has nobody left to give to.
+  if (draft.state.remains.forgotten.has(due.person)) return;
   if (draft.state.withheld.has(withheldKey(due))) return;
   if (!fitsUnderAmountMax(draft.state, terms.value)) return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
   if (isLimitReached(draft.state.grantedByRule, due.programId, due.rule, terms.limit, earnedAt)) {
@@ -164,7 +166,7 @@ export interface CancelReward {
 
 /** Cancelling twice changes nothing. A reward that a moderation cancelled is pinned: approving does not bring it back then. */
 export function cancelReward(state: AccountState, { rewardId, now }: CancelReward): Decision<AccountEvent> {
-  const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
+  const reward = state.status === 'open' ? presentReward(state, rewardId) : undefined;
   if (state.status === 'absent' || !reward) return refused('REWARD_NOT_FOUND');
   const hold = heldBy(state, reward);
   if (hold !== undefined) return { heldBy: hold };

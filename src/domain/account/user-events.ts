@@ -4,7 +4,7 @@ import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, PersonId, UserEventContent } from './account.events.js';
 import type { AccountState, ReferralState } from './account.state.js';
 import { Draft } from './draft.js';
-import { fits, hasFittedBefore } from './events-seen.js';
+import { batchKey, fits, hasFittedBefore } from './events-seen.js';
 import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
@@ -36,7 +36,7 @@ export interface ReceiveUserEvents {
 export function receiveUserEvents(state: AccountState, command: ReceiveUserEvents): Decision<AccountEvent> {
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
-  if (command.batch !== null && state.batches.has(command.batch)) return refused('EVENTS_ALREADY_RECEIVED');
+  if (command.batch !== null && state.batches.has(batchKey(person, command.batch))) return refused('EVENTS_ALREADY_RECEIVED');
   const draft = new Draft(state, command.context.provided);
   noteSeen(draft, person, command.seen, command.context.now);
   for (const event of command.events) receive(draft, person, event, command);

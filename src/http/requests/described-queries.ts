@@ -34,6 +34,12 @@ export const ApiTextQuery = (
     schema: { type: 'string', ...(values === undefined ? {} : { enum: [...values] }) },
   });
 
+/** `true` or `false`. */
+export const ApiBooleanQuery = (
+  name: string,
+  { fallback, description }: { readonly fallback: boolean; readonly description: string },
+): MethodDecorator => ApiQuery({ name, required: false, description, schema: { type: 'boolean', default: fallback } });
+
 /** One point in time, or two with a comma between them. */
 export const ApiDateQuery = (name: string): MethodDecorator =>
   ApiTextQuery(name, {

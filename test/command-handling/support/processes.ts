@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
 import { CodeOwners } from '../../../src/command-handling/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
+import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
@@ -70,6 +71,7 @@ export class TestProcess {
   readonly owners: CodeOwners;
   readonly tenantCommands: TenantCommands;
   readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
   readonly accounts: AccountCommands;
   private readonly moderationHandler: ModerationCommandHandler;
 
@@ -80,7 +82,8 @@ export class TestProcess {
     /** Gives its connections back before the end of the test file. */
     readonly close: () => Promise<void>,
   ) {
-    this.codec = new EventCodec(new PostgresSubjectKeys(pool, WRAPPING_KEY));
+    const keys = new PostgresSubjectKeys(pool, WRAPPING_KEY);
+    this.codec = new EventCodec(keys);
     this.streams = openStreams(log, this.codec);
     this.owners = new CodeOwners(this.streams, NAMES);
     const tenants = new TenantDirectory(this.streams.tenants, NAMES);
@@ -89,8 +92,15 @@ export class TestProcess {
     const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
     const tankCodes = new TankCodes(this.streams, NAMES, tenants, clock);
     this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
+    this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
+      keys.forget(subjects);
+      this.streams.accounts.forgetSubjects(new Set(subjects));
+      return Promise.resolve();
+    });
     const reservations = new Reservations(this.streams, NAMES);
-    this.accounts = new AccountCommands(this.streams, NAMES, this.owners, reservations, tenants, this.moderations, tankCodes, clock);
+    this.accounts = new AccountCommands(
+      ...([this.streams, NAMES, this.owners, reservations, tenants, this.moderations, tankCodes, this.erasures, clock] as const),
+    );
     this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
   }
 

@@ -15,6 +15,7 @@ const ACME = 'a'.repeat(32);
 const ANNS = 'b'.repeat(32);
 const REFERRAL = `${ACME}${'1'.repeat(16)}`;
 const REWARD = `${ACME}${'2'.repeat(16)}`;
+const ERASURE = '0d000000-0000-4000-8000-000000000005';
 const MODERATION = '0d000000-0000-4000-8000-000000000004';
 
 const BOB: Party = { account: ACME, person: BOB_ID, ids: personal(BOB_ID, { accountId: 'acme-account-id', userId: 'bob-user-id' }) };
@@ -150,6 +151,11 @@ export const EVENT_EXAMPLES: Examples = {
   CreditRedeemed: { type: 'CreditRedeemed', at: 21, ...REF, redemptionId: 'redemption', amount: 600 },
   RewardCancelled: { type: 'RewardCancelled', at: 22, ...REF, amount: 400, by: 'MODERATION' },
   RewardRestored: { type: 'RewardRestored', at: 23, ...REF, amount: 400 },
+  ErasureRequested: {
+    ...{ type: 'ErasureRequested', at: 41, erasureId: ERASURE, persons: [BOB_ID], account: ACCOUNT, suppressed: ['c'.repeat(32)] },
+  },
+  ErasureCompleted: { type: 'ErasureCompleted', at: 42, erasureId: ERASURE, persons: [BOB_ID], account: ACCOUNT },
+  PersonalDataViewed: { type: 'PersonalDataViewed', at: 43, account: ACME, person: BOB_ID },
   ReservationMade: {
     ...{ type: 'ReservationMade', at: 24, kind: 'referral-code', key: personal(BOB_ID, 'BOBSCODE') },
     ...{ holder: { account: ACME, person: BOB_ID }, programId: 'default' },

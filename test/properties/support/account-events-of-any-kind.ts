@@ -71,6 +71,8 @@ const rewardRef = {
   unit: orNull(unit),
 };
 
+const erased = { erasureId: id('erasure'), persons: fc.array(person, { maxLength: 2 }), account: orNull(person) };
+
 type Members<T extends AccountEvent['type']> = AnyOf<Omit<AccountEventOf<T>, 'type' | 'at'>>;
 
 const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
@@ -132,6 +134,8 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole },
   RewardCancelled: { ...rewardRef, amount: whole, by: fc.constantFrom('REQUEST' as const, 'MODERATION' as const) },
   RewardRestored: { ...rewardRef, amount: whole },
+  ErasureRequested: { ...erased, suppressed: fc.array(text, { maxLength: 2 }) },
+  ErasureCompleted: erased,
 };
 
 function eventOf<T extends AccountEvent['type']>(type: T): fc.Arbitrary<AccountEvent> {

@@ -2,6 +2,7 @@ import { AccountCommands, type AccountRequest } from '../../../src/command-handl
 import { CodeOwners } from '../../../src/command-handling/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
+import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
@@ -29,7 +30,8 @@ const MANY = 100_000;
 /** A whole ledger in memory, from commands to policies, with as many processes on it as wanted: its log is all that they share. */
 export class LedgerOfAccounts {
   private readonly log = new InMemoryEventLog();
-  private readonly codec = new EventCodec(new InMemorySubjectKeys());
+  private readonly keys = new InMemorySubjectKeys();
+  private readonly codec = new EventCodec(this.keys);
   private reactedTo: Position | undefined;
 
   static async open(program: ProgramDocument): Promise<LedgerOfAccounts> {
@@ -39,7 +41,7 @@ export class LedgerOfAccounts {
   }
 
   process(): LedgerProcess {
-    return new LedgerProcess(this.log, this.codec);
+    return new LedgerProcess(this.log, this.codec, this.keys);
   }
 
   /** The policies react to what is new. Each reaction is carried out twice: once is promised, at least. */
@@ -82,7 +84,7 @@ export class LedgerProcess {
   private readonly tenants: TenantCommands;
   private readonly moderations: ModerationCommandHandler;
 
-  constructor(log: InMemoryEventLog, codec: EventCodec) {
+  constructor(log: InMemoryEventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
     this.streams = openStreams(log, codec);
     const directory = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
@@ -92,7 +94,8 @@ export class LedgerProcess {
     const moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
-    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes);
+    const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
+    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures);
     this.moderations = new ModerationCommandHandler(moderations, this.streams, NAMES);
   }
 

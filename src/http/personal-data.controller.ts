@@ -1,0 +1,123 @@
+import { Controller, Delete, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralQueries } from '../../projections/referrals/queries.js';
+import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
+import { RewardQueries } from '../../projections/rewards/queries.js';
+import { UserQueries } from '../../projections/users/queries.js';
+import type { ReferralFacts } from '../domain/account/account.facts.js';
+import type { Scope } from '../domain/scope.js';
+import { KeyedNames } from '../privacy/keyed-names.js';
+import { ApiError } from './api-error.js';
+import { Access, Caller, TENANT_PATH } from './edge/access.js';
+import { Ledger } from './ledger.js';
+import { Fails } from './openapi.js';
+import { booleanQuery, identifier, type Query } from './parameters.js';
+import { Presentation } from './presentation.js';
+import { balanceJson, personalRecordJson, rewardJson } from './presenters.js';
+import { ApiBooleanQuery } from './requests/described-queries.js';
+import { PersonalRecordResponse } from './responses/personal-record.response.js';
+
+/** More referrals than that are fetched page by page. */
+const PAGE = 1000;
+
+/** People ask to be shown what is known of them, and to be forgotten. */
+@ApiTags('Personal data')
+@Controller(TENANT_PATH)
+export class PersonalDataController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly users: UserQueries,
+    private readonly referrals: ReferralQueries,
+    private readonly rewards: RewardQueries,
+    private readonly balances: RewardBalanceQueries,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'Everything that is known of a user; each look is on record' })
+  @Get('account/:accountId/user/:userId/pii')
+  @Access('key')
+  @ApiOkResponse({ type: PersonalRecordResponse })
+  @Fails('USER_NOT_FOUND')
+  async record(
+    @Req() request: FastifyRequest,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    const id = identifier(userId, 'userId');
+    await this.ledger.readable(request, ['users', 'referrals', 'rewards', 'reward-balances']);
+    const facts = await this.users.byUserId(scope, accountRef, id);
+    if (!facts) throw new ApiError('USER_NOT_FOUND');
+    const [received, made, rewards, balances] = await Promise.all([
+      this.referrals.list(scope, { referredAccountRef: accountRef, referredUserId: id }, { limit: 1, offset: 0 }),
+      this.referralsMadeBy(scope, { referrerAccountRef: accountRef, referrerUserId: id }),
+      this.rewards.list(scope, { accountRef, userId: id }),
+      this.balances.list(scope, { accountRef, userId: id, now: Date.now() }),
+    ]);
+    const [referredBy] = await this.presentation.referrals(scope, received.items);
+    const record = personalRecordJson(facts, await this.presentation.user(scope, facts), {
+      referredByReferral: referredBy ?? null,
+      rewards: rewards.map(rewardJson),
+      rewardBalances: balances.map(balanceJson),
+      referrals: await this.presentation.referrals(scope, made),
+    });
+    await this.ledger.recordLook(request, accountRef, facts.person);
+    return record;
+  }
+
+  @ApiOperation({ summary: 'Forget a user: what is known of the person is gone from every read and cannot be decrypted any more' })
+  @Delete('open/account/:accountId/user/:userId')
+  @HttpCode(204)
+  @Access('key-open')
+  @ApiBooleanQuery('doNotTrack', { fallback: false, description: 'The user id can never be registered on this account again.' })
+  @ApiBooleanQuery('preserveEmptyAccount', { fallback: true, description: 'false: the account is deleted with its last user.' })
+  @ApiNoContentResponse({ description: 'Forgotten' })
+  @Fails('USER_NOT_FOUND')
+  forgetUser(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.ledger.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+      type: 'ForgetUser',
+      userId: identifier(userId, 'userId'),
+      doNotTrack: booleanQuery(query, 'doNotTrack', false),
+      preserveEmptyAccount: booleanQuery(query, 'preserveEmptyAccount', true),
+    });
+  }
+
+  @ApiOperation({ summary: 'Forget an account with all its users' })
+  @Delete('open/account/:accountId')
+  @HttpCode(204)
+  @Access('key-open')
+  @ApiBooleanQuery('doNotTrack', { fallback: false, description: 'None of its users can be registered on this account again.' })
+  @ApiNoContentResponse({ description: 'Forgotten' })
+  @Fails('ACCOUNT_NOT_FOUND')
+  forgetAccount(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.ledger.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+      type: 'ForgetAccount',
+      doNotTrack: booleanQuery(query, 'doNotTrack', false),
+    });
+  }
+
+  private async referralsMadeBy(scope: Scope, filter: { referrerAccountRef: string; referrerUserId: string }): Promise<ReferralFacts[]> {
+    const made: ReferralFacts[] = [];
+    for (;;) {
+      const { items, totalCount } = await this.referrals.list(scope, filter, { limit: PAGE, offset: made.length });
+      made.push(...items);
+      if (items.length < PAGE || made.length >= totalCount) return made;
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import type { Policy } from './policy.js';
+
+/** The request that asked for an erasure carries it out itself. This long after, a job looks whether a crash left it unfinished. */
+const LOOK_AFTER_MS = 10_000;
+
+export const finishAbandonedErasures: Policy = {
+  name: 'finish-abandoned-erasures',
+  handles: new Set(['ErasureRequested']),
+  react: ({ event, tenant, mode, accountRef: account, recordedAt }) => {
+    if (event.type !== 'ErasureRequested') return [];
+    const { erasureId } = event;
+    return [
+      {
+        kind: 'job',
+        task: 'finish-erasure',
+        payload: { tenant, mode, account, erasureId },
+        runAt: recordedAt + LOOK_AFTER_MS,
+        key: `finish-erasure/${erasureId}`,
+      },
+    ];
+  },
+};

@@ -1,0 +1,110 @@
+import type { Pool } from 'pg';
+import type { SubjectId } from '../domain/personal.js';
+import { erasedSubjects } from '../event-log/codec.js';
+import type { EventData } from '../event-log/event-schemas.js';
+import type { EventLog, Position } from '../event-log/event-log.js';
+import type { SubjectKeys } from './subject-keys.js';
+
+export interface ReplayedErasures {
+  /** Events that were looked at. */
+  readonly events: number;
+  /** Keys that should have been gone and were there. */
+  readonly destroyed: number;
+}
+
+const PAGE = 1_000;
+
+/**
+ * Destroys the keys of everybody whose erasure stands in the log. The vault itself remembers how far that is known to be done, so a
+ * vault that was restored from a copy brings the mark of that time along: what came later is carried out again. Usually there is little
+ * behind the mark. Nothing is decrypted; harmless at any time and in several processes at once.
+ * @throws whatever log and database throw while they are away; then nothing was marked.
+ */
+export async function replayErasures(
+  pool: Pool,
+  log: Pick<EventLog, 'id' | 'head' | 'readAll' | 'compare'>,
+  keys: Pick<SubjectKeys, 'destroy'>,
+  { fromStart = false }: { readonly fromStart?: boolean } = {},
+): Promise<ReplayedErasures> {
+  const logId = await log.id();
+  const head = await log.head();
+  const mark = fromStart ? undefined : await readMark(pool, logId);
+  // A mark beyond the head is of a log that was itself restored: what comes on these positions now is not what was checked.
+  let at = log.compare(head, mark) < 0 ? undefined : mark;
+  let events = 0;
+  let destroyed = 0;
+  while (log.compare(at, head) < 0) {
+    const page = await log.readAll(at, PAGE);
+    if (page.length === 0) break;
+    const erased = page.flatMap(({ type, data }) =>
+      type.startsWith('Erasure') ? erasedSubjects(type, JSON.parse(data) as EventData) : [],
+    );
+    destroyed += await destroyAlive(pool, keys, erased);
+    events += page.length;
+    at = page.at(-1)?.position;
+  }
+  await writeMark(pool, logId, at);
+  return { events, destroyed };
+}
+
+async function destroyAlive(pool: Pool, keys: Pick<SubjectKeys, 'destroy'>, erased: readonly SubjectId[]): Promise<number> {
+  if (erased.length === 0) return 0;
+  const { rows } = await pool.query<{ alive: bigint }>(
+    'select count(*) as alive from vault.subject_keys where subject = any ($1::uuid[]) and wrapped is not null',
+    [erased],
+  );
+  // Those without a row as well: none is made for them later.
+  await keys.destroy(erased);
+  return Number(rows[0]?.alive ?? 0);
+}
+
+async function readMark(pool: Pool, logId: string): Promise<Position | undefined> {
+  const { rows } = await pool.query<{ log_id: string; position: string | null }>('select log_id, position from vault.erasures_checked');
+  const [mark] = rows;
+  return mark?.log_id === logId ? (mark.position ?? undefined) : undefined;
+}
+
+async function writeMark(pool: Pool, logId: string, position: Position | undefined): Promise<void> {
+  await pool.query(
+    `insert into vault.erasures_checked (log_id, position) values ($1, $2)
+     on conflict (one) do update set log_id = excluded.log_id, position = excluded.position`,
+    [logId, position ?? null],
+  );
+}
+
+/** Keys that are given out only once the log's erasures are known to be carried out: nothing is decrypted before. */
+export class SubjectKeysAfterReplay implements SubjectKeys {
+  private checked: Promise<unknown> | undefined;
+
+  constructor(
+    private readonly keys: SubjectKeys,
+    private readonly replay: () => Promise<unknown>,
+  ) {}
+
+  async load(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
+    await this.check();
+    return this.keys.load(subjects);
+  }
+
+  async loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
+    await this.check();
+    return this.keys.loadOrCreate(subjects);
+  }
+
+  destroy(subjects: readonly SubjectId[]): Promise<void> {
+    return this.keys.destroy(subjects);
+  }
+
+  forget(subjects?: Iterable<SubjectId>): void {
+    this.keys.forget(subjects);
+  }
+
+  /** Once per process; a check that failed, a store being away, is made again for the next caller. */
+  private check(): Promise<unknown> {
+    this.checked ??= this.replay().catch((error: unknown) => {
+      this.checked = undefined;
+      throw error;
+    });
+    return this.checked;
+  }
+}

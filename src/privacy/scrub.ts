@@ -1,0 +1,147 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool, PoolClient } from 'pg';
+import { errorCode } from '../error-code.js';
+
+/**
+ * Makes erased bytes leave the files of Postgres. A deleted row stays in its table's file until its place is used again, and in the
+ * write-ahead log until its segment is removed; so the tables that held it are rewritten, and the log is switched and cut.
+ */
+export interface Scrubbed {
+  /** Tables that were rewritten. */
+  readonly tables: number;
+  /** False: the role may not switch the write-ahead log of this server; its segments go as the server's operator has set it up. */
+  readonly walRemoved: boolean;
+}
+
+export interface ScrubOptions {
+  /** Notes where the log ends, and gives what tells whether the read models have come so far. */
+  readonly readModels: () => Promise<() => Promise<boolean>>;
+  /** Is told of each table. */
+  readonly progress?: (line: string) => void;
+}
+
+/** Nobody waits longer than this behind a table that is still in use; the rewriting gives way and comes again. */
+const LOCK_WAIT = '2s';
+const TRIES_MAX = 30;
+const AGAIN_MS = 500;
+const OLD_TRANSACTIONS_WAIT_MS = 30_000;
+/** Any number that nothing else in this database takes: one scrub at a time. */
+const SCRUB_LOCK = 7_202_509;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Something older than the erasure still reads: what it might see cannot leave the files yet. */
+export class ScrubNotPossible extends Error {
+  override readonly name = 'ScrubNotPossible';
+}
+
+/**
+ * One table after the other; a table is locked only while it is rewritten, and reads of it wait so long.
+ * @throws {ScrubNotPossible} in one line for the operator; what was rewritten until then stays so.
+ */
+export async function scrub(pool: Pool, { readModels, progress = () => undefined }: ScrubOptions): Promise<Scrubbed> {
+  await readModelsCatchUp(await readModels());
+  const client = await pool.connect();
+  try {
+    await client.query(`set statement_timeout = 0`);
+    await client.query('select pg_advisory_lock($1)', [SCRUB_LOCK]);
+    const { rows: began } = await client.query<{ at: Date }>('select clock_timestamp() as at');
+    await dropRetired(client);
+    await oldTransactionsEnd(client);
+    const tables = await tablesToRewrite(client);
+    for (const table of tables) {
+      await rewrite(client, table);
+      progress(`rewrote ${table}`);
+    }
+    // The planner's samples of what the tables held before.
+    await rewrite(client, 'pg_catalog.pg_statistic');
+    const walRemoved = await removeOldWal(client);
+    await client.query(
+      'insert into vault.scrubbed (until) values ($1) on conflict (one) do update set until = greatest(vault.scrubbed.until, excluded.until)',
+      [began[0]?.at],
+    );
+    return { tables: tables.length, walRemoved };
+  } finally {
+    // Its settings and its lock end with it.
+    client.release(true);
+  }
+}
+
+/** Scrubs when somebody was erased since the last time. */
+export async function scrubIfNeeded(pool: Pool, options: ScrubOptions): Promise<Scrubbed | undefined> {
+  const { rows } = await pool.query<{ needed: boolean }>(
+    `select exists (select from vault.subject_keys where destroyed_at > coalesce((select until from vault.scrubbed), '-infinity')) as needed`,
+  );
+  return rows[0]?.needed ? scrub(pool, options) : undefined;
+}
+
+/** A read model that is behind still holds who was erased; rewriting it would only move the bytes. */
+async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS; !(await reached()); await delay(AGAIN_MS))
+    if (performance.now() > end) throw new ScrubNotPossible('read models are behind the log: let the service catch up, and scrub again');
+}
+
+/** A generation that is kept for going back is no longer kept up: it would go on holding who was erased. */
+async function dropRetired(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ projection: string; generation: number; schema: string }>(
+    `select projection, generation, format('rm_%s_%s', replace(projection, '-', '_'), generation) as schema
+     from ledger.projection_generations where state = 'retired'`,
+  );
+  for (const { projection, generation, schema } of rows) {
+    await client.query(`drop schema if exists ${client.escapeIdentifier(schema)} cascade`);
+    await client.query('delete from ledger.projection_generations where projection = $1 and generation = $2', [projection, generation]);
+  }
+}
+
+async function tablesToRewrite(client: PoolClient): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname, tablename) = ('ledger', 'idempotency_keys') order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Rewriting keeps what a transaction that is still open might see: those from before come to their end first. */
+async function oldTransactionsEnd(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::xid::text as id');
+  for (const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS; ; await delay(AGAIN_MS)) {
+    const { rows: old } = await client.query(
+      `select from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and age(backend_xmin) > age($1::xid) limit 1`,
+      [rows[0]?.id],
+    );
+    if (old.length === 0) return;
+    if (performance.now() > end) throw new ScrubNotPossible('a transaction that began before still runs: end it, and scrub again');
+  }
+}
+
+async function rewrite(client: PoolClient, table: string): Promise<void> {
+  await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
+  for (let tries = 1; ; tries++) {
+    try {
+      await client.query(`vacuum (full, analyze) ${table}`);
+      return;
+    } catch (error) {
+      if (table.startsWith('pg_catalog.') && errorCode(error) === INSUFFICIENT_PRIVILEGE) return;
+      if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
+      if (tries >= TRIES_MAX) throw new ScrubNotPossible(`${table} is never free: scrub again when there is less to do`);
+      await delay(AGAIN_MS);
+    }
+  }
+}
+
+/** With `wal_recycle = off`, as the embedded server runs, a checkpoint deletes the segments before it. */
+async function removeOldWal(client: PoolClient): Promise<boolean> {
+  try {
+    await client.query('checkpoint');
+    await client.query('select pg_switch_wal()');
+    // The first one ends in the new segment; the second one no longer needs anything of the old ones.
+    await client.query('checkpoint');
+    await client.query('checkpoint');
+    return true;
+  } catch (error) {
+    if (errorCode(error) === INSUFFICIENT_PRIVILEGE) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,131 @@
+import { deterministicId } from '../../src/command-handling/deterministic-id.js';
+import { finishAbandonedErasures } from '../../src/policies/finish-abandoned-erasures.js';
+import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { DyingLog, GatedLog } from './support/troubled-logs.js';
+
+let ledger: SharedLedger;
+let one: TestProcess;
+beforeAll(async () => {
+  ledger = await SharedLedger.open();
+  one = await ledger.process();
+});
+afterAll(() => ledger.close());
+
+const forget = (userId: string) => ({ type: 'ForgetUser', userId, doNotTrack: false, preserveEmptyAccount: true }) as const;
+const erasureIdOf = (commandId: string): string => deterministicId(commandId, 'erasure');
+
+/** What the job does that looks after erasures. */
+const finish = (process: TestProcess, accountId: string, erasureId: string) => {
+  const { scope, ...cause } = aRequest();
+  return process.erasures.drive(scope, refOf(accountId), erasureId, cause);
+};
+const erasuresOf = async (process: TestProcess, accountId: string) =>
+  (await process.factsOf(accountId)).filter(({ type }) => type.startsWith('Erasure')).map(({ type }) => type);
+const nameOf = async (process: TestProcess, accountId: string) =>
+  (await process.factsOf(accountId)).flatMap((event) => (event.type === 'UserIdentified' ? [event.profile.value?.id ?? null] : []));
+
+test.each([
+  ['the request is on record', 1],
+  ['the tombstone is written', 2],
+])('killed once %s, it is finished after a restart', async (_what, lastAppend) => {
+  const accountId = `dies-${lastAppend}`;
+  await one.userWithCode(accountId, 'bob', `DIES${lastAppend}`);
+  const dying = await ledger.process({ around: (log) => new DyingLog(log, lastAppend) });
+  const meta = aRequest();
+  await expect(dying.send(accountId, forget('bob'), meta)).rejects.toThrow('the process is dead');
+
+  const restarted = await ledger.process();
+  expect((await restarted.account(accountId)).users.size).toBe(0);
+  await finish(restarted, accountId, erasureIdOf(meta.commandId));
+  await finish(restarted, accountId, erasureIdOf(meta.commandId));
+  expect(await erasuresOf(restarted, accountId)).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
+  expect(await nameOf(restarted, accountId)).toStrictEqual([null]);
+});
+
+test('killed between the key and the tombstone, it is finished by another process; who comes late adds nothing', async () => {
+  await one.userWithCode('gated', 'bob', 'GATED');
+  const gates: GatedLog[] = [];
+  const slow = await ledger.process({
+    around: (log) => {
+      const gate = new GatedLog(log, (_, events) => events.some(({ type }) => type === 'ErasureCompleted'));
+      gates.push(gate);
+      return gate;
+    },
+  });
+  const meta = aRequest();
+  const forgotten = slow.send('gated', forget('bob'), meta);
+  await gates[0]?.reached;
+  const other = await ledger.process();
+  expect(await nameOf(other, 'gated')).toStrictEqual([null]);
+  expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested']);
+  await finish(other, 'gated', erasureIdOf(meta.commandId));
+  gates[0]?.open();
+  accepted(await forgotten);
+  expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
+});
+
+test('a job is asked to look after each of them', () => {
+  const event = { type: 'ErasureRequested', at: 1, erasureId: 'e', persons: ['p'], account: null, suppressed: [] } as const;
+  const seen = { event, eventId: 'i', stream: 's', revision: 0n, position: '1', recordedAt: 1_000 };
+  const reactions = finishAbandonedErasures.react({
+    ...{ ...seen, tenant: 'demo', mode: 'live', accountRef: 'ref', correlationId: 'c', commandId: 'c' },
+  });
+  expect(reactions).toStrictEqual([
+    {
+      ...{ kind: 'job', task: 'finish-erasure', runAt: 11_000, key: 'finish-erasure/e' },
+      payload: { tenant: 'demo', mode: 'live', account: 'ref', erasureId: 'e' },
+    },
+  ]);
+});
+
+test('the code is never given to anybody else, nor to that person again', async () => {
+  await one.userWithCode('holds', 'ann', 'HOLDER');
+  accepted(await one.send('holds', forget('ann')));
+  expect(await one.owners.find(aRequest().scope, 'HOLDER')).toBeNull();
+  const late = await ledger.process({ clock: () => Date.now() + 3_600_000 });
+  expect(await late.upsert('holds', 'ann', { referralCode: 'holder' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+  accepted(await late.upsert('holds', 'ann'));
+  await one.userWithCode('wants', 'bob', 'WANTS');
+  expect(await late.upsert('wants', 'bob', { referralCode: 'Holder' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+});
+
+test('who was referred by somebody forgotten shows no code any more, also from what was remembered', async () => {
+  await one.userWithCode('refers', 'ann', 'REFERS');
+  accepted(await one.sync('is-referred', 'TRIAL', ['REFERS']));
+  accepted(await one.upsert('is-referred', 'bob'));
+  expect((await one.account('is-referred')).attribution?.code).toBe('REFERS');
+  accepted(await one.send('refers', { type: 'ForgetAccount', doNotTrack: false }));
+  expect(await one.account('is-referred')).toMatchObject({ attribution: { code: null }, referral: { datePaid: null } });
+  accepted(await one.sync('is-referred', 'PAID'));
+  expect((await one.referralOf('is-referred')).datePaid).not.toBeNull();
+});
+
+test('a referrer who is deleted just before the referral starts has not referred anybody', async () => {
+  await one.userWithCode('leaves', 'ann', 'LEAVES');
+  accepted(await one.sync('comes-late', 'TRIAL', ['LEAVES']));
+  const find = one.owners.person.bind(one.owners);
+  const spy = jest.spyOn(one.owners, 'person').mockImplementationOnce(async (...asked) => {
+    const found = await find(...asked);
+    accepted(await one.send('leaves', { type: 'ForgetAccount', doNotTrack: false }));
+    return found;
+  });
+  const { events } = accepted(await one.upsert('comes-late', 'bob'));
+  spy.mockRestore();
+  expect(events.map(({ type }) => type)).toStrictEqual(['UserIdentified', 'ReferralCodeAssigned']);
+  expect((await one.account('comes-late')).referral).toBeNull();
+});
+
+test('what a newer copy of the log has is carried out on a restored one, once', async () => {
+  await one.userWithCode('restored', 'bob', 'RESTORED');
+  const person = (await one.account('restored')).personsByUserId.get('bob') ?? '';
+  const { scope, ...cause } = aRequest();
+  const suppressed = [one.names.userRef(scope, refOf('restored'), 'bob')];
+  const erasureId = erasureIdOf('elsewhere');
+  const listed = { ...scope, accountRef: refOf('restored'), erasureId, persons: [person], account: null, suppressed };
+  await one.erasures.repeat(listed, cause);
+  await one.erasures.repeat(listed, cause);
+  const other = await ledger.process();
+  expect(await erasuresOf(other, 'restored')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
+  expect(await nameOf(other, 'restored')).toStrictEqual([null]);
+  expect(await other.upsert('restored', 'bob')).toMatchObject({ refused: 'DO_NOT_TRACK' });
+});

@@ -1,0 +1,239 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { loadConfig } from '../../src/config.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { createGeneration } from '../../src/projecting/generations.js';
+import { decodeForProjectors } from '../../src/projecting/decode-events.js';
+import { schemaOf } from '../../src/projecting/identifiers.js';
+import { decodePage } from '../../src/projecting/page.js';
+import { ProjectionTrack } from '../../src/projecting/projection-track.js';
+import { readModelsReachHead } from '../../src/projecting/read-models-reach-head.js';
+import { replayErasures, SubjectKeysAfterReplay } from '../../src/privacy/erasure-replay.js';
+import { scrub } from '../../src/privacy/scrub.js';
+import { startService, type Service } from '../../src/service.js';
+import { ApiClient, path, query, type Json } from '../support/api-client.js';
+import { createDataDir, removeDataDir } from '../support/embedded.js';
+
+/** A hundred people with a mark in everything that is known of them. Half of them are forgotten: no file holds their mark any more. */
+
+const GONE = 'goqzxne';
+const KEPT = 'keqzxpt';
+const PEOPLE = 100;
+
+let dataDir: string;
+let service: Service;
+let api: ApiClient;
+beforeAll(async () => {
+  dataDir = await createDataDir();
+  const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', POSITION_WAIT_MS: '20000' });
+  service = await startService({ config, logger: pino({ level: 'silent' }), version: '0.0.0', fsync: false });
+  const { alias, liveApiKey } = await service.core.tenantCommands
+    .create({ alias: 'shop', programType: 'API_ONLY', openEndpoints: true, program: DEFAULT_PROGRAM })
+    .then((made) => {
+      if ('refused' in made) throw new Error(made.refused);
+      return made;
+    });
+  api = new ApiClient(service.url, alias, `:${liveApiKey}`);
+}, 60_000);
+afterAll(async () => {
+  await service.stop();
+  await removeDataDir(dataDir);
+});
+
+const markOf = (index: number): string => (index % 2 === 0 ? GONE : KEPT);
+const codeOf = (index: number): string => `${markOf(index)}${index}`;
+const accountOf = (index: number): string => `${markOf(index)} account ${index}@example.com`;
+const userOf = (index: number): string => `${markOf(index)} user ${index}@example.com`;
+const all = Array.from({ length: PEOPLE }, (_, index) => index);
+
+async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const one = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: 8 }, one));
+}
+
+async function settled(pathname: string, body: unknown, key?: string): Promise<void> {
+  const { status } = await api.post(pathname, body, key === undefined ? {} : { key });
+  expect([pathname, status]).toStrictEqual([pathname, 200]);
+}
+
+/** Each is referred by the one before the one before, or by the one before: the forgotten refer the others and are referred by them. */
+async function arrive(index: number): Promise<void> {
+  const mark = `${markOf(index)}${index}`;
+  const referral = index < 10 ? {} : { referral: { code: codeOf(index - 10 + (index % 3)) } };
+  await settled('/accountsync', { id: accountOf(index), subscription: { status: 'TRIAL' }, ...referral });
+  await settled(
+    '/user',
+    {
+      ...{
+        id: userOf(index),
+        accountId: accountOf(index),
+        email: `${mark}@mail.example`,
+        firstName: `First ${mark}`,
+        lastName: `Last ${mark}`,
+      },
+      ...{ imageUrl: `https://images.example/${mark}.png`, referralCode: codeOf(index), paymentProviderId: `cus ${mark}` },
+      ...{ customFields: { note: `Note ${mark}` }, segments: [`segment ${mark}`], locale: 'en_CA' },
+    },
+    `user-${index}`,
+  );
+  if (index % 4 < 2) {
+    const billing = { value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+    await settled('/accountsync', { id: accountOf(index), subscription: { status: 'PAID', ...billing } });
+  }
+}
+
+async function shownOf(index: number): Promise<unknown[]> {
+  const accountId = accountOf(index);
+  const reads = [
+    ...[`/account${path(accountId)}`, `/account${path(accountId)}/user${path(userOf(index))}`, `/code/${codeOf(index)}`],
+    ...[`/reward${query({ accountId })}`, `/reward/balance${query({ accountId })}`, `/referrals${query({ referredAccountId: accountId })}`],
+  ];
+  return Promise.all(reads.map(async (read) => (await api.get(read)).body));
+}
+
+/** The mark in every form in which files and answers may hold it. */
+function formsOf(mark: string): readonly { readonly form: string; readonly bytes: Buffer; readonly anyCase: boolean }[] {
+  const utf8 = Buffer.from(mark);
+  // In base64 a text looks otherwise at each of the three places where it may begin; its ends mix with what stands beside it.
+  const base64 = [0, 1, 2].map((before) =>
+    Buffer.concat([Buffer.alloc(before), utf8])
+      .toString('base64')
+      .slice(before === 0 ? 0 : 4, 8),
+  );
+  return [
+    { form: 'plain', bytes: utf8, anyCase: true },
+    { form: 'hex', bytes: Buffer.from(utf8.toString('hex')), anyCase: true },
+    { form: 'UTF-16', bytes: Buffer.from(mark, 'utf16le'), anyCase: true },
+    ...base64.map((text) => ({ form: 'base64', bytes: Buffer.from(text), anyCase: false })).filter(({ bytes }) => bytes.length >= 8),
+  ];
+}
+
+const holds = (content: Buffer, mark: string): string | undefined => {
+  const lower = Buffer.from(content.toString('latin1').toLowerCase(), 'latin1');
+  return formsOf(mark).find(({ bytes, anyCase }) => (anyCase ? lower : content).includes(bytes))?.form;
+};
+
+async function relationOf(file: string): Promise<string> {
+  const { rows } = await service.core.pool.query<{ name: string }>(
+    'select oid::regclass::text as name from pg_class where relfilenode::text = $1 limit 1',
+    [file.split('.')[0]],
+  );
+  return rows[0]?.name ?? 'no relation';
+}
+
+async function filesWith(marks: readonly (string | Buffer)[]): Promise<string[]> {
+  const entries = await readdir(join(dataDir, 'postgres'), { recursive: true, withFileTypes: true });
+  const found: string[] = [];
+  for (const entry of entries.filter((candidate) => candidate.isFile())) {
+    const file = join(entry.parentPath, entry.name);
+    const content = await readFile(file).catch(() => Buffer.alloc(0));
+    const form = marks.map((mark) => (typeof mark === 'string' ? holds(content, mark) : content.includes(mark) ? 'bytes' : undefined));
+    if (form.some((one) => one !== undefined)) found.push(`${entry.name} ${await relationOf(entry.name)}: ${form.join(' ').trim()}`);
+  }
+  return found;
+}
+
+/** Every row of every table, as text: what a dump would hold. */
+async function dump(): Promise<string> {
+  const { pool } = service.core;
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const rows = await Promise.all(tables.map(({ name }) => pool.query<{ text: string }>(`select t::text as text from ${name} t`)));
+  return rows.flatMap(({ rows: texts }) => texts.map(({ text }) => text)).join('\n');
+}
+
+/** The rows of the live generations, and of generations that are built anew from the log. */
+async function rowsOf(generation: number): Promise<unknown[]> {
+  const { pool } = service.core;
+  return Promise.all(
+    accountProjectors.flatMap(({ name, tables }) =>
+      tables.map(async (table) => {
+        const place = `${schemaOf(name, generation)}.${table.name}`;
+        const { rows } = await pool.query<{ row: Json }>(
+          `select to_json(t) as row from ${place} t order by ${table.primaryKey.join(', ')}`,
+        );
+        return { table: table.name, rows: rows.map(({ row }) => row) };
+      }),
+    ),
+  );
+}
+
+async function rebuild(): Promise<void> {
+  const { pool, log, codec } = service.core;
+  const types = new Set(accountProjectors.flatMap(({ handles }) => [...handles]));
+  const page = await decodePage(await log.readAll(undefined, 100_000), decodeForProjectors(codec));
+  for (const projector of accountProjectors) {
+    const client = await pool.connect();
+    await createGeneration(client, projector, 2, 'building');
+    client.release();
+    if (page) await new ProjectionTrack(pool, projector, 2, log, types).apply(page);
+  }
+}
+
+test('the erased leave every answer, row and file; the others stay as they were', async () => {
+  const { pool, log, keys } = service.core;
+  for (let start = 0; start < PEOPLE; start += 10) await inTurns(all.slice(start, start + 10), arrive);
+  await pool.query('checkpoint');
+  await pool.query('analyze');
+  const before = await Promise.all(all.filter((index) => index % 2 === 1).map(shownOf));
+  expect(await filesWith([GONE])).not.toStrictEqual([]);
+  const { rows: vault } = await pool.query<{ subject: string; wrapped: Buffer }>('select subject, wrapped from vault.subject_keys');
+
+  await inTurns(
+    all.filter((index) => index % 2 === 0),
+    async (index) => {
+      const account = `/open/account${path(accountOf(index))}`;
+      const to = index % 4 === 0 ? account : `${account}/user${path(userOf(index))}?doNotTrack=true&preserveEmptyAccount=false`;
+      expect((await api.call('DELETE', to)).status).toBe(204);
+    },
+  );
+  const { totalCount, users } = (await api.get<{ totalCount: number; users: Json[] }>('/users?limit=1000')).body;
+  expect([totalCount, users.length]).toStrictEqual([PEOPLE / 2, PEOPLE / 2]);
+  expect((await api.get<{ totalCount: number }>(`/users${query({ query: GONE })}`)).body.totalCount).toBe(0);
+
+  expect(
+    await scrub(pool, {
+      readModels: () =>
+        readModelsReachHead(
+          pool,
+          log,
+          accountProjectors.map(({ name }) => name),
+        ),
+    }),
+  ).toMatchObject({ walRemoved: true });
+
+  const answers = JSON.stringify([users, (await api.get('/referrals?limit=1000')).body]);
+  expect([holds(Buffer.from(answers), GONE), holds(Buffer.from(answers), KEPT)]).toStrictEqual([undefined, 'plain']);
+  const dumped = await dump();
+  expect([holds(Buffer.from(dumped), GONE), holds(Buffer.from(dumped), KEPT)]).toStrictEqual([undefined, 'plain']);
+  const { rows: destroyed } = await pool.query<{ subject: string }>('select subject from vault.subject_keys where wrapped is null');
+  const gone = new Set(destroyed.map(({ subject }) => subject));
+  expect(gone.size).toBe(PEOPLE);
+  const oldKeys = vault.filter(({ subject }) => gone.has(subject));
+  // The keys that were destroyed as well: with the master key they would open what the log holds.
+  expect(await filesWith([GONE, ...oldKeys.map(({ wrapped }) => wrapped)])).toStrictEqual([]);
+
+  const after = await Promise.all(all.filter((index) => index % 2 === 1).map(shownOf));
+  expect(after.map((shown) => [shown[2], shown[3], shown[4]])).toStrictEqual(before.map((shown) => [shown[2], shown[3], shown[4]]));
+  expect(after.map(([, user]) => (user as Json)['email'])).toStrictEqual(before.map(([, user]) => (user as Json)['email']));
+  await rebuild();
+  expect(await rowsOf(2)).toStrictEqual(await rowsOf(1));
+
+  // A copy of the vault from before comes back: nothing is decrypted with its keys.
+  await pool.query(
+    `update vault.subject_keys k set wrapped = old.wrapped from unnest($1::uuid[], $2::bytea[]) as old (subject, wrapped)
+     where k.subject = old.subject`,
+    [oldKeys.map(({ subject }) => subject), oldKeys.map(({ wrapped }) => wrapped)],
+  );
+  await pool.query('delete from vault.erasures_checked');
+  const restored = new SubjectKeysAfterReplay(keys, () => replayErasures(pool, log, keys));
+  expect([...(await restored.load(gone)).values()].every((key) => key === null)).toBe(true);
+  expect(await replayErasures(pool, log, keys)).toStrictEqual({ events: 0, destroyed: 0 });
+  expect((await replayErasures(pool, log, keys, { fromStart: true })).destroyed).toBe(0);
+}, 120_000);
