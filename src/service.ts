@@ -35,7 +35,8 @@ import { ProjectionRunner } from './projecting/projection-runner.js';
 
 // A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.
 const BACKGROUND_CONNECTIONS = 11;
-const JOB_CONNECTIONS = 3;
+// One listens, two work, one finishes what they did, one takes new jobs: fewer, and each waits for the other until its time is up.
+const JOB_CONNECTIONS = 5;
 /** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
 
