@@ -51,7 +51,11 @@ export async function* followPages<C>(tail: Tail<C>): AsyncGenerator<readonly Re
       if (page === undefined) return;
       cursor = page.next;
       if (page.events.length > 0) yield page.events;
-      if (page.isFull) continue;
+      if (page.isFull) {
+        // Behind a page of events there is more; behind one without any, of a store that others use, nobody knows.
+        isRung = page.events.length > 0;
+        continue;
+      }
       // Beyond what it was rung for before the read as well: had the log lost its end, waiting for that again would never end.
       const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);
       await doorbell.beyond(known, pollIntervalMs, ending.signal);
