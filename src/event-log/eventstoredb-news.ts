@@ -101,6 +101,7 @@ export class EventStoreDbNews {
     const { doorbell, prefix, deafAfterMs } = this.options;
     let isConfirmed = false;
     let cancel: () => void = () => undefined;
+    let isOver = false;
     let unconfirmed: NodeJS.Timeout | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
@@ -127,9 +128,14 @@ export class EventStoreDbNews {
             },
             ended: end,
           })
-          .then((stop) => (cancel = stop), reject);
+          .then((stop) => {
+            cancel = stop;
+            // Nobody waits for it any more, and nobody else would end it.
+            if (isOver) stop();
+          }, reject);
       });
     } finally {
+      isOver = true;
       clearTimeout(unconfirmed);
       this.restart = () => undefined;
       cancel();

@@ -39,6 +39,7 @@ export async function* followPages<C>(tail: Tail<C>): AsyncGenerator<readonly Re
     let failures = 0;
     for (let isRung = false; !ending.signal.aborted;) {
       const before = doorbell.position;
+      const { alarms } = doorbell;
       let page: TailPage<C> | undefined;
       try {
         page = await unlessAborted(tail.read(cursor, isRung), ending.signal);
@@ -58,7 +59,7 @@ export async function* followPages<C>(tail: Tail<C>): AsyncGenerator<readonly Re
       }
       // Beyond what it was rung for before the read as well: had the log lost its end, waiting for that again would never end.
       const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);
-      await doorbell.beyond(known, pollIntervalMs, ending.signal);
+      await doorbell.beyond(known, alarms, pollIntervalMs, ending.signal);
       isRung = doorbell.position > known;
     }
   } finally {
