@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
 import {
   APPEND_BYTES_MAX,
@@ -610,13 +611,16 @@ export async function readToEnd(log: EventLog): Promise<RecordedEvent[]> {
   }
 }
 
-/** The identical call, until there is an answer: what a caller does after an unknown outcome. */
+/**
+ * The identical call, until there is an answer: what a caller does after an unknown outcome. Not for ever, and with a turn for everybody
+ * else between two calls: a log that refuses at once (a closed one, say) would otherwise hold the process, and every time limit in it.
+ */
 export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
+  for (const endsAt = performance.now() + 50_000; ; await nextTurn()) {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof EventLogUnavailable)) throw error;
+      if (!(error instanceof EventLogUnavailable) || performance.now() > endsAt) throw error;
     }
   }
 }

@@ -57,8 +57,12 @@ export function append(
     failed = true;
   });
   call.on('end', () => {
-    if (failed || call.cancelled || !options) return;
-    void appendEvents(node, call, options, events, answer);
+    // A connection that breaks ends the call like a client that has said everything, and is told a moment later: no server takes half an
+    // append for a whole one.
+    setImmediate(() => {
+      if (failed || call.cancelled || !options) return;
+      void appendEvents(node, call, options, events, answer);
+    });
   });
 }
 
