@@ -17,7 +17,7 @@ import type { Actor } from './event-log/envelope.js';
 import { EventLogUnavailable, type EventLog, type Position } from './event-log/event-log.js';
 import type { EventLogObserver } from './event-log/event-log-observer.js';
 import type { EventStoreAddress } from './event-log/event-store-url.js';
-import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from './event-log/eventstoredb-event-log.js';
+import type { EventStoreDbEventLogOptions } from './event-log/eventstoredb-event-log.js';
 import { PostgresEventLog } from './event-log/postgres-event-log.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
@@ -85,7 +85,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     const log =
       config.eventStore === undefined
         ? await PostgresEventLog.open({ url, ...observed })
-        : openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
+        : await openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
     closing.unshift(() => log.close());
     // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
     if (config.eventStore === undefined) await accept(await log.id());
@@ -97,12 +97,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 /** A log on EventStoreDB at this address, of the ledger with these names. It may be away yet: whoever asks it waits, or is told so. */
-export function openEventStoreDbLog(
+export async function openEventStoreDbLog(
   address: EventStoreAddress,
   { eventStoreNamespace }: Pick<Config, 'eventStoreNamespace'>,
   names: KeyedNames,
   options: Pick<EventStoreDbEventLogOptions, 'observe' | 'accept' | 'appendTimeoutMs'> = {},
-): EventLog {
+): Promise<EventLog> {
+  // Its client takes a good part of a command's start to load.
+  const { EventStoreDbEventLog } = await import('./event-log/eventstoredb-event-log.js');
   const namespace = eventStoreNamespace === undefined ? {} : { namespace: eventStoreNamespace };
   return new EventStoreDbEventLog({ address, owner: names.digest('event-log'), prefix: STREAM_PREFIX, ...namespace, ...options });
 }

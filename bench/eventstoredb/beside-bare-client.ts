@@ -115,7 +115,9 @@ async function main(): Promise<void> {
     await catchingUp(caughtUp, client);
     console.log(`\n${load()}`);
   } finally {
-    await Promise.all([appended.log.close(), caughtUp.log.close(), client.dispose()]);
+    await Promise.all([appended.log.close(), caughtUp.log.close()]);
+    // Waits for ever for streams of its own that are over already.
+    void client.dispose();
     await store.stop();
   }
 }

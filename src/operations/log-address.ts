@@ -47,7 +47,7 @@ export interface LogSurroundings {
 export async function openLogAt(address: LogAddress, isTarget: boolean, { config, database, logger }: LogSurroundings): Promise<OpenLog> {
   switch (address.kind) {
     case 'eventstoredb': {
-      const log = openEventStoreDbLog(address.address, config, database.names);
+      const log = await openEventStoreDbLog(address.address, config, database.names);
       return { log, close: () => log.close() };
     }
     case 'postgres':

@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { ProgramDocument } from '../domain/tenant/tenant.decider.js';
 
@@ -118,10 +118,15 @@ export const PROGRAM_SCHEMA = {
   },
 } as const;
 
-const validate = addFormats.default(new Ajv2020({ allErrors: true, strict: false })).compile<ProgramDocument>(PROGRAM_SCHEMA);
+let compiled: ValidateFunction<ProgramDocument> | undefined;
+
+/** Compiled by the first who asks: most commands never do, and it takes longer than they. */
+const validator = (): ValidateFunction<ProgramDocument> =>
+  (compiled ??= addFormats.default(new Ajv2020({ allErrors: true, strict: false })).compile<ProgramDocument>(PROGRAM_SCHEMA));
 
 /** The program of a file's parsed content, or what is wrong with it: one line each, beginning with the path of the member. */
 export function parseProgram(content: unknown): ProgramDocument | { readonly problems: readonly string[] } {
+  const validate = validator();
   if (!validate(content)) {
     const problems = (validate.errors ?? [])
       // What an alternative or a condition makes of it repeats the error inside.
