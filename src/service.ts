@@ -28,7 +28,7 @@ import { hearTenants } from './postgres/tenant-announcements.js';
 import { replayErasures } from './privacy/erasure-replay.js';
 import { scrubIfNeeded } from './privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from './projecting/decode-events.js';
-import { LiveGenerations, renewOutdatedGenerations } from './projecting/generations.js';
+import { ensureLiveGenerations, LiveGenerations, renewOutdatedGenerations } from './projecting/generations.js';
 import { pause } from './pause.js';
 import { readModelsReachHead } from './projecting/read-models-reach-head.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
@@ -108,6 +108,8 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     await erased.start();
     undo.push(() => erased.stop());
 
+    // Before anybody asks: without tables there is no answer.
+    await ensureLiveGenerations(background, accountProjectors);
     const renewed = await renewOutdatedGenerations(background, accountProjectors);
     if (renewed.length > 0) logger.warn({ projections: renewed }, 'the tables of read models have changed: they are built anew');
     const generations = new LiveGenerations(pool);

@@ -3,6 +3,7 @@ import Table from 'cli-table3';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config.js';
 import { openCore, type Core } from '../core.js';
+import { errorCode } from '../error-code.js';
 
 /** What went wrong, in one line for the operator; nothing changed. Exit 1; 2 for a difference that was found. */
 export class CommandError extends Error {
@@ -52,8 +53,7 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
 
 export async function readJsonFile(path: string): Promise<unknown> {
   const content = await readFile(path, 'utf8').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new CommandError(`cannot read ${path}: ${code}`);
+    throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
   });
   try {
     return JSON.parse(content) as unknown;

@@ -112,7 +112,7 @@ function tableStatements(schema: string, table: ReadModelTable): string[] {
   return [create, ...indexes];
 }
 
-/** The read models are being built from another log; they would answer with less than the ledger holds. */
+/** The read models are not made yet, or are being built from another log; they would answer with less than the ledger holds. */
 export class ReadModelsIncomplete extends Error {
   override readonly name = 'ReadModelsIncomplete';
 }
@@ -132,12 +132,12 @@ export class LiveGenerations {
     private readonly options: { readonly maxAgeMs?: number } = {},
   ) {}
 
-  /** The schema that a query reads. @throws {ReadModelsIncomplete} and when the projection has no live generation. */
+  /** The schema that a query reads. @throws {ReadModelsIncomplete} */
   async liveSchema(projection: string): Promise<string> {
     if (this.isOutdated) await this.refresh();
     if (!this.complete) throw new ReadModelsIncomplete('the read models are being built from another log');
     const generation = this.live.get(projection);
-    if (generation === undefined) throw new Error(`projection ${projection} has no live generation`);
+    if (generation === undefined) throw new ReadModelsIncomplete(`projection ${projection} has no live generation yet`);
     return schemaOf(projection, generation);
   }
 

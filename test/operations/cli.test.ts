@@ -3,10 +3,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { runCommandLine } from '../../src/operations/run-command-line.js';
 import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/program-schema.js';
 import { personal, startWithStores, type RunningService, type TestStores } from '../support/running-service.js';
 
-/** The command line as it ships, beside a running service on the same stores. */
+/** The command line beside a running service on the same stores. */
 
 interface Ran {
   readonly code: number;
@@ -28,17 +29,41 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function cli(...words: readonly string[]): Promise<Ran> {
-  const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
+/** In this process, which takes a part of the time; that what ships does the same has a test of its own. */
+async function cli(...words: readonly string[]): Promise<Ran> {
+  Object.assign(process.env, storeSettings());
+  const [out, err] = [process.stdout, process.stderr].map((stream) => jest.spyOn(stream, 'write').mockReturnValue(true));
+  const written = (spy: typeof out): string => (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
+  try {
+    return { code: await runCommandLine(words), out: written(out), err: written(err) };
+  } finally {
+    out?.mockRestore();
+    err?.mockRestore();
+  }
+}
+
+const storeSettings = () => ({ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile });
+
+function shipped(...words: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/src/operations/cli.js', ...words], { env }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    execFile(
+      process.execPath,
+      ['dist/src/operations/cli.js', ...words],
+      { env: { ...process.env, ...storeSettings() } },
+      (error, out, err) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });
 }
 
 async function json(...words: readonly string[]): Promise<Record<string, unknown>> {
-  const ran = await cli(...words, '--json');
+  return jsonOf(cli, ...words);
+}
+
+/** By a process of its own, whose end comes after the word of the change: what the next request is to count on. */
+const jsonOfShipped = (...words: readonly string[]): Promise<Record<string, unknown>> => jsonOf(shipped, ...words);
+
+async function jsonOf(run: typeof cli, ...words: readonly string[]): Promise<Record<string, unknown>> {
+  const ran = await run(...words, '--json');
   expect(ran).toMatchObject({ code: 0 });
   return JSON.parse(ran.out) as Record<string, unknown>;
 }
@@ -83,17 +108,25 @@ test('a tenant is made beside the running service and counts at its next request
   expect((JSON.parse(listed.out) as { alias: string }[]).map(({ alias }) => alias)).toEqual(['made']);
 });
 
+test('what ships answers the same, with the same exit code', async () => {
+  const [here, there] = [await cli('tenant', 'list', '--json'), await shipped('tenant', 'list', '--json')];
+  expect(there).toEqual(here);
+  expect(JSON.parse(there.out)).not.toHaveLength(0);
+  const refusal = { code: 1, out: '', err: 'there is no tenant nobody\n' };
+  expect([await cli('tenant', 'show', 'nobody'), await shipped('tenant', 'show', 'nobody')]).toEqual([refusal, refusal]);
+});
+
 test('switches count at the next request', async () => {
   const { liveApiKey } = await json('tenant', 'create', 'switched', '--payment-provider');
   const key = String(liveApiKey);
   expect(await statusWith('switched', key, 'account/a')).toBe(403);
-  expect(await json('tenant', 'update', 'switched', '--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
+  expect(await jsonOfShipped('tenant', 'update', 'switched', '--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
   expect(await statusWith('switched', key, 'account/a')).toBe(404);
   const apply = async () => (await service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u')).status;
   expect(await apply()).toBe(403);
-  expect(await json('tenant', 'update', 'switched', '--open-endpoints')).toMatchObject({ openEndpoints: true });
+  expect(await jsonOfShipped('tenant', 'update', 'switched', '--open-endpoints')).toMatchObject({ openEndpoints: true });
   expect(await apply()).toBe(404);
-  expect(await json('tenant', 'update', 'switched', '--no-open-endpoints')).toMatchObject({ openEndpoints: false });
+  expect(await jsonOfShipped('tenant', 'update', 'switched', '--no-open-endpoints')).toMatchObject({ openEndpoints: false });
   expect(await apply()).toBe(403);
 });
 
@@ -103,7 +136,7 @@ test('a key is rotated: the new one works at once, the old one for the grace, th
   expect(Object.keys(first)).toEqual(['alias', 'liveApiKey']);
   expect(await statusWith('rotated', String(first['liveApiKey']))).toBe(200);
   expect(await statusWith('rotated', String(made['liveApiKey']))).toBe(200);
-  const second = await json('tenant', 'rotate-key', 'rotated', '--grace', '0');
+  const second = await jsonOfShipped('tenant', 'rotate-key', 'rotated', '--grace', '0');
   expect(await statusWith('rotated', String(second['liveApiKey']))).toBe(200);
   expect(await statusWith('rotated', String(first['liveApiKey']))).toBe(401);
   expect(await statusWith('rotated', String(made['liveApiKey']))).toBe(401);
