@@ -33,8 +33,8 @@ const common = {
 const unit = ['<rootDir>/test/domain/', '<rootDir>/test/architecture/'];
 
 module.exports = {
-  // Much of a test is waiting for a store. By default a machine of two cores would run one file at a time.
-  maxWorkers: 2,
+  // Much of a test is waiting for a store. By default a machine of two cores would run one file at a time; three keep it busy.
+  maxWorkers: 3,
   // Read from here only; inside a project it counts for nothing.
   testTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/support/contract-reporter.cjs'],
