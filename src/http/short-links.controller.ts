@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { applyDecorators, Controller, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
 import { ApiFoundResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Mode } from '../domain/scope.js';
@@ -9,6 +9,17 @@ import { ApiTextQuery } from './requests/described-queries.js';
 import { ShareLinkRedirects } from './share-link-redirects.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.js';
 
+/** A route that leads to a landing page. */
+const Leads = (): MethodDecorator =>
+  applyDecorators(
+    HttpCode(302),
+    Access('tenant'),
+    ApiTextQuery('m', { description: 'Where it was shared; what is not known is UNKNOWN.' }),
+    ApiTextQuery('e', { description: 'From where it was shared; what is not known is UNKNOWN.' }),
+    ApiFoundResponse({ description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`' }),
+    Fails('REFERRAL_CODE_NOT_FOUND'),
+  );
+
 /** The short links themselves, as they are shared: see `ShareLinks`. */
 @ApiTags('Share link')
 @Controller(`s/:${TENANT_PARAMETER}`)
@@ -17,12 +28,7 @@ export class ShortLinksController {
 
   @ApiOperation({ summary: "Leads to the landing page of the code's program" })
   @Get(':code')
-  @HttpCode(302)
-  @Access('tenant')
-  @ApiTextQuery('m', { description: 'Where it was shared; what is not known is UNKNOWN.' })
-  @ApiTextQuery('e', { description: 'From where it was shared; what is not known is UNKNOWN.' })
-  @ApiFoundResponse({ description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`' })
-  @Fails('REFERRAL_CODE_NOT_FOUND')
+  @Leads()
   live(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -35,12 +41,7 @@ export class ShortLinksController {
 
   @ApiOperation({ summary: 'The same, for a code of the test mode' })
   @Get('test/:code')
-  @HttpCode(302)
-  @Access('tenant')
-  @ApiTextQuery('m', { description: 'Where it was shared; what is not known is UNKNOWN.' })
-  @ApiTextQuery('e', { description: 'From where it was shared; what is not known is UNKNOWN.' })
-  @ApiFoundResponse({ description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`' })
-  @Fails('REFERRAL_CODE_NOT_FOUND')
+  @Leads()
   test(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

@@ -4,7 +4,7 @@ import { APPEND_BYTES_MAX, AppendTooLarge, EventLogUnavailable, type NewEvent } 
 import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { FaultOptions } from '../support/eventstoredb-double/faults.js';
 import { eventually } from '../support/embedded.js';
-import { appended, LogsOfATest, newEvent, newEvents, Observed, timed } from './support/faulty-event-store.js';
+import { appended, eachTestOnADouble, type LogsOfATest, newEvent, newEvents, Observed, timed } from './support/faulty-event-store.js';
 
 const STREAM = 'ours-a';
 const APPENDS: FaultOptions = { methods: ['append'] };
@@ -13,15 +13,9 @@ describe('appends to an EventStoreDB that misbehaves', () => {
   let double: EventStoreDbDouble;
   let logs: LogsOfATest;
 
-  beforeEach(async () => {
-    double = await startEventStoreDbDouble();
-    logs = new LogsOfATest();
-  });
-  afterEach(async () => {
-    double.faults.clear();
-    await logs.close();
-    await double.stop();
-    expect(logs.unhandled).toEqual([]);
+  eachTestOnADouble((started, opened) => {
+    double = started;
+    logs = opened;
   });
 
   const storedIds = (): string[] => double.store.eventsOf(STREAM).map(({ id }) => id);

@@ -4,9 +4,19 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { startEventStoreDbCluster, type EventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
-import { appended, collect, LogsOfATest, NEVER_BY_ITSELF, newEvent, newEvents, startTail, timed } from './support/faulty-event-store.js';
+import {
+  appended,
+  collect,
+  eachTestOnADouble,
+  type LogsOfATest,
+  NEVER_BY_ITSELF,
+  newEvent,
+  newEvents,
+  startTail,
+  timed,
+} from './support/faulty-event-store.js';
 
 const READS = { methods: ['read' as const] };
 
@@ -23,15 +33,9 @@ describe('reads of an EventStoreDB that misbehaves', () => {
   let double: EventStoreDbDouble;
   let logs: LogsOfATest;
 
-  beforeEach(async () => {
-    double = await startEventStoreDbDouble();
-    logs = new LogsOfATest();
-  });
-  afterEach(async () => {
-    double.faults.clear();
-    await logs.close();
-    await double.stop();
-    expect(logs.unhandled).toEqual([]);
+  eachTestOnADouble((started, opened) => {
+    double = started;
+    logs = opened;
   });
 
   describe.each([

@@ -1,8 +1,17 @@
 import { EventLogUnavailable, type EventLog, type Position, type RecordedEvent } from '../../src/event-log/event-log.js';
 import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
-import { appended, LogsOfATest, NEVER_BY_ITSELF, newEvent, newEvents, Observed, startTail } from './support/faulty-event-store.js';
+import {
+  appended,
+  eachTestOnADouble,
+  type LogsOfATest,
+  NEVER_BY_ITSELF,
+  newEvent,
+  newEvents,
+  Observed,
+  startTail,
+} from './support/faulty-event-store.js';
 
 const SUBSCRIBE = { methods: ['subscribe' as const] };
 
@@ -10,15 +19,9 @@ describe('tails of an EventStoreDB that misbehaves', () => {
   let double: EventStoreDbDouble;
   let logs: LogsOfATest;
 
-  beforeEach(async () => {
-    double = await startEventStoreDbDouble();
-    logs = new LogsOfATest();
-  });
-  afterEach(async () => {
-    double.faults.clear();
-    await logs.close();
-    await double.stop();
-    expect(logs.unhandled).toEqual([]);
+  eachTestOnADouble((started, opened) => {
+    double = started;
+    logs = opened;
   });
 
   /** As another process would write them. @returns the ids of all that was ever written so. */

@@ -3,6 +3,7 @@ import type { EventLogObserver } from '../../../src/event-log/event-log-observer
 import type { AppendResult, EventLog, NewEvent, Position, RecordedEvent } from '../../../src/event-log/event-log.js';
 import { parseEventStoreUrl } from '../../../src/event-log/event-store-url.js';
 import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../../src/event-log/eventstoredb-event-log.js';
+import { startEventStoreDbDouble, type EventStoreDbDouble } from '../../support/eventstoredb-double/double.js';
 
 /** How streams of these logs begin; everything else in the store is somebody else's. */
 export const PREFIX = 'ours-';
@@ -100,4 +101,21 @@ export async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number;
     (error: unknown) => ({ value: undefined, error }),
   );
   return { ...settled, ms: performance.now() - startedAt };
+}
+
+/** A double and logs of its own for each test around; what they leave open is closed, and nothing may be left unhandled. */
+export function eachTestOnADouble(given: (double: EventStoreDbDouble, logs: LogsOfATest) => void): void {
+  let double: EventStoreDbDouble;
+  let logs: LogsOfATest;
+  beforeEach(async () => {
+    double = await startEventStoreDbDouble();
+    logs = new LogsOfATest();
+    given(double, logs);
+  });
+  afterEach(async () => {
+    double.faults.clear();
+    await logs.close();
+    await double.stop();
+    expect(logs.unhandled).toEqual([]);
+  });
 }
