@@ -20,6 +20,7 @@ import { HealthController, READINESS_PROBE, type ReadinessProbe } from './http/h
 import type { IdempotentRequests } from './http/idempotent-requests.js';
 import { Ledger } from './http/ledger.js';
 import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
+import { OperationsController } from './http/operations.controller.js';
 import { OpenUsersController } from './http/open-users.controller.js';
 import { OwnWrites, type Progress } from './http/own-writes.js';
 import { PersonalDataController } from './http/personal-data.controller.js';
@@ -71,7 +72,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [...(parts.api ? TENANT_CONTROLLERS : []), HealthController, MetricsController],
+      controllers: [...(parts.api ? [...TENANT_CONTROLLERS, OperationsController] : []), HealthController, MetricsController],
       providers: [...readModels(parts), ...commandHandlers(parts.core), ...http(parts)],
     };
   }

@@ -28,6 +28,8 @@ export interface Config {
   readonly eventStore: EventStoreAddress | undefined;
   readonly eventStoreNamespace: string | undefined;
   readonly masterKeyFile: string;
+  /** Undefined: nobody may call the operations interface. */
+  readonly operatorsFile: string | undefined;
   /** As configured, without a trailing slash; `publicUrlAt` gives the default once the port is known. */
   readonly publicUrl: string | undefined;
   readonly roles: ReadonlySet<Role>;
@@ -162,6 +164,12 @@ const VARIABLES = {
     meaning:
       'File with the master key: 32 random bytes as 64 hex digits, readable for its owner only (mode 0600 or 0400). Required with `DATABASE_URL`; with the embedded Postgres it is made on the first start. Whoever loses it loses every personal field.',
   },
+  OPERATORS_FILE: {
+    schema: text.optional(),
+    default: 'none',
+    meaning:
+      'File with who may call `/operations/…`: a JSON list of names, roles (`finance`, `support`) and hashes of keys; `cli operator key` makes entries. Without it nobody may. Read once, at the start.',
+  },
   PUBLIC_URL: {
     schema: webAddress().optional(),
     default: '`http://HOST:PORT`',
@@ -230,6 +238,7 @@ const environmentSchema = z.object({
   EVENT_STORE_URL: VARIABLES.EVENT_STORE_URL.schema,
   EVENT_STORE_NAMESPACE: VARIABLES.EVENT_STORE_NAMESPACE.schema,
   MASTER_KEY_FILE: VARIABLES.MASTER_KEY_FILE.schema,
+  OPERATORS_FILE: VARIABLES.OPERATORS_FILE.schema,
   PUBLIC_URL: VARIABLES.PUBLIC_URL.schema,
   ROLES: VARIABLES.ROLES.schema,
   LOG_LEVEL: VARIABLES.LOG_LEVEL.schema,
@@ -278,6 +287,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     eventStore: values.EVENT_STORE_URL,
     eventStoreNamespace: values.EVENT_STORE_NAMESPACE,
     masterKeyFile: resolve(values.MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
+    operatorsFile: values.OPERATORS_FILE === undefined ? undefined : resolve(values.OPERATORS_FILE),
     publicUrl: values.PUBLIC_URL,
     roles: values.ROLES,
     logLevel: values.LOG_LEVEL,

@@ -22,6 +22,7 @@ import { POLICIES } from './policies/policies.js';
 import { PolicyRunner } from './policies/policy-runner.js';
 import { carryOutReactions, jobHandlers } from './policies/reactions.js';
 import { openPool } from './postgres/database.js';
+import { Operators } from './operators.js';
 import { ProcessPresence } from './postgres/process-presence.js';
 import { hearErasures } from './postgres/erasure-announcements.js';
 import { hearTenants } from './postgres/tenant-announcements.js';
@@ -66,6 +67,7 @@ const LOOK_AGAIN_MS = 100;
 
 /** Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for them. */
 export async function startService({ config, logger, version, fsync, prepare }: ServiceOptions): Promise<Service> {
+  const operators = await Operators.from(config.operatorsFile);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
   const actor = { kind: 'system' as const, id: 'service' };
@@ -170,7 +172,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => app.close());
     edge.configure(app, {
       ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
-      isComplete: () => generations.areComplete,
+      ...{ operators, isComplete: () => generations.areComplete },
     });
     metrics.watch({ projections, policies });
     serveInterfaceDescription(app, { version });

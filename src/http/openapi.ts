@@ -5,7 +5,15 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiExtension, DocumentBuilder, getSchemaPath, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from './api-error.js';
-import { ACCESS_EXTENSION, API_KEY_SCHEME, BEARER_SCHEME, TOKEN_SCHEME, type AccessKind, type AccessRule } from './edge/access.js';
+import {
+  ACCESS_EXTENSION,
+  API_KEY_SCHEME,
+  BEARER_SCHEME,
+  OPERATOR_SCHEME,
+  TOKEN_SCHEME,
+  type AccessKind,
+  type AccessRule,
+} from './edge/access.js';
 import { ErrorResponse } from './responses/error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
@@ -38,6 +46,10 @@ export function describeInterface(app: NestFastifyApplication, { version }: { re
     )
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-SaaSquatch-User-Token', description: TOKEN_DESCRIPTION }, TOKEN_SCHEME)
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: TOKEN_DESCRIPTION }, BEARER_SCHEME)
+    .addBasicAuth(
+      { type: 'http', scheme: 'basic', description: 'The key of an operator as the password, under any user name.' },
+      OPERATOR_SCHEME,
+    )
     .build();
   const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorResponse] });
   for (const [path, item] of Object.entries(document.paths)) {
@@ -52,10 +64,11 @@ export function describeInterface(app: NestFastifyApplication, { version }: { re
 /** Adds what the decorators imply: path parameters, header fields, errors. */
 function complete(operation: Operation, method: string, path: string): void {
   const access = accessOf(operation);
-  const parameters = [...pathParameters(path), ...(access.kind === 'none' ? [] : headerParameters(method))];
+  const isOfTenant = access.kind !== 'none' && access.kind !== 'operator';
+  const parameters = [...pathParameters(path), ...(isOfTenant ? headerParameters(method) : [])];
   const known = new Set((operation.parameters ?? []).map((parameter) => ('name' in parameter ? parameter.name : '')));
   operation.parameters = [...(operation.parameters ?? []), ...parameters.filter(({ name }) => !known.has(name))];
-  if (access.kind !== 'none' && method !== 'get') {
+  if (isOfTenant && method !== 'get') {
     for (const [status, response] of Object.entries(operation.responses))
       if (status.startsWith('2') && response !== undefined && 'description' in response) addWriteHeaders(response);
   }
@@ -115,6 +128,7 @@ function ownCodes(operation: Operation): readonly ApiErrorCode[] {
 
 const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   none: [],
+  operator: ['UNAUTHORIZED', 'FORBIDDEN'],
   tenant: ['TENANT_NOT_FOUND'],
   key: ['TENANT_NOT_FOUND', 'UNAUTHORIZED'],
   'key-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
@@ -125,6 +139,10 @@ const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
 
 function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {
   if (access.kind === 'none') return [];
+  if (access.kind === 'operator') {
+    const ofBody = method === 'get' ? [] : (['UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE'] as const);
+    return ['BAD_REQUEST', ...CREDENTIALS.operator, ...ofBody, 'INTERNAL', 'UNAVAILABLE'];
+  }
   return [
     'BAD_REQUEST',
     ...CREDENTIALS[access.kind],

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { CommandError } from './command-line.js';
 import { addLogCommands } from './log-cli.js';
+import { addOperatorCommands } from './operator-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
 import { addTokenCommands } from './token-cli.js';
@@ -21,6 +22,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   addTenantCommands(cli);
   addTokenCommands(cli);
   addLogCommands(cli);
+  addOperatorCommands(cli);
   addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
   try {

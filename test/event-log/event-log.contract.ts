@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
 import {
   APPEND_BYTES_MAX,
@@ -616,7 +615,7 @@ export async function readToEnd(log: EventLog): Promise<RecordedEvent[]> {
  * else between two calls: a log that refuses at once (a closed one, say) would otherwise hold the process, and every time limit in it.
  */
 export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (const endsAt = performance.now() + 50_000; ; await nextTurn()) {
+  for (const endsAt = performance.now() + 50_000; ; await new Promise((resolve) => setImmediate(resolve))) {
     try {
       return await call();
     } catch (error) {

@@ -17,6 +17,7 @@ test('/openapi.json describes routes, security, errors and header fields', async
     apiKey: expect.objectContaining({ type: 'http', scheme: 'basic' }) as unknown,
     userToken: expect.objectContaining({ type: 'apiKey', in: 'header', name: 'X-SaaSquatch-User-Token' }) as unknown,
     bearerToken: expect.objectContaining({ type: 'http', scheme: 'bearer' }) as unknown,
+    operatorKey: expect.objectContaining({ type: 'http', scheme: 'basic' }) as unknown,
   });
   const account = document.paths['/api/v1/{tenantAlias}/account/{accountId}']?.get;
   expect(account?.security).toEqual([{ apiKey: [] }]);

@@ -39,6 +39,8 @@ const VERDICTS = {
   // prettier-ignore
   open:     ['-', '-', '-', '-', '-',   '-', '-', '-', '-',   '-', '-', '-', '-',   '-', '-', '-', '-', '-', '-'],
   // prettier-ignore
+  operator: [401, 401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
+  // prettier-ignore
   key:      [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
   // prettier-ignore
   keyOpen:  [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
@@ -97,6 +99,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`GET ${T}/open/code/{code}`]: ['anybody', 404],
   'GET /s/{tenantAlias}/{code}': ['open', 404],
   'GET /s/{tenantAlias}/test/{code}': ['open', 404],
+  'GET /operations': ['operator', 200],
   'GET /health/live': ['open', 200],
   'GET /health/ready': ['open', 200],
   'GET /metrics': ['open', 200],
@@ -162,11 +165,12 @@ test('every route that the router knows has a row, and no other', () => {
 
 /** Where credentials or the switch mean nothing, a few kinds show it. */
 const A_FEW: readonly Kind[] = ['none', 'live key', 'wrong key', 'live write token', 'expired token'];
-const kindsFor = ([access]: Row, isOn: boolean): readonly Kind[] => (access === 'open' || (access === 'key' && !isOn) ? A_FEW : KINDS);
+const kindsFor = ([access]: Row, isOn: boolean): readonly Kind[] =>
+  access === 'open' || (['key', 'operator'].includes(access) && !isOn) ? A_FEW : KINDS;
 
 const expected = ([access, answer]: Row, kind: Kind, isOn: boolean): number => {
   const verdict = VERDICTS[access][KINDS.indexOf(kind)];
-  const isClosed = !isOn && !['open', 'key'].includes(access);
+  const isClosed = !isOn && !['open', 'operator', 'key'].includes(access);
   if (verdict === undefined) throw new Error('a kind of credentials has no verdict');
   if (verdict === 401) return 401;
   return isClosed ? 403 : verdict === '-' ? answer : verdict;
@@ -189,7 +193,7 @@ describe.each(['on', 'off'] as const)('with the open endpoints %s', (open) => {
       const response = await fetch(url, { method, headers: fields[kind], redirect: 'manual' });
       const text = await response.text();
       // Whatever is wrong with a token, the answer is the same.
-      if (response.status === 401 && 'x-saasquatch-user-token' in fields[kind]) {
+      if (response.status === 401 && row[0] !== 'operator' && 'x-saasquatch-user-token' in fields[kind]) {
         expect(JSON.parse(text)).toStrictEqual(errorBody(401, 'UNAUTHORIZED', 'RS032'));
         expect(response.headers.get('www-authenticate')).toMatch(/^Basic /);
       }

@@ -4,19 +4,21 @@ import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Mode, Scope } from '../../domain/scope.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
+import type { Operator, OperatorRole } from '../../operators.js';
 import type { Tenant } from '../tenant-directory.js';
 import type { TokenSubject } from './user-token.js';
 
 /**
  * Who may call a route.
  * `none`: belongs to no tenant (health, metrics, this interface's description).
+ * `operator`: of the service itself, for operators with one of the roles.
  * `tenant`: of an existing tenant, without credentials.
  * `key`: with an API key. `key-open`: an open endpoint, with an API key.
  * `user-open`: an open endpoint, with an API key, or with a token of the very user that the call is about (see `token`, `about`).
  * `visitor-open`: an open endpoint, with an API key or any token, also one that names nobody.
  * `anyone-open`: an open endpoint for everybody; no credentials means live mode, a key or token decides the mode.
  */
-export type AccessKind = 'none' | 'tenant' | 'key' | 'key-open' | 'user-open' | 'visitor-open' | 'anyone-open';
+export type AccessKind = 'none' | 'operator' | 'tenant' | 'key' | 'key-open' | 'user-open' | 'visitor-open' | 'anyone-open';
 
 export interface AccessRule {
   readonly kind: AccessKind;
@@ -28,6 +30,8 @@ export interface AccessRule {
   readonly token?: 'read' | 'write';
   /** Where `user-open` finds account and user that the call is about. Default: in the path. */
   readonly about?: 'path' | 'referral-query';
+  /** Of `operator`: any of these will do. */
+  readonly roles?: readonly OperatorRole[];
   /** What live calls without an API key are counted as; left out: they are free. */
   readonly counted?: CountedCall;
 }
@@ -41,6 +45,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller | null;
+    operator: Operator | null;
   }
 }
 
@@ -70,6 +75,7 @@ export const TENANT_PATH = `api/v1/:${TENANT_PARAMETER}`;
 export const API_KEY_SCHEME = 'apiKey';
 export const TOKEN_SCHEME = 'userToken';
 export const BEARER_SCHEME = 'bearerToken';
+export const OPERATOR_SCHEME = 'operatorKey';
 export const ACCESS_EXTENSION = 'x-access';
 
 /**
@@ -83,6 +89,7 @@ export function Access(kind: AccessKind, options: Partial<Omit<AccessRule, 'kind
 
 const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, string[]>)[]>> = {
   none: [],
+  operator: [OPERATOR_SCHEME],
   tenant: [],
   key: [API_KEY_SCHEME],
   'key-open': [API_KEY_SCHEME],
@@ -100,3 +107,10 @@ export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null || request.caller === undefined) throw new Error('the route has no caller');
   return request.caller;
 }
+
+/** Hands the operator to a controller's method. @throws when the route is not for operators. */
+export const CallingOperator = createParamDecorator((_data: unknown, context: ExecutionContext): Operator => {
+  const { operator } = context.switchToHttp().getRequest<FastifyRequest>();
+  if (operator === null || operator === undefined) throw new Error('the route has no operator');
+  return operator;
+});

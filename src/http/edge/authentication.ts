@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Operator, Operators } from '../../operators.js';
 import { ApiError } from '../api-error.js';
 import { isTenantAlias, type Tenant, type TenantDirectory } from '../tenant-directory.js';
 import { isOpenEndpoint, TENANT_PARAMETER, type AccessRule, type Actor, type Caller } from './access.js';
@@ -20,6 +21,18 @@ export async function authenticate(request: FastifyRequest, access: AccessRule, 
   if (!mayCall(caller, access, request)) throw new ApiError('FORBIDDEN');
   if (access.apiOnlyPrograms && tenant.programType !== 'API_ONLY') throw new ApiError('API_REQUEST_NOT_SUPPORTED');
   return caller;
+}
+
+/**
+ * Finds the operator behind a request: the key as the password under any user name, as tenants' keys are given.
+ * @throws {ApiError} UNAUTHORIZED, FORBIDDEN.
+ */
+export function authenticateOperator({ headers }: FastifyRequest, { roles = [] }: AccessRule, operators: Operators): Operator {
+  const key = headers.authorization === undefined ? undefined : apiKeyIn(headers.authorization);
+  const operator = key === undefined ? undefined : operators.find(key);
+  if (operator === undefined) throw unauthorized(null);
+  if (!operator.roles.some((role) => roles.includes(role))) throw new ApiError('FORBIDDEN');
+  return operator;
 }
 
 /** @throws {ApiError} TENANT_NOT_FOUND. */

@@ -5,12 +5,13 @@ import { LogController, type FastifyInstance, type FastifyReply, type FastifyReq
 import type { Logger } from 'pino';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
 import { isUnavailable } from '../../postgres/database.js';
+import { Operators } from '../../operators.js';
 import { ApiError, unavailable } from '../api-error.js';
 import type { HttpMetrics } from '../metrics.js';
 import { isTenantAlias, type TenantDirectory } from '../tenant-directory.js';
 import { RequestValidationPipe } from '../validation.js';
 import { isOpenEndpoint, type AccessRule, type Caller } from './access.js';
-import { authenticate, tenantOf } from './authentication.js';
+import { authenticate, authenticateOperator, tenantOf } from './authentication.js';
 import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
 import { trustOf, type AddressRange } from './client-address.js';
 import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
@@ -54,6 +55,8 @@ export interface HttpEdgeOptions {
 
 export interface HttpEdgeParts {
   readonly tenants: TenantDirectory;
+  /** Who may call routes for operators. Default: nobody. */
+  readonly operators?: Operators;
   readonly metrics: HttpMetrics;
   /** Counts what clients without an API key call. */
   readonly calls: CallCounter;
@@ -116,6 +119,7 @@ export class HttpEdge {
     metrics.watchInFlight(() => this.inFlight);
     installBodyParser(server);
     server.decorateRequest('caller', null);
+    server.decorateRequest('operator', null);
     server.addHook('onRequest', async (request, reply) => {
       allowOtherOrigins(request, reply);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
@@ -222,7 +226,12 @@ export class HttpEdge {
     const { access } = request.routeOptions.config;
     if (access === undefined) throw new ApiError('FORBIDDEN');
     // Health and metrics answer however busy the service is.
-    if (access.kind !== 'none' && (this.connections.inFlight > this.limits.inFlightMax || !isComplete())) throw unavailable();
+    if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
+    if (access.kind === 'operator') {
+      request.operator = authenticateOperator(request, access, parts.operators ?? new Operators());
+      return checkContentTypeOf(request, access.emptyBody);
+    }
+    if (access.kind !== 'none' && !isComplete()) throw unavailable();
     if (isOpenEndpoint(access)) narrowOrigins(request, reply, await tenantOf(request, tenants));
     request.caller = await authenticate(request, access, tenants);
     if (request.caller !== null) await limit(request, reply, request.caller, access, calls);
