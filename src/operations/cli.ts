@@ -2,12 +2,13 @@ import 'reflect-metadata';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { CommandError } from './command-line.js';
+import { addLedgerCommands } from './ledger-cli.js';
 import { addLogCommands } from './log-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
 import { addTokenCommands } from './token-cli.js';
 
-/** The command line for operators: exit 0 fine, 1 error (one clear line on standard error, nothing changed), 2 a difference was found. */
+/** The command line for operators: exit 0 fine, 1 error (one clear line on standard error, nothing changed), 2 a difference was found, 3 a chain is broken. */
 async function main(): Promise<number> {
   const cli = new Command('cli').description('Operates the referral ledger service').exitOverride();
   cli.configureOutput({
@@ -17,6 +18,7 @@ async function main(): Promise<number> {
   });
   addTenantCommands(cli);
   addTokenCommands(cli);
+  addLedgerCommands(cli);
   addLogCommands(cli);
   addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));

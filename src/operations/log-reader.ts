@@ -74,6 +74,8 @@ export class LogReader {
     const { last, upTo } = this;
     if (upTo === null || (upTo !== undefined && this.log.compare(last, upTo) >= 0)) return [];
     const events = await patiently(this.patience, () => this.log.readAll(last, PAGE));
-    return upTo === undefined ? events : events.filter(({ position }) => this.log.compare(position, upTo) <= 0);
+    // Almost every page ends before: only the last event of it is looked at.
+    if (upTo === undefined || this.log.compare(events.at(-1)?.position, upTo) <= 0) return events;
+    return events.filter(({ position }) => this.log.compare(position, upTo) <= 0);
   }
 }
