@@ -63,7 +63,7 @@ async function onChain<T>({ tenant }: Scope, work: (core: Core, signal: AbortSig
       return work(core, stopping.signal, progress);
     });
   } catch (error) {
-    if (error instanceof Stopped) throw new CommandError('stopped; nothing was found so far');
+    if (error instanceof Stopped) throw new CommandError('stopped before the end; no break was met so far');
     throw error instanceof BrokenSeal ? new CommandError(error.message, 3) : error;
   } finally {
     progress.end();
