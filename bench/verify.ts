@@ -44,11 +44,18 @@ async function fill(pool: Pool): Promise<void> {
   await pool.query('vacuum analyze ledger.events');
 }
 
-async function rate(work: () => Promise<number>): Promise<number> {
-  const startedAt = performance.now();
+interface Rate {
+  readonly perSecond: number;
+  /** Of this process, in microseconds an event: what stays the same when others use the machine, too. */
+  readonly cpu: number;
+}
+
+async function rate(work: () => Promise<number>): Promise<Rate> {
+  const [startedAt, before] = [performance.now(), process.cpuUsage()];
   const events = await work();
   if (events !== EVENTS) throw new Error(`${events} events instead of ${EVENTS}`);
-  return (events * 1_000) / (performance.now() - startedAt);
+  const { user, system } = process.cpuUsage(before);
+  return { perSecond: (events * 1_000) / (performance.now() - startedAt), cpu: (user + system) / events };
 }
 
 async function bareRead(log: PostgresEventLog): Promise<number> {
@@ -59,7 +66,8 @@ async function bareRead(log: PostgresEventLog): Promise<number> {
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const perSecond = (events: number): string => Math.round(events).toLocaleString('en');
+const shown = ({ perSecond, cpu }: Rate): string =>
+  `${Math.round(perSecond).toLocaleString('en')} events/s (${cpu.toFixed(1)} µs of CPU each)`;
 
 const dataDir = await mkdtemp(join(tmpdir(), 'ledger-bench-'));
 const server = await startEmbeddedPostgres({ dataDir });
@@ -75,16 +83,18 @@ try {
     const { ok, events } = await verifyLedger({ pool, log, names, chainSigner }, { scope: SCOPE, ...PATIENCE });
     return ok ? events : 0;
   };
-  say(`sealing: ${perSecond(await rate(async () => (await sealing.sealToHead()).events))} events/s`);
-  const [reads, verifications]: [number[], number[]] = [[], []];
+  say(`sealing: ${shown(await rate(async () => (await sealing.sealToHead()).events))}`);
   await bareRead(log);
-  for (let round = 0; round < ROUNDS; round++) {
-    reads.push(await rate(() => bareRead(log)));
-    verifications.push(await rate(verify));
-    say(`round ${round + 1}: bare read ${perSecond(reads.at(-1) ?? 0)}, verify ${perSecond(verifications.at(-1) ?? 0)} events/s`);
+  const [reads, verifications]: [number[], number[]] = [[], []];
+  for (let round = 1; round <= ROUNDS; round++) {
+    const [read, verified] = [await rate(() => bareRead(log)), await rate(verify)];
+    reads.push(read.perSecond);
+    verifications.push(verified.perSecond);
+    say(`round ${round}: bare read ${shown(read)}, verify ${shown(verified)}`);
   }
-  const [read, verified] = [median(reads), median(verifications)];
-  say(`verify: ${perSecond(verified)} events/s, ${(verified / read).toFixed(2)} of a bare read (aim: ${perSecond(AIM)} events/s)`);
+  const verified = median(verifications);
+  const ratio = (verified / median(reads)).toFixed(2);
+  say(`verify: ${Math.round(verified).toLocaleString('en')} events/s (aim: ${AIM.toLocaleString('en')}), ${ratio} of a bare read`);
   await log.close();
   await pool.end();
 } finally {

@@ -23,17 +23,18 @@ export const CHAIN_START: ChainLink = { events: 0, position: null, digest: '', p
 /**
  * The chain with one event more:
  *
- *     digest = SHA-256( digest before ‖ JSON [stream, revision, id, type, bytes of data] ‖ data ‖ metadata )
- *     places = SHA-256( places before ‖ JSON [digest, position, recorded at] )
+ *     digest = SHA-256( digest before ‖ LENGTHS ‖ " " ‖ revision ‖ "\n" ‖ stream ‖ id ‖ type ‖ data ‖ metadata )
+ *     places = SHA-256( places before ‖ digest ‖ " " ‖ recorded at ‖ " " ‖ position )
  *
- * in UTF-8; the digests before as hex, empty before the first event; the revision in decimals; data and metadata byte for byte as stored;
- * the recording time in epoch milliseconds. The length of the data keeps it apart from the metadata.
+ * in UTF-8. The digests before stand in hex, nothing before the first event; LENGTHS are those of stream, id, type and data in UTF-16 code
+ * units, with a space between them, and keep the texts apart; data and metadata are byte for byte as stored; the recording time is in epoch
+ * milliseconds. One text for one call of the hash: many small ones cost twice as much, and a verification does nothing else.
  */
 export function nextLink(before: ChainLink, event: RecordedEvent): ChainLink {
   const { stream, revision, id, type, data, metadata, position, recordedAt } = event;
-  const head = JSON.stringify([stream, String(revision), id, type, Buffer.byteLength(data)]);
-  const digest = hash('sha256', before.digest + head + data + metadata, 'hex');
-  const places = hash('sha256', before.places + JSON.stringify([digest, position, recordedAt]), 'hex');
+  const head = `${before.digest}${stream.length} ${id.length} ${type.length} ${data.length} ${revision}\n`;
+  const digest = hash('sha256', head + stream + id + type + data + metadata, 'hex');
+  const places = hash('sha256', `${before.places}${digest} ${recordedAt} ${position}`, 'hex');
   return { events: before.events + 1, position, digest, places };
 }
 

@@ -21,14 +21,13 @@ const recorded = fc.record<RecordedEvent>({
 const linked = (events: readonly RecordedEvent[]) => events.reduce(nextLink, CHAIN_START);
 
 test('the digests are those that the page describes', () => {
-  const event = { id: 'i', type: 'T', data: '{"ä":1}', metadata: '{}', stream: 's', revision: 3n, position: 'p-1', recordedAt: 5 };
-  const sha256 = (...parts: readonly string[]): string =>
-    parts.reduce((all, part) => all.update(part, 'utf8'), createHash('sha256')).digest('hex');
-  const first = sha256('["s","3","i","T",8]', '{"ä":1}', '{}');
-  const second = sha256(first, '["s","3","i","T",8]', '{"ä":1}', '{}');
-  const place = sha256(`["${first}","p-1",5]`);
+  const event = { id: 'id', type: 'T', data: '{"ä":1}', metadata: '{}', stream: 'str', revision: 12n, position: 'p-1', recordedAt: 5 };
+  const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+  const first = sha256('3 2 1 7 12\nstridT{"ä":1}{}');
+  const second = sha256(`${first}3 2 1 7 12\nstridT{"ä":1}{}`);
+  const place = sha256(`${first} 5 p-1`);
   expect(linked([event])).toEqual({ events: 1, position: 'p-1', digest: first, places: place });
-  expect(linked([event, event])).toEqual({ events: 2, position: 'p-1', digest: second, places: sha256(place, `["${second}","p-1",5]`) });
+  expect(linked([event, event])).toEqual({ events: 2, position: 'p-1', digest: second, places: sha256(`${place}${second} 5 p-1`) });
 });
 
 test('any other events, or the same in another order, have other digests', () => {
