@@ -10,6 +10,7 @@ import { TankCodes } from './command-handling/tank-codes.js';
 import { TenantCommands } from './command-handling/tenant-commands.js';
 import { TenantDirectory } from './command-handling/tenant-directory.js';
 import { TokenSecrets } from './command-handling/token-secrets.js';
+import { ChainSigner } from './chain/chain-signer.js';
 import type { Config } from './config.js';
 import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
@@ -52,6 +53,8 @@ export interface Core {
   /** Drops what this process remembers of people whose keys were destroyed; undefined: of everybody. */
   readonly forget: (subjects?: readonly SubjectId[]) => void;
   readonly accounts: AccountCommands;
+  /** Signs the seals of the chains. */
+  readonly chainSigner: ChainSigner;
   /** Encrypts kept answers. */
   readonly answersKey: Buffer;
   /** Where the database is now; contains a password. */
@@ -158,9 +161,10 @@ function wire(
   const reservations = new Reservations(streams, names);
   const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures);
   const answersKey = purposeKey(masterKey, 'idempotency');
+  const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {
     ...{ pool, log, codec, keys, names, streams, owners, tenants, tenantCommands, tokenSecrets },
-    ...{ moderations, erasures, forget, accounts, answersKey, newest },
+    ...{ moderations, erasures, forget, accounts, answersKey, chainSigner, newest },
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ChainSealer } from './chain/chain-sealer.js';
 import type { Core } from './core.js';
 import { EventLogUnavailable } from './event-log/event-log.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from './http/health.controller.js';
@@ -21,6 +22,7 @@ export class ServiceReadiness implements ReadinessProbe {
     private readonly generations: LiveGenerations,
     private readonly projections: ProjectionRunner,
     private readonly policies: PolicyRunner,
+    private readonly sealer: ChainSealer,
     private readonly names: readonly string[],
   ) {}
 
@@ -59,7 +61,7 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   async check(): Promise<Readiness> {
-    const [postgres, log, projections, policies] = await Promise.all([
+    const [postgres, log, projections, policies, chain] = await Promise.all([
       this.guarded(async () => {
         await this.core.pool.query('select 1');
         return { ok: true };
@@ -76,8 +78,12 @@ export class ServiceReadiness implements ReadinessProbe {
         parked: await this.policies.parked(),
         lastError: this.policies.lastError,
       })),
+      this.guarded(async () => {
+        const status = await this.sealer.status(Date.now());
+        return { ok: status.lastError === null, ...status };
+      }),
     ]);
-    const checks = { postgres, 'event-log': log, ...projections, policies };
+    const checks = { postgres, 'event-log': log, ...projections, policies, chain };
     const behind = Object.values(projections).some(({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX);
     return { ready: postgres.ok && log.ok && this.caughtUp && !behind, checks };
   }

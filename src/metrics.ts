@@ -1,7 +1,14 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ChainSealer } from './chain/chain-sealer.js';
 import type { EventLogObserver } from './event-log/event-log-observer.js';
 import type { PolicyRunner } from './policies/policy-runner.js';
 import type { ProjectionRunner } from './projecting/projection-runner.js';
+
+interface WatchedRunners {
+  readonly projections: ProjectionRunner;
+  readonly policies: PolicyRunner;
+  readonly sealer: ChainSealer;
+}
 
 /** What is counted of the log, the read models and the policies. Labels are names of ours, never ids. */
 export class LedgerMetrics {
@@ -48,7 +55,7 @@ export class LedgerMetrics {
   }
 
   /** Asked whenever the metrics are; a database that is away leaves the gauges as they were. */
-  watch({ projections, policies }: { readonly projections: ProjectionRunner; readonly policies: PolicyRunner }): void {
+  watch({ projections, policies, sealer }: WatchedRunners): void {
     const registers = [this.registry];
     const lagSeconds = new Gauge({
       name: 'ledger_projection_lag_seconds',
@@ -83,6 +90,18 @@ export class LedgerMetrics {
       async collect() {
         const count = await policies.parked().catch(() => undefined);
         if (count !== undefined) this.set(count);
+      },
+    });
+    const sealedLagSeconds = new Gauge({ name: 'ledger_chain_lag_seconds', help: 'Age of the oldest event not sealed', registers });
+    new Gauge({
+      name: 'ledger_chain_lag_events',
+      help: 'Events not sealed yet, counted up to a bound',
+      registers,
+      async collect() {
+        const status = await sealer.status(Date.now()).catch(() => undefined);
+        if (status === undefined) return;
+        this.set(status.lagEvents);
+        sealedLagSeconds.set(status.lagSeconds);
       },
     });
   }

@@ -2,6 +2,9 @@ import { NestFactory } from '@nestjs/core';
 import { CommandBus } from '@nestjs/cqrs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
+import { ChainNames } from './chain/chain-names.js';
+import { ChainSealer } from './chain/chain-sealer.js';
+import { ChainSealing } from './chain/chain-sealing.js';
 import type { AccountCommandEnvelope } from './command-handling/commands.js';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';
@@ -34,8 +37,8 @@ import { pause } from './pause.js';
 import { readModelsReachHead } from './projecting/read-models-reach-head.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
-// A batch per projection at a time, the locks of projections and policies, the sign of life, the announcements.
-const BACKGROUND_CONNECTIONS = 11;
+// A batch per projection at a time, the locks of projections, policies and the sealer, the sign of life, the announcements.
+const BACKGROUND_CONNECTIONS = 12;
 // One listens, two work, one finishes what they did, one takes new jobs: fewer, and each waits for the other until its time is up.
 const JOB_CONNECTIONS = 5;
 /** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
@@ -146,7 +149,9 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isStoreAway, logger },
       carryOut: carryOutReactions(execute, jobs),
     });
-    const readiness = new ServiceReadiness(core, generations, projections, policies, names);
+    const sealing = new ChainSealing({ pool: background, log, chains: new ChainNames(core.names), signer: core.chainSigner });
+    const sealer = new ChainSealer({ pool: background, log, sealing, logger });
+    const readiness = new ServiceReadiness(core, generations, projections, policies, sealer, names);
     const app = await NestFactory.create<NestFastifyApplication>(
       AppModule.of({
         ...{
@@ -174,7 +179,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
       ...{ operators, isComplete: () => generations.areComplete },
     });
-    metrics.watch({ projections, policies });
+    metrics.watch({ projections, policies, sealer });
     serveInterfaceDescription(app, { version });
     await app.init();
 
@@ -186,11 +191,13 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     }
     undo.push(() => jobs.stop());
     undo.push(() => policies.stop());
+    undo.push(() => sealer.stop());
     const waiting = new AbortController();
     undo.push(() => waiting.abort());
     void whenAccepted(core.log, waiting.signal, () => {
       if (roles.has('projector')) projections.start();
       if (roles.has('worker')) policies.start();
+      if (roles.has('worker')) sealer.start();
     });
     void readiness.catchUp();
     undo.push(() => readiness.stop());

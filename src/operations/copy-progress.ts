@@ -1,14 +1,21 @@
+import type { VerifyPhase } from './ledger-verification.js';
 import type { CopyPhase } from './log-move.js';
+
+/** What is being done to the events of a log. */
+type ProgressPhase = CopyPhase | VerifyPhase;
 
 const EVERY_MS = 1_000;
 /** A rate is taken over this time, so that it follows a store that became slower. */
 const RATE_OVER_MS = 10_000;
 
-const VERBS: Readonly<Record<CopyPhase, string>> = { counting: 'counted', copying: 'copied', comparing: 'compared' };
+const VERBS: Readonly<Record<ProgressPhase, string>> = {
+  ...{ counting: 'counted', copying: 'copied', comparing: 'compared' },
+  ...{ sealing: 'sealed', verifying: 'verified' },
+};
 
-/** Says once a second how far a copy is: on a terminal in one line that changes, elsewhere in plain lines. */
+/** Says once a second how far a copy or a verification is: on a terminal in one line that changes, elsewhere in plain lines. */
 export class CopyProgress {
-  private phase: CopyPhase | undefined;
+  private phase: ProgressPhase | undefined;
   private readonly seen: { at: number; events: number }[] = [];
   private saidAt = -Infinity;
   private isLineOpen = false;
@@ -18,7 +25,7 @@ export class CopyProgress {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  readonly at = (phase: CopyPhase, events: number, total: number | undefined): void => {
+  readonly at = (phase: ProgressPhase, events: number, total: number | undefined): void => {
     const now = this.now();
     if (phase !== this.phase) {
       this.phase = phase;
@@ -50,7 +57,7 @@ export class CopyProgress {
 }
 
 /** `copied 12000 of 50000 events (24 %), 3400 a second, 12 s left` */
-export function progressLine(phase: CopyPhase, events: number, total: number | undefined, rate: number): string {
+export function progressLine(phase: ProgressPhase, events: number, total: number | undefined, rate: number): string {
   const share = total === undefined ? '' : ` of ${total}`;
   const percent = total === undefined || total === 0 ? '' : ` (${Math.floor((events * 100) / total)} %)`;
   const speed = rate > 0 ? `, ${Math.round(rate)} a second` : '';

@@ -30,19 +30,25 @@ export async function patiently<T>({ signal, awayMsMax }: Patience, work: () => 
 
 const PAGE = 1_000;
 
-/** Reads a log from its beginning, page by page; the next page is on its way while one is worked on. */
+/** Reads a log page by page; the next page is on its way while one is worked on. */
 export class LogReader {
   private page: readonly RecordedEvent[] = [];
   private next: Promise<readonly RecordedEvent[]> | undefined;
   private last: Position | undefined;
   private taken = 0;
 
-  /** @param upTo the last event that is read; null: none is; default: all there are. */
+  /**
+   * @param upTo the last event that is read; null: none is; default: all there are.
+   * @param after reading begins behind it; default: at the beginning.
+   */
   constructor(
     private readonly log: Pick<EventLog, 'readAll' | 'compare'>,
     private readonly patience: Patience,
     private readonly upTo?: Position | null,
-  ) {}
+    after?: Position,
+  ) {
+    this.last = after;
+  }
 
   /** How many events were taken so far. */
   get count(): number {
@@ -74,6 +80,8 @@ export class LogReader {
     const { last, upTo } = this;
     if (upTo === null || (upTo !== undefined && this.log.compare(last, upTo) >= 0)) return [];
     const events = await patiently(this.patience, () => this.log.readAll(last, PAGE));
-    return upTo === undefined ? events : events.filter(({ position }) => this.log.compare(position, upTo) <= 0);
+    // Almost every page ends before: only the last event of it is looked at.
+    if (upTo === undefined || this.log.compare(events.at(-1)?.position, upTo) <= 0) return events;
+    return events.filter(({ position }) => this.log.compare(position, upTo) <= 0);
   }
 }

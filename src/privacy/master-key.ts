@@ -10,7 +10,7 @@ export class MasterKeyError extends Error {
 }
 
 /** What a key is derived for. One key never serves two purposes. */
-export type KeyPurpose = 'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency';
+export type KeyPurpose = 'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency' | 'chain-signing';
 
 const KEY_BYTES = 32;
 

@@ -53,7 +53,8 @@ export async function projectionStatus(
 
 type Lag = Pick<ProjectionStatus, 'lagEvents' | 'lagSeconds'>;
 
-async function lagAfter(log: EventLog, position: Position | undefined, head: Position | undefined, now: number): Promise<Lag> {
+/** How far the head is ahead of a position. @throws {EventLogUnavailable} */
+export async function lagAfter(log: EventLog, position: Position | undefined, head: Position | undefined, now: number): Promise<Lag> {
   if (log.compare(position, head) >= 0) return { lagEvents: 0, lagSeconds: 0 };
   const behind = await log.readAll(position, LAG_EVENTS_MAX);
   const oldest = behind[0];

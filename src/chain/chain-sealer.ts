@@ -1,0 +1,103 @@
+import type { Pool } from 'pg';
+import { errorCode } from '../error-code.js';
+import { backOffMs, pause } from '../pause.js';
+import type { EventLog, Position } from '../event-log/event-log.js';
+import { ProjectionLease } from '../projecting/projection-lease.js';
+import { lagAfter } from '../projecting/projection-status.js';
+import { ChainSeals } from './chain-seals.js';
+import type { ChainSealing } from './chain-sealing.js';
+
+export interface ChainSealerOptions {
+  /** One of its connections is kept while the sealer runs: it holds the lock. */
+  readonly pool: Pool;
+  readonly log: EventLog;
+  readonly sealing: ChainSealing;
+  readonly logger: { warn(fields: object, message: string): void };
+  /** So long an event may stand unsealed; each round makes a row for each tenant and mode that something happened in. */
+  readonly everyMs?: number;
+}
+
+export interface SealerStatus {
+  readonly role: 'leader' | 'standby';
+  readonly position: Position | null;
+  /** Events after the position, counted up to a bound. */
+  readonly lagEvents: number;
+  /** Age of the oldest event that is not sealed; 0 at the head. */
+  readonly lagSeconds: number;
+  readonly lastError: string | null;
+}
+
+const LOCK = 'chain-sealer';
+const EVERY_MS = 5_000;
+const RETRY = { first: 50, max: 5_000 };
+
+/**
+ * Seals what comes, round after round. One process leads (advisory lock), which only spares the others the work: what is written counts by the
+ * checkpoint that it was made on.
+ */
+export class ChainSealer {
+  private readonly stopping = new AbortController();
+  private readonly lease: ProjectionLease;
+  private running: Promise<void> | undefined;
+  private interruption: string | null = null;
+  /** Their newest seal stays wrong, also when nothing more happens in them. */
+  private readonly broken = new Set<string>();
+
+  constructor(private readonly options: ChainSealerOptions) {
+    this.lease = new ProjectionLease(options.pool, [LOCK], { answerWithinMs: 5_000, onLost: () => undefined });
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Finishes the batch in hand. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+    this.lease.release();
+  }
+
+  /** @throws when the database or the log is away. */
+  async status(now: number): Promise<SealerStatus> {
+    const { pool, log } = this.options;
+    const { position } = await new ChainSeals(pool, await log.id()).checkpoint();
+    const role = this.lease.held.size > 0 ? 'leader' : 'standby';
+    const lag = await lagAfter(log, position, await log.head(), now);
+    return { role, position: position ?? null, ...lag, lastError: this.lastError };
+  }
+
+  private get lastError(): string | null {
+    if (this.interruption !== null || this.broken.size === 0) return this.interruption;
+    return `${this.broken.size} chains end in a seal that was not signed here`;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        if ((await this.lease.renew()).size > 0) await this.round(signal);
+        this.interruption = null;
+        failures = 0;
+        await pause(this.options.everyMs ?? EVERY_MS, signal);
+      } catch (error) {
+        const problem = describe(error);
+        if (problem !== this.interruption) this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
+        this.interruption = problem;
+        await pause(backOffMs(failures++, RETRY), signal);
+      }
+    }
+  }
+
+  private async round(signal: AbortSignal): Promise<void> {
+    const known = this.broken.size;
+    for (const chain of (await this.options.sealing.sealToHead({ signal })).broken) this.broken.add(chain);
+    if (this.broken.size > known) this.options.logger.warn({ chains: this.broken.size }, 'chains end in a seal that was not signed here');
+  }
+}
+
+/** Name and code only: messages of the database may quote values. */
+function describe(error: unknown): string {
+  const name = error instanceof Error ? error.name : 'unknown error';
+  return [name, errorCode(error)].filter((part) => part !== undefined).join(' ');
+}

@@ -1,0 +1,118 @@
+import type { Pool } from 'pg';
+import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import { CHAIN_START, markOf, nextLink, type ChainLink } from './chain-link.js';
+import type { ChainNames } from './chain-names.js';
+import { ChainSeals, sealText, type ChainCheckpoint, type ChainSeal, type SealedEvents } from './chain-seals.js';
+import type { ChainSigner } from './chain-signer.js';
+
+export interface ChainSealingOptions {
+  readonly pool: Pool;
+  readonly log: EventLog;
+  readonly chains: ChainNames;
+  readonly signer: ChainSigner;
+  /** Events of the log under one set of seals, at most. */
+  readonly batchMax?: number;
+}
+
+export interface SealedBatch {
+  /** How many events of the log were sealed; 0: the sealer is at the head, or somebody else was first. */
+  readonly events: number;
+  readonly checkpoint: ChainCheckpoint;
+  /** Chains that were left as they are because this installation did not sign their newest seal. */
+  readonly broken: readonly string[];
+}
+
+const BATCH_MAX = 5_000;
+const PAGE = 1_000;
+
+/**
+ * Follows the log in order and seals what came, chain by chain. Any number of processes may do so at the same time: each batch begins with what is
+ * stored, and counts only if the checkpoint is still where it was then.
+ *
+ * A chain whose newest seal was not signed here is not gone on with. To build on it would give a signature of ours to whatever somebody put there.
+ */
+export class ChainSealing {
+  constructor(private readonly options: ChainSealingOptions) {}
+
+  /** The next batch. @throws {EventLogUnavailable}, and what the database throws. */
+  async sealNext(): Promise<SealedBatch> {
+    const { log, pool } = this.options;
+    const seals = new ChainSeals(pool, await log.id());
+    const checkpoint = await seals.checkpoint();
+    const events = await this.read(checkpoint.position);
+    const last = events.at(-1);
+    if (last === undefined) return { events: 0, checkpoint, broken: [] };
+    const { made, broken } = await this.sealsOver(seals, events);
+    const after = { position: last.position, events: checkpoint.events + events.length };
+    if (!(await seals.add(checkpoint, after, made))) return this.nothing(seals, broken);
+    return { events: events.length, checkpoint: { ...after, version: checkpoint.version + 1n }, broken };
+  }
+
+  /**
+   * Seals everything up to where the head is now.
+   * @param onProgress how many events of the log are sealed.
+   */
+  async sealToHead({ signal, onProgress }: { signal?: AbortSignal; onProgress?: (events: number) => void } = {}): Promise<SealedBatch> {
+    const { log } = this.options;
+    const head = await log.head();
+    const broken = new Set<string>();
+    for (let sealed = 0; ;) {
+      const batch = await this.sealNext();
+      sealed += batch.events;
+      for (const chain of batch.broken) broken.add(chain);
+      onProgress?.(batch.checkpoint.events);
+      const isAtEnd = batch.events === 0 && (await log.readAll(batch.checkpoint.position, 1)).length === 0;
+      if (isAtEnd || signal?.aborted || log.compare(batch.checkpoint.position, head) >= 0)
+        return { events: sealed, checkpoint: batch.checkpoint, broken: [...broken] };
+    }
+  }
+
+  private async nothing(seals: ChainSeals, broken: readonly string[]): Promise<SealedBatch> {
+    return { events: 0, checkpoint: await seals.checkpoint(), broken };
+  }
+
+  private async read(after: Position | undefined): Promise<readonly RecordedEvent[]> {
+    const { log, batchMax = BATCH_MAX } = this.options;
+    const events: RecordedEvent[] = [];
+    while (events.length < batchMax) {
+      const limit = Math.min(PAGE, batchMax - events.length);
+      const page = await log.readAll(events.at(-1)?.position ?? after, limit);
+      events.push(...page);
+      if (page.length < limit) break;
+    }
+    return events;
+  }
+
+  private async sealsOver(
+    seals: ChainSeals,
+    events: readonly RecordedEvent[],
+  ): Promise<{ readonly made: readonly (ChainSeal & SealedEvents)[]; readonly broken: readonly string[] }> {
+    const { chains, signer } = this.options;
+    const parts = new Map<string, RecordedEvent[]>();
+    for (const event of events) {
+      for (const chain of chains.ofStream(event.stream)) {
+        const part = parts.get(chain) ?? [];
+        parts.set(chain, part);
+        part.push(event);
+      }
+    }
+    const newest = new Map((await seals.newest([...parts.keys()])).map((seal) => [seal.chain, seal]));
+    const broken = [...newest.values()]
+      .filter((seal) => !signer.isSigned(sealText(seals.logId, seal), seal.signature))
+      .map(({ chain }) => chain);
+    const made = [...parts]
+      .filter(([chain]) => !broken.includes(chain))
+      .map(([chain, part]) => this.seal(seals.logId, chain, newest.get(chain) ?? CHAIN_START, part));
+    return { made, broken };
+  }
+
+  private seal(logId: string, chain: string, before: ChainLink, part: readonly RecordedEvent[]): ChainSeal & SealedEvents {
+    let link = before;
+    const marks = part.map((event) => markOf((link = nextLink(link, event))));
+    const seal = { ...link, chain, position: link.position ?? '' };
+    return {
+      ...{ ...seal, signature: this.options.signer.sign(sealText(logId, seal)) },
+      ...{ ids: part.map(({ id }) => id), positions: part.map(({ position }) => position), marks },
+    };
+  }
+}

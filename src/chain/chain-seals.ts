@@ -1,0 +1,167 @@
+import type { Pool, PoolClient } from 'pg';
+import type { Position } from '../event-log/event-log.js';
+import { MARK_DIGITS, type ChainLink } from './chain-link.js';
+
+/** A signed link of a chain. */
+export interface ChainSeal extends ChainLink {
+  readonly chain: string;
+  readonly position: Position;
+  /** In base64. */
+  readonly signature: string;
+}
+
+/** The events of a chain that came since the seal before, in order. */
+export interface SealedEvents {
+  readonly ids: readonly string[];
+  readonly positions: readonly Position[];
+  readonly marks: readonly string[];
+}
+
+/** A seal as it is read for checking. */
+export interface StoredSeal extends ChainSeal {
+  /** How many events came since the seal before. */
+  readonly count: number;
+}
+
+export interface ChainCheckpoint {
+  /** The last event of the whole log that was sealed; undefined: none. */
+  readonly position: Position | undefined;
+  /** How many events of the whole log that are. */
+  readonly events: number;
+  readonly version: bigint;
+}
+
+/** What a seal's signature is made over. The first line keeps it apart from everything else that the key may sign. */
+export const sealText = (logId: string, { chain, events, position, digest, places }: Omit<ChainSeal, 'signature'>): string =>
+  ['referral-ledger chain seal 1', logId, chain, events, position, digest, places, ''].join('\n');
+
+interface SealRow {
+  readonly chain: string;
+  readonly events: bigint;
+  readonly position: string;
+  readonly digest: string;
+  readonly places: string;
+  readonly signature: string;
+  readonly count: number;
+}
+
+const SEAL_COLUMNS = `chain, events, position, encode(digest, 'hex') as digest, encode(places, 'hex') as places,
+  encode(signature, 'base64') as signature, cardinality(event_ids) as count`;
+
+const PAGE = 500;
+
+/** The seals of one log, in Postgres. Everything throws when the database is away. */
+export class ChainSeals {
+  constructor(
+    private readonly pool: Pool,
+    readonly logId: string,
+  ) {}
+
+  async checkpoint(): Promise<ChainCheckpoint> {
+    const { rows } = await this.pool.query<{ position: string | null; events: bigint; version: bigint }>(
+      'select position, events, version from ledger.chain_checkpoints where log_id = $1',
+      [this.logId],
+    );
+    const [row] = rows;
+    return { position: row?.position ?? undefined, events: Number(row?.events ?? 0n), version: row?.version ?? 0n };
+  }
+
+  /** The newest seal of each of these chains that has one. */
+  async newest(chains: readonly string[]): Promise<readonly StoredSeal[]> {
+    const { rows } = await this.pool.query<SealRow>(
+      `select seal.* from unnest($2::text[]) as wanted (name) cross join lateral (
+         select ${SEAL_COLUMNS} from ledger.chain_seals where log_id = $1 and chain = wanted.name order by events desc limit 1
+       ) as seal`,
+      [this.logId, chains],
+    );
+    return rows.map(asSeal);
+  }
+
+  /** All seals of a chain, from the first on. */
+  async *all(chain: string): AsyncGenerator<StoredSeal, void, undefined> {
+    for (let after = 0; ;) {
+      const { rows } = await this.pool.query<SealRow>(
+        `select ${SEAL_COLUMNS} from ledger.chain_seals where log_id = $1 and chain = $2 and events > $3 order by events limit $4`,
+        [this.logId, chain, after, PAGE],
+      );
+      const seals = rows.map(asSeal);
+      yield* seals;
+      if (seals.length < PAGE) return;
+      after = seals.at(-1)?.events ?? after;
+    }
+  }
+
+  /** What the seal says of each event under it; nothing when the seal is gone. */
+  async eventsUnder({ chain, events }: ChainSeal): Promise<SealedEvents> {
+    const { rows } = await this.pool.query<{ ids: string[]; positions: string[]; marks: string }>(
+      `select event_ids::text[] as ids, positions, encode(marks, 'hex') as marks
+         from ledger.chain_seals where log_id = $1 and chain = $2 and events = $3`,
+      [this.logId, chain, events],
+    );
+    const { ids = [], positions = [], marks = '' } = rows[0] ?? {};
+    return { ids, positions, marks: marks.match(new RegExp(`.{${MARK_DIGITS}}`, 'g')) ?? [] };
+  }
+
+  /** Whether the event was ever sealed in this chain. */
+  async isSealed(chain: string, eventId: string): Promise<boolean> {
+    const { rows } = await this.pool.query<{ sealed: boolean }>(
+      'select exists (select from ledger.chain_seals where log_id = $1 and chain = $2 and $3::uuid = any (event_ids)) as sealed',
+      [this.logId, chain, eventId],
+    );
+    return rows[0]?.sealed ?? false;
+  }
+
+  /** Adds seals and moves the checkpoint, both or neither. False: somebody else has moved it since it was read. */
+  async add(
+    before: ChainCheckpoint,
+    after: Pick<ChainCheckpoint, 'position' | 'events'>,
+    seals: readonly (ChainSeal & SealedEvents)[],
+  ): Promise<boolean> {
+    const client = await this.pool.connect();
+    try {
+      await client.query('begin');
+      const isMoved = await this.moveCheckpoint(client, before, after);
+      if (isMoved && seals.length > 0) await this.insert(client, seals);
+      await client.query(isMoved ? 'commit' : 'rollback');
+      client.release();
+      return isMoved;
+    } catch (error) {
+      // The connection is thrown away: its transaction ends with it, whatever state it was in.
+      client.release(true);
+      throw error;
+    }
+  }
+
+  private async moveCheckpoint(
+    client: PoolClient,
+    { version }: ChainCheckpoint,
+    { position, events }: Pick<ChainCheckpoint, 'position' | 'events'>,
+  ): Promise<boolean> {
+    await client.query('insert into ledger.chain_checkpoints (log_id) values ($1) on conflict do nothing', [this.logId]);
+    const { rowCount } = await client.query(
+      `update ledger.chain_checkpoints set position = $3, events = $4, version = version + 1, updated_at = now()
+        where log_id = $1 and version = $2`,
+      [this.logId, version, position, events],
+    );
+    return rowCount === 1;
+  }
+
+  private async insert(client: PoolClient, seals: readonly (ChainSeal & SealedEvents)[]): Promise<void> {
+    const rows = seals.map(({ marks, ...seal }) => ({ ...seal, marks: marks.join('') }));
+    // One statement however many chains a batch touches.
+    await client.query(
+      `insert into ledger.chain_seals (log_id, chain, events, position, digest, places, signature, event_ids, positions, marks)
+       select $1, chain, events, position, decode(digest, 'hex'), decode(places, 'hex'), decode(signature, 'base64'), ids, positions, decode(marks, 'hex')
+         from jsonb_to_recordset($2::jsonb) as seal
+              (chain text, events bigint, position text, digest text, places text, signature text, ids uuid[], positions text[], marks text)`,
+      [this.logId, JSON.stringify(rows)],
+    );
+  }
+}
+
+const asSeal = ({ events, signature, ...row }: SealRow): StoredSeal => ({
+  ...row,
+  events: Number(events),
+  // Postgres breaks base64 into lines.
+  signature: signature.replaceAll('\n', ''),
+});

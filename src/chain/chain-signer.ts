@@ -1,0 +1,32 @@
+import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
+
+/** What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/**
+ * Signs with Ed25519. The key comes from the master key, so all processes of an installation have it, nobody who has the database alone has it, and
+ * there is no second file to lose. The same text has the same signature always.
+ */
+export class ChainSigner {
+  private readonly privateKey: KeyObject;
+  private readonly publicKeyObject: KeyObject;
+  /** DER (SubjectPublicKeyInfo) in base64: what `openssl pkey -pubin -inform DER` reads. */
+  readonly publicKey: string;
+
+  /** @param seed 32 bytes. */
+  constructor(seed: Buffer) {
+    this.privateKey = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
+    this.publicKeyObject = createPublicKey(this.privateKey);
+    this.publicKey = this.publicKeyObject.export({ format: 'der', type: 'spki' }).toString('base64');
+  }
+
+  /** In base64. */
+  sign(text: string): string {
+    return sign(null, Buffer.from(text), this.privateKey).toString('base64');
+  }
+
+  /** Whether this installation signed the text. */
+  isSigned(text: string, signature: string): boolean {
+    return verify(null, Buffer.from(text), this.publicKeyObject, Buffer.from(signature, 'base64'));
+  }
+}

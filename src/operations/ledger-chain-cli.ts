@@ -1,0 +1,114 @@
+import type { Command } from 'commander';
+import type { BreakReason, ChainBreak } from '../chain/chain-break.js';
+import { asDigestDocument, type DigestDocument } from '../chain/digest-document.js';
+import type { Core } from '../core.js';
+import type { Scope } from '../domain/scope.js';
+import { checkAlias, parseMode } from './arguments.js';
+import { CommandError, note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
+import { CopyProgress } from './copy-progress.js';
+import { BrokenSeal, ledgerDigest } from './ledger-digest.js';
+import { verifyLedger, type Verification } from './ledger-verification.js';
+import { Stopped } from './log-reader.js';
+
+interface ChainOptions extends OutputOptions {
+  readonly mode: string;
+}
+
+/** A log that stays away for longer than this is given up; the command can be run again. */
+const AWAY_MS_MAX = 60_000;
+
+/** `ledger digest` and `ledger verify`. */
+export function addChainCommands(ledger: Command): void {
+  ledger
+    .command('digest <tenant>')
+    .description('what the chain of a tenant holds now, a JSON document to be kept elsewhere')
+    .option('--sign', 'with the signature of this installation')
+    .option('--mode <mode>', 'live or test', 'live')
+    .option('--json', 'as always: the answer is one JSON document')
+    .action(async (tenant: string, options: ChainOptions & { sign?: boolean }) => {
+      const scope = scopeOf(tenant, options);
+      printJson(await onChain(scope, (core, signal, progress) => digest(core, scope, options.sign ?? false, signal, progress)));
+    });
+
+  ledger
+    .command('verify <tenant>')
+    .description('recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken')
+    .option('--digest <file>', 'what ledger digest said some time ago')
+    .option('--mode <mode>', 'live or test', 'live')
+    .option('--json', 'one JSON document')
+    .action(async (tenant: string, options: ChainOptions & { digest?: string }) => {
+      const scope = scopeOf(tenant, options);
+      const outside = options.digest === undefined ? undefined : await readDigest(options.digest, scope);
+      const verified = await onChain(scope, (core, signal, progress) =>
+        verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress: progress.at }),
+      );
+      reportVerification(verified, options);
+    });
+}
+
+function scopeOf(tenant: string, { mode }: ChainOptions): Scope {
+  checkAlias(tenant);
+  return { tenant, mode: parseMode(mode) };
+}
+
+/** Work on the chain of a tenant that exists, with progress, which an interrupt ends. */
+async function onChain<T>({ tenant }: Scope, work: (core: Core, signal: AbortSignal, progress: CopyProgress) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  const progress = new CopyProgress(process.stderr);
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  try {
+    return await withCore(async (core) => {
+      if (!(await core.tenants.read(tenant))) throw new CommandError(`there is no tenant ${tenant}`);
+      return work(core, stopping.signal, progress);
+    });
+  } catch (error) {
+    if (error instanceof Stopped) throw new CommandError('stopped before the end; no break was met so far');
+    throw error instanceof BrokenSeal ? new CommandError(error.message, 3) : error;
+  } finally {
+    progress.end();
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+async function digest(core: Core, scope: Scope, sign: boolean, signal: AbortSignal, progress: CopyProgress): Promise<DigestDocument> {
+  const onProgress = (events: number): void => progress.at('sealing', events, undefined);
+  const document = await ledgerDigest(core, { scope, sign, signal, onProgress });
+  if (signal.aborted) throw new CommandError('stopped; run the same command again');
+  if (document === null) throw new CommandError(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
+  return document;
+}
+
+/** @throws {CommandError} of exit 1: with this file nothing can be compared. */
+export async function readDigest(path: string, { tenant, mode }: Scope): Promise<DigestDocument> {
+  const document = asDigestDocument(await readJsonFile(path));
+  if (document === undefined) throw new CommandError(`${path} is no digest as ledger digest prints it`);
+  if (document.tenant !== tenant || document.mode !== mode)
+    throw new CommandError(`${path} is the digest of ${document.tenant} in ${document.mode} mode`);
+  return document;
+}
+
+/** Prints what a verification came to. @throws {CommandError} of exit 3 for a broken chain. */
+export function reportVerification(verified: Verification, { json }: OutputOptions): void {
+  const { events, position, digest: recomputed, seals, firstBroken } = verified;
+  if (json) printJson(verified);
+  if (firstBroken !== null) throw new CommandError(broken(firstBroken), 3);
+  if (json) return;
+  process.stdout.write(`OK: ${events} events are as they were sealed, up to position ${position ?? 'none'}\ndigest ${recomputed}\n`);
+  note(`${seals} seals compared`);
+}
+
+const WHAT: Readonly<Record<BreakReason, string>> = {
+  changed: 'is not as it was sealed',
+  removed: 'was sealed and is not there any more',
+  inserted: 'was never sealed where it stands',
+  reordered: 'stood elsewhere in the log when it was sealed',
+  'seal-signature': 'is the first one under a seal that this installation did not sign',
+  'outside-digest': 'or one before it is not as the digest from outside says, though the seals agree: both were made anew',
+  'digest-signature': 'is what a digest file is about that is not as it was signed; the log agrees with its seals',
+};
+
+function broken({ position, eventId, reason }: ChainBreak): string {
+  const event = eventId === null ? '' : ` (event ${eventId})`;
+  return `the chain is broken at position ${position ?? 'unknown'}: what stands there${event} ${WHAT[reason]}`;
+}

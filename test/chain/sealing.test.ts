@@ -1,0 +1,128 @@
+import { ChainSealer } from '../../src/chain/chain-sealer.js';
+import { ChainSealing } from '../../src/chain/chain-sealing.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import type { EventLog } from '../../src/event-log/event-log.js';
+import { copyLog } from '../../src/operations/log-copy.js';
+import { verifyLedger } from '../../src/operations/ledger-verification.js';
+import { Stopped } from '../../src/operations/log-reader.js';
+import { ACME, ChainedLedger } from '../support/chained-ledger.js';
+import { eventually } from '../support/embedded.js';
+import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
+import { InMemoryEventLog } from '../support/in-memory-event-log.js';
+
+/** Whoever seals, in whatever steps and of whichever log, comes to the same chain. */
+
+let store: EventStoreUnderTest;
+const opened: ChainedLedger[] = [];
+const open = async (options: Parameters<typeof ChainedLedger.open>[0] = {}): Promise<ChainedLedger> => {
+  const ledger = await ChainedLedger.open(options);
+  opened.push(ledger);
+  return ledger;
+};
+const inEventStore = (): EventLog =>
+  new EventStoreDbEventLog({ address: store.address, owner: 'test', namespace: freshNamespace(), prefix: 'referral-' });
+
+beforeAll(async () => {
+  store = await startEventStore();
+});
+afterEach(async () => {
+  for (const ledger of opened.splice(0)) await ledger.close();
+});
+afterAll(() => store.stop());
+
+test('a chain does not depend on where its seals are', async () => {
+  const ledger = await (await open({ batchMax: 3 })).filled();
+  const [digest, events] = [await ledger.digest(), await ledger.eventsOf(ACME)];
+  expect((await ledger.verify()).seals).toBeGreaterThan(4);
+  const { pool, log, chains, chainSigner: signer } = ledger;
+  await pool.query('truncate ledger.chain_seals, ledger.chain_checkpoints');
+  await new ChainSealing({ pool, log, chains, signer }).sealToHead();
+  expect(await ledger.verify()).toMatchObject({ ok: true, seals: 1, events: events.length });
+  expect(await ledger.digest()).toEqual(digest);
+  // Said again it is the same, to the byte.
+  expect(JSON.stringify(await ledger.digest())).toBe(JSON.stringify(digest));
+});
+
+test('several that seal at the same time make one chain', async () => {
+  const ledger = await open({ batchMax: 2 });
+  for (let round = 0; round < 5; round++) {
+    for (const account of ['a', 'b']) await ledger.happened(account);
+    await ledger.append(ledger.names.tenantStream('acme'), [{ id: crypto.randomUUID(), type: 'T', data: '{}', metadata: '{}' }]);
+  }
+  const sealed = await Promise.all([1, 2, 3, 4].map(() => ledger.sealing.sealToHead()));
+  expect(sealed.reduce((sum, { events }) => sum + events, 0)).toBe(15);
+  for (const mode of ['live', 'test'] as const) expect(await ledger.verify({ tenant: 'acme', mode })).toMatchObject({ ok: true });
+  expect(await ledger.verify()).toMatchObject({ events: 15 });
+});
+
+test('a copy of the log in another store has the same digest, and the digest that was kept is good for it', async () => {
+  const ledger = await (await open()).filled();
+  const kept = await ledger.digest();
+  const copy = await open({ log: inEventStore() });
+  const upTo = (await ledger.log.head()) ?? null;
+  await copyLog(ledger.log, copy.log, { upTo, signal: new AbortController().signal, awayMsMax: 20_000 });
+
+  const taken = await copy.digest();
+  expect(taken).toMatchObject({ digest: kept.digest, events: kept.events });
+  expect([taken.log, taken.places]).not.toEqual([kept.log, kept.places]);
+  expect(await copy.verify(ACME, kept)).toMatchObject({ ok: true, events: kept.events });
+  expect((await copy.verify(ACME, { ...(await ledger.digest(ACME, false)), digest: 'f'.repeat(64) })).firstBroken).toMatchObject({
+    reason: 'outside-digest',
+  });
+});
+
+test('a log in EventStoreDB is sealed and verified as it grows', async () => {
+  const ledger = await (await open({ log: inEventStore(), batchMax: 4 })).filled(2);
+  const early = await ledger.digest();
+  await ledger.happened('a');
+  expect(await ledger.verify(ACME, early)).toMatchObject({ ok: true, events: early.events + 1 });
+  // Without its newest seals the checkpoint says that somebody was here.
+  await ledger.pool.query('delete from ledger.chain_seals where events > 3');
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'inserted' } });
+});
+
+test('a tenant without events has a chain without events', async () => {
+  const ledger = await open();
+  expect(await ledger.verify()).toMatchObject({ ok: true, events: 0, position: null, seals: 0 });
+  await expect(ledger.digest()).rejects.toThrow('empty');
+});
+
+test('a verification that is stopped ends, and says how far it was', async () => {
+  const ledger = await (await open()).filled(1);
+  const stopping = new AbortController();
+  const said: string[] = [];
+  const verified = verifyLedger(ledger, {
+    ...{ scope: ACME, signal: stopping.signal, awayMsMax: 10_000 },
+    onProgress: (phase, events, total) => {
+      said.push(`${phase} ${events} ${total}`);
+      stopping.abort();
+    },
+  });
+  await expect(verified).rejects.toThrow(Stopped);
+  expect(said).toEqual(['sealing 10 undefined']);
+});
+
+test('one sealer leads, another one takes over, and both say how far they are', async () => {
+  const ledger = await open({ log: new InMemoryEventLog() });
+  const { pool, log, sealing } = ledger;
+  const warnings: string[] = [];
+  const logger = { warn: (_: object, message: string) => void warnings.push(message) };
+  const sealer = () => new ChainSealer({ pool, log, sealing, logger, everyMs: 10 });
+  const [first, second] = [sealer(), sealer()];
+  await ledger.happened('a');
+  expect(await first.status(Date.now() + 5_000)).toMatchObject({ role: 'standby', position: null, lagEvents: 1, lastError: null });
+  first.start();
+  await eventually(async () => (await first.status(Date.now())).position === 'm-1');
+  second.start();
+  expect(await first.status(Date.now())).toEqual({ role: 'leader', position: 'm-1', lagEvents: 0, lagSeconds: 0, lastError: null });
+  await first.stop();
+  await ledger.happened('a');
+  await eventually(async () => (await second.status(Date.now())).position === 'm-2');
+  expect(await second.status(Date.now())).toMatchObject({ role: 'leader' });
+
+  await ledger.pool.query(`update ledger.chain_seals set signature = '\\x00'`);
+  await ledger.happened('a');
+  await eventually(async () => (await second.status(Date.now())).lastError === '1 chains end in a seal that was not signed here');
+  expect(warnings).toEqual(['chains end in a seal that was not signed here']);
+  await second.stop();
+});

@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import { ChainSigner } from '../../src/chain/chain-signer.js';
+import { ChainSealing } from '../../src/chain/chain-sealing.js';
+import { BrokenSeal } from '../../src/operations/ledger-digest.js';
+import { ACME, ChainedLedger } from '../support/chained-ledger.js';
+import type { RecordedEvent } from '../../src/event-log/event-log.js';
+
+/** Whoever has the database may do anything to it; the chain says what was done, and to which event first. */
+
+const TABLES = ['events', 'streams', 'log_head', 'chain_seals', 'chain_checkpoints'];
+
+let ledger: ChainedLedger;
+let own: readonly RecordedEvent[];
+beforeAll(async () => {
+  ledger = await (await ChainedLedger.open()).filled();
+  own = await ledger.eventsOf(ACME);
+  await sql('create schema untouched');
+  for (const table of TABLES) await sql(`create table untouched.${table} as table ledger.${table}`);
+});
+afterEach(async () => {
+  await sql(`truncate ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
+  for (const table of TABLES) await sql(`insert into ledger.${table} table untouched.${table}`);
+});
+afterAll(() => ledger.close());
+
+const numberOf = ({ position }: RecordedEvent): string => position.slice(9);
+const sql = (text: string, ...values: readonly unknown[]) => ledger.pool.query(text, [...values]);
+
+function at(index: number): RecordedEvent {
+  const event = own.at(index);
+  if (event === undefined) throw new Error(`there is no event ${index}`);
+  return event;
+}
+
+const brokenAt = ({ id, position }: RecordedEvent, reason: string) => ({ ok: false, firstBroken: { position, eventId: id, reason } });
+
+test('what nobody touched is whole, for every tenant and mode', async () => {
+  for (const scope of [ACME, { tenant: 'acme', mode: 'test' as const }, { tenant: 'other', mode: 'live' as const }]) {
+    const events = await ledger.eventsOf(scope);
+    const { digest } = await ledger.digest(scope);
+    expect(await ledger.verify(scope)).toMatchObject({
+      ...scope,
+      ok: true,
+      events: events.length,
+      position: events.at(-1)?.position,
+      digest,
+      firstBroken: null,
+    });
+  }
+  expect(own.length).toBe(21);
+  expect(await ledger.verify()).toMatchObject({ seals: 4 });
+});
+
+test.each([
+  ['data', `data = overlay(data placing 'X' from 12 for 1)`],
+  ['metadata', `metadata = replace(metadata, '"v":1', '"v":2')`],
+  ['type', `type = 'Other'`],
+  ['revision', 'revision = revision + 100'],
+  ['recorded_at', 'recorded_at = recorded_at - 1'],
+])('one other byte in %s of an event', async (_, change) => {
+  for (const event of [at(-1), at(9), at(0)]) {
+    await sql(`update ledger.events set ${change} where position = $1`, numberOf(event));
+    expect(await ledger.verify()).toMatchObject(brokenAt(event, 'changed'));
+  }
+  // Another tenant's chain has nothing to do with it.
+  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: true });
+});
+
+test('another id', async () => {
+  await sql('update ledger.events set event_id = $2 where position = $1', numberOf(at(5)), randomUUID());
+  expect(await ledger.verify()).toMatchObject(brokenAt(at(5), 'changed'));
+});
+
+test('an event is given to another tenant', async () => {
+  await sql(`update ledger.events set stream = replace(stream, '.acme.', '.other.') where position = $1`, numberOf(at(5)));
+  expect(await ledger.verify()).toMatchObject(brokenAt(at(5), 'removed'));
+  expect((await ledger.verify({ tenant: 'other', mode: 'live' })).firstBroken).toMatchObject({
+    position: at(5).position,
+    reason: 'inserted',
+  });
+});
+
+test.each([
+  ['in the middle', 7],
+  ['under the newest seal', 18],
+  ['the very first', 0],
+  ['the last', -1],
+])('an event is removed: %s', async (_, index) => {
+  await sql('delete from ledger.events where position = $1', numberOf(at(index)));
+  expect(await ledger.verify()).toMatchObject(brokenAt(at(index), 'removed'));
+});
+
+test('the end is cut off, the head of the log set back, and other events are written there', async () => {
+  await sql('delete from ledger.events where position >= $1', numberOf(at(-3)));
+  await sql('update ledger.log_head set position = $1::bigint - 1', numberOf(at(-3)));
+  expect(await ledger.verify()).toMatchObject(brokenAt(at(-3), 'removed'));
+  await ledger.happened('z');
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { position: at(-3).position } });
+});
+
+test('an event is inserted, all later ones move up', async () => {
+  await sql('update ledger.events set position = -position - 1 where position >= $1', numberOf(at(6)));
+  await sql('update ledger.events set position = -position where position < 0');
+  const id = randomUUID();
+  await sql(
+    `insert into ledger.events select $1, stream, 77, $2, type, data, metadata, recorded_at, 0 from ledger.events where position = $1::bigint + 1`,
+    numberOf(at(6)),
+    id,
+  );
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { position: at(6).position, eventId: id, reason: 'inserted' } });
+});
+
+test('two events change places', async () => {
+  const [one, other] = [at(6), at(7)];
+  await sql('update ledger.events set position = -1 where position = $1', numberOf(one));
+  await sql('update ledger.events set position = $1 where position = $2', numberOf(one), numberOf(other));
+  await sql('update ledger.events set position = $1 where position = -1', numberOf(other));
+  expect(await ledger.verify()).toMatchObject(brokenAt(one, 'reordered'));
+});
+
+test('what is appended behind the seals is sealed, not broken', async () => {
+  await ledger.happened('a');
+  expect(await ledger.verify()).toMatchObject({ ok: true, events: 22, seals: 5 });
+});
+
+test('seals are removed: of the others each covers all before it; without any the events are under none', async () => {
+  await sql(`delete from ledger.chain_seals where chain = $1 and events <= 11`, ledger.chains.of(ACME));
+  expect(await ledger.verify()).toMatchObject({ ok: true });
+  await sql('delete from ledger.chain_seals where chain = $1', ledger.chains.of(ACME));
+  expect(await ledger.verify()).toMatchObject(brokenAt(at(0), 'inserted'));
+});
+
+class Forger extends ChainSigner {
+  override isSigned(): boolean {
+    return true;
+  }
+}
+
+/** What somebody can do who has the database and this code, but not the key. */
+async function sealWithAnotherKey(): Promise<void> {
+  const { pool, log, chains } = ledger;
+  await new ChainSealing({ pool, log, chains, signer: new Forger(Buffer.alloc(32, 66)) }).sealToHead();
+}
+
+test('the chain is made anew without the key: its seals are not ours, and nobody goes on with them', async () => {
+  await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
+  await sql('truncate ledger.chain_seals, ledger.chain_checkpoints');
+  await sealWithAnotherKey();
+  expect(await ledger.verify()).toMatchObject(brokenAt(at(0), 'seal-signature'));
+  await expect(ledger.digest()).rejects.toThrow(BrokenSeal);
+  // Our signature would make theirs good.
+  await ledger.happened('a');
+  expect(await ledger.sealing.sealToHead()).toMatchObject({ events: 1, broken: [ledger.chains.of(ACME)] });
+  expect(await ledger.verify()).toMatchObject(brokenAt(at(0), 'seal-signature'));
+  await expect(ledger.digest()).rejects.toThrow(BrokenSeal);
+});
+
+test('one seal is written anew to fit a changed event', async () => {
+  await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(-1)));
+  await sql('delete from ledger.chain_seals where events = 21 and chain = $1', ledger.chains.of(ACME));
+  await sql('update ledger.chain_checkpoints set position = $1', at(15).position);
+  await sealWithAnotherKey();
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { position: at(16).position, reason: 'seal-signature' } });
+});
+
+test('the chain is made anew with the key: only a digest from outside tells', async () => {
+  const early = await ledger.digest();
+  await ledger.happened('a');
+  await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
+  await sql('truncate ledger.chain_seals, ledger.chain_checkpoints');
+  expect(await ledger.verify()).toMatchObject({ ok: true, firstBroken: null });
+  expect(await ledger.verify(ACME, early)).toMatchObject({
+    ok: false,
+    firstBroken: { position: early.position, eventId: null, reason: 'outside-digest' },
+  });
+});
+
+test('the log and all of its seals are cut off: the digest from outside knows of more', async () => {
+  const before = await ledger.digest();
+  await sql('delete from ledger.events where position >= $1', numberOf(at(-3)));
+  await sql('update ledger.log_head set position = $1::bigint - 1', numberOf(at(-3)));
+  await sql('truncate ledger.chain_seals, ledger.chain_checkpoints');
+  expect(await ledger.verify()).toMatchObject({ ok: true, events: 18 });
+  expect(await ledger.verify(ACME, before)).toMatchObject({ ok: false, firstBroken: { position: before.position, reason: 'removed' } });
+});
+
+test('a digest from outside that was changed is found out, whatever was changed in it', async () => {
+  const signed = await ledger.digest();
+  expect(await ledger.verify(ACME, signed)).toMatchObject({ ok: true });
+  for (const change of [
+    { digest: '0'.repeat(64) },
+    { events: 3 },
+    { position: at(2).position },
+    { publicKey: 'AAAA' },
+    { signature: undefined },
+  ]) {
+    expect((await ledger.verify(ACME, { ...signed, ...change })).firstBroken).toMatchObject({ reason: 'digest-signature' });
+  }
+  const plain = await ledger.digest(ACME, false);
+  expect(await ledger.verify(ACME, plain)).toMatchObject({ ok: true });
+  expect((await ledger.verify(ACME, { ...plain, digest: '0'.repeat(64) })).firstBroken).toMatchObject({ reason: 'outside-digest' });
+  // A change in the log is told all the same, and first.
+  await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
+  expect(await ledger.verify(ACME, { ...signed, events: 3 })).toMatchObject(brokenAt(at(9), 'changed'));
+});
