@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { CommandError } from './command-line.js';
+import { addLedgerChecks } from './ledger-checks-cli.js';
 import { addLedgerCommands } from './ledger-cli.js';
 import { addLogCommands } from './log-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
@@ -19,6 +20,7 @@ async function main(): Promise<number> {
   addTenantCommands(cli);
   addTokenCommands(cli);
   addLedgerCommands(cli);
+  addLedgerChecks(cli);
   addLogCommands(cli);
   addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));

@@ -4,11 +4,20 @@ const EVERY_MS = 1_000;
 /** A rate is taken over this time, so that it follows a store that became slower. */
 const RATE_OVER_MS = 10_000;
 
-const VERBS: Readonly<Record<CopyPhase, string>> = { counting: 'counted', copying: 'copied', comparing: 'compared' };
+/** What takes long enough to be told of while it lasts. */
+export type ProgressPhase = CopyPhase | 'replaying' | 'reconciling';
+
+const VERBS: Readonly<Record<ProgressPhase, string>> = {
+  ...{ counting: 'counted', copying: 'copied', comparing: 'compared', replaying: 'replayed', reconciling: 'reconciled' },
+};
+
+const THINGS: Readonly<Record<ProgressPhase, string>> = {
+  ...{ counting: 'events', copying: 'events', comparing: 'events', replaying: 'accounts', reconciling: 'accounts' },
+};
 
 /** Says once a second how far a copy is: on a terminal in one line that changes, elsewhere in plain lines. */
 export class CopyProgress {
-  private phase: CopyPhase | undefined;
+  private phase: ProgressPhase | undefined;
   private readonly seen: { at: number; events: number }[] = [];
   private saidAt = -Infinity;
   private isLineOpen = false;
@@ -18,7 +27,7 @@ export class CopyProgress {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  readonly at = (phase: CopyPhase, events: number, total: number | undefined): void => {
+  readonly at = (phase: ProgressPhase, events: number, total: number | undefined): void => {
     const now = this.now();
     if (phase !== this.phase) {
       this.phase = phase;
@@ -50,12 +59,12 @@ export class CopyProgress {
 }
 
 /** `copied 12000 of 50000 events (24 %), 3400 a second, 12 s left` */
-export function progressLine(phase: CopyPhase, events: number, total: number | undefined, rate: number): string {
+export function progressLine(phase: ProgressPhase, events: number, total: number | undefined, rate: number): string {
   const share = total === undefined ? '' : ` of ${total}`;
   const percent = total === undefined || total === 0 ? '' : ` (${Math.floor((events * 100) / total)} %)`;
   const speed = rate > 0 ? `, ${Math.round(rate)} a second` : '';
   const left = rate > 0 && total !== undefined ? `, ${duration((total - events) / rate)} left` : '';
-  return `${VERBS[phase]} ${events}${share} events${percent}${speed}${left}`;
+  return `${VERBS[phase]} ${events}${share} ${THINGS[phase]}${percent}${speed}${left}`;
 }
 
 function duration(seconds: number): string {

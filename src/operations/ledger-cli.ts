@@ -1,22 +1,13 @@
 import { once } from 'node:events';
 import { Option, type Command } from 'commander';
-import type { Core } from '../core.js';
-import type { Scope } from '../domain/scope.js';
-import { checkAlias, parseMode } from './arguments.js';
-import { operatingSystemUser, recordOperation, type Operation } from './audit.js';
-import { CommandError, note, printJson, withCore, type OutputOptions } from './command-line.js';
+import { operatingSystemUser } from './audit.js';
+import { CommandError, note, printJson } from './command-line.js';
+import { audited, filled, ledgerGroup, scopeOf, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
 import { adjustLedger } from './ledger-adjustment.js';
-import { checkTenant } from './ledger-entries.js';
 import { exportLedger } from './ledger-export.js';
 import { printStatement, statementCsv } from './ledger-output.js';
 import { changePeriod } from './ledger-periods.js';
 import { statementOfAccount } from './ledger-statement.js';
-
-/** What every command of the ledger takes. */
-interface LedgerOptions extends OutputOptions {
-  readonly mode: string;
-  readonly by?: string;
-}
 
 interface StatementOptions extends LedgerOptions {
   readonly asOf?: string;
@@ -39,10 +30,6 @@ interface AdjustOptions extends LedgerOptions {
   readonly reason: string;
   readonly approvedBy: string;
 }
-
-/** The group of commands, made by whoever comes first. */
-export const ledgerGroup = (cli: Command): Command =>
-  cli.commands.find((command) => command.name() === 'ledger') ?? cli.command('ledger').description('the ledger of a tenant, for finance');
 
 /** `ledger statement`, `close`, `reopen`, `adjust` and `export`. */
 export function addLedgerCommands(cli: Command): void {
@@ -123,43 +110,6 @@ export function addLedgerCommands(cli: Command): void {
       });
       note(`${exported.events} events; digest ${exported.digest}`);
     });
-}
-
-export const withLedgerOptions = (command: Command): Command =>
-  command
-    .option('--mode <mode>', 'live or test', 'live')
-    .option('--by <name>', 'who asks for it; else who is logged in')
-    .option('--json', 'one JSON document');
-
-/** @throws {CommandError} */
-export function scopeOf(alias: string, mode: string): Scope {
-  checkAlias(alias);
-  return { tenant: alias, mode: parseMode(mode) };
-}
-
-/** What an operation came to, and what of it goes on record. */
-export interface Done<T> extends Pick<Operation, 'parameters'> {
-  readonly result: T;
-  /** Where there is one already. */
-  readonly digest?: string;
-}
-
-/** Runs the work on the stores and leaves its audit event in the log. */
-export function audited<T>(scope: Scope, by: string | undefined, operation: string, work: (core: Core) => Promise<Done<T>>): Promise<T> {
-  const who = filled('--by', by ?? operatingSystemUser());
-  return withCore(async (core) => {
-    await checkTenant(core, scope.tenant);
-    const { result, parameters, digest } = await work(core);
-    await recordOperation(core, scope, { operation, by: who, parameters, result: digest ?? result });
-    return result;
-  });
-}
-
-const TEXT_MAX = 1_000;
-
-function filled(option: string, text: string): string {
-  if (text.trim() === '' || text.length > TEXT_MAX) throw new CommandError(`${option} must be 1 to ${TEXT_MAX} characters`);
-  return text;
 }
 
 function parseAmount(text: string): number {

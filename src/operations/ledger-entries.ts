@@ -91,7 +91,11 @@ export async function findAccount(
 export async function* accountsInLog(
   log: EventLog,
   prefix: string,
-  { after, upTo, onPage }: { readonly after?: Position; readonly upTo: Position | undefined; readonly onPage?: (events: number) => void },
+  {
+    after,
+    upTo,
+    onEvent,
+  }: { readonly after?: Position; readonly upTo: Position | undefined; readonly onEvent?: (event: RecordedEvent) => void },
 ): AsyncIterable<RecordedEvent> {
   if (upTo === undefined) return;
   for (let at = after; ;) {
@@ -101,8 +105,8 @@ export async function* accountsInLog(
     at = last.position;
     for (const event of page) {
       if (log.compare(event.position, upTo) > 0) return;
+      onEvent?.(event);
       if (event.revision === 0n && event.stream.startsWith(prefix)) yield event;
     }
-    onPage?.(page.length);
   }
 }
