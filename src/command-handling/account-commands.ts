@@ -8,7 +8,7 @@ import type { CodeOwner, ReferralContext, Referrer } from '../domain/account/ref
 import type { Seen } from '../domain/account/seen.js';
 import { fieldsNotGranted, type UserFields } from '../domain/account/user-grant.js';
 import type { Provided } from '../domain/need.js';
-import type { SubjectId } from '../domain/personal.js';
+import type { Personal, SubjectId } from '../domain/personal.js';
 import type { GrantTerms, RewardTerms, RewardValue } from '../domain/program.js';
 import { refused, type Decision, type Refused } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
@@ -71,6 +71,16 @@ export type AccountRequest =
   | { readonly type: 'CancelReward' | 'SettleReward'; readonly rewardId: string }
   | { readonly type: 'RedeemCredit'; readonly rewardId: string; readonly amount: number; readonly unit: string }
   | { readonly type: 'RedeemAccountCredit'; readonly amount: number; readonly unit: string }
+  | {
+      readonly type: 'AdjustCredit';
+      readonly userId: string;
+      readonly unit: string;
+      /** Above zero adds, below zero takes away. */
+      readonly amount: number;
+      readonly reason: string;
+      readonly approvedBy: Personal<string>;
+      readonly by: Personal<string>;
+    }
   | {
       readonly type: 'GrantReferrerReward';
       readonly referralId: string;
@@ -197,6 +207,13 @@ export class AccountCommands {
       case 'RedeemCredit':
       case 'RedeemAccountCredit':
         return decide(state, { ...request, redemptionId: deterministicId(meta.commandId, 'redemption'), now });
+      case 'AdjustCredit': {
+        const ids = {
+          rewardId: idWithin(account, `${meta.commandId}/adjustment`),
+          redemptionId: deterministicId(meta.commandId, 'adjustment'),
+        };
+        return decide(state, { ...request, ...ids, now });
+      }
       case 'GrantReferrerReward':
         return decide(state, { ...request, rewardId: idWithin(account, `${request.referralId}/referrer`), provided });
       case 'GrantEventReward': {

@@ -14,6 +14,13 @@ import {
   type ModerationState,
 } from '../domain/moderation/moderation.decider.js';
 import {
+  evolve as evolveOperations,
+  initialState as noOperations,
+  type OperationEvent,
+  type OperationsState,
+} from '../domain/operation/operation.decider.js';
+import { evolve as evolvePeriods, initialState as allOpen, type PeriodEvent, type PeriodsState } from '../domain/period/period.decider.js';
+import {
   evolve as evolveReservation,
   initialState as initialReservation,
   type ReservationEvent,
@@ -52,6 +59,8 @@ export interface Streams {
   readonly audits: CommandHandling<AuditState, AuditEvent>;
   readonly tankCodes: CommandHandling<TankCodesState, TankCodeEvent>;
   readonly shareLinks: CommandHandling<ShareLinkState, ShareLinkEvent>;
+  readonly periods: CommandHandling<PeriodsState, PeriodEvent>;
+  readonly operations: CommandHandling<OperationsState, OperationEvent>;
 }
 
 function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
@@ -76,5 +85,7 @@ export function openStreams(log: EventLog, codec: EventCodec): Streams {
     audits: new CommandHandling(log, codec, { initialState: initialAudit, evolve: evolveAudit }),
     tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }),
     shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }),
+    periods: new CommandHandling(log, codec, { initialState: allOpen, evolve: evolvePeriods }),
+    operations: new CommandHandling(log, codec, { initialState: noOperations, evolve: evolveOperations }),
   };
 }

@@ -2,6 +2,8 @@ import type { AccountEvent } from './account/account.events.js';
 import type { AuditEvent } from './audit/audit.decider.js';
 import type { TankCodeEvent } from './fuel-tank/tank-codes.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
+import type { OperationEvent } from './operation/operation.decider.js';
+import type { PeriodEvent } from './period/period.decider.js';
 import type { ReservationEvent } from './reservation/reservation.decider.js';
 import type { ShareLinkEvent } from './share-link/share-link.decider.js';
 import type { TenantEvent } from './tenant/tenant.decider.js';
@@ -9,4 +11,13 @@ import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
 
 /** Every fact that can stand in the log. */
 export type DomainEvent =
-  AccountEvent | ReservationEvent | TenantEvent | TenantRegisterEvent | ModerationEvent | AuditEvent | TankCodeEvent | ShareLinkEvent;
+  | AccountEvent
+  | ReservationEvent
+  | TenantEvent
+  | TenantRegisterEvent
+  | ModerationEvent
+  | AuditEvent
+  | TankCodeEvent
+  | ShareLinkEvent
+  | PeriodEvent
+  | OperationEvent;

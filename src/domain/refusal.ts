@@ -31,6 +31,9 @@ export type Refusal =
   | 'TENANT_NOT_FOUND'
   | 'RESERVED_BY_ANOTHER'
   | 'EVENTS_ALREADY_RECEIVED'
+  | 'PERIOD_NOT_OVER'
+  | 'PERIOD_ALREADY_CLOSED'
+  | 'PERIOD_NOT_CLOSED'
   /** Texts and lists, each within its bounds, come to more than can be recorded at once. */
   | 'RECORD_TOO_LARGE';
 

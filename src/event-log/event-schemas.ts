@@ -53,6 +53,9 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   TankCodeHandedOut: 1,
   TankCodeReleased: 1,
   ShareLinkFollowed: 1,
+  PeriodClosed: 1,
+  PeriodReopened: 1,
+  OperationRecorded: 1,
 };
 
 /** The stored data of an event, as parsed JSON. */

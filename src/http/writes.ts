@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { canonicalJson } from '../canonical-json.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
@@ -109,18 +110,7 @@ export class Writes {
     return {
       scope,
       key: this.names.digest('idempotency-key', scope.tenant, scope.mode, key),
-      fingerprint: this.names.digest('fingerprint', request.method, target, canonical(request.body)),
+      fingerprint: this.names.digest('fingerprint', request.method, target, canonicalJson(request.body)),
     };
   }
-}
-
-/** JSON with sorted members: two bodies of the same value have the same text. Depth is bounded by the body parser. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return `{${members
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
-    .join(',')}}`;
 }

@@ -9,8 +9,13 @@ const EVERY_MS = 1_000;
 const RATE_OVER_MS = 10_000;
 
 const VERBS: Readonly<Record<ProgressPhase, string>> = {
-  ...{ counting: 'counted', copying: 'copied', comparing: 'compared' },
+  ...{ counting: 'counted', copying: 'copied', comparing: 'compared', replaying: 'replayed', reconciling: 'reconciled' },
   ...{ sealing: 'sealed', verifying: 'verified' },
+};
+
+const THINGS: Readonly<Record<ProgressPhase, string>> = {
+  ...{ counting: 'events', copying: 'events', comparing: 'events', replaying: 'accounts', reconciling: 'accounts' },
+  ...{ sealing: 'events', verifying: 'events' },
 };
 
 /** Says once a second how far a copy or a verification is: on a terminal in one line that changes, elsewhere in plain lines. */
@@ -62,7 +67,7 @@ export function progressLine(phase: ProgressPhase, events: number, total: number
   const percent = total === undefined || total === 0 ? '' : ` (${Math.floor((events * 100) / total)} %)`;
   const speed = rate > 0 ? `, ${Math.round(rate)} a second` : '';
   const left = rate > 0 && total !== undefined ? `, ${duration((total - events) / rate)} left` : '';
-  return `${VERBS[phase]} ${events}${share} events${percent}${speed}${left}`;
+  return `${VERBS[phase]} ${events}${share} ${THINGS[phase]}${percent}${speed}${left}`;
 }
 
 function duration(seconds: number): string {

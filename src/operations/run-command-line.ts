@@ -1,15 +1,20 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { CommandError } from './command-line.js';
+import { addChainCommands } from './ledger-chain-cli.js';
+import { addLedgerChecks } from './ledger-checks-cli.js';
+import { addLedgerCommands } from './ledger-cli.js';
+import { ledgerGroup } from './ledger-command.js';
 import { addLogCommands } from './log-cli.js';
 import { addOperatorCommands } from './operator-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
+import { addProjectionCommands } from './projection-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
 import { addTokenCommands } from './token-cli.js';
 
 /**
  * The command line for operators. Answers the exit code: 0 fine, 1 error (one clear line on standard error, nothing changed), 2 a
- * difference was found.
+ * difference was found, 3 the chain is broken.
  * @param words what stands behind the name of the program.
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
@@ -21,6 +26,10 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   });
   addTenantCommands(cli);
   addTokenCommands(cli);
+  addLedgerCommands(cli);
+  addLedgerChecks(cli);
+  addChainCommands(ledgerGroup(cli));
+  addProjectionCommands(cli);
   addLogCommands(cli);
   addOperatorCommands(cli);
   addPrivacyCommands(cli);

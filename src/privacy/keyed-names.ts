@@ -49,6 +49,16 @@ export class KeyedNames {
     return this.stream('share', scope, this.hash('share', scope.tenant, scope.mode, code.toLowerCase(), day));
   }
 
+  /** Which months of the ledger are closed; one per tenant and mode. */
+  periodsStream(scope: Scope): string {
+    return this.stream('periods', scope, this.hash('periods', scope.tenant, scope.mode));
+  }
+
+  /** What operators did, on one day (UTC): so that no stream grows without end. */
+  operationsStream(scope: Scope, day: string): string {
+    return this.stream('operations', scope, this.hash('operations', scope.tenant, scope.mode, day));
+  }
+
   tenantStream(alias: string): string {
     return `${STREAM_PREFIX}tenant-${this.hash('tenant', alias)}`;
   }
@@ -80,7 +90,7 @@ export class KeyedNames {
 /** All streams of this service begin so, whatever else lives in the same store. */
 export const STREAM_PREFIX = 'referral-';
 
-const OWN = /^referral-(?:(?:account|audit|code|payment|moderation|tank|share)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+const OWN = /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /** Whether a name is one that this service gives. In a store that others use, too, somebody may have taken a name that begins like ours. */
 export const isOwnStream = (stream: string): boolean => OWN.test(stream);

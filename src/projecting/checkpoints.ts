@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
 
 /** Where a live generation stands. */
@@ -14,7 +14,7 @@ export interface Checkpoint {
 }
 
 /** The checkpoints of the live generations of these projections. */
-export async function liveCheckpoints(pool: Pool, projections: readonly string[]): Promise<Checkpoint[]> {
+export async function liveCheckpoints(pool: Pool | PoolClient, projections: readonly string[]): Promise<Checkpoint[]> {
   const { rows } = await pool.query<{
     projection: string;
     generation: number;

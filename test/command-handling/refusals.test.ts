@@ -1,3 +1,10 @@
+import { personal } from '../../src/domain/personal.js';
+import {
+  decide as decidePeriod,
+  evolve as evolvePeriods,
+  initialState as allOpen,
+  type ChangePeriod,
+} from '../../src/domain/period/period.decider.js';
 import {
   decide as decideReservation,
   evolve as evolveReservation,
@@ -44,6 +51,11 @@ const reward = (over: Partial<Extract<AccountRequest, { type: 'CreateReward' }>>
   },
   ...over,
 });
+
+const closing: ChangePeriod = {
+  ...{ type: 'ClosePeriod', period: '2026-10', endsAt: 1_000, now: 1_001 },
+  ...{ comment: personal('staff', 'tied out'), by: personal('staff', 'sam') },
+};
 
 /** A way to each code; a code without one does not compile. */
 const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
@@ -160,6 +172,13 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     const state = 'events' in first ? first.events.reduce(evolveReservation, noReservation) : noReservation;
     return code(Promise.resolve(decideReservation(state, reserve('b'))));
   },
+  PERIOD_NOT_OVER: () => code(Promise.resolve(decidePeriod(allOpen, { ...closing, now: closing.endsAt }))),
+  PERIOD_ALREADY_CLOSED: () => {
+    const decision = decidePeriod(allOpen, closing);
+    if (!('events' in decision)) throw new Error('it cannot be closed');
+    return code(Promise.resolve(decidePeriod(decision.events.reduce(evolvePeriods, allOpen), closing)));
+  },
+  PERIOD_NOT_CLOSED: () => code(Promise.resolve(decidePeriod(allOpen, { ...closing, type: 'ReopenPeriod' }))),
   RECORD_TOO_LARGE: () => {
     const text = 'x'.repeat(1024);
     const customFields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field_${index}`, text]));

@@ -12,6 +12,7 @@ import {
 /** A log for tests of what reads it: positions are `m-1`, `m-2` …; `away` makes every call fail until it is back. */
 export class InMemoryEventLog implements EventLog {
   private readonly events: RecordedEvent[] = [];
+  private readonly byStream = new Map<string, RecordedEvent[]>();
   private readonly listeners = new Set<() => void>();
   away = false;
   /** How often somebody asked for a page, by `readAll` or while following. */
@@ -21,13 +22,16 @@ export class InMemoryEventLog implements EventLog {
 
   append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
     return this.answer(() => {
-      const known = this.events.filter((event) => event.stream === stream);
+      const known = this.byStream.get(stream) ?? [];
       const actual = known.at(-1)?.revision ?? 'no-stream';
       if (actual !== expected) return { kind: 'conflict', expected, actual };
       const first = actual === 'no-stream' ? 0n : actual + 1n;
       const recordedAt = this.clock();
       for (const [index, event] of events.entries()) {
-        this.events.push({ ...event, stream, revision: first + BigInt(index), position: `m-${this.events.length + 1}`, recordedAt });
+        const recorded = { ...event, stream, revision: first + BigInt(index), position: `m-${this.events.length + 1}`, recordedAt };
+        this.events.push(recorded);
+        known.push(recorded);
+        this.byStream.set(stream, known);
       }
       for (const wake of this.listeners) wake();
       const position = `m-${this.events.length}`;
@@ -36,7 +40,7 @@ export class InMemoryEventLog implements EventLog {
   }
 
   async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncIterable<RecordedEvent> {
-    yield* await this.answer(() => this.events.filter((event) => event.stream === stream && event.revision >= from));
+    yield* await this.answer(() => (this.byStream.get(stream) ?? []).filter((event) => event.revision >= from));
   }
 
   readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {

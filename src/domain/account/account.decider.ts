@@ -1,6 +1,7 @@
 import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
+import { adjustCredit, type AdjustCredit } from './adjustment.js';
 import { announceReferral, withdrawReferral, type AnnounceReferral, type WithdrawReferral } from './announcements.js';
 import { blockUser, type BlockUser } from './blocking.js';
 import {
@@ -41,6 +42,7 @@ export type AccountCommand =
   | CancelReward
   | RedeemCredit
   | RedeemAccountCredit
+  | AdjustCredit
   | ReceiveUserEvents
   | GrantReferrerReward
   | GrantEventReward
@@ -75,6 +77,8 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return redeemCredit(state, command);
     case 'RedeemAccountCredit':
       return redeemAccountCredit(state, command);
+    case 'AdjustCredit':
+      return adjustCredit(state, command);
     case 'ReceiveUserEvents':
       return receiveUserEvents(state, command);
     case 'GrantReferrerReward':

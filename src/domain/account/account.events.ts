@@ -101,6 +101,17 @@ export interface UserEventContent {
   readonly dateTriggered: number;
 }
 
+/**
+ * A correction by an operator. The reason is free text and goes with the person whose credit it is; the names of staff have keys of their
+ * own, so that they outlast that person.
+ */
+export interface Adjustment {
+  readonly reason: Personal<string>;
+  readonly approvedBy: Personal<string>;
+  /** Who entered it. */
+  readonly by: Personal<string>;
+}
+
 type Fact<T extends string, D> = { readonly type: T; readonly at: number } & Readonly<D>;
 
 export type AccountEvent =
@@ -215,6 +226,8 @@ export type AccountEvent =
         rule: string | null;
         /** Credit that is redeemed in full the moment it becomes available. */
         redeemsAutomatically: boolean;
+        /** Left out: no correction. */
+        adjustment?: Adjustment;
       }
     >
   /** A reward that was due and was not given; the rest went on. It is not given later either. */
@@ -234,7 +247,7 @@ export type AccountEvent =
     >
   | Fact<'RewardBecameAvailable', RewardRef & { amount: number }>
   | Fact<'RewardExpired', RewardRef & { amount: number }>
-  | Fact<'CreditRedeemed', RewardRef & { redemptionId: string; amount: number }>
+  | Fact<'CreditRedeemed', RewardRef & { redemptionId: string; amount: number; adjustment?: Adjustment }>
   /** `amount`: what was left of a credit reward, else 0. */
   | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
   | Fact<'RewardRestored', RewardRef & { amount: number }>

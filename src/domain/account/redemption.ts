@@ -1,5 +1,5 @@
 import { refused, type Decision } from '../refusal.js';
-import type { AccountEvent } from './account.events.js';
+import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
 import { heldBy, isRedeemedAutomatically, settle } from './rewards.js';
@@ -42,11 +42,24 @@ export interface RedeemAccountCredit {
   readonly now: number;
 }
 
-export function redeemAccountCredit(state: AccountState, { amount, unit, redemptionId, now }: RedeemAccountCredit): Decision<AccountEvent> {
+export function redeemAccountCredit(state: AccountState, command: RedeemAccountCredit): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
+  return debit(state, command);
+}
+
+/** What is debited, and whose; without a person: the whole account's. */
+export interface Debit extends Pick<RedeemAccountCredit, 'amount' | 'unit' | 'redemptionId' | 'now'> {
+  readonly person?: PersonId;
+  readonly adjustment?: Adjustment;
+}
+
+/** Soonest expiry first, all or nothing. */
+export function debit(state: OpenAccount, { amount, unit, redemptionId, now, person, adjustment }: Debit): Decision<AccountEvent> {
   if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
   // What a moderation cancelled counts among what is held: the one under way may bring it back.
-  const ofUnit = creditOf(state, unit).filter((reward) => amountLeft(reward) > 0 && reward.cancelledBy !== 'REQUEST');
+  const ofUnit = creditOf(state, unit).filter(
+    (reward) => amountLeft(reward) > 0 && reward.cancelledBy !== 'REQUEST' && (person === undefined || reward.person === person),
+  );
   const hold = ofUnit.map((reward) => heldBy(state, reward)).find((held) => held !== undefined);
   if (hold !== undefined) return { heldBy: hold };
   const draft = new Draft(state);
@@ -54,10 +67,13 @@ export function redeemAccountCredit(state: AccountState, { amount, unit, redempt
   const spendable = settled.filter((reward) => isAvailable(reward) && amountLeft(reward) > 0);
   let open = amount;
   for (const [step, reward] of spendable.sort(bySoonestExpiry).entries()) {
-    const debit = Math.min(open, amountLeft(reward));
-    if (debit === 0) break;
-    draft.emit({ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId: `${redemptionId}-${step}`, amount: debit });
-    open -= debit;
+    const taken = Math.min(open, amountLeft(reward));
+    if (taken === 0) break;
+    draft.emit({
+      ...{ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId: `${redemptionId}-${step}`, amount: taken },
+      ...(adjustment === undefined ? {} : { adjustment }),
+    });
+    open -= taken;
   }
   return open === 0 ? { events: draft.events } : refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
 }

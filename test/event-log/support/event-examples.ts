@@ -1,4 +1,4 @@
-import type { Party, Profile } from '../../../src/domain/account/account.events.js';
+import type { Adjustment, Party, Profile } from '../../../src/domain/account/account.events.js';
 import type { DomainEvent } from '../../../src/domain/events.js';
 import { personal } from '../../../src/domain/personal.js';
 import type { GrantTerms, RewardTerms } from '../../../src/domain/program.js';
@@ -20,6 +20,13 @@ const MODERATION = '0d000000-0000-4000-8000-000000000004';
 
 const BOB: Party = { account: ACME, person: BOB_ID, ids: personal(BOB_ID, { accountId: 'acme-account-id', userId: 'bob-user-id' }) };
 const ANN: Party = { account: ANNS, person: ANN_ID, ids: personal(ANN_ID, { accountId: 'anns-account-id', userId: 'ann-user-id' }) };
+
+const STAFF_ID = '0a000000-0000-4000-8000-000000000006';
+const ADJUSTMENT: Adjustment = {
+  reason: personal(BOB_ID, 'bob was overcharged'),
+  approvedBy: personal(STAFF_ID, 'Staff Approver'),
+  by: personal(STAFF_ID, 'Staff Operator'),
+};
 
 const PROFILE: Profile = {
   id: 'bob-user-id',
@@ -141,6 +148,7 @@ export const EVENT_EXAMPLES: Examples = {
     ...{ type: 'RewardGranted', at: 18, rewardId: REWARD, person: BOB_ID, owner: BOB.ids, source: 'REFERRED', value: CREDIT },
     ...{ name: 'Thanks', description: 'For Bob', cancellable: false, dateScheduledFor: 20, dateExpires: 30 },
     ...{ referralId: REFERRAL, programId: 'default', programVersion: 2, rule: 'referredReward', redeemsAutomatically: true },
+    adjustment: ADJUSTMENT,
   },
   RewardWithheld: {
     ...{ type: 'RewardWithheld', at: 19, rewardId: REWARD, referralId: REFERRAL, person: BOB_ID },
@@ -148,7 +156,7 @@ export const EVENT_EXAMPLES: Examples = {
   },
   RewardBecameAvailable: { type: 'RewardBecameAvailable', at: 20, ...REF, amount: 1000 },
   RewardExpired: { type: 'RewardExpired', at: 30, ...REF, amount: 400 },
-  CreditRedeemed: { type: 'CreditRedeemed', at: 21, ...REF, redemptionId: 'redemption', amount: 600 },
+  CreditRedeemed: { type: 'CreditRedeemed', at: 21, ...REF, redemptionId: 'redemption', amount: 600, adjustment: ADJUSTMENT },
   RewardCancelled: { type: 'RewardCancelled', at: 22, ...REF, amount: 400, by: 'MODERATION' },
   RewardRestored: { type: 'RewardRestored', at: 23, ...REF, amount: 400 },
   ErasureRequested: {
@@ -188,5 +196,17 @@ export const EVENT_EXAMPLES: Examples = {
   TankCodeReleased: { type: 'TankCodeReleased', at: 39, code: 'TANK-1', holder: TANK_HOLDER },
   ShareLinkFollowed: {
     ...{ type: 'ShareLinkFollowed', at: 38, person: ANN_ID, programId: 'default', shareMedium: 'EMAIL', engagementMedium: 'MOBILE' },
+  },
+  PeriodClosed: {
+    ...{ type: 'PeriodClosed', at: 44, period: '2026-10' },
+    ...{ comment: personal(STAFF_ID, 'tied out to the bank'), by: personal(STAFF_ID, 'Staff Operator') },
+  },
+  PeriodReopened: {
+    ...{ type: 'PeriodReopened', at: 45, period: '2026-10' },
+    ...{ comment: personal(STAFF_ID, 'a file came late'), by: personal(STAFF_ID, 'Staff Operator') },
+  },
+  OperationRecorded: {
+    ...{ type: 'OperationRecorded', at: 46, operation: 'ledger statement', by: personal(STAFF_ID, 'Staff Operator') },
+    ...{ parameters: { account: ACME }, resultDigest: 'c'.repeat(64) },
   },
 };

@@ -19,6 +19,7 @@ const hidden = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Personal<T>> => fc.reco
 const party: fc.Arbitrary<Party> = fc.record({
   ...{ account: id('account'), person, ids: hidden(fc.record({ accountId: text, userId: text })) },
 });
+const adjustment = fc.option(fc.record({ reason: hidden(text), approvedBy: hidden(text), by: hidden(text) }), { nil: undefined });
 const side = fc.constantFrom('PENDING' as const, 'APPROVED' as const, 'DENIED' as const);
 const unit = fc.constantFrom('CENTS', 'cents', '');
 
@@ -122,7 +123,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     source: fc.constantFrom('FRIEND_SIGNUP' as const, 'REFERRED' as const, 'MANUAL' as const, 'EVENT' as const),
     ...{ cancellable: fc.boolean(), dateScheduledFor: orNull(time), dateExpires: orNull(time), referralId: orNull(referralId) },
     ...{ programId: orNull(program.programId), programVersion: orNull(fc.nat(3)) },
-    ...{ rule: orNull(rule), redeemsAutomatically: fc.boolean() },
+    ...{ rule: orNull(rule), redeemsAutomatically: fc.boolean(), adjustment },
   },
   RewardWithheld: {
     ...{ rewardId: orNull(rewardRef.rewardId), referralId: orNull(referralId), person, programId: orNull(program.programId) },
@@ -131,7 +132,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   },
   RewardBecameAvailable: { ...rewardRef, amount: whole },
   RewardExpired: { ...rewardRef, amount: whole },
-  CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole },
+  CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole, adjustment },
   RewardCancelled: { ...rewardRef, amount: whole, by: fc.constantFrom('REQUEST' as const, 'MODERATION' as const) },
   RewardRestored: { ...rewardRef, amount: whole },
   ErasureRequested: { ...erased, suppressed: fc.array(text, { maxLength: 2 }) },

@@ -1,0 +1,55 @@
+import { Map } from 'immutable';
+import type { Personal } from '../personal.js';
+import { refused, type Decision } from '../refusal.js';
+
+/**
+ * The months of a tenant's ledger that finance has closed. Entries belong to the month in which they were recorded, so the figures of a month
+ * that is over cannot change; closing says that somebody has answered for them.
+ */
+export type PeriodEvent =
+  | ({ readonly type: 'PeriodClosed'; readonly at: number } & PeriodRemark)
+  | ({ readonly type: 'PeriodReopened'; readonly at: number } & PeriodRemark);
+
+/** Which period, and what was said of it. */
+export interface PeriodRemark {
+  /** `YYYY-MM`, in UTC. */
+  readonly period: string;
+  /** Sealed with the key of whoever said it. */
+  readonly comment: Personal<string>;
+  readonly by: Personal<string>;
+}
+
+export interface PeriodsState {
+  /** Those that are closed, with the time of it. */
+  readonly closed: Map<string, number>;
+}
+
+export const initialState: PeriodsState = { closed: Map() };
+
+export function evolve({ closed }: PeriodsState, { type, period, at }: PeriodEvent): PeriodsState {
+  switch (type) {
+    case 'PeriodClosed':
+      return { closed: closed.set(period, at) };
+    case 'PeriodReopened':
+      return { closed: closed.delete(period) };
+  }
+}
+
+export interface ChangePeriod extends PeriodRemark {
+  readonly type: 'ClosePeriod' | 'ReopenPeriod';
+  /** The last moment of the period, epoch milliseconds. */
+  readonly endsAt: number;
+  readonly now: number;
+}
+
+export function decide({ closed }: PeriodsState, { type, period, endsAt, comment, by, now: at }: ChangePeriod): Decision<PeriodEvent> {
+  switch (type) {
+    case 'ClosePeriod':
+      if (at <= endsAt) return refused('PERIOD_NOT_OVER');
+      if (closed.has(period)) return refused('PERIOD_ALREADY_CLOSED');
+      return { events: [{ type: 'PeriodClosed', at, period, comment, by }] };
+    case 'ReopenPeriod':
+      if (!closed.has(period)) return refused('PERIOD_NOT_CLOSED');
+      return { events: [{ type: 'PeriodReopened', at, period, comment, by }] };
+  }
+}

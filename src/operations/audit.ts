@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { digestOf } from '../canonical-json.js';
+import { deterministicId } from '../command-handling/deterministic-id.js';
+import type { Core } from '../core.js';
+import { decide } from '../domain/operation/operation.decider.js';
+import { personal, type Personal } from '../domain/personal.js';
+import type { Scope } from '../domain/scope.js';
+import type { Actor, CommandMeta } from '../event-log/envelope.js';
+import type { Position } from '../event-log/event-log.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+
+/** Who did what: every operation that changes a tenant's ledger or shows something of it leaves an event in that tenant's part of the log. */
+export interface Operation {
+  /** As it is called: `ledger statement`. */
+  readonly operation: string;
+  /** Who: a member of staff, by name. */
+  readonly by: string;
+  /**
+   * What was asked for; members that are undefined are left out. Never an id or a name of a client's: those go through `hiddenAccount`,
+   * `hiddenUser` or a digest.
+   */
+  readonly parameters: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** What came of it; only its digest is kept. A text is taken for the digest itself. */
+  readonly result: unknown;
+}
+
+export const OPERATOR: Actor = { kind: 'operator', id: 'command-line' };
+
+/** Appends the audit event. @returns where it stands. */
+export async function recordOperation(
+  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  scope: Scope,
+  { operation, by, parameters, result }: Operation,
+): Promise<Position | null> {
+  const now = Date.now();
+  const stream = names.operationsStream(scope, new Date(now).toISOString().slice(0, 10));
+  const given = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
+  const outcome = await streams.operations.handle(stream, operatorMeta(scope, operation), () =>
+    decide({
+      ...{ operation, by: memberOfStaff(names, scope, by), parameters: Object.fromEntries(given), now },
+      resultDigest: typeof result === 'string' ? result : digestOf(result),
+    }),
+  );
+  return outcome.kind === 'accepted' ? outcome.position : null;
+}
+
+/** The frame of an operator's command. */
+export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
+  return { scope, commandId: randomUUID(), correlationId: randomUUID(), causationId, actor: OPERATOR, idempotency: null };
+}
+
+/**
+ * A name of staff as it stands in events: sealed, each with a key of its own, so that it can be forgotten like anybody's. The name of the key
+ * follows from that of the person, who is the same in every event.
+ */
+export const memberOfStaff = (names: KeyedNames, scope: Scope, name: string): Personal<string> => staffSays(names, scope, name, name);
+
+/** What a member of staff wrote, sealed with the same key. */
+export const staffSays = (names: KeyedNames, { tenant }: Scope, name: string, text: string): Personal<string> =>
+  personal(deterministicId(names.digest('staff', tenant, name), 'staff'), text);
+
+/** Who runs this, for the operating system. */
+export function operatingSystemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that nobody has a name for.
+    return `uid-${process.getuid?.() ?? 'unknown'}`;
+  }
+}

@@ -1,0 +1,64 @@
+import type { EventLog, Position } from '../event-log/event-log.js';
+import { CommandError } from './command-line.js';
+
+/** What part of the ledger an operator asks for, as typed. Times and positions are inclusive and go by recording. */
+export interface SelectionOptions {
+  readonly asOf?: string;
+  readonly position?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export interface Selection {
+  /** Undefined: whatever the log holds. */
+  readonly upTo: Position | undefined;
+  /** Epoch milliseconds; undefined: from the beginning. */
+  readonly from: number | undefined;
+  /** Epoch milliseconds; undefined: no bound but `upTo`. */
+  readonly until: number | undefined;
+}
+
+/** @throws {CommandError} for what cannot be, a time in the future and a position beyond the head among it. */
+export async function select(log: EventLog, { asOf, position, from, to }: SelectionOptions, now = Date.now()): Promise<Selection> {
+  if (asOf !== undefined && position !== undefined) throw new CommandError('--as-of and --position exclude each other');
+  const asOfTime = timeOf('--as-of', asOf, now);
+  const fromTime = timeOf('--from', from, now);
+  const toTime = timeOf('--to', to, now);
+  if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime) throw new CommandError('--to lies after --as-of');
+  const until = toTime ?? asOfTime;
+  if (fromTime !== undefined && until !== undefined && fromTime > until)
+    throw new CommandError(`--from lies after ${toTime === undefined ? '--as-of' : '--to'}`);
+  if (position !== undefined) await checkPosition(log, position);
+  return { upTo: position, from: fromTime, until };
+}
+
+async function checkPosition(log: EventLog, position: Position): Promise<void> {
+  if (!log.isPosition(position)) throw new CommandError(`${JSON.stringify(position.slice(0, 80))} is no position of this log`);
+  if (log.compare(position, await log.head()) > 0) throw new CommandError(`the position ${position} is beyond the head of the log`);
+}
+
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+function timeOf(option: string, text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const match = ISO.exec(text);
+  // A date alone is its first moment; without a zone it is UTC.
+  const time = match === null ? NaN : Date.parse(text.includes('T') && match[1] === undefined ? `${text}Z` : text);
+  if (Number.isNaN(time)) throw new CommandError(`${option} takes a time such as 2026-10-31T23:59:59Z`);
+  if (time > now) throw new CommandError(`${option} lies in the future`);
+  return time;
+}
+
+/** A month of the ledger, in UTC; both ends included, epoch milliseconds. */
+export interface Period {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** @throws {CommandError} */
+export function parsePeriod(name: string): Period {
+  const [, year = '', month = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(name) ?? [];
+  if (year === '') throw new CommandError('--period takes a month such as 2026-10');
+  return { name, from: Date.UTC(Number(year), Number(month) - 1), to: Date.UTC(Number(year), Number(month)) - 1 };
+}

@@ -1,0 +1,50 @@
+import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
+import { evolve, initialState, type AccountState, type ReferralState } from '../../domain/account/account.state.js';
+
+/** A decoded event of an account with its id, as an explanation of what it led to. */
+export interface KnownEvent {
+  readonly eventId: string;
+  readonly event: AccountEvent;
+}
+
+/** An account as the deciders see it, and what they need not remember but read models show. */
+export interface FoldedAccount {
+  readonly state: AccountState;
+  /** Of the account, those from before it was deleted and opened anew among them. */
+  readonly referrals: ReadonlyMap<string, ReferralState>;
+  /** By reward, in order. */
+  readonly redemptions: ReadonlyMap<string, readonly AccountEventOf<'CreditRedeemed'>[]>;
+}
+
+/** By the rules that decisions are made on: nothing here is taken from a projector. */
+export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
+  let state = initialState;
+  const referrals = new Map<string, ReferralState>();
+  const redemptions = new Map<string, AccountEventOf<'CreditRedeemed'>[]>();
+  for (const { event } of events) {
+    state = evolve(state, event);
+    if (state.status === 'open' && state.referral) referrals.set(state.referral.referralId, state.referral);
+    if (event.type === 'CreditRedeemed') redemptions.set(event.rewardId, [...(redemptions.get(event.rewardId) ?? []), event]);
+  }
+  return { state, referrals, redemptions };
+}
+
+/** What an account's rows may be found by. */
+export interface AccountKeys {
+  readonly persons: readonly string[];
+  readonly rewardIds: readonly string[];
+  readonly rewardedReferralIds: readonly string[];
+}
+
+export function keysOf(events: readonly KnownEvent[]): AccountKeys {
+  const persons = new Set<string>();
+  const rewardIds = new Set<string>();
+  const referralIds = new Set<string>();
+  for (const { event } of events) {
+    if (event.type === 'UserIdentified') persons.add(event.person);
+    if (event.type !== 'RewardGranted') continue;
+    rewardIds.add(event.rewardId);
+    if (event.referralId !== null) referralIds.add(event.referralId);
+  }
+  return { persons: [...persons], rewardIds: [...rewardIds], rewardedReferralIds: [...referralIds] };
+}
