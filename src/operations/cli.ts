@@ -4,6 +4,7 @@ import { ConfigError } from '../config.js';
 import { CommandError } from './command-line.js';
 import { addLogCommands } from './log-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
+import { addProjectionCommands } from './projection-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
 import { addTokenCommands } from './token-cli.js';
 
@@ -19,6 +20,7 @@ async function main(): Promise<number> {
   addTokenCommands(cli);
   addLogCommands(cli);
   addPrivacyCommands(cli);
+  addProjectionCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
   try {
     await cli.parseAsync();
