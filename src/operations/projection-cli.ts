@@ -5,20 +5,17 @@ import { Interrupted } from '../projecting/catch-up.js';
 import { checkAlias, parseMode } from './arguments.js';
 import { CommandError, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import {
-  chosenProjectors,
   diffProjection,
   planRebuild,
   rebuildProjections,
-  repairProjections,
-  retryParked,
   rollBackProjection,
   showHistory,
   showStatus,
   swapProjections,
-  withProjections,
   type DiffDocument,
-  type ProjectionOperator,
 } from './projection-commands.js';
+import { chosenProjectors, withProjections, type ProjectionOperator } from './projection-operator.js';
+import { repairProjections, retryParked } from './projection-repairs.js';
 import { RebuildProgress } from './rebuild-progress.js';
 
 interface ActorOptions extends OutputOptions {

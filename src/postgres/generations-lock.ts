@@ -7,7 +7,7 @@ const GENERATIONS_LOCK = 7_202_510;
 export class GenerationsBusy extends Error {
   override readonly name = 'GenerationsBusy';
   constructor() {
-    super('another rebuild, swap or repair of projections is running: wait until it has ended (`projection history` says whose it is)');
+    super('another rebuild, swap, repair or scrub is running: wait until it has ended (`projection history` says whose it is)');
   }
 }
 

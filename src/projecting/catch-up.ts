@@ -83,10 +83,9 @@ export async function atOnePosition<T>(
   work: () => Promise<T>,
   options: { readonly signal?: AbortSignal; readonly onPage?: (events: number) => void } = {},
 ): Promise<{ readonly result: T; readonly heldMs: number }> {
-  const ordered = [...pairings].sort((a, b) => (a.projector.name < b.projector.name ? -1 : 1));
   for (let attempt = 1; ; attempt++) {
-    const positions = await livePositions(client, ordered);
-    for (const { follower, projector } of ordered) {
+    const positions = await livePositions(client, pairings);
+    for (const { follower, projector } of pairings) {
       const until = positions.get(projector.name);
       while (!(await follower.follow(until, { eventsMax: HELD_EVENTS_MAX * 50, ...options })))
         if (options.signal?.aborted) throw new Interrupted();
@@ -94,11 +93,16 @@ export async function atOnePosition<T>(
     await client.query('begin');
     try {
       const since = performance.now();
-      const held = await holdLive(client, ordered);
+      const held = await holdLive(
+        client,
+        pairings.map(({ live }) => live),
+      );
       const eventsMax = attempt < PATIENT_ATTEMPTS ? HELD_EVENTS_MAX : Infinity;
-      const reached = await Promise.all(ordered.map(({ follower, projector }) => follower.follow(held.get(projector.name), { eventsMax })));
+      const reached = await Promise.all(
+        pairings.map(({ follower, projector }) => follower.follow(held.get(projector.name), { eventsMax })),
+      );
       if (reached.every((there) => there)) {
-        for (const { follower, projector } of ordered)
+        for (const { follower, projector } of pairings)
           if (log.compare(follower.track.position, held.get(projector.name)) !== 0)
             throw new GenerationRefused(`generation ${follower.track.generation} of ${projector.name} is ahead of the live one`);
         const result = await work();
@@ -129,18 +133,24 @@ async function livePositions(client: PoolClient, pairings: readonly Pairing[]): 
   return new Map(records.filter(({ state }) => state === 'live').map(({ projection, position }) => [projection, position]));
 }
 
-/** Locks the checkpoints in the order of their names, as every writer of several does. */
-async function holdLive(client: PoolClient, pairings: readonly Pairing[]): Promise<ReadonlyMap<string, Position | undefined>> {
-  const held = new Map<string, Position | undefined>();
-  for (const { projector, live } of pairings) {
-    const { rows } = await client.query<{ position: string | null }>(
-      `select c.position from ledger.projection_checkpoints c join ledger.projection_generations g using (projection, generation)
-       where projection = $1 and generation = $2 and g.state = 'live' for update of c`,
-      [projector.name, live.generation],
-    );
-    const [row] = rows;
-    if (!row) throw new GenerationRefused(`another generation of ${projector.name} became live meanwhile`);
-    held.set(projector.name, row.position ?? undefined);
-  }
+/**
+ * Locks the checkpoints of live generations for the rest of the transaction, in the order of their names, as every writer of several does.
+ * @returns where they stand. @throws {GenerationRefused} when another one became live meanwhile.
+ */
+export async function holdLive(
+  client: PoolClient,
+  lives: readonly Pick<GenerationRecord, 'projection' | 'generation'>[],
+): Promise<ReadonlyMap<string, Position | undefined>> {
+  const { rows } = await client.query<{ projection: string; position: string | null }>(
+    `select c.projection, c.position
+     from unnest($1::text[], $2::integer[]) as l (projection, generation)
+     join ledger.projection_checkpoints c on c.projection = l.projection and c.generation = l.generation
+     join ledger.projection_generations g on g.projection = l.projection and g.generation = l.generation and g.state = 'live'
+     order by c.projection, c.generation for update of c`,
+    [lives.map(({ projection }) => projection), lives.map(({ generation }) => generation)],
+  );
+  const held = new Map(rows.map(({ projection, position }) => [projection, position ?? undefined]));
+  for (const { projection } of lives)
+    if (!held.has(projection)) throw new GenerationRefused(`another generation of ${projection} became live meanwhile`);
   return held;
 }

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import type { EventLog, Position } from '../event-log/event-log.js';
+import type { EventLog } from '../event-log/event-log.js';
 import { definitionOf, type GenerationState } from './generations.js';
 import type { Checkpoint } from './checkpoints.js';
 import type { ParkedEvent } from './generation-store.js';

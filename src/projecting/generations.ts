@@ -68,13 +68,15 @@ export async function replaceLiveGeneration(client: PoolClient, projector: Proje
   await createGeneration(client, projector, next, 'live');
 }
 
-/** The number after the highest one that there is. */
+/** The number after the highest one that there is or was: history names generations that are gone. */
 export async function nextGeneration(client: PoolClient, projection: string): Promise<number> {
-  const { rows } = await client.query<{ newest: number | null }>(
-    'select max(generation) as newest from ledger.projection_generations where projection = $1',
+  const { rows } = await client.query<{ next: number }>(
+    `select 1 + greatest(
+       (select coalesce(max(generation), 0) from ledger.projection_generations where projection = $1),
+       (select coalesce(max(generation), 0) from ledger.projection_history where projection = $1)) as next`,
     [projection],
   );
-  return (rows[0]?.newest ?? 0) + 1;
+  return rows[0]?.next ?? 1;
 }
 
 /** A digest of a projection's tables, as they are declared. */

@@ -2,10 +2,10 @@ import type { PoolClient } from 'pg';
 import type { Mode } from '../domain/scope.js';
 import type { Position } from '../event-log/event-log.js';
 import { placeOf } from './bulk-load.js';
-import { Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
+import { holdLive, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
 import { copyRows } from './copy-rows.js';
 import { differ } from './generation-diff.js';
-import { GenerationRefused, GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
+import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
 import { quoted, schemaOf } from './identifiers.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
 import type { Projector, ReadModelTable, Row } from './projector.js';
@@ -65,8 +65,7 @@ export async function repair(
   const accounts = new Set<string>();
   const writer = { isOfScope: false };
   const repairs: Repair[] = [];
-  for (const projector of [...projectors].sort((a, b) => (a.name < b.name ? -1 : 1)))
-    repairs.push(await begin(parts, client, projector, scope, writer));
+  for (const projector of projectors) repairs.push(await begin(parts, client, projector, scope, writer));
   const { part } = scope;
   const fold = (signal: AbortSignal): Promise<void> =>
     foldLog({
@@ -83,7 +82,11 @@ export async function repair(
     if (options.signal.aborted) throw new Interrupted();
     await client.query('begin');
     try {
-      for (const each of repairs) each.fold.until = await hold(client, each);
+      const held = await holdLive(
+        client,
+        repairs.map(({ live }) => live),
+      );
+      for (const each of repairs) each.fold.until = held.get(each.projector.name);
       if (await isNear(parts, repairs)) {
         await fold(new AbortController().signal);
         const repaired: RepairedProjection[] = [];
@@ -113,17 +116,6 @@ async function begin(
     if (writer.isOfScope) touched.get(table)?.set(JSON.stringify(key), key);
   });
   return { projector, live, fold, touched };
-}
-
-async function hold(client: PoolClient, { projector, live }: Repair): Promise<Position | undefined> {
-  const { rows } = await client.query<{ position: string | null }>(
-    `select c.position from ledger.projection_checkpoints c join ledger.projection_generations g using (projection, generation)
-     where projection = $1 and generation = $2 and g.state = 'live' for update of c`,
-    [projector.name, live.generation],
-  );
-  const [row] = rows;
-  if (!row) throw new GenerationRefused(`another generation of ${projector.name} became live meanwhile`);
-  return row.position ?? undefined;
 }
 
 async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Promise<boolean> {

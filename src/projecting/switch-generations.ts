@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
 import { atOnePosition, Follower, type GenerationParts, type Pairing } from './catch-up.js';
-import { changeState, type GenerationRecord, GenerationRefused, GenerationsOf } from './generation-records.js';
+import { type GenerationRecord, GenerationRefused, GenerationsOf } from './generation-records.js';
 import type { Projector } from './projector.js';
 
 export interface SwitchedGeneration {
@@ -56,25 +56,35 @@ async function switchTo(
     const next = choose(generations);
     chosen.push({ projector, live, next, follower: await Follower.open(parts, projector, next) });
   }
-  const { heldMs } = await atOnePosition(
-    parts,
-    client,
-    chosen,
-    async () => {
-      for (const { live, next } of chosen) {
-        await changeState(client, live, ['live'], 'retired');
-        await changeState(client, next, ['ready', 'retired'], 'live');
-        await client.query('update ledger.projection_checkpoints set version = version + 1 where projection = $1 and generation = $2', [
-          live.projection,
-          live.generation,
-        ]);
-      }
-    },
-    signal ? { signal } : {},
-  );
+  const { heldMs } = await atOnePosition(parts, client, chosen, () => change(client, chosen), signal ? { signal } : {});
   const switched = chosen.map(({ projector, live, next, follower }) => ({
     ...{ projection: projector.name, generation: next.generation, previous: live.generation },
     position: follower.track.position ?? null,
   }));
   return { switched, heldMs };
+}
+
+/** In few statements: whoever writes the live generations waits for each of them. @throws {GenerationRefused} when somebody came in between. */
+async function change(
+  client: PoolClient,
+  chosen: readonly { readonly live: GenerationRecord; readonly next: GenerationRecord }[],
+): Promise<void> {
+  const names = chosen.map(({ live }) => live.projection);
+  const retired = await client.query(
+    `with old as (
+       update ledger.projection_generations g set state = 'retired', retired_at = clock_timestamp()
+       from unnest($1::text[], $2::integer[]) as o (projection, generation)
+       where g.projection = o.projection and g.generation = o.generation and g.state = 'live' returning g.projection, g.generation)
+     update ledger.projection_checkpoints c set version = version + 1
+     from old where c.projection = old.projection and c.generation = old.generation`,
+    [names, chosen.map(({ live }) => live.generation)],
+  );
+  const made = await client.query(
+    `update ledger.projection_generations g set state = 'live'
+     from unnest($1::text[], $2::integer[]) as n (projection, generation)
+     where g.projection = n.projection and g.generation = n.generation and g.state in ('ready', 'retired')`,
+    [names, chosen.map(({ next }) => next.generation)],
+  );
+  if (retired.rowCount !== chosen.length || made.rowCount !== chosen.length)
+    throw new GenerationRefused('the generations have changed meanwhile: look at `projection status` and try again');
 }

@@ -1,9 +1,12 @@
+import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { withGenerationsLock } from '../../src/postgres/generations-lock.js';
 import type { GenerationParts } from '../../src/projecting/catch-up.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import type { Projector, Row } from '../../src/projecting/projector.js';
 import { rebuild, type BuiltGeneration, type RebuildOptions } from '../../src/projecting/rebuild.js';
+import { listDifferences, withSnapshot, type RowDifference } from '../../src/projecting/generation-diff.js';
+import { repair, type RepairedProjection, type RepairScope } from '../../src/projecting/repair.js';
 import { rollBack, swap, type Switched } from '../../src/projecting/switch-generations.js';
 import type { ProjectedLedger } from './projected-ledger.js';
 
@@ -14,8 +17,9 @@ export class Rebuilding {
   constructor(
     readonly projected: ProjectedLedger,
     projectors: readonly Projector[] = accountProjectors,
+    pool: pg.Pool = projected.openPool(),
   ) {
-    this.parts = { pool: projected.openPool(), log: projected.log, decode: projected.ledger.decode, projectors };
+    this.parts = { pool, log: projected.log, decode: projected.ledger.decode, projectors };
   }
 
   rebuild(names: readonly string[], options: Partial<RebuildOptions> = {}): Promise<readonly BuiltGeneration[]> {
@@ -32,6 +36,23 @@ export class Rebuilding {
       const [projector] = this.of([name]);
       if (!projector) throw new Error(`no projector ${name}`);
       return rollBack(this.parts, client, projector);
+    });
+  }
+
+  /** Puts right, in place, what these streams wrote. */
+  repair(names: readonly string[], part: RepairScope['part']): Promise<readonly RepairedProjection[]> {
+    const { signal } = new AbortController();
+    const concerns = (stream: string): boolean => part.kind === 'streams' || stream.startsWith(`account-${part.tenant}-${part.mode}-`);
+    return withGenerationsLock(this.parts.pool, (client) => repair(this.parts, client, this.of(names), { part, concerns }, { signal }));
+  }
+
+  /** The rows in which the newest generation differs from the live one. */
+  async differences(name: string, live: number, built: number): Promise<readonly RowDifference[]> {
+    const [projector] = this.of([name]);
+    if (!projector) throw new Error(`no projector ${name}`);
+    return withSnapshot(this.parts.pool, async ({ client, take }) => {
+      await take();
+      return listDifferences(client, projector, live, built, 1_000);
     });
   }
 
