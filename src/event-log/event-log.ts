@@ -68,6 +68,9 @@ export interface EventLog {
   /** Negative, zero or positive, as for sorting. Undefined is before everything. */
   compare(a: Position | undefined, b: Position | undefined): number;
 
+  /** How much of what ends at `end` lies at or before `at`, from 0 to 1: an estimate, for people who wait. Asks nobody. */
+  fraction(at: Position | undefined, end: Position | undefined): number;
+
   /** True for a position that this log could have given out (its own log, well-formed); says nothing of the head. */
   isPosition(token: string): boolean;
 

@@ -202,6 +202,12 @@ export class EventStoreDbEventLog implements EventLog {
     return compare(this.parsed(a), this.parsed(b));
   }
 
+  /** By bytes: others' events are among them. */
+  fraction(at: Position | undefined, end: Position | undefined): number {
+    const all = this.parsed(end).commit;
+    return all <= 0n ? 1 : Math.min(1, Math.max(0, Number(this.parsed(at).commit)) / Number(all));
+  }
+
   /** Before the store was reached for the first time nobody knows which log's positions are ours: their form decides. */
   isPosition(text: string): boolean {
     return this.parse(text) !== undefined;

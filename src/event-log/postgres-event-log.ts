@@ -204,6 +204,11 @@ export class PostgresEventLog implements EventLog {
     return left < right ? -1 : left > right ? 1 : 0;
   }
 
+  fraction(at: Position | undefined, end: Position | undefined): number {
+    const all = this.number(end);
+    return all === 0n ? 1 : Math.min(1, Number(this.number(at)) / Number(all));
+  }
+
   isPosition(token: string): boolean {
     return this.parse(token) !== undefined;
   }

@@ -1,8 +1,8 @@
 import type { VerifyPhase } from './ledger-verification.js';
 import type { CopyPhase } from './log-move.js';
 
-/** What is being done to the events of a log. */
-type ProgressPhase = CopyPhase | VerifyPhase;
+/** What takes long enough to be told of while it lasts. */
+export type ProgressPhase = CopyPhase | VerifyPhase | 'replaying' | 'reconciling';
 
 const EVERY_MS = 1_000;
 /** A rate is taken over this time, so that it follows a store that became slower. */

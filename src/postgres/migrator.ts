@@ -10,7 +10,8 @@ import * as followOneLog from '../../migrations/0006_follow_one_log.js';
 import * as createCallCounts from '../../migrations/0007_create_call_counts.js';
 import * as nameDefinitionsOfGenerations from '../../migrations/0008_name_definitions_of_generations.js';
 import * as forgetPeople from '../../migrations/0009_forget_people.js';
-import * as createChainSeals from '../../migrations/0012_create_chain_seals.js';
+import * as rebuildProjections from '../../migrations/0010_rebuild_projections.js';
+import * as createChainSeals from '../../migrations/0011_create_chain_seals.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
 export interface SchemaMigration {
@@ -31,7 +32,8 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0007_create_call_counts': createCallCounts,
   '0008_name_definitions_of_generations': nameDefinitionsOfGenerations,
   '0009_forget_people': forgetPeople,
-  '0012_create_chain_seals': createChainSeals,
+  '0010_rebuild_projections': rebuildProjections,
+  '0011_create_chain_seals': createChainSeals,
 };
 
 /** The database was migrated by a newer release: this one does not know what its tables mean and leaves them alone. */

@@ -100,6 +100,12 @@ export function accountRefOf(stream: string): AccountRef | undefined {
   return stream.startsWith(`${STREAM_PREFIX}account-`) ? stream.slice(stream.lastIndexOf('.') + 1) : undefined;
 }
 
+/** The tenant and mode that a stream is of; undefined for those of a tenant's settings, and for streams of others. */
+export function scopeOfStream(stream: string): Scope | undefined {
+  const [, mode, tenant] = /^referral-[a-z]+-(live|test)\.([^.]+)\.[^.]+$/.exec(stream) ?? [];
+  return tenant !== undefined && (mode === 'live' || mode === 'test') ? { tenant, mode } : undefined;
+}
+
 /** Ids of referrals and rewards begin with the account they live in, so that they are found without a look-up table. */
 export function idWithin(account: AccountRef, cause: string): string {
   return account + createHash('sha256').update(cause).digest('hex').slice(0, 16);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { errorCode } from '../error-code.js';
+import { tryGenerationsLock } from '../postgres/generations-lock.js';
 
 /**
  * Makes erased bytes leave the files of Postgres. A deleted row stays in its table's file until its place is used again, and in the
@@ -47,7 +48,7 @@ export async function scrub(pool: Pool, { readModels, progress = () => undefined
     await client.query(`set statement_timeout = 0`);
     await client.query('select pg_advisory_lock($1)', [SCRUB_LOCK]);
     const { rows: began } = await client.query<{ at: Date }>('select clock_timestamp() as at');
-    await dropRetired(client);
+    await dropAllButLive(client);
     await oldTransactionsEnd(client);
     const tables = await tablesToRewrite(client);
     for (const table of tables) {
@@ -82,11 +83,13 @@ async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void>
     if (performance.now() > end) throw new ScrubNotPossible('read models are behind the log: let the service catch up, and scrub again');
 }
 
-/** A generation that is kept for going back is no longer kept up: it would go on holding who was erased. */
-async function dropRetired(client: PoolClient): Promise<void> {
+/** A generation that is kept for going back, or waits to become live, is not kept up: it would go on holding who was erased. */
+async function dropAllButLive(client: PoolClient): Promise<void> {
+  if (!(await tryGenerationsLock(client)))
+    throw new ScrubNotPossible('projections are being rebuilt or repaired: scrub again when that has ended');
   const { rows } = await client.query<{ projection: string; generation: number; schema: string }>(
     `select projection, generation, format('rm_%s_%s', replace(projection, '-', '_'), generation) as schema
-     from ledger.projection_generations where state = 'retired'`,
+     from ledger.projection_generations where state <> 'live'`,
   );
   for (const { projection, generation, schema } of rows) {
     await client.query(`drop schema if exists ${client.escapeIdentifier(schema)} cascade`);

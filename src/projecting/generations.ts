@@ -5,9 +5,10 @@ import type { Projector, ReadModelTable } from './projector.js';
 
 /**
  * A generation is one build of a projection: a schema with its tables, and a checkpoint. Exactly one is live; queries read that one.
- * A row in `ledger.projection_generations` says which.
+ * A row in `ledger.projection_generations` says which. `building`: not complete yet, or left so by a crash; `ready`: complete, and kept for
+ * becoming live; `retired`: was live, and is kept for going back.
  */
-export type GenerationState = 'live' | 'building' | 'retired';
+export type GenerationState = 'live' | 'building' | 'ready' | 'retired';
 
 // Any number that nothing else in this database takes: processes that start at once make the tables one after the other.
 const CREATION_LOCK = 7_202_501;
@@ -59,18 +60,27 @@ export async function renewOutdatedGenerations(pool: Pool, projectors: readonly 
 
 /** Retires the live generation and makes the next one, empty, live, within the caller's transaction. The old one is kept. */
 export async function replaceLiveGeneration(client: PoolClient, projector: Projector): Promise<void> {
-  const { rows } = await client.query<{ newest: number | null }>(
-    'select max(generation) as newest from ledger.projection_generations where projection = $1',
+  const next = await nextGeneration(client, projector.name);
+  await client.query(
+    `update ledger.projection_generations set state = 'retired', retired_at = now() where projection = $1 and state = 'live'`,
     [projector.name],
   );
-  await client.query(`update ledger.projection_generations set state = 'retired' where projection = $1 and state <> 'retired'`, [
-    projector.name,
-  ]);
-  await createGeneration(client, projector, (rows[0]?.newest ?? 0) + 1, 'live');
+  await createGeneration(client, projector, next, 'live');
+}
+
+/** The number after the highest one that there is or was: history names generations that are gone. */
+export async function nextGeneration(client: PoolClient, projection: string): Promise<number> {
+  const { rows } = await client.query<{ next: number }>(
+    `select 1 + greatest(
+       (select coalesce(max(generation), 0) from ledger.projection_generations where projection = $1),
+       (select coalesce(max(generation), 0) from ledger.projection_history where projection = $1)) as next`,
+    [projection],
+  );
+  return rows[0]?.next ?? 1;
 }
 
 /** A digest of a projection's tables, as they are declared. */
-function definitionOf({ tables }: Projector): string {
+export function definitionOf({ tables }: Projector): string {
   return createHash('sha256').update(JSON.stringify(tables)).digest('hex');
 }
 
@@ -87,9 +97,26 @@ export async function createGeneration(
   generation: number,
   state: GenerationState,
 ): Promise<void> {
-  const schema = schemaOf(projector.name, generation);
+  await createTables(client, projector, generation);
+  for (const table of projector.tables)
+    for (const statement of indexStatements(schemaOf(projector.name, generation), table)) await client.query(statement);
+  await recordGeneration(client, projector, generation, state);
+}
+
+/** Makes the schema and its tables, without their indexes. @param withKeys false: without the primary keys, too. */
+export async function createTables(client: PoolClient, { name, tables }: Projector, generation: number, withKeys = true): Promise<void> {
+  const schema = schemaOf(name, generation);
   await client.query(`create schema ${quoted(schema)}`);
-  for (const table of projector.tables) for (const statement of tableStatements(schema, table)) await client.query(statement);
+  for (const table of tables) await client.query(tableStatement(schema, table, withKeys));
+}
+
+/** Makes the rows that say that there is a generation, which holds nothing yet. */
+export async function recordGeneration(
+  client: PoolClient,
+  projector: Projector,
+  generation: number,
+  state: GenerationState,
+): Promise<void> {
   const key = [projector.name, generation];
   await client.query('insert into ledger.projection_generations (projection, generation, state, definition) values ($1, $2, $3, $4)', [
     ...key,
@@ -99,17 +126,24 @@ export async function createGeneration(
   await client.query('insert into ledger.projection_checkpoints (projection, generation) values ($1, $2)', key);
 }
 
-function tableStatements(schema: string, table: ReadModelTable): string[] {
-  const place = `${quoted(schema)}.${quoted(table.name)}`;
+function tableStatement(schema: string, table: ReadModelTable, withKey: boolean): string {
   const columns = Object.entries(table.columns).map(([name, type]) => `${quoted(name)} ${type}`);
-  const primaryKey = `primary key (${table.primaryKey.map(quoted).join(', ')})`;
+  const parts = withKey ? [...columns, primaryKeyOf(table)] : columns;
   // Rows are rewritten as a whole; room in the page lets Postgres keep those that change no indexed column in place (HOT).
-  const create = `create table ${place} (${[...columns, primaryKey].join(', ')}) with (fillfactor = 85)`;
-  const indexes = Object.entries(table.indexes).map(
+  return `create table ${quoted(schema)}.${quoted(table.name)} (${parts.join(', ')}) with (fillfactor = 85)`;
+}
+
+/** `primary key ("account_ref")` */
+export function primaryKeyOf(table: ReadModelTable): string {
+  return `primary key (${table.primaryKey.map(quoted).join(', ')})`;
+}
+
+/** The statements that make the secondary indexes of a table which has none yet. */
+export function indexStatements(schema: string, table: ReadModelTable): string[] {
+  return Object.entries(table.indexes).map(
     ([suffix, { definition, unique }]) =>
-      `create ${unique ? 'unique ' : ''}index ${quoted(`${table.name}_${suffix}`)} on ${place} ${definition}`,
+      `create ${unique ? 'unique ' : ''}index ${quoted(`${table.name}_${suffix}`)} on ${quoted(schema)}.${quoted(table.name)} ${definition}`,
   );
-  return [create, ...indexes];
 }
 
 /** The read models are not made yet, or are being built from another log; they would answer with less than the ledger holds. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
-import { liveCheckpoints, moveCheckpoints, recordLastError } from './checkpoints.js';
+import { liveCheckpoints, moveCheckpoints, recordLastError, type Checkpoint } from './checkpoints.js';
 import { ensureLiveGenerations, type LiveGenerations } from './generations.js';
 import { decodePage, type Page } from './page.js';
 import { backOffMs, pause } from '../pause.js';
@@ -185,8 +185,11 @@ export class ProjectionRunner {
 
   private async restore(track: ProjectionTrack): Promise<void> {
     const [checkpoint] = await liveCheckpoints(this.options.pool, [track.name]);
-    // Another generation became live a moment ago: the watch ends this turn, the next one takes it up.
-    if (checkpoint?.generation !== track.generation) throw new Error(`another generation of ${track.name} became live`);
+    if (checkpoint?.generation !== track.generation) {
+      // The next turn takes it up. Not left to the watch: until then whoever waits for this projection would wait in vain.
+      this.endTurn?.abort();
+      throw new Error(`another generation of ${track.name} became live`);
+    }
     await track.restoreFrom(checkpoint);
     if (track.position !== undefined) this.waiters.advanced(track.name, track.position);
   }
@@ -337,12 +340,20 @@ export class ProjectionRunner {
         const foreign = this.waiters.awaited().filter((name) => !this.leads(name));
         if (foreign.length === 0 || signal.aborted) return;
         const checkpoints = await liveCheckpoints(this.options.pool, foreign).catch(() => []);
+        await this.followSwaps(checkpoints);
         for (const { projection, position } of checkpoints) if (position !== undefined) this.waiters.advanced(projection, position);
         await pause(this.options.pollEveryMs ?? 15, signal);
       }
     } finally {
       this.polling = false;
     }
+  }
+
+  /** Whoever waited reads the generation that came so far, and not the one that was live before. */
+  private async followSwaps(checkpoints: readonly Checkpoint[]): Promise<void> {
+    const { generations } = this.options;
+    const known = checkpoints.every(({ projection, generation }) => generations.generationOf(projection) === generation);
+    if (!known) await generations.refresh().catch(() => undefined);
   }
 
   private get pageSize(): number {

@@ -7,7 +7,7 @@ import type { Page, PageEvent } from './page.js';
 import { CheckpointMoved, describeError, isDataError, StoppedAtUndecodable } from './projecting-errors.js';
 import type { LedgerEvent, Projector } from './projector.js';
 
-const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
+export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 
 /**
  * One generation of one projection on its way along the log: applies pages, each with its checkpoint in one transaction. Knows

@@ -75,6 +75,10 @@ export class InMemoryEventLog implements EventLog {
     return numberOf(a) - numberOf(b);
   }
 
+  fraction(at: Position | undefined, end: Position | undefined): number {
+    return end === undefined ? 1 : numberOf(at) / numberOf(end);
+  }
+
   isPosition(token: string): boolean {
     return /^m-[1-9][0-9]*$/.test(token);
   }

@@ -43,8 +43,8 @@ export class ProjectedLedger {
     return new ProjectedLedger(await createTestDatabase());
   }
 
-  openPool(max = 10): pg.Pool {
-    const pool = openPool({ url: this.database.url, max, applicationName: 'test' });
+  openPool(max = 10, applicationName = 'test'): pg.Pool {
+    const pool = openPool({ url: this.database.url, max, applicationName });
     this.pools.push(pool);
     return pool;
   }

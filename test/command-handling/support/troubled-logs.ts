@@ -28,6 +28,9 @@ abstract class LogAround implements EventLog {
   compare(a: string | undefined, b: string | undefined) {
     return this.log.compare(a, b);
   }
+  fraction(at: string | undefined, end: string | undefined) {
+    return this.log.fraction(at, end);
+  }
   isPosition(token: string) {
     return this.log.isPosition(token);
   }

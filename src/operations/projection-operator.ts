@@ -1,0 +1,104 @@
+import type { PoolClient } from 'pg';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import type { Core } from '../core.js';
+import { openPool } from '../postgres/database.js';
+import { withGenerationsLock } from '../postgres/generations-lock.js';
+import { Interrupted, type GenerationParts } from '../projecting/catch-up.js';
+import { decodeForProjectors } from '../projecting/decode-events.js';
+import { ensureLiveGenerations } from '../projecting/generations.js';
+import { describeError } from '../projecting/projecting-errors.js';
+import {
+  recordBegun,
+  recordEnd,
+  type OperationEnd,
+  type ProjectionAction,
+  type ProjectionOperation,
+} from '../projecting/projection-history.js';
+import type { Projector } from '../projecting/projector.js';
+import { CommandError } from './command-line.js';
+
+/** What the operations on read models are done with. */
+export interface ProjectionOperator {
+  readonly parts: GenerationParts;
+  readonly names: Pick<Core['names'], 'accountRef' | 'accountStream'>;
+  readonly tenants: Pick<Core['tenants'], 'find'>;
+  /** Who does it, for the history. */
+  readonly actor: string;
+  readonly signal: AbortSignal;
+}
+
+/** Some statements write or compare whole tables: they have no limit of time. */
+const CONNECTIONS = 10;
+
+/** @param projectors other ones than the service's, for tests. */
+export async function withProjections<T>(
+  core: Pick<Core, 'databaseUrl' | 'log' | 'codec' | 'names' | 'tenants'>,
+  { actor, signal, projectors = accountProjectors }: { actor: string; signal: AbortSignal; projectors?: readonly Projector[] },
+  work: (operator: ProjectionOperator) => Promise<T>,
+): Promise<T> {
+  const { databaseUrl, log, codec, names, tenants } = core;
+  // Positions are read below by who the log is: a log that is away says so here, and a database that follows another one, too.
+  await log.id();
+  const pool = openPool({ url: databaseUrl, max: CONNECTIONS, applicationName: 'ledger-projection' });
+  try {
+    await ensureLiveGenerations(pool, projectors);
+    return await work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, tenants, actor, signal });
+  } finally {
+    await pool.end();
+  }
+}
+
+/** One projection by its name, or all of them. */
+export function chosenProjectors(
+  { projectors }: Pick<GenerationParts, 'projectors'>,
+  name: string | undefined,
+  all = false,
+): readonly Projector[] {
+  if ((name === undefined) !== all) throw new CommandError('name one projection, or say --all');
+  if (name === undefined) return projectors;
+  const projector = projectors.find((candidate) => candidate.name === name);
+  if (!projector)
+    throw new CommandError(
+      `there is no projection ${JSON.stringify(name.slice(0, 80))}; there are ${projectors.map((each) => each.name).join(', ')}`,
+    );
+  return [projector];
+}
+
+/** What an operation comes to: its document, and the line of history of each projection. */
+export interface OperationResult {
+  readonly document: object;
+  readonly ends: ReadonlyMap<string, OperationEnd>;
+}
+
+/** Does it under the lock and leaves a line of history for each projection, whatever becomes of it. */
+export async function recorded(
+  { parts, actor, signal }: ProjectionOperator,
+  action: ProjectionAction,
+  projectors: readonly Projector[],
+  where: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>,
+  work: (client: PoolClient, signal: AbortSignal) => Promise<OperationResult>,
+): Promise<object> {
+  const { pool } = parts;
+  return withGenerationsLock(pool, async (client, lost) => {
+    const operations = projectors.map(({ name }) => ({ action, projection: name, actor, ...where }));
+    const ids = await recordBegun(pool, operations);
+    const end = async (endOf: (projection: string) => OperationEnd | undefined): Promise<void> => {
+      for (const [index, { name }] of projectors.entries()) {
+        const how = endOf(name);
+        if (how) await recordEnd(pool, ids[index] ?? '', how);
+      }
+    };
+    try {
+      const { document, ends } = await work(client, AbortSignal.any([signal, lost]));
+      await end((projection) => ends.get(projection));
+      return document;
+    } catch (error) {
+      const failed: OperationEnd =
+        error instanceof Interrupted
+          ? { outcome: 'cancelled', details: {} }
+          : { outcome: 'failed', details: { error: describeError(error) } };
+      await end(() => failed).catch(() => undefined);
+      throw error;
+    }
+  });
+}

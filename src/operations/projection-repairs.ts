@@ -1,0 +1,105 @@
+import type { Pool } from 'pg';
+import { MODES, type Mode } from '../domain/scope.js';
+import { scopeOfStream } from '../privacy/keyed-names.js';
+import type { GenerationParts } from '../projecting/catch-up.js';
+import { GenerationsOf } from '../projecting/generation-records.js';
+import type { OperationEnd } from '../projecting/projection-history.js';
+import type { Projector } from '../projecting/projector.js';
+import { repair, type RepairScope } from '../projecting/repair.js';
+import { CommandError } from './command-line.js';
+import { recorded, type ProjectionOperator } from './projection-operator.js';
+
+/** Where a repair is to be done, as the operator names it. @throws {CommandError} for a tenant that there is not. */
+export interface RepairTarget {
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly account?: string;
+}
+
+/** Builds a part of a live generation anew, in place. */
+export async function repairProjections(
+  operator: ProjectionOperator,
+  projectors: readonly Projector[],
+  { tenant, mode, account }: RepairTarget,
+  onPage?: (events: number, last: string) => void,
+): Promise<object> {
+  const { names, tenants, parts } = operator;
+  if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined) throw new CommandError(`there is no tenant ${tenant}`);
+  const accountRef = account === undefined ? undefined : names.accountRef({ tenant, mode }, account);
+  const part: RepairScope['part'] =
+    accountRef === undefined
+      ? { kind: 'tenant', tenant, mode }
+      : { kind: 'streams', streams: new Set([names.accountStream({ tenant, mode }, accountRef)]) };
+  if (part.kind === 'streams') await mustExist(parts, part.streams);
+  const concerns = (stream: string): boolean => {
+    const scope = scopeOfStream(stream);
+    return scope?.tenant === tenant && scope.mode === mode;
+  };
+  const where = { tenant, mode, ...(accountRef === undefined ? {} : { accountRef }) };
+  return recorded(operator, 'repair', projectors, where, async (client, signal) => {
+    const repaired = await repair(parts, client, projectors, { part, concerns }, { signal, ...(onPage ? { onPage } : {}) });
+    const end = ({ projection: _, generation, ...details }: (typeof repaired)[number]): OperationEnd => ({
+      outcome: 'done',
+      generation,
+      details,
+    });
+    const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
+    return { document: { ...target, projections: repaired }, ends: new Map(repaired.map((each) => [each.projection, end(each)])) };
+  });
+}
+
+async function mustExist({ log }: GenerationParts, streams: Iterable<string>): Promise<void> {
+  for (const stream of streams) {
+    const events = log.readStream(stream)[Symbol.asyncIterator]();
+    const { done } = await events.next();
+    await events.return?.();
+    if (done === true) throw new CommandError('there is no such account of this tenant and mode');
+  }
+}
+
+/** Tries again what is parked: the accounts concerned are built anew, in place. */
+export async function retryParked(
+  operator: ProjectionOperator,
+  projectors: readonly Projector[],
+  onPage?: (events: number, last: string) => void,
+): Promise<object> {
+  const { parts } = operator;
+  return recorded(operator, 'retry-parked', projectors, {}, async (client, signal) => {
+    const done: { projection: string; parkedBefore: number; parked: number; details: OperationEnd }[] = [];
+    for (const projector of projectors) {
+      const { live } = await GenerationsOf.read(client, parts.log, projector);
+      const streams = await parkedStreamsOf(parts.pool, projector.name, live.generation);
+      const [repaired] =
+        streams.size === 0
+          ? []
+          : await repair(parts, client, [projector], scopeOfParked(streams), { signal, ...(onPage ? { onPage } : {}) });
+      const { parkedBefore, parked } = repaired ?? { parkedBefore: 0, parked: 0 };
+      const details: OperationEnd = { outcome: 'done', generation: live.generation, details: { parkedBefore, parked } };
+      done.push({ projection: projector.name, parkedBefore, parked, details });
+    }
+    const document = {
+      projections: done.map(({ projection, parkedBefore, parked }) => ({
+        projection,
+        retried: parkedBefore,
+        released: parkedBefore - parked,
+        parked,
+      })),
+    };
+    return { document, ends: new Map(done.map(({ projection, details }) => [projection, details])) };
+  });
+}
+
+async function parkedStreamsOf(pool: Pool, projection: string, generation: number): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ stream: string }>(
+    'select stream from ledger.parked_streams where projection = $1 and generation = $2',
+    [projection, generation],
+  );
+  return new Set(rows.map(({ stream }) => stream));
+}
+
+function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
+  const textOf = (stream: string): string => JSON.stringify(scopeOfStream(stream) ?? null);
+  const scopes = new Set([...streams].map(textOf));
+  // A stream whose name says nothing of a tenant is of nobody, or of somebody whom only its events name.
+  return { part: { kind: 'streams', streams }, concerns: (stream) => scopes.has('null') || scopes.has(textOf(stream)) };
+}
