@@ -20,7 +20,6 @@ import { HealthController, READINESS_PROBE, type ReadinessProbe } from './http/h
 import type { IdempotentRequests } from './http/idempotent-requests.js';
 import { Ledger } from './http/ledger.js';
 import { METRICS_REGISTRY, MetricsController } from './http/metrics.js';
-import { OperationsController } from './http/operations.controller.js';
 import { OpenUsersController } from './http/open-users.controller.js';
 import { OwnWrites, type Progress } from './http/own-writes.js';
 import { PersonalDataController } from './http/personal-data.controller.js';
@@ -35,6 +34,11 @@ import { ShortLinksController } from './http/short-links.controller.js';
 import { UserEventsController } from './http/user-events.controller.js';
 import { UsersController } from './http/users.controller.js';
 import { Writes } from './http/writes.js';
+import { LedgerController } from './operations/http/ledger.controller.js';
+import { OperationRuns } from './operations/http/operation-runs.js';
+import { OperationsController } from './operations/http/operations.controller.js';
+import { OperationsCore } from './operations/http/operations-core.js';
+import { ProjectionsController } from './operations/http/projections.controller.js';
 import { POLICIES } from './policies/policies.js';
 import { KeyedNames } from './privacy/keyed-names.js';
 import type { LiveGenerations } from './projecting/generations.js';
@@ -52,6 +56,8 @@ export interface ModuleParts {
   readonly registry: Registry;
   readonly logger: Logger;
   readonly progress: Progress;
+  /** What operators have started here. */
+  readonly runs: OperationRuns;
   readonly positionWaitMs: number;
   readonly publicUrl: () => string;
   /** Whether tenants are served here; health and metrics are in every process. */
@@ -65,6 +71,8 @@ const TENANT_CONTROLLERS = [
   ...[ReferralCodesController, ReferralsController, RewardsController],
 ];
 
+const OPERATOR_CONTROLLERS = [OperationsController, ProjectionsController, LedgerController];
+
 /** The one composition root of the process: everything that controllers and command handlers are given is made here. */
 @Module({})
 export class AppModule {
@@ -72,7 +80,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [...(parts.api ? [...TENANT_CONTROLLERS, OperationsController] : []), HealthController, MetricsController],
+      controllers: [...(parts.api ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS] : []), HealthController, MetricsController],
       providers: [...readModels(parts), ...commandHandlers(parts.core), ...http(parts)],
     };
   }
@@ -109,6 +117,8 @@ function http(parts: ModuleParts): Provider[] {
     value(KeyedNames, core.names),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
+    value(OperationRuns, parts.runs),
+    value(OperationsCore, new OperationsCore(core)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),

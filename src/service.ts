@@ -25,6 +25,7 @@ import { POLICIES } from './policies/policies.js';
 import { PolicyRunner } from './policies/policy-runner.js';
 import { carryOutReactions, jobHandlers } from './policies/reactions.js';
 import { openPool } from './postgres/database.js';
+import { OperationRuns } from './operations/http/operation-runs.js';
 import { Operators } from './operators.js';
 import { ProcessPresence } from './postgres/process-presence.js';
 import { hearErasures } from './postgres/erasure-announcements.js';
@@ -130,6 +131,8 @@ export async function startService({ config, logger, version, fsync, prepare }: 
 
     const { trustedProxies } = config;
     const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax }, trustedProxies });
+    const runs = new OperationRuns(logger);
+    undo.push(() => runs.close());
     let listeningAt = '';
     // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
     const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
@@ -162,6 +165,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
           readiness,
           registry,
           logger,
+          runs,
           positionWaitMs: config.positionWaitMs,
           api: config.roles.has('api'),
         },

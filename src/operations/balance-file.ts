@@ -15,6 +15,11 @@ export async function readBalanceFile(path: string): Promise<BalanceFile> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
   });
+  return parseBalances(text, path);
+}
+
+/** @param path where the text is from, for what is said of it. @throws {CommandError} naming the record. */
+export function parseBalances(text: string, path: string): BalanceFile {
   const [head = [], ...rows] = parseCsv(text.replace(/^\uFEFF/, ''), path);
   if (head.map((name) => name.trim().toLowerCase()).join() !== HEAD.join())
     throw new CommandError(`${path} must begin with the line ${HEAD.join(',')}`);

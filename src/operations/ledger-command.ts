@@ -40,10 +40,21 @@ export function audited<T>(scope: Scope, by: string | undefined, operation: stri
   const who = filled('--by', by ?? operatingSystemUser());
   return withCore(async (core) => {
     await checkTenant(core, scope.tenant);
-    const { result, parameters, digest } = await work(core);
-    await recordOperation(core, scope, { operation, by: who, parameters, result: digest ?? result });
-    return result;
+    return auditedOn(core, scope, who, operation, work);
   });
+}
+
+/** The same on stores that are open. The tenant is known to be there. */
+export async function auditedOn<T>(
+  core: Core,
+  scope: Scope,
+  by: string,
+  operation: string,
+  work: (core: Core) => Promise<Done<T>>,
+): Promise<T> {
+  const { result, parameters, digest } = await work(core);
+  await recordOperation(core, scope, { operation, by, parameters, result: digest ?? result });
+  return result;
 }
 
 const TEXT_MAX = 1_000;

@@ -90,7 +90,8 @@ export class KeyedNames {
 /** All streams of this service begin so, whatever else lives in the same store. */
 export const STREAM_PREFIX = 'referral-';
 
-const OWN = /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+const OWN =
+  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /** Whether a name is one that this service gives. In a store that others use, too, somebody may have taken a name that begins like ours. */
 export const isOwnStream = (stream: string): boolean => OWN.test(stream);

@@ -1,10 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FastifyReply } from 'fastify';
+import { OperationRuns, type ShownRun } from '../../src/operations/http/operation-runs.js';
+import { answerWithRun } from '../../src/operations/http/operator-answers.js';
+import { LiveGenerations } from '../../src/projecting/generations.js';
 import { makeOperatorKey, Operators, type OperatorRole } from '../../src/operators.js';
 import { basic } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
-import { errorBody, startWithStores } from '../support/running-service.js';
+import { errorBody, personal, startWithStores } from '../support/running-service.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
 let folder: string;
@@ -27,10 +31,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const call = async (method: string, path: string, credentials?: string): Promise<{ status: number; body: unknown }> => {
+const call = async (
+  method: string,
+  path: string,
+  credentials?: string,
+  body?: object,
+): Promise<{ status: number; body: Record<string, unknown> }> => {
   const headers: Record<string, string> = credentials === undefined ? {} : { authorization: basic(credentials) };
-  const response = await fetch(`${running.service.origin}${path}`, { method, headers });
-  return { status: response.status, body: await response.json() };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const response = await fetch(`${running.service.origin}${path}`, { method, headers, body: body && JSON.stringify(body) });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 };
 
 test('an operator is told whose key it is and what it opens', async () => {
@@ -41,6 +51,24 @@ test('an operator is told whose key it is and what it opens', async () => {
 /** Whom each route is for. */
 const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'GET /operations': ['finance', 'support'],
+  'GET /operations/runs': ['finance', 'support'],
+  'GET /operations/runs/{runId}': ['finance', 'support'],
+  'POST /operations/runs/{runId}/cancel': ['finance', 'support'],
+  'GET /operations/projections': ['finance', 'support'],
+  'GET /operations/projections/history': ['support'],
+  'POST /operations/projections/rebuild': ['support'],
+  'POST /operations/projections/swap': ['support'],
+  'POST /operations/projections/retry-parked': ['support'],
+  'POST /operations/projections/{projection}/diff': ['support'],
+  'POST /operations/projections/{projection}/rollback': ['support'],
+  'GET /operations/ledger/{tenant}/statement': ['finance'],
+  'POST /operations/ledger/{tenant}/replay': ['finance'],
+  'POST /operations/ledger/{tenant}/reconciliation': ['finance'],
+  'POST /operations/ledger/{tenant}/close': ['finance'],
+  'POST /operations/ledger/{tenant}/reopen': ['finance'],
+  'POST /operations/ledger/{tenant}/adjustment': ['finance'],
+  'POST /operations/ledger/{tenant}/digest': ['finance'],
+  'POST /operations/ledger/{tenant}/verification': ['finance'],
 };
 
 test('every route for operators stands in the table', () => {
@@ -68,6 +96,146 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
       expect([role, status === 403]).toEqual([role, !roles.includes(role)]);
       expect(status).not.toBe(401);
     }
+  });
+});
+
+const finance = (method: string, path: string, body?: object) => call(method, `/operations/ledger/${path}`, `:${keys.fay}`, body);
+const support = (method: string, path: string, body?: object) => call(method, `/operations/projections${path}`, `:${keys.sam}`, body);
+
+/** A tenant with an account that has 700 of 1000 cents left. */
+async function tenantWithCredit(): Promise<{ readonly alias: string; readonly account: string }> {
+  const { alias, live } = await running.service.createTenant();
+  const [account, user] = [personal('acc'), personal('usr')];
+  await live.post('/user', { id: user, accountId: account, firstName: 'Ann' });
+  await live.post(`/rewards/account/${account}/user/${user}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 });
+  expect((await live.post('/credit/bulkredeem', { accountId: account, unit: 'CENTS', amount: 300 })).status).toBe(200);
+  return { alias, account };
+}
+
+describe('for finance', () => {
+  test('statement, adjustment and reconciliation agree with each other and with what the account is shown', async () => {
+    const { alias, account } = await tenantWithCredit();
+    const stated = await finance('GET', `${alias}/statement?account=${account}`);
+    expect(stated).toMatchObject({ status: 200, body: { account, units: [{ unit: 'CENTS', opening: 0, closing: 700 }] } });
+    const against = `account,unit,balance\n${account},CENTS,700\n`;
+    expect(await finance('POST', `${alias}/reconciliation`, { against })).toMatchObject({
+      status: 200,
+      body: { ok: true, differences: [] },
+    });
+    const off = await finance('POST', `${alias}/reconciliation`, { against: against.replace('700', '701') });
+    expect(off.body).toMatchObject({ ok: false, differences: [{ account, unit: 'CENTS' }] });
+  });
+
+  test('replay finds what somebody changed in a read model', async () => {
+    const { alias, account } = await tenantWithCredit();
+    expect(await finance('POST', `${alias}/replay`, { account })).toMatchObject({ status: 200, body: { differences: [] } });
+    const { core } = running.service.service;
+    const schema = await new LiveGenerations(core.pool).liveSchema('reward-balances');
+    await core.pool.query(`update "${schema}".balance_items set redeemed = redeemed + 1 where tenant = $1`, [alias]);
+    const { body } = await finance('POST', `${alias}/replay`);
+    expect(body).toMatchObject({ differences: [{ account, readModel: 'reward-balances', eventIds: [expect.any(String) as unknown] }] });
+  });
+
+  test('a digest is what a verification compares with', async () => {
+    const { alias } = await tenantWithCredit();
+    const { body: digest } = await finance('POST', `${alias}/digest`, { sign: true });
+    expect(digest).toMatchObject({ tenant: alias, mode: 'live', signature: expect.any(String) as unknown });
+    expect(await finance('POST', `${alias}/verification`, { digest })).toMatchObject({
+      status: 200,
+      body: { ok: true, firstBroken: null },
+    });
+    const forged = { ...digest, digest: '0'.repeat(64) };
+    expect((await finance('POST', `${alias}/verification`, { digest: forged })).body).toMatchObject({ ok: false });
+    expect((await finance('POST', `${alias}/verification`, { digest: { is: 'none' } })).status).toBe(400);
+  });
+
+  test('what cannot be is refused with the reason and leaves nothing', async () => {
+    const { alias, account } = await tenantWithCredit();
+    const before = await running.service.head();
+    const refused = async (path: string, body: object | undefined, reason: string, method = 'POST'): Promise<void> => {
+      const { status, body: answer } = await finance(method, `${alias}/${path}`, body);
+      expect([status, answer['validationErrors']]).toEqual([400, [expect.stringContaining(reason)]]);
+    };
+    await refused('close', { period: '2999-01', comment: 'x' }, '2999-01');
+    await refused('close', { period: 'May', comment: 'x' }, 'period takes a month');
+    await refused('statement?account=nobody', undefined, 'account', 'GET');
+    await refused(`statement?account=${account}&position=999999999`, undefined, 'beyond the head', 'GET');
+    await refused(`statement?account=${account}&asOf=2999-01-01`, undefined, 'asOf lies in the future', 'GET');
+    await refused('adjustment', { account, user: 'u', unit: 'CENTS', amount: 0, reason: 'r', approvedBy: 'a' }, 'amount: must not be 0');
+    await refused('reconciliation', { against: 'no such head' }, 'against must begin with the line account,unit,balance');
+    expect(await running.service.head()).toBe(before);
+    expect(await finance('POST', 'nobody/replay')).toEqual({ status: 404, body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015') });
+  });
+});
+
+describe('for support', () => {
+  test('a projection is rebuilt, compared, switched and rolled back; history says who did it', async () => {
+    await tenantWithCredit();
+    const names = ((await support('GET', '')).body as unknown as { name: string }[]).map(({ name }) => name);
+    expect(names).toContain('reward-balances');
+    expect((await support('POST', '/rebuild', { projection: 'reward-balances' })).status).toBe(200);
+    expect(await support('POST', '/reward-balances/diff')).toMatchObject({ status: 200, body: { count: 0, differences: [] } });
+    expect((await support('POST', '/swap', { projection: 'reward-balances' })).status).toBe(200);
+    expect((await support('POST', '/reward-balances/rollback')).status).toBe(200);
+    const history = (await support('GET', '/history?limit=10')).body as unknown as { action: string; actor: string }[];
+    expect(history.map(({ action, actor }) => [action, actor])).toEqual([
+      ['rollback', 'sam'],
+      ['swap', 'sam'],
+      ['rebuild', 'sam'],
+    ]);
+  });
+
+  test.each([
+    ['/rebuild', {}, 'name one projection'],
+    ['/rebuild', { projection: 'nothing' }, 'there is no projection'],
+    ['/rebuild', { projection: 'users', account: 'a' }, 'account needs tenant'],
+    ['/users/rollback', {}, ''],
+    ['/swap', { projection: 'users' }, ''],
+    ['/rebuild', { shoe: 5 }, 'shoe'],
+  ])('%s %j is refused with the reason', async (path, body, reason) => {
+    const { status, body: answer } = await support('POST', path, body);
+    expect([status, answer['validationErrors']]).toEqual([400, [expect.stringContaining(reason)]]);
+  });
+});
+
+describe('an operation that takes longer than an answer may', () => {
+  const operator = { name: 'fay', roles: ['finance'] as const };
+  const replyTo = () => {
+    const told: { status?: number; headers: Record<string, string> } = { headers: {} };
+    const reply = {
+      code: (status: number) => ((told.status = status), reply),
+      header: (name: string, value: string) => ((told.headers[name] = value), reply),
+    };
+    return { told, reply: reply as unknown as FastifyReply };
+  };
+
+  test('is answered with its run, which says what it came to when it is done, and stops when it is asked to', async () => {
+    const runs = new OperationRuns({ warn: () => undefined }, 0);
+    const { told, reply } = replyTo();
+    const shown = await answerWithRun({ runs, reply, operator }, 'ledger replay', ({ signal, onProgress }) => {
+      onProgress('replaying', 5, 10);
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ stopped: true })));
+    });
+    expect(shown).toMatchObject({ state: 'running', result: null, progress: { phase: 'replaying', done: 5, total: 10 } });
+    const { id } = shown as ShownRun;
+    expect(told).toMatchObject({ status: 202, headers: { Location: `/operations/runs/${id}` } });
+    const run = runs.find(id);
+    run?.cancel();
+    await run?.result;
+    expect(run?.shown()).toMatchObject({ state: 'done', result: { stopped: true }, error: null });
+  });
+
+  test('that fails says why in one line, and more of them than may run are turned away', async () => {
+    const runs = new OperationRuns({ warn: () => undefined });
+    const failing = runs.start('x', 'fay', () => Promise.reject(new Error('first line\nsecond line')));
+    await expect(failing?.result).rejects.toThrow('first line');
+    expect(failing?.shown()).toMatchObject({ state: 'failed', error: 'first line' });
+    const endless = Array.from({ length: 9 }, () =>
+      runs.start('x', 'fay', ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1)))),
+    );
+    expect(endless.map((run) => run !== undefined)).toEqual([...Array<boolean>(8).fill(true), false]);
+    await runs.close();
+    expect(runs.list().every(({ state }) => state !== 'running')).toBe(true);
   });
 });
 

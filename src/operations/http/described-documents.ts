@@ -1,0 +1,26 @@
+import type { ApiResponseOptions } from '@nestjs/swagger';
+
+/** Schemas of the operations interface. The documents themselves are those of the command line, which the operator's pages describe. */
+
+type Schema = Extract<ApiResponseOptions, { schema: unknown }>['schema'];
+
+export const DOCUMENT = { type: 'object', description: 'The document that the command of the same name prints with `--json`' } as const;
+export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
+
+export const RUN = {
+  type: 'object',
+  required: ['id', 'operation', 'by', 'state', 'startedAt', 'finishedAt', 'progress', 'result', 'error'],
+  properties: {
+    id: { type: 'string' },
+    operation: { type: 'string' },
+    by: { type: 'string' },
+    state: { type: 'string', enum: ['running', 'done', 'failed'] },
+    startedAt: { type: 'string', format: 'date-time' },
+    finishedAt: { type: ['string', 'null'], format: 'date-time' },
+    progress: { type: ['object', 'null'], description: '`phase`, `done`, `total` (null: not known)' },
+    result: { description: 'What it came to; null until it is done' },
+    error: { type: ['string', 'null'] },
+  },
+} as unknown as Schema;
+
+export const RUNS = { type: 'array', items: RUN } as Schema;

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+
+export type RunState = 'running' | 'done' | 'failed';
+
+/** An operation that an operator started over HTTP, as it is shown. Times are ISO 8601. */
+export interface ShownRun {
+  readonly id: string;
+  readonly operation: string;
+  readonly by: string;
+  readonly state: RunState;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  /** How far it is; null: nothing is known yet. */
+  readonly progress: RunProgress | null;
+  /** What it came to: the document that the command of the same name prints with `--json`. Null until it is done. */
+  readonly result: unknown;
+  /** Why it failed, in one line. */
+  readonly error: string | null;
+}
+
+export interface RunProgress {
+  readonly phase: string;
+  readonly done: number;
+  readonly total: number | null;
+}
+
+export interface RunContext {
+  readonly signal: AbortSignal;
+  readonly onProgress: (phase: string, done: number, total?: number) => void;
+}
+
+/** A run, for whoever started it. */
+export interface Run {
+  readonly id: string;
+  /** The operator's name. */
+  readonly by: string;
+  /** Settles with the operation. */
+  readonly result: Promise<unknown>;
+  readonly cancel: () => void;
+  shown(): ShownRun;
+}
+
+const KEPT_MAX = 100;
+const RUNNING_MAX = 8;
+
+/**
+ * Operations under way in this process, and the newest that have ended. Those of another process are not known here. What they do lives in the
+ * log and in Postgres; only the knowledge that they run ends with the process.
+ */
+export class OperationRuns {
+  private readonly runs = new Map<string, Run>();
+  private running = 0;
+
+  constructor(
+    private readonly logger: Pick<Logger, 'warn'>,
+    /** An answer within this time, in ms, is the operation's own; after that it is the run, to be asked again. */
+    readonly answerMs = 8_000,
+  ) {}
+
+  /** Undefined: too many are running. */
+  start(operation: string, by: string, work: (context: RunContext) => Promise<unknown>): Run | undefined {
+    if (this.running >= RUNNING_MAX) return undefined;
+    const stopping = new AbortController();
+    const base = { id: randomUUID(), operation, by, startedAt: new Date().toISOString() };
+    let shown: ShownRun = { ...base, state: 'running', finishedAt: null, progress: null, result: null, error: null };
+    this.running += 1;
+    const onProgress = (phase: string, done: number, total?: number): void => {
+      shown = { ...shown, progress: { phase, done, total: total ?? null } };
+    };
+    const result = work({ signal: stopping.signal, onProgress }).then(
+      (document) => {
+        shown = { ...shown, state: 'done', finishedAt: new Date().toISOString(), result: document };
+        return document;
+      },
+      (error: unknown) => {
+        // Only what was made for an operator's eyes is shown, which the caller knows; here, the first line of it.
+        const [line = ''] = (error instanceof Error ? error.message : 'unknown error').split('\n');
+        shown = { ...shown, state: 'failed', finishedAt: new Date().toISOString(), error: line };
+        throw error;
+      },
+    );
+    const settled = result.then(
+      () => undefined,
+      () => this.logger.warn({ operation, run: base.id }, 'an operation that an operator started has failed'),
+    );
+    void settled.then(() => (this.running -= 1));
+    const run: Run = { id: base.id, by, result, cancel: () => stopping.abort(), shown: () => shown };
+    this.keep(run);
+    return run;
+  }
+
+  find(id: string): Run | undefined {
+    return this.runs.get(id);
+  }
+
+  /** The newest first. */
+  list(): readonly ShownRun[] {
+    return [...this.runs.values()].map((run) => run.shown()).reverse();
+  }
+
+  /** Asks all to stop, and waits until they have. */
+  async close(): Promise<void> {
+    for (const run of this.runs.values()) run.cancel();
+    await Promise.allSettled([...this.runs.values()].map(({ result }) => result));
+  }
+
+  private keep(run: Run): void {
+    this.runs.set(run.id, run);
+    for (const [id, other] of this.runs) {
+      if (this.runs.size <= KEPT_MAX) return;
+      if (other.shown().state !== 'running') this.runs.delete(id);
+    }
+  }
+}
