@@ -81,6 +81,8 @@ async function arrive(index: number): Promise<void> {
     },
     `user-${index}`,
   );
+  const given = { type: 'CREDIT', unit: 'POINTS', assignedCredit: 5, name: `For ${mark}`, description: `Given to ${mark}` };
+  expect((await api.post(`/rewards/account${path(accountOf(index))}/user${path(userOf(index))}`, given)).status).toBe(201);
   if (index % 4 < 2) {
     const billing = { value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
     await settled('/accountsync', { id: accountOf(index), subscription: { status: 'PAID', ...billing } });

@@ -69,6 +69,12 @@ export interface RewardRef {
   readonly unit: string | null;
 }
 
+/** What people read about a reward. */
+export interface RewardTexts {
+  readonly name: string | null;
+  readonly description: string | null;
+}
+
 export interface FraudSignal {
   readonly message: string;
   readonly score: number;
@@ -202,8 +208,8 @@ export type AccountEvent =
         owner: Personal<PartyIds>;
         source: RewardSource;
         value: RewardValue;
-        name: string | null;
-        description: string | null;
+        /** Free text of whoever gave it: it may name the person. Without any it is null. */
+        texts: Personal<RewardTexts>;
         cancellable: boolean;
         /** Epoch milliseconds; null: available at once, never expires. */
         dateScheduledFor: number | null;
