@@ -151,15 +151,30 @@ test('a kept answer shows null where it named somebody', async () => {
     ...{ id: bob.accountId, currency: 'USD', subscription: { status: 'TRIAL' }, referral: null },
   });
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-  // Where the description promises a value there is none: this client does not hold the answer against it.
-  const response = await fetch(`${running.service.origin}/api/v1/${tenant.alias}/user`, {
-    ...{ method: 'POST', body: JSON.stringify(bob) },
-    headers: { authorization: `Basic ${btoa(`:${tenant.liveKey}`)}`, 'content-type': 'application/json', 'idempotency-key': 'user' },
+  const { status, headers, body } = await api.post('/user', bob, { key: 'user' });
+  expect([status, headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
+  const nobody = Object.fromEntries(Object.keys(first.body).map((member) => [member, null]));
+  expect(body).toStrictEqual({
+    ...{ ...nobody, accountId: bob.accountId, dateCreated: first.body['dateCreated'], referable: true, imageUrl: '' },
+    ...{ segments: [], referredByCodes: [], referralCodes: {}, programShareLinks: {}, customFields: {} },
   });
-  const body = (await response.json()) as Json;
-  expect([response.status, response.headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
-  expect(Object.keys(body).sort()).toStrictEqual(Object.keys(first.body).sort());
-  expect(body).toMatchObject({ id: null, firstName: null, referralCode: null, referredBy: null, accountId: bob.accountId });
+  expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
+  expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual({ ...body, accountId: null });
+  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({ id: null, currency: 'USD' });
+});
+
+test('a kept answer about a reward keeps its figures when its owner is forgotten', async () => {
+  const ann = await somebody();
+  const texts = { name: personal('name'), description: personal('text') };
+  const give = () => api.post(`/rewards${userPath(ann)}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, ...texts }, { key: 'give' });
+  const given = await give();
+  const id = String(given.body['id']);
+  const redeem = () => api.post(`/credit/${id}/redeem`, { amount: 2, unit: 'CENTS' }, { key: 'redeem' });
+  const redeemed = await redeem();
+  expect(given.body).toMatchObject({ userId: ann.id, ...texts });
+  expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
+  expect((await give()).body).toStrictEqual({ ...given.body, userId: null, name: null, description: null });
+  expect(outcome(await redeem())).toStrictEqual(outcome(redeemed));
 });
 
 describe('with the token of a user', () => {
@@ -207,6 +222,7 @@ describe('with the token of a user', () => {
   test('kept answers show null where they named somebody', async () => {
     const ann = await somebody();
     const bob = await somebody();
+    const again = async (method: string, to: string, body: unknown, key: string) => (await api.call(method, to, body, { key })).body;
     const apply = (key: string) => again('POST', `/open/code/${ann.referralCode}${userPath(bob)}`, undefined, key);
     const write = () => again('PUT', openPath(bob), { firstName: 'Robert' }, 'kept-user');
     const report = () => again('POST', `${openPath(bob)}/events`, purchaseOf(bob), 'kept-events');
@@ -224,15 +240,6 @@ describe('with the token of a user', () => {
   const purchaseOf = ({ accountId, id }: Person) => ({
     ...{ accountId, userId: id, events: [{ key: 'purchase', fields: { total: 3 } }], idempotencyKey: 'the-same-key' },
   });
-
-  /** Where the description promises a value a kept answer may have none: this client does not hold it against it. */
-  async function again(method: string, to: string, body: unknown, key: string): Promise<Json> {
-    const response = await fetch(`${running.service.origin}/api/v1/${tenant.alias}${to}`, {
-      ...{ method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
-      headers: { authorization: `Basic ${btoa(`:${tenant.liveKey}`)}`, 'content-type': 'application/json', 'idempotency-key': key },
-    });
-    return (await response.json()) as Json;
-  }
 });
 
 test('the record of a person is whole, and each look at it is on record', async () => {
