@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
@@ -15,6 +15,7 @@ import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/service.js';
 import { ApiClient, path, query, type Json } from '../support/api-client.js';
 import { createDataDir, removeDataDir } from '../support/embedded.js';
+import { filesWith, formsOf, holds } from '../support/marks.js';
 
 /** A hundred people with a mark in everything that is known of them. Half of them are forgotten: no file holds their mark any more. */
 
@@ -100,54 +101,6 @@ async function shownOf(index: number): Promise<unknown[]> {
   return Promise.all(reads.map(async (read) => (await api.get(read)).body));
 }
 
-interface Form {
-  readonly form: string;
-  readonly bytes: Buffer;
-}
-
-/** The characters of base64 that a text alone decides, wherever in a group of three bytes it begins: its ends mix with what stands beside it. */
-function base64At(offset: number, text: Buffer): string {
-  const encoded = Buffer.concat([Buffer.alloc(offset), text]).toString('base64');
-  return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + text.length) * 8) / 6));
-}
-
-/** The mark in every form in which files and answers may hold it; codes come in lower case as well. */
-const formsOf = (mark: string): readonly Form[] =>
-  [mark.toLowerCase(), mark.toUpperCase()].flatMap((spelled) => {
-    const utf8 = Buffer.from(spelled);
-    const utf16 = Buffer.from(spelled, 'utf16le');
-    return [
-      { form: 'plain', bytes: utf8 },
-      { form: 'hex', bytes: Buffer.from(utf8.toString('hex')) },
-      { form: 'hex in upper case', bytes: Buffer.from(utf8.toString('hex').toUpperCase()) },
-      { form: 'UTF-16LE', bytes: utf16 },
-      { form: 'UTF-16BE', bytes: Buffer.from(utf16).swap16() },
-      ...[0, 1, 2].map((offset) => ({ form: `base64 at ${offset}`, bytes: Buffer.from(base64At(offset, utf8)) })),
-    ];
-  });
-
-const holds = (content: Buffer, mark: string): string | undefined => formsOf(mark).find(({ bytes }) => content.includes(bytes))?.form;
-
-async function relationOf(file: string): Promise<string> {
-  const { rows } = await service.core.pool.query<{ name: string }>(
-    'select oid::regclass::text as name from pg_class where relfilenode::text = $1 limit 1',
-    [file.split('.')[0]],
-  );
-  return rows[0]?.name ?? 'no relation';
-}
-
-/** Files below the data folder, the write-ahead log among them, with the forms that they hold. */
-async function filesWith(forms: readonly Form[]): Promise<string[]> {
-  const entries = await readdir(join(dataDir, 'postgres'), { recursive: true, withFileTypes: true });
-  const found: string[] = [];
-  for (const entry of entries.filter((candidate) => candidate.isFile())) {
-    const content = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0));
-    const held = forms.filter(({ bytes }) => content.includes(bytes));
-    if (held.length > 0) found.push(`${entry.name} ${await relationOf(entry.name)}: ${held.map(({ form }) => form).join(', ')}`);
-  }
-  return found;
-}
-
 /**
  * A logical dump: the server itself copies every table of every schema, its own catalogue included, as pg_dump has it do. The packaged
  * server comes without pg_dump, and one that a machine has is seldom as new as the server.
@@ -212,7 +165,7 @@ test('the erased leave every answer, row and file; the others stay as they were'
   await pool.query('checkpoint');
   await pool.query('analyze');
   const before = await Promise.all(all.filter((index) => index % 2 === 1).map(shownOf));
-  expect(await filesWith(formsOf(GONE))).not.toStrictEqual([]);
+  expect(await filesWith(dataDir, formsOf(GONE))).not.toStrictEqual([]);
   const { rows: vault } = await pool.query<{ subject: string; wrapped: Buffer }>('select subject, wrapped from vault.subject_keys');
 
   await inTurns(
@@ -245,7 +198,9 @@ test('the erased leave every answer, row and file; the others stay as they were'
   expect(gone.size).toBe(PEOPLE);
   const oldKeys = vault.filter(({ subject }) => gone.has(subject));
   // The keys that were destroyed as well: with the master key they would open what the log holds.
-  expect(await filesWith([...formsOf(GONE), ...oldKeys.map(({ wrapped }) => ({ form: 'key', bytes: wrapped }))])).toStrictEqual([]);
+  expect(await filesWith(dataDir, [...formsOf(GONE), ...oldKeys.map(({ wrapped }) => ({ form: 'key', bytes: wrapped }))])).toStrictEqual(
+    [],
+  );
   const dumped = await dump();
   expect(holds(dumped, GONE)).toBeUndefined();
   expect(oldKeys.filter(({ wrapped }) => dumped.includes(wrapped.toString('hex')))).toStrictEqual([]);
