@@ -32,10 +32,10 @@ async function somebody(code?: string): Promise<Person> {
   expect((await api.post('/user', { ...person, lastName: 'Lee' })).status).toBe(200);
   return person;
 }
-const userPath = ({ accountId, id }: Person): string => `/account${path(accountId)}/user${path(id)}`;
+const userPath = ({ accountId, id }: Pick<Person, 'accountId' | 'id'>): string => `/account${path(accountId)}/user${path(id)}`;
 const remove = (to: string, parameters: Readonly<Record<string, string>> = {}, key?: string) =>
   api.call('DELETE', `/open${to}${query(parameters)}`, undefined, key === undefined ? {} : { key });
-const referralOf = async ({ accountId }: Person) =>
+const referralOf = async ({ accountId }: Pick<Person, 'accountId'>) =>
   (await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`)).body.referrals[0];
 const balancesOf = async ({ accountId }: Person) => (await api.get(`/reward/balance${query({ accountId })}`)).body;
 
@@ -96,6 +96,38 @@ test('a referred user is forgotten: the referral still converts for the referrer
     dateReferralPaid: expect.any(Number) as unknown,
   });
   expect((await api.get(`/account${path(bob.accountId)}/reward`)).body).toStrictEqual([]);
+});
+
+test('a fraud signal stays when a side is forgotten, and says nothing of the person', async () => {
+  const ann = await somebody();
+  const bob = { accountId: personal('acc'), id: personal('user'), firstName: ann.firstName, referralCode: personal('code') };
+  await api.post('/accountsync', { id: bob.accountId, subscription: { status: 'TRIAL' }, referral: { code: ann.referralCode } });
+  expect((await api.post('/user', { ...bob, lastName: 'Lee' })).status).toBe(200);
+  const signals = { name: { message: 'Both sides have the same name', score: 50 } };
+  expect(await referralOf(bob)).toMatchObject({ fraudSignals: signals });
+  expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
+  expect(await referralOf(bob)).toMatchObject({ referrerUser: null, fraudSignals: signals });
+  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
+  expect(await referralOf(bob)).toMatchObject({ referrerUser: null, referredUser: null, fraudSignals: signals });
+});
+
+test('the referral of a forgotten user can still be moderated; that of a deleted account stays as it is', async () => {
+  const ann = await somebody();
+  const moderated = (id: unknown) => api.post('/referrals/moderate', { actions: [{ referralId: id, action: 'REFERRER_DENIED' }] });
+  const [bob, cat] = [await somebody(ann.referralCode), await somebody(ann.referralCode)];
+  for (const { accountId } of [bob, cat]) await api.post('/accountsync', { id: accountId, subscription: PAID });
+  const [ofBob, ofCat] = [await referralOf(bob), await referralOf(cat)];
+  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
+  expect((await moderated(ofBob?.['id'])).status).toBe(200);
+  expect(await referralOf(bob)).toMatchObject({
+    referrerModerationStatus: 'DENIED',
+    referrerReward: { dateCancelled: expect.any(Number) as unknown },
+  });
+  expect(outcome(await remove(`/account${path(cat.accountId)}`))).toStrictEqual(GONE);
+  expect(outcome(await moderated(ofCat?.['id']))).toStrictEqual(refusal(400, 'MODERATION_NOT_POSSIBLE'));
+  expect((await api.get(`/referrals/${String(ofCat?.['id'])}`)).body).toMatchObject({
+    ...{ referredUser: null, referrerUser: { id: ann.id }, referrerModerationStatus: 'APPROVED', referrerReward: { dateCancelled: null } },
+  });
 });
 
 test('do not track: the id is never registered on the account again', async () => {

@@ -130,6 +130,7 @@ export type AccountEvent =
         programId: string;
         programVersion: number;
         code: Personal<string>;
+        /** Nothing tells so far: the landing page is told code and media, and no call of a client says them again. */
         shareLinkUsed: string | null;
         referred: Party;
         referrer: Party;
