@@ -66,7 +66,6 @@ test('whoever was forgotten after a backup stays forgotten when it is restored, 
   await cp(join(folder, 'backup'), dataDir, { recursive: true });
 
   expect(await cli('privacy', 'replay-erasures', '--from', list)).toMatch(/, 1 keys destroyed\n$/);
-  expect(await cli('privacy', 'replay-erasures', '--from', list)).toMatch(/, 0 keys destroyed\n$/);
   let restored = await start();
   const holdsNobodyGone = async (): Promise<void> => {
     const api = client(restored);
