@@ -29,7 +29,7 @@ export function give(draft: Draft, { name, description, ...reward }: NewReward, 
 }
 
 /** Sealed for whoever has the reward; nothing is sealed where there is no text. */
-export function rewardTexts(person: PersonId, { name, description }: RewardTexts): Personal<RewardTexts> {
+function rewardTexts(person: PersonId, { name, description }: RewardTexts): Personal<RewardTexts> {
   return { subject: person, value: name === null && description === null ? null : { name, description } };
 }
 
