@@ -63,6 +63,14 @@ export class FollowedLog {
     await this.pool.query('update ledger.followed_log set rebuilt = true where log_id = $1 and not rebuilt', [this.accepted]);
   }
 
+  /**
+   * Read models that came back with a backup may still show who was forgotten since: the next service answers 503 until they have caught
+   * up. One that runs keeps them up anyway, and would not look again.
+   */
+  async hideUntilCaughtUp(): Promise<void> {
+    await this.pool.query(`update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnybody}`);
+  }
+
   private async settle(logId: string): Promise<void> {
     await inTransaction(this.pool, async (client) => {
       await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);

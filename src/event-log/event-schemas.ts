@@ -24,7 +24,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ModerationReleased: 1,
   ReferralModerated: 2,
   ReferrerSideModerated: 1,
-  RewardGranted: 2,
+  RewardGranted: 3,
   RewardWithheld: 2,
   RewardBecameAvailable: 1,
   RewardExpired: 1,
@@ -71,7 +71,10 @@ export const UPCASTERS: Upcasters = {
   ReferralStarted: [(data) => ({ ...withoutLimits(data), tooManyWith: [] })],
   ReferralConverted: [withoutLimits],
   ReferralModerated: [withoutLimits],
-  RewardGranted: [(data) => ({ ...data, rule: RULE_OF_SOURCE[String(data['source'])] ?? null, redeemsAutomatically: false })],
+  RewardGranted: [
+    (data) => ({ ...data, rule: RULE_OF_SOURCE[String(data['source'])] ?? null, redeemsAutomatically: false }),
+    withPersonalTexts,
+  ],
   RewardWithheld: [(data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null })],
 };
 
@@ -80,6 +83,15 @@ function withoutLimits(data: EventData): EventData {
   const sides = ['referredReward', 'referrerReward'].filter((side) => typeof data[side] === 'object' && data[side] !== null);
   const terms = sides.map((side) => [side, { ...(data[side] as object), limit: null, redeemsAutomatically: false }] as const);
   return { ...data, ...Object.fromEntries(terms) };
+}
+
+/** The texts of a reward stood readable in the log. They are told nobody any more once the person's key is gone. */
+function withPersonalTexts({ name, description, ...data }: EventData): EventData {
+  const isWordless = (name ?? null) === null && (description ?? null) === null;
+  return {
+    ...data,
+    texts: { subject: data['person'], value: isWordless ? null : { name: name ?? null, description: description ?? null } },
+  };
 }
 
 /** Which rule granted a reward before rules were named: there was one a side. */

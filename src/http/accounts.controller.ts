@@ -12,7 +12,7 @@ import { Fails } from './openapi.js';
 import { identifier } from './parameters.js';
 import { accountJson, rewardJson } from './presenters.js';
 import { subscriptionOf, SyncAccountRequest } from './requests/sync-account.request.js';
-import { AccountResponse } from './responses/account.response.js';
+import { AccountResponse, WrittenAccountResponse } from './responses/account.response.js';
 import { RewardResponse } from './responses/reward.response.js';
 
 @ApiTags('Account')
@@ -29,7 +29,7 @@ export class AccountsController {
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
-  @ApiOkResponse({ type: AccountResponse, description: 'The account as it is stored now' })
+  @ApiOkResponse({ type: WrittenAccountResponse, description: 'The account as it is stored now' })
   sync(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

@@ -14,7 +14,7 @@ import { Presentation } from './presentation.js';
 import { RateLimits } from './rate-limits.js';
 import { grantedFields } from './requests/granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './requests/user.request.js';
-import { UserResponse } from './responses/user.response.js';
+import { WrittenUserResponse } from './responses/user.response.js';
 
 /** Visitors whom nobody has identified: known by a cookie, with an account and a user of their own. */
 @ApiTags('Open Endpoint')
@@ -30,7 +30,7 @@ export class CookieUsersController {
   @ApiOperation({ summary: 'The user of a cookie; made at the first call, with ids of our own' })
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
-  @ApiOkResponse({ type: UserResponse })
+  @ApiOkResponse({ type: WrittenUserResponse })
   @Fails('FORBIDDEN', 'REFERRAL_CODE_TAKEN', 'DO_NOT_TRACK', 'PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED')
   async upsert(
     @Req() request: FastifyRequest,

@@ -18,6 +18,8 @@ export interface KeptAnswer {
 export interface Named {
   readonly subject: SubjectId;
   readonly members: readonly string[];
+  /** What stands in place of members that are never null. */
+  readonly empty?: Readonly<Record<string, unknown>>;
 }
 
 /** A request that carries an idempotency key; both parts as keyed hashes. */
@@ -129,7 +131,12 @@ export class IdempotentRequests {
   private async opened(body: unknown, named: readonly Named[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;
     const keys = await this.keys.load(named.map(({ subject }) => subject));
-    return changedMembers(body, named, (value) => (openValues(value, keys) as Personal<unknown>).value);
+    const empty: Readonly<Record<string, unknown>> = Object.fromEntries(named.flatMap((one) => Object.entries(one.empty ?? {})));
+    return changedMembers(
+      body,
+      named,
+      (value, _subject, member) => (openValues(value, keys) as Personal<unknown>).value ?? empty[member] ?? null,
+    );
   }
 
   /** The request came to no answer that is worth keeping (an outage): the next try runs it again. Returns at once, and never fails. */
@@ -189,13 +196,13 @@ const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => t
 function changedMembers(
   body: Readonly<Record<string, unknown>>,
   named: readonly Named[],
-  change: (value: unknown, subject: SubjectId) => unknown,
+  change: (value: unknown, subject: SubjectId, member: string) => unknown,
 ): Readonly<Record<string, unknown>> {
   const subjects = new Map(named.flatMap(({ subject, members }) => members.map((member) => [member, subject] as const)));
   return Object.fromEntries(
     Object.entries(body).map(([member, value]) => {
       const subject = subjects.get(member);
-      return [member, subject === undefined ? value : change(value, subject)];
+      return [member, subject === undefined ? value : change(value, subject, member)];
     }),
   );
 }

@@ -17,7 +17,7 @@ import { USER_FIELDS } from './presenters.js';
 import { ApiFieldSelection, ApiTextQuery } from './requests/described-queries.js';
 import { grantedFields } from './requests/granted-fields.js';
 import { userFieldsOf, UserRequest } from './requests/user.request.js';
-import { PublicUserResponse, SelectedUserResponse } from './responses/user.response.js';
+import { PublicUserResponse, SelectedUserResponse, WrittenSelectedUserResponse } from './responses/user.response.js';
 
 const UPSERT_FAILS = [
   'REFERRAL_CODE_TAKEN',
@@ -47,7 +47,7 @@ export class OpenUsersController {
   @Put(USER_PATH)
   @Access('user-open', { token: 'write', counted: 'create-user' })
   @ApiFieldSelection()
-  @ApiOkResponse({ type: SelectedUserResponse })
+  @ApiOkResponse({ type: WrittenSelectedUserResponse })
   @Fails(...UPSERT_FAILS)
   upsert(
     @Req() request: FastifyRequest,
@@ -65,7 +65,7 @@ export class OpenUsersController {
   @HttpCode(201)
   @Access('user-open', { token: 'write', counted: 'create-user' })
   @ApiFieldSelection()
-  @ApiCreatedResponse({ type: SelectedUserResponse })
+  @ApiCreatedResponse({ type: WrittenSelectedUserResponse })
   @Fails('USER_EXISTS', ...UPSERT_FAILS)
   create(
     @Req() request: FastifyRequest,

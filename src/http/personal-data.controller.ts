@@ -35,7 +35,7 @@ export class PersonalDataController {
     private readonly names: KeyedNames,
   ) {}
 
-  @ApiOperation({ summary: 'Everything that is known of a user; each look is on record' })
+  @ApiOperation({ summary: 'The record of a user: profile, referrals, rewards; not what clients posted as events. Each look is on record' })
   @Get('account/:accountId/user/:userId/pii')
   @Access('key')
   @ApiOkResponse({ type: PersonalRecordResponse })

@@ -13,7 +13,7 @@ import { namedInCode } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { identifier, referralCode } from './parameters.js';
 import { Presentation } from './presentation.js';
-import { CodeDetailsResponse } from './responses/code-details.response.js';
+import { AppliedCodeResponse, CodeDetailsResponse } from './responses/code-details.response.js';
 
 @ApiTags('Referral Code')
 @Controller(TENANT_PATH)
@@ -50,7 +50,7 @@ export class ReferralCodesController {
   @HttpCode(200)
   @ApiTags('Open Endpoint')
   @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })
-  @ApiOkResponse({ type: CodeDetailsResponse, description: 'The account is referred by the owner of the code' })
+  @ApiOkResponse({ type: AppliedCodeResponse, description: 'The account is referred by the owner of the code' })
   @Fails('REFERRAL_CODE_NOT_FOUND', 'USER_NOT_FOUND', 'SELF_REFERRAL', 'ALREADY_REFERRED', 'NOT_ATTRIBUTABLE', 'NOT_REFERABLE')
   apply(
     @Req() request: FastifyRequest,

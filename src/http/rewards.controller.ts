@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import type { AccountEvent } from '../domain/account/account.events.js';
-import { amountLeft, type OpenAccount } from '../domain/account/account.state.js';
+import { amountLeft, presentReward, type OpenAccount } from '../domain/account/account.state.js';
 import { rewardFacts } from '../domain/account/facts-of-state.js';
 import { availableCredit } from '../domain/account/redemption.js';
 import { REWARD_TYPES } from '../domain/program.js';
@@ -12,14 +12,15 @@ import type { AccountRef, Scope } from '../domain/scope.js';
 import { accountOfId, KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type Written } from './ledger.js';
+import { namedInFigures, namedInReward } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from './parameters.js';
 import { balanceJson, redemptionResultJson, rewardJson } from './presenters.js';
 import { ApiCreateRewardBody, CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './requests/create-reward.request.js';
 import { ApiTextQuery } from './requests/described-queries.js';
 import { BulkRedeemRequest, RedeemRequest } from './requests/redeem.request.js';
-import { RewardBalanceResponse, RedemptionResultResponse, RewardResponse } from './responses/reward.response.js';
+import { RewardBalanceResponse, RedemptionResultResponse, RewardResponse, WrittenRewardResponse } from './responses/reward.response.js';
 
 const ApiRewardFilter = (): MethodDecorator =>
   applyDecorators(
@@ -80,7 +81,7 @@ export class RewardsController {
   @HttpCode(201)
   @Access('key')
   @ApiCreateRewardBody()
-  @ApiCreatedResponse({ type: RewardResponse })
+  @ApiCreatedResponse({ type: WrittenRewardResponse })
   @Fails('USER_NOT_FOUND', 'AMOUNT_TOO_LARGE')
   create(
     @Req() request: FastifyRequest,
@@ -107,6 +108,7 @@ export class RewardsController {
       },
       ({ state, events }) => rewardShown(state, account, granted(events)),
       201,
+      (written) => namedInReward(written, granted(written.events)),
     );
   }
 
@@ -124,14 +126,15 @@ export class RewardsController {
   ) {
     const { accountId, amount, unit } = body;
     const asked = { type: 'RedeemAccountCredit', amount, unit } as const;
-    return this.ledger.write(request, reply, this.names.accountRef(scope, accountId), asked, ({ state, events }) => {
+    const present = ({ state, events }: Written) => {
       const spelled = redemptionsIn(events)[0]?.unit ?? unit;
       return redemptionResultJson({
         creditRedeemed: redeemed(events),
         creditAvailable: availableCredit(state, unit, Date.now()),
         unit: spelled,
       });
-    });
+    };
+    return this.ledger.write(request, reply, this.names.accountRef(scope, accountId), asked, present, 200, namedInFigures);
   }
 
   @ApiOperation({ summary: 'Redeem credit of one reward' })
@@ -157,6 +160,8 @@ export class RewardsController {
         const spelled = redemptionsIn(events)[0]?.unit ?? unit;
         return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: reward ? amountLeft(reward) : 0, unit: spelled });
       },
+      200,
+      namedInFigures,
     );
   }
 
@@ -164,7 +169,7 @@ export class RewardsController {
   @Post('reward/:id/cancel')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
-  @ApiOkResponse({ type: RewardResponse })
+  @ApiOkResponse({ type: WrittenRewardResponse })
   @Fails('REWARD_NOT_FOUND', 'REWARD_NOT_CANCELLABLE')
   cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
     const account = () => accountOf(id);
@@ -176,7 +181,7 @@ export class RewardsController {
       asked,
       ({ state }) => rewardShown(state, account(), id),
       200,
-      ({ state }, reward) => [{ subject: state.rewards.get(id)?.person ?? state.account, members: Object.keys(Object(reward) as object) }],
+      (written) => namedInReward(written, id),
     );
   }
 
@@ -194,7 +199,7 @@ function accountOf(rewardId: string): AccountRef {
 }
 
 function rewardShown(state: OpenAccount, account: AccountRef, rewardId: string | undefined) {
-  const reward = rewardId === undefined ? undefined : state.rewards.get(rewardId);
+  const reward = rewardId === undefined ? undefined : presentReward(state, rewardId);
   if (!reward) throw new ApiError('REWARD_NOT_FOUND');
   return rewardJson(rewardFacts(state, account, reward));
 }

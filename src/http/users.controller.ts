@@ -14,7 +14,7 @@ import { Presentation } from './presentation.js';
 import { ApiPage, ApiTextQuery } from './requests/described-queries.js';
 import { IdentifiedUserRequest, userFieldsOf } from './requests/user.request.js';
 import { ApiEmptyResponse } from './responses/empty.response.js';
-import { UserListResponse, UserResponse } from './responses/user.response.js';
+import { UserListResponse, UserResponse, WrittenUserResponse } from './responses/user.response.js';
 
 const UPSERT_FAILS = [
   ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'DO_NOT_TRACK'] as const),
@@ -36,7 +36,7 @@ export class UsersController {
   @Post('user')
   @HttpCode(200)
   @Access('key')
-  @ApiOkResponse({ type: UserResponse })
+  @ApiOkResponse({ type: WrittenUserResponse })
   @Fails(...UPSERT_FAILS)
   upsert(
     @Req() request: FastifyRequest,

@@ -46,6 +46,7 @@ export function addPrivacyCommands(cli: Command): void {
         const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, { fromStart: true });
         const alive = await aliveOf(core, listed);
         for (const erasure of listed) await core.erasures.repeat(erasure, causeOf(erasure.erasureId));
+        await core.followedLog.hideUntilCaughtUp();
         return { events, destroyed: destroyed + alive };
       });
       if (json) return printJson(replayed);

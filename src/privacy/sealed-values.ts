@@ -4,6 +4,10 @@ import { openBytes, sealBytes } from './subject-keys.js';
 /** How personal values stand in stored JSON: `{"subject": …, "sealed": base64 or null}` in place of `{subject, value}`. */
 
 type Json = unknown;
+interface SealedValue {
+  readonly subject: SubjectId;
+  readonly sealed: string | null;
+}
 type Keys = ReadonlyMap<SubjectId, Buffer | null>;
 
 /** The subjects of all personal values in memory or in stored JSON, wherever they stand. */
@@ -25,10 +29,13 @@ export function sealValues(json: Json, keys: Keys): Json {
   });
 }
 
-/** Decrypts every personal value that a key is left for; the others become null. */
+/** Decrypts every personal value that a key is left for; the others become null, also those that an older version stored in plain. */
 export function openValues(json: Json, keys: Keys): Json {
-  return replace(json, isSealed, ({ subject, sealed }) => {
+  return replace(json, isStored, (stored) => {
+    const { subject } = stored;
     const key = keys.get(subject);
+    if (!isSealed(stored)) return { subject, value: key ? stored.value : null };
+    const { sealed } = stored;
     const value: unknown = key && sealed !== null ? JSON.parse(openBytes(key, Buffer.from(sealed, 'base64'), subject).toString()) : null;
     return { subject, value };
   });
@@ -44,4 +51,5 @@ function replace<T extends object>(json: Json, matches: (object: object) => obje
 const isObject = (json: Json): json is object => typeof json === 'object' && json !== null;
 const hasExactly = (object: object, a: string, b: string): boolean => a in object && b in object && Object.keys(object).length === 2;
 const isPersonal = (object: object): object is Personal<unknown> => hasExactly(object, 'subject', 'value');
-const isSealed = (object: object): object is { subject: SubjectId; sealed: string | null } => hasExactly(object, 'subject', 'sealed');
+const isStored = (object: object): object is Personal<unknown> | SealedValue => isSealed(object) || isPersonal(object);
+const isSealed = (object: object): object is SealedValue => hasExactly(object, 'subject', 'sealed');

@@ -31,8 +31,8 @@ export async function ensureLiveGenerations(pool: Pool, projectors: readonly Pro
 }
 
 /**
- * Puts an empty generation in the place of each live one whose tables are not those of this release: its rows could neither be read nor
- * written. Until they have caught up the API answers 503, which is said in `ledger.followed_log`. Processes of the release before have to be
+ * Puts an empty generation in the place of each live one whose tables are not those of this release, or are not there (a backup may leave
+ * read models out): its rows could neither be read nor written. Until they have caught up the API answers 503, which is said in `ledger.followed_log`. Processes of the release before have to be
  * stopped; the generation that they wrote is kept. Safe when several processes start at once. @returns the names.
  */
 export async function renewOutdatedGenerations(pool: Pool, projectors: readonly Projector[]): Promise<readonly string[]> {
@@ -40,12 +40,15 @@ export async function renewOutdatedGenerations(pool: Pool, projectors: readonly 
   try {
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
-    const { rows } = await client.query<{ projection: string; definition: string | null }>(
-      `select projection, definition from ledger.projection_generations where state = 'live'`,
+    const { rows } = await client.query<{ projection: string; generation: number; definition: string | null }>(
+      `select projection, generation, definition from ledger.projection_generations where state = 'live'`,
     );
+    const { rows: found } = await client.query<{ name: string }>('select nspname as name from pg_namespace');
+    const schemas = new Set(found.map(({ name }) => name));
     const outdated = projectors.filter((projector) => {
       const live = rows.find(({ projection }) => projection === projector.name);
-      return live !== undefined && live.definition !== definitionOf(projector);
+      if (live === undefined) return false;
+      return live.definition !== definitionOf(projector) || !schemas.has(schemaOf(projector.name, live.generation));
     });
     for (const projector of outdated) await replaceLiveGeneration(client, projector);
     if (outdated.length > 0) await client.query('update ledger.followed_log set rebuilt = false');

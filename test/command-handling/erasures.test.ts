@@ -42,6 +42,21 @@ test.each([
   expect(await nameOf(restarted, accountId)).toStrictEqual([null]);
 });
 
+test('killed before anybody is told whose key is gone, another process shows nothing of what it remembers', async () => {
+  await one.userWithCode('untold', 'bob', 'UNTOLD');
+  expect((await one.account('untold')).personsByUserId.has('bob')).toBe(true);
+  const dying = await ledger.process();
+  jest.spyOn(dying.streams.accounts, 'forgetSubjects').mockImplementation(() => {
+    throw new Error('the process is dead');
+  });
+  const meta = aRequest();
+  await expect(dying.send('untold', forget('bob'), meta)).rejects.toThrow('the process is dead');
+  expect(await erasuresOf(one, 'untold')).toStrictEqual(['ErasureRequested']);
+  expect([(await one.account('untold')).users.size, await nameOf(one, 'untold')]).toStrictEqual([0, [null]]);
+  await finish(one, 'untold', erasureIdOf(meta.commandId));
+  expect(await erasuresOf(one, 'untold')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
+});
+
 test('killed between the key and the tombstone, it is finished by another process; who comes late adds nothing', async () => {
   await one.userWithCode('gated', 'bob', 'GATED');
   const gates: GatedLog[] = [];

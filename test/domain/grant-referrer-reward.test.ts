@@ -1,3 +1,4 @@
+import { personal } from '../../src/domain/personal.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { GrantReferrerReward } from '../../src/domain/account/grant-referrer-reward.js';
 import { AMOUNT_MAX } from '../../src/domain/account/rewards.js';
@@ -29,7 +30,8 @@ it('gives what was earned when it was earned, under the terms of that moment', (
   given(...here)
     .when(grant({ terms: terms(credit(5), { name: 'Thanks', cancellable: false, delayDays: 1, validDays: 2 }) }))
     .then({
-      ...{ ...granted, value: credit(5), name: 'Thanks', cancellable: false },
+      ...{ ...granted, value: credit(5), cancellable: false },
+      texts: personal(ANN.person, { name: 'Thanks', description: null }),
       ...{ dateScheduledFor: EARNED_AT + DAY_MS, dateExpires: EARNED_AT + 3 * DAY_MS },
     });
 });

@@ -1,3 +1,4 @@
+import { personal } from '../../src/domain/personal.js';
 import { AMOUNT_MAX, underTerms, type CreateReward } from '../../src/domain/account/rewards.js';
 import {
   aboutReward,
@@ -24,7 +25,13 @@ describe('a reward by hand', () => {
   it.each([credit(500), discount(20), tankCode('TANK-1')])('of $type is given now', (value) => {
     given(...here)
       .when(create({ value, name: 'Thanks', description: 'for all', cancellable: false }))
-      .then(rewardGranted('reward', BOB, value, { at: NOW, name: 'Thanks', description: 'for all', cancellable: false }));
+      .then(
+        rewardGranted('reward', BOB, value, {
+          at: NOW,
+          texts: personal(BOB.person, { name: 'Thanks', description: 'for all' }),
+          cancellable: false,
+        }),
+      );
   });
 
   it('may be scheduled and expire; both at the same time is just possible', () => {

@@ -112,6 +112,19 @@ describe('what identifies a person', () => {
     expect(JSON.parse(stored?.data ?? '')).toMatchObject({ profile: { sealed: null } });
   });
 
+  it('is null once the key is gone where an older version stored it in plain, too', async () => {
+    const keys = new InMemorySubjectKeys(true);
+    const granted = EVENT_EXAMPLES.RewardGranted;
+    const { data, metadata } = JSON.parse(readFileSync(join(__dirname, 'samples', 'RewardGranted.v2.json'), 'utf8')) as NewEvent;
+    const stored = recorded({ id: id(0), type: granted.type, data, metadata });
+    expect(data).toContain('"name":"Thanks"');
+    expect(await new EventCodec(keys).decode([stored])).toMatchObject([{ event: { texts: granted.texts } }]);
+    await keys.destroy([granted.person]);
+    expect(await new EventCodec(keys).decode([stored])).toMatchObject([
+      { event: { texts: { subject: granted.person, value: null }, value: granted.value } },
+    ]);
+  });
+
   it('opens for its own subject only: a value moved to another one is unreadable', async () => {
     const keys = new InMemorySubjectKeys();
     const [bobs] = await encode(keys, EVENT_EXAMPLES.ReferralCodeAssigned);

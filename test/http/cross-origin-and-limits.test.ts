@@ -1,6 +1,6 @@
 import { eventually } from '../support/embedded.js';
 import { sendRaw } from '../support/raw-http.js';
-import { errorBody, personal, RunningService, startWithStores, type TestTenant } from '../support/running-service.js';
+import { errorBody, outcome, personal, refusal, RunningService, startWithStores, type TestTenant } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
@@ -159,6 +159,23 @@ describe('calls of clients', () => {
     const { rows } = await pool.query<{ client: string }>('select client from ledger.call_counts where tenant = $1', [tenant.alias]);
     expect(rows).toStrictEqual([{ client: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown }]);
   });
+});
+
+test('every refusal of a token looks the tenant up anew, also where no token counts: its time tells nothing', async () => {
+  const tenant = await running.service.createTenant();
+  const good = token(tenant.liveSecret, { user: { id: 'u', accountId: 'a' } });
+  const bad = token('a guess', { user: { id: 'u', accountId: 'a' } });
+  const read = jest.spyOn(running.service.service.core.tenants, 'read');
+  const lookUps: number[] = [];
+  // The first call finds nothing remembered of the tenant.
+  await tenant.live.get('/users');
+  for (const one of [bad, good, 'x']) {
+    read.mockClear();
+    expect(outcome(await tenant.live.as({ token: one }).get('/users'))).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+    lookUps.push(read.mock.calls.length);
+  }
+  read.mockRestore();
+  expect(lookUps).toStrictEqual([1, 1, 1]);
 });
 
 test('a token of three megabytes is refused as any other bad one', async () => {

@@ -32,10 +32,10 @@ async function somebody(code?: string): Promise<Person> {
   expect((await api.post('/user', { ...person, lastName: 'Lee' })).status).toBe(200);
   return person;
 }
-const userPath = ({ accountId, id }: Person): string => `/account${path(accountId)}/user${path(id)}`;
+const userPath = ({ accountId, id }: Pick<Person, 'accountId' | 'id'>): string => `/account${path(accountId)}/user${path(id)}`;
 const remove = (to: string, parameters: Readonly<Record<string, string>> = {}, key?: string) =>
   api.call('DELETE', `/open${to}${query(parameters)}`, undefined, key === undefined ? {} : { key });
-const referralOf = async ({ accountId }: Person) =>
+const referralOf = async ({ accountId }: Pick<Person, 'accountId'>) =>
   (await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`)).body.referrals[0];
 const balancesOf = async ({ accountId }: Person) => (await api.get(`/reward/balance${query({ accountId })}`)).body;
 
@@ -98,6 +98,38 @@ test('a referred user is forgotten: the referral still converts for the referrer
   expect((await api.get(`/account${path(bob.accountId)}/reward`)).body).toStrictEqual([]);
 });
 
+test('a fraud signal stays when a side is forgotten, and says nothing of the person', async () => {
+  const ann = await somebody();
+  const bob = { accountId: personal('acc'), id: personal('user'), firstName: ann.firstName, referralCode: personal('code') };
+  await api.post('/accountsync', { id: bob.accountId, subscription: { status: 'TRIAL' }, referral: { code: ann.referralCode } });
+  expect((await api.post('/user', { ...bob, lastName: 'Lee' })).status).toBe(200);
+  const signals = { name: { message: 'Both sides have the same name', score: 50 } };
+  expect(await referralOf(bob)).toMatchObject({ fraudSignals: signals });
+  expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
+  expect(await referralOf(bob)).toMatchObject({ referrerUser: null, fraudSignals: signals });
+  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
+  expect(await referralOf(bob)).toMatchObject({ referrerUser: null, referredUser: null, fraudSignals: signals });
+});
+
+test('the referral of a forgotten user can still be moderated; that of a deleted account stays as it is', async () => {
+  const ann = await somebody();
+  const moderated = (id: unknown) => api.post('/referrals/moderate', { actions: [{ referralId: id, action: 'REFERRER_DENIED' }] });
+  const [bob, cat] = [await somebody(ann.referralCode), await somebody(ann.referralCode)];
+  for (const { accountId } of [bob, cat]) await api.post('/accountsync', { id: accountId, subscription: PAID });
+  const [ofBob, ofCat] = [await referralOf(bob), await referralOf(cat)];
+  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
+  expect((await moderated(ofBob?.['id'])).status).toBe(200);
+  expect(await referralOf(bob)).toMatchObject({
+    referrerModerationStatus: 'DENIED',
+    referrerReward: { dateCancelled: expect.any(Number) as unknown },
+  });
+  expect(outcome(await remove(`/account${path(cat.accountId)}`))).toStrictEqual(GONE);
+  expect(outcome(await moderated(ofCat?.['id']))).toStrictEqual(refusal(400, 'MODERATION_NOT_POSSIBLE'));
+  expect((await api.get(`/referrals/${String(ofCat?.['id'])}`)).body).toMatchObject({
+    ...{ referredUser: null, referrerUser: { id: ann.id }, referrerModerationStatus: 'APPROVED', referrerReward: { dateCancelled: null } },
+  });
+});
+
 test('do not track: the id is never registered on the account again', async () => {
   const ann = await somebody();
   const tracked = { ...(await somebody()), accountId: ann.accountId };
@@ -151,15 +183,30 @@ test('a kept answer shows null where it named somebody', async () => {
     ...{ id: bob.accountId, currency: 'USD', subscription: { status: 'TRIAL' }, referral: null },
   });
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-  // Where the description promises a value there is none: this client does not hold the answer against it.
-  const response = await fetch(`${running.service.origin}/api/v1/${tenant.alias}/user`, {
-    ...{ method: 'POST', body: JSON.stringify(bob) },
-    headers: { authorization: `Basic ${btoa(`:${tenant.liveKey}`)}`, 'content-type': 'application/json', 'idempotency-key': 'user' },
+  const { status, headers, body } = await api.post('/user', bob, { key: 'user' });
+  expect([status, headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
+  const nobody = Object.fromEntries(Object.keys(first.body).map((member) => [member, null]));
+  expect(body).toStrictEqual({
+    ...{ ...nobody, accountId: bob.accountId, dateCreated: first.body['dateCreated'], referable: true, imageUrl: '' },
+    ...{ segments: [], referredByCodes: [], referralCodes: {}, programShareLinks: {}, customFields: {} },
   });
-  const body = (await response.json()) as Json;
-  expect([response.status, response.headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
-  expect(Object.keys(body).sort()).toStrictEqual(Object.keys(first.body).sort());
-  expect(body).toMatchObject({ id: null, firstName: null, referralCode: null, referredBy: null, accountId: bob.accountId });
+  expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
+  expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual({ ...body, accountId: null });
+  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({ id: null, currency: 'USD' });
+});
+
+test('a kept answer about a reward keeps its figures when its owner is forgotten', async () => {
+  const ann = await somebody();
+  const texts = { name: personal('name'), description: personal('text') };
+  const give = () => api.post(`/rewards${userPath(ann)}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, ...texts }, { key: 'give' });
+  const given = await give();
+  const id = String(given.body['id']);
+  const redeem = () => api.post(`/credit/${id}/redeem`, { amount: 2, unit: 'CENTS' }, { key: 'redeem' });
+  const redeemed = await redeem();
+  expect(given.body).toMatchObject({ userId: ann.id, ...texts });
+  expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
+  expect((await give()).body).toStrictEqual({ ...given.body, userId: null, name: null, description: null });
+  expect(outcome(await redeem())).toStrictEqual(outcome(redeemed));
 });
 
 describe('with the token of a user', () => {
@@ -207,6 +254,7 @@ describe('with the token of a user', () => {
   test('kept answers show null where they named somebody', async () => {
     const ann = await somebody();
     const bob = await somebody();
+    const again = async (method: string, to: string, body: unknown, key: string) => (await api.call(method, to, body, { key })).body;
     const apply = (key: string) => again('POST', `/open/code/${ann.referralCode}${userPath(bob)}`, undefined, key);
     const write = () => again('PUT', openPath(bob), { firstName: 'Robert' }, 'kept-user');
     const report = () => again('POST', `${openPath(bob)}/events`, purchaseOf(bob), 'kept-events');
@@ -224,15 +272,6 @@ describe('with the token of a user', () => {
   const purchaseOf = ({ accountId, id }: Person) => ({
     ...{ accountId, userId: id, events: [{ key: 'purchase', fields: { total: 3 } }], idempotencyKey: 'the-same-key' },
   });
-
-  /** Where the description promises a value a kept answer may have none: this client does not hold it against it. */
-  async function again(method: string, to: string, body: unknown, key: string): Promise<Json> {
-    const response = await fetch(`${running.service.origin}/api/v1/${tenant.alias}${to}`, {
-      ...{ method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
-      headers: { authorization: `Basic ${btoa(`:${tenant.liveKey}`)}`, 'content-type': 'application/json', 'idempotency-key': key },
-    });
-    return (await response.json()) as Json;
-  }
 });
 
 test('the record of a person is whole, and each look at it is on record', async () => {

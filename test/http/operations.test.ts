@@ -106,7 +106,8 @@ const support = (method: string, path: string, body?: object) => call(method, `/
 async function tenantWithCredit(): Promise<{ readonly alias: string; readonly account: string }> {
   const { alias, live } = await running.service.createTenant();
   const [account, user] = [personal('acc'), personal('usr')];
-  await live.post('/user', { id: user, accountId: account, firstName: 'Ann' });
+  await live.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
+  expect((await live.post('/user', { id: user, accountId: account, firstName: 'Ann' })).status).toBe(200);
   await live.post(`/rewards/account/${account}/user/${user}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 });
   expect((await live.post('/credit/bulkredeem', { accountId: account, unit: 'CENTS', amount: 300 })).status).toBe(200);
   return { alias, account };

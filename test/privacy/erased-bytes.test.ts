@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
@@ -15,6 +15,7 @@ import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/service.js';
 import { ApiClient, path, query, type Json } from '../support/api-client.js';
 import { createDataDir, removeDataDir } from '../support/embedded.js';
+import { filesWith, formsOf, holds } from '../support/marks.js';
 
 /** A hundred people with a mark in everything that is known of them. Half of them are forgotten: no file holds their mark any more. */
 
@@ -61,26 +62,30 @@ async function settled(pathname: string, body: unknown, key?: string): Promise<v
   expect([pathname, status]).toStrictEqual([pathname, 200]);
 }
 
+const profileOf = (index: number) => {
+  const mark = codeOf(index);
+  return {
+    ...{ email: `${mark}@mail.example`, firstName: `First ${mark}`, lastName: `Last ${mark}`, paymentProviderId: `cus ${mark}` },
+    ...{ imageUrl: `https://images.example/${mark}.png`, referralCode: mark, customFields: { note: `Note ${mark}` } },
+    segments: [`segment ${mark}`],
+  };
+};
+const rewardTextsOf = (index: number) => ({ name: `For ${codeOf(index)}`, description: `Given to ${codeOf(index)}` });
+
+/** Every text that is known of somebody. */
+function textsOf(index: number): readonly string[] {
+  const { customFields, segments, ...texts } = profileOf(index);
+  const ids = [accountOf(index), userOf(index)];
+  return [...ids, ...Object.values(texts), customFields.note, ...segments, ...Object.values(rewardTextsOf(index))];
+}
+
 /** Each is referred by the one before the one before, or by the one before: the forgotten refer the others and are referred by them. */
 async function arrive(index: number): Promise<void> {
-  const mark = `${markOf(index)}${index}`;
   const referral = index < 10 ? {} : { referral: { code: codeOf(index - 10 + (index % 3)) } };
   await settled('/accountsync', { id: accountOf(index), subscription: { status: 'TRIAL' }, ...referral });
-  await settled(
-    '/user',
-    {
-      ...{
-        id: userOf(index),
-        accountId: accountOf(index),
-        email: `${mark}@mail.example`,
-        firstName: `First ${mark}`,
-        lastName: `Last ${mark}`,
-      },
-      ...{ imageUrl: `https://images.example/${mark}.png`, referralCode: codeOf(index), paymentProviderId: `cus ${mark}` },
-      ...{ customFields: { note: `Note ${mark}` }, segments: [`segment ${mark}`], locale: 'en_CA' },
-    },
-    `user-${index}`,
-  );
+  await settled('/user', { id: userOf(index), accountId: accountOf(index), ...profileOf(index), locale: 'en_CA' }, `user-${index}`);
+  const reward = { type: 'CREDIT', unit: 'POINTS', assignedCredit: 5, ...rewardTextsOf(index) };
+  expect((await api.post(`/rewards/account${path(accountOf(index))}/user${path(userOf(index))}`, reward)).status).toBe(201);
   if (index % 4 < 2) {
     const billing = { value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
     await settled('/accountsync', { id: accountOf(index), subscription: { status: 'PAID', ...billing } });
@@ -96,56 +101,23 @@ async function shownOf(index: number): Promise<unknown[]> {
   return Promise.all(reads.map(async (read) => (await api.get(read)).body));
 }
 
-/** The mark in every form in which files and answers may hold it. */
-function formsOf(mark: string): readonly { readonly form: string; readonly bytes: Buffer; readonly anyCase: boolean }[] {
-  const utf8 = Buffer.from(mark);
-  // In base64 a text looks otherwise at each of the three places where it may begin; its ends mix with what stands beside it.
-  const base64 = [0, 1, 2].map((before) =>
-    Buffer.concat([Buffer.alloc(before), utf8])
-      .toString('base64')
-      .slice(before === 0 ? 0 : 4, 8),
-  );
-  return [
-    { form: 'plain', bytes: utf8, anyCase: true },
-    { form: 'hex', bytes: Buffer.from(utf8.toString('hex')), anyCase: true },
-    { form: 'UTF-16', bytes: Buffer.from(mark, 'utf16le'), anyCase: true },
-    ...base64.map((text) => ({ form: 'base64', bytes: Buffer.from(text), anyCase: false })).filter(({ bytes }) => bytes.length >= 8),
-  ];
-}
-
-const holds = (content: Buffer, mark: string): string | undefined => {
-  const lower = Buffer.from(content.toString('latin1').toLowerCase(), 'latin1');
-  return formsOf(mark).find(({ bytes, anyCase }) => (anyCase ? lower : content).includes(bytes))?.form;
-};
-
-async function relationOf(file: string): Promise<string> {
-  const { rows } = await service.core.pool.query<{ name: string }>(
-    'select oid::regclass::text as name from pg_class where relfilenode::text = $1 limit 1',
-    [file.split('.')[0]],
-  );
-  return rows[0]?.name ?? 'no relation';
-}
-
-async function filesWith(marks: readonly (string | Buffer)[]): Promise<string[]> {
-  const entries = await readdir(join(dataDir, 'postgres'), { recursive: true, withFileTypes: true });
-  const found: string[] = [];
-  for (const entry of entries.filter((candidate) => candidate.isFile())) {
-    const file = join(entry.parentPath, entry.name);
-    const content = await readFile(file).catch(() => Buffer.alloc(0));
-    const form = marks.map((mark) => (typeof mark === 'string' ? holds(content, mark) : content.includes(mark) ? 'bytes' : undefined));
-    if (form.some((one) => one !== undefined)) found.push(`${entry.name} ${await relationOf(entry.name)}: ${form.join(' ').trim()}`);
+/**
+ * A logical dump: the server itself copies every table of every schema, its own catalogue included, as pg_dump has it do. The packaged
+ * server comes without pg_dump, and one that a machine has is seldom as new as the server.
+ */
+async function dump(): Promise<Buffer> {
+  const folder = await mkdtemp(join(dataDir, 'dump-'));
+  try {
+    const { rows } = await service.core.pool.query<{ name: string }>(
+      `select format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
+       where relkind = 'r' and relpersistence <> 't'`,
+    );
+    const copies = rows.map(({ name }, index) => ({ name, file: join(folder, `${index}.copy`) }));
+    await service.core.pool.query(copies.map(({ name, file }) => `copy ${name} to '${file}'`).join(';'));
+    return Buffer.concat(await Promise.all(copies.map(({ file }) => readFile(file))));
+  } finally {
+    await rm(folder, { recursive: true });
   }
-  return found;
-}
-
-/** Every row of every table, as text: what a dump would hold. */
-async function dump(): Promise<string> {
-  const { pool } = service.core;
-  const { rows: tables } = await pool.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
-  );
-  const rows = await Promise.all(tables.map(({ name }) => pool.query<{ text: string }>(`select t::text as text from ${name} t`)));
-  return rows.flatMap(({ rows: texts }) => texts.map(({ text }) => text)).join('\n');
 }
 
 /** The rows of the live generations, and of generations that are built anew from the log. */
@@ -176,13 +148,24 @@ async function rebuild(): Promise<void> {
   }
 }
 
+test('the search finds a mark in every form, wherever in a file it begins', () => {
+  const text = (before: string): Buffer => Buffer.from(`${before}${GONE.toUpperCase()}, and more`);
+  const forms = ['hex', 'base64', 'latin1'] as const;
+  for (const before of ['', '-', '--', '---'])
+    for (const form of forms) expect([before, form, holds(Buffer.from(text(before).toString(form)), GONE)]).not.toContain(undefined);
+  expect(holds(Buffer.from(text('').toString('hex').toUpperCase()), GONE)).toBe('hex in upper case');
+  expect(holds(Buffer.from(GONE, 'utf16le'), GONE)).toBe('UTF-16LE');
+  expect(holds(Buffer.from(GONE, 'utf16le').swap16(), GONE)).toBe('UTF-16BE');
+  expect(holds(text(''), KEPT)).toBeUndefined();
+});
+
 test('the erased leave every answer, row and file; the others stay as they were', async () => {
   const { pool, log, keys } = service.core;
   for (let start = 0; start < PEOPLE; start += 10) await inTurns(all.slice(start, start + 10), arrive);
   await pool.query('checkpoint');
   await pool.query('analyze');
   const before = await Promise.all(all.filter((index) => index % 2 === 1).map(shownOf));
-  expect(await filesWith([GONE])).not.toStrictEqual([]);
+  expect(await filesWith(dataDir, formsOf(GONE))).not.toStrictEqual([]);
   const { rows: vault } = await pool.query<{ subject: string; wrapped: Buffer }>('select subject, wrapped from vault.subject_keys');
 
   await inTurns(
@@ -210,14 +193,23 @@ test('the erased leave every answer, row and file; the others stay as they were'
 
   const answers = JSON.stringify([users, (await api.get('/referrals?limit=1000')).body]);
   expect([holds(Buffer.from(answers), GONE), holds(Buffer.from(answers), KEPT)]).toStrictEqual([undefined, 'plain']);
-  const dumped = await dump();
-  expect([holds(Buffer.from(dumped), GONE), holds(Buffer.from(dumped), KEPT)]).toStrictEqual([undefined, 'plain']);
   const { rows: destroyed } = await pool.query<{ subject: string }>('select subject from vault.subject_keys where wrapped is null');
   const gone = new Set(destroyed.map(({ subject }) => subject));
   expect(gone.size).toBe(PEOPLE);
   const oldKeys = vault.filter(({ subject }) => gone.has(subject));
   // The keys that were destroyed as well: with the master key they would open what the log holds.
-  expect(await filesWith([GONE, ...oldKeys.map(({ wrapped }) => wrapped)])).toStrictEqual([]);
+  expect(await filesWith(dataDir, [...formsOf(GONE), ...oldKeys.map(({ wrapped }) => ({ form: 'key', bytes: wrapped }))])).toStrictEqual(
+    [],
+  );
+  const dumped = await dump();
+  expect(holds(dumped, GONE)).toBeUndefined();
+  expect(oldKeys.filter(({ wrapped }) => dumped.includes(wrapped.toString('hex')))).toStrictEqual([]);
+  expect(
+    all
+      .filter((index) => index % 2 === 1)
+      .flatMap(textsOf)
+      .filter((text) => !dumped.includes(text)),
+  ).toStrictEqual([]);
 
   const after = await Promise.all(all.filter((index) => index % 2 === 1).map(shownOf));
   expect(after.map((shown) => [shown[2], shown[3], shown[4]])).toStrictEqual(before.map((shown) => [shown[2], shown[3], shown[4]]));

@@ -235,9 +235,10 @@ describe('an event that cannot be applied', () => {
     const { id } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
     const position = await projected.ledger.happened(acme, rewardGranted('w1', partyOf(acme, 'ann'), credit(5)));
     expect(await runner.waitFor(position, ['accounts', 'referrals', 'rewards', 'reward-balances'], WITHIN_MS)).toBe(true);
-    await until(async () => (await runner.status()).some(({ projection, lastError }) => projection === 'users' && lastError !== null));
+    const waiting = async () => (await runner.status()).filter(({ lastError }) => lastError !== null);
+    await until(async () => (await waiting()).length === 2);
     expect(await runner.appliedPosition('users')).toBe('m-1');
-    const stopped = (await runner.status()).filter(({ lastError }) => lastError !== null);
+    const stopped = await waiting();
     expect(stopped.map(({ projection }) => projection).sort()).toEqual(['referral-codes', 'users']);
     expect(stopped[0]).toMatchObject({
       lagEvents: 2,

@@ -41,7 +41,11 @@ describe('rewards and balances, from events to answers', () => {
   };
 
   test('a credit reward shows its redemptions in order and when it was first cancelled', async () => {
-    const reward = rewardGranted('w1', ann, credit(100), { at: 10, dateExpires: 900, name: 'Thanks' });
+    const reward = rewardGranted('w1', ann, credit(100), {
+      at: 10,
+      dateExpires: 900,
+      texts: { subject: ann.person, value: { name: 'Thanks', description: null } },
+    });
     await given(reward, creditRedeemed(reward, 'd2', 30, 20), creditRedeemed(reward, 'd1', 5, 20));
     const facts = {
       ...{ rewardId: 'w1', accountRef, person: ann.person, accountId: 'acme', userId: 'ann', type: 'CREDIT', source: 'MANUAL' },

@@ -137,7 +137,8 @@ export function rewardGranted(
   return {
     type: 'RewardGranted',
     at: 2_100,
-    ...{ rewardId, person: owner.person, owner: owner.ids, source: 'MANUAL', value, name: null, description: null, cancellable: true },
+    ...{ rewardId, person: owner.person, owner: owner.ids, source: 'MANUAL', value, cancellable: true },
+    texts: { subject: owner.person, value: null },
     ...{ dateScheduledFor: null, dateExpires: null, referralId: null, programId: null, programVersion: null },
     ...{ rule: ruleOf(over.source), redeemsAutomatically: false },
     ...over,

@@ -69,6 +69,12 @@ export interface RewardRef {
   readonly unit: string | null;
 }
 
+/** What people read about a reward. */
+export interface RewardTexts {
+  readonly name: string | null;
+  readonly description: string | null;
+}
+
 export interface FraudSignal {
   readonly message: string;
   readonly score: number;
@@ -135,6 +141,7 @@ export type AccountEvent =
         programId: string;
         programVersion: number;
         code: Personal<string>;
+        /** Nothing tells so far: the landing page is told code and media, and no call of a client says them again. */
         shareLinkUsed: string | null;
         referred: Party;
         referrer: Party;
@@ -213,8 +220,8 @@ export type AccountEvent =
         owner: Personal<PartyIds>;
         source: RewardSource;
         value: RewardValue;
-        name: string | null;
-        description: string | null;
+        /** Free text of whoever gave it: it may name the person. Without any it is null. */
+        texts: Personal<RewardTexts>;
         cancellable: boolean;
         /** Epoch milliseconds; null: available at once, never expires. */
         dateScheduledFor: number | null;

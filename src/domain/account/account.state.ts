@@ -366,8 +366,9 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
 }
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
-  const { rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId } = event;
-  const { redeemsAutomatically } = event;
+  const { rewardId, person, source, value, cancellable, dateScheduledFor, dateExpires, referralId } = event;
+  const { redeemsAutomatically, texts } = event;
+  const { name, description } = texts.value ?? { name: null, description: null };
   const reward: RewardState = {
     ...{ rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId, redeemsAutomatically },
     dateGiven: event.at,

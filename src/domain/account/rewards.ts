@@ -1,7 +1,7 @@
 import type { GrantTerms, PromisedValue, RewardValue } from '../program.js';
-import { personal } from '../personal.js';
+import { personal, type Personal } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
-import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, WithheldReason } from './account.events.js';
+import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, RewardTexts, WithheldReason } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
@@ -12,8 +12,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Amounts are JSON integers: beyond 2^53-1 a client would read another number than we wrote. */
 export const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-/** A reward as the event that grants it has it; whose it is, in the client's words, is added from the account. */
-export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner'>;
+/** A reward as the event that grants it has it; whose it is, in the client's words, is added from the account. Its texts are sealed then. */
+export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner' | 'texts'> & RewardTexts;
 
 export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): boolean {
   if (value.type !== 'CREDIT') return true;
@@ -21,10 +21,16 @@ export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): bo
 }
 
 /** Gives it. Credit that is redeemed automatically is so at once, unless it is scheduled for later. */
-export function give(draft: Draft, reward: NewReward, at: number): void {
-  const { state } = draft;
-  draft.emit({ type: 'RewardGranted', at, ...reward, owner: personal(reward.person, partyIds(state, reward.person)) });
+export function give(draft: Draft, { name, description, ...reward }: NewReward, at: number): void {
+  const { person } = reward;
+  const owner = personal(person, partyIds(draft.state, person));
+  draft.emit({ type: 'RewardGranted', at, ...reward, owner, texts: rewardTexts(person, { name, description }) });
   redeemIfAutomatic(draft, reward.rewardId, at);
+}
+
+/** Sealed for whoever has the reward; nothing is sealed where there is no text. */
+function rewardTexts(person: PersonId, { name, description }: RewardTexts): Personal<RewardTexts> {
+  return { subject: person, value: name === null && description === null ? null : { name, description } };
 }
 
 /** The ids that clients know a user of this account by; empty text for somebody forgotten. */

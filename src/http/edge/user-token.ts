@@ -29,11 +29,22 @@ export interface TokenRules {
 /** More than a header field can hold beside others; a longer one is not looked into. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
 const PART = /^[A-Za-z0-9_-]+$/;
+const WHOLE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+const partOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+/**
+ * Verified in place of what the library would turn down without a look at its signature. Nobody has signed it; it is about as long as a
+ * token usually is.
+ */
+const STAND_IN = [
+  partOf({ alg: 'HS256', typ: 'JWT' }),
+  partOf({ user: { id: '0'.repeat(36), accountId: '0'.repeat(36), email: '0'.repeat(24) } }),
+  '0'.repeat(43),
+].join('.');
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The subject of a token and the secret that it was signed with; undefined: no good, for whatever reason. Every secret is tried and every
- * claim is read in each case, so that the time of a "no" says as little as its words.
+ * The subject of a token and the secret that it was signed with; undefined: no good, for whatever reason. Every secret is tried with a
+ * whole signature and every claim is read in each case, so that the time of a "no" says as little as its words.
  */
 export async function verifyUserToken<S extends Secret>(
   token: string,
@@ -42,11 +53,12 @@ export async function verifyUserToken<S extends Secret>(
 ): Promise<{ readonly subject: TokenSubject; readonly signedWith: S } | undefined> {
   const readable = token.length <= TOKEN_LENGTH_MAX ? token : '';
   const [header = '', payload = ''] = readable.split('.');
-  const signed = await Promise.all(secrets.map(({ secret }) => isSignedWith(readable, secret)));
+  const claims = jsonOf(payload);
+  const isWhole = WHOLE.test(readable) && isExpectedHeader(jsonOf(header)) && claims !== undefined;
+  const signed = await Promise.all(secrets.map(({ secret }) => isSignedWith(isWhole ? readable : STAND_IN, secret)));
   const signedWith = secrets[signed.indexOf(true)];
-  const hasPlainHeader = isExpectedHeader(jsonOf(header));
-  const subject = subjectOf(jsonOf(payload), rules);
-  return subject === undefined || signedWith === undefined || !hasPlainHeader ? undefined : { subject, signedWith };
+  const subject = subjectOf(claims, rules);
+  return subject === undefined || signedWith === undefined || !isWhole ? undefined : { subject, signedWith };
 }
 
 interface Attempt {

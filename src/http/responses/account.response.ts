@@ -1,11 +1,11 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import {
   BILLING_INTERVALS,
   SUBSCRIPTION_STATUSES,
   type BillingInterval,
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
-import { Text } from './shape.js';
+import { Text, TextUntilForgotten } from './shape.js';
 
 class SubscriptionResponse {
   @ApiProperty({ enum: SUBSCRIPTION_STATUSES })
@@ -38,4 +38,9 @@ export class AccountResponse {
 
   @ApiProperty({ type: AccountReferralResponse, nullable: true, description: 'The code the account was referred with' })
   referral: AccountReferralResponse | null;
+}
+
+export class WrittenAccountResponse extends OmitType(AccountResponse, ['id']) {
+  @TextUntilForgotten()
+  id: string | null;
 }

@@ -1,6 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { REWARD_TYPES, type RewardType } from '../../domain/program.js';
-import { Text, TextOrNull, Time } from './shape.js';
+import { Text, TextOrNull, TextUntilForgotten, Time } from './shape.js';
 
 class ProspectResponse {
   @ApiProperty({ enum: REWARD_TYPES })
@@ -34,4 +34,9 @@ export class CodeDetailsResponse {
 
   @ApiProperty({ type: ProspectResponse, nullable: true, description: 'What the referred side would earn; null: nothing' })
   reward: ProspectResponse | null;
+}
+
+export class AppliedCodeResponse extends OmitType(CodeDetailsResponse, ['code']) {
+  @TextUntilForgotten()
+  code: string | null;
 }

@@ -15,7 +15,7 @@ export class ReferralResponse {
   @TextOrNull({ description: 'Null once its owner is forgotten' })
   referralCodeUsed: string | null;
 
-  @TextOrNull()
+  @TextOrNull({ description: 'Null: no call says by which link somebody came, and visits of links are not tied to visitors' })
   shareLinkUsed: string | null;
 
   @ApiProperty({ type: UserResponse, nullable: true, description: 'Null once deleted' })

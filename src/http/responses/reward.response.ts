@@ -1,6 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { REWARD_TYPES, type RewardType } from '../../domain/program.js';
-import { Integer, IntegerOrNull, Text, TextOrNull, Time, TimeOrNull } from './shape.js';
+import { Integer, IntegerOrNull, Text, TextOrNull, TextUntilForgotten, Time, TimeOrNull } from './shape.js';
 
 class RedemptionResponse {
   @Text()
@@ -77,6 +77,14 @@ export class RewardResponse {
 
   @ApiProperty({ enum: ['PCT_DISCOUNT', 'CREDIT', null], type: String, nullable: true, description: 'FUELTANK' })
   fueltankType: string | null;
+}
+
+export class WrittenRewardResponse extends OmitType(RewardResponse, ['accountId', 'userId']) {
+  @TextUntilForgotten()
+  accountId: string | null;
+
+  @TextUntilForgotten()
+  userId: string | null;
 }
 
 /** Members that belong to another type are null. */

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Text, Time } from './shape.js';
+import { Text, TextUntilForgotten, Time } from './shape.js';
 
 export class UserEventResponse {
   @Text({ description: 'As it was sent, or made' })
@@ -22,12 +22,16 @@ export class UserEventResponse {
 }
 
 export class UserEventsResponse {
-  @Text()
-  userId: string;
+  @TextUntilForgotten()
+  userId: string | null;
 
-  @Text()
-  accountId: string;
+  @TextUntilForgotten()
+  accountId: string | null;
 
-  @ApiProperty({ type: [UserEventResponse], description: 'In the order in which they were sent' })
-  events: UserEventResponse[];
+  @ApiProperty({
+    type: [UserEventResponse],
+    nullable: true,
+    description: 'In the order in which they were sent; null in a kept answer that is given again after the user was forgotten',
+  })
+  events: UserEventResponse[] | null;
 }

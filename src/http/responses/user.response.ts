@@ -1,6 +1,6 @@
-import { ApiExtraModels, ApiProperty, getSchemaPath, PartialType, PickType } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { ProgramShareLinksResponse, ShareLinksResponse } from './share-links.response.js';
-import { Integer, Text, TextOrNull, Time } from './shape.js';
+import { Integer, Text, TextOrNull, TextUntilForgotten, Time } from './shape.js';
 
 class ReferredByResponse {
   @TextOrNull({ description: 'Null once its owner is forgotten' })
@@ -90,6 +90,19 @@ export class UserResponse {
 
 /** With `fields`, those alone; with `extraFields`, more. */
 export class SelectedUserResponse extends PartialType(UserResponse) {
+  @ApiProperty({ type: 'integer', nullable: true, required: false, description: 'Epoch milliseconds; only when asked for' })
+  dateBlocked?: number | null;
+}
+
+export class WrittenUserResponse extends OmitType(UserResponse, ['id', 'accountId']) {
+  @TextUntilForgotten()
+  id: string | null;
+
+  @TextUntilForgotten()
+  accountId: string | null;
+}
+
+export class WrittenSelectedUserResponse extends PartialType(WrittenUserResponse) {
   @ApiProperty({ type: 'integer', nullable: true, required: false, description: 'Epoch milliseconds; only when asked for' })
   dateBlocked?: number | null;
 }

@@ -146,7 +146,7 @@ export const EVENT_EXAMPLES: Examples = {
   ReferrerSideModerated: { type: 'ReferrerSideModerated', at: 17, moderationId: MODERATION, referralId: REFERRAL, status: 'DENIED' },
   RewardGranted: {
     ...{ type: 'RewardGranted', at: 18, rewardId: REWARD, person: BOB_ID, owner: BOB.ids, source: 'REFERRED', value: CREDIT },
-    ...{ name: 'Thanks', description: 'For Bob', cancellable: false, dateScheduledFor: 20, dateExpires: 30 },
+    ...{ texts: personal(BOB_ID, { name: 'Thanks', description: 'For Bob' }), cancellable: false, dateScheduledFor: 20, dateExpires: 30 },
     ...{ referralId: REFERRAL, programId: 'default', programVersion: 2, rule: 'referredReward', redeemsAutomatically: true },
     adjustment: ADJUSTMENT,
   },

@@ -119,7 +119,8 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   ReferralModerated: { moderationId, referralId, ...statuses, referrer: party, referrerReward: orNull(terms), ...program },
   ReferrerSideModerated: { moderationId, referralId, status: side },
   RewardGranted: {
-    ...{ rewardId: rewardRef.rewardId, person, owner: party.map(({ ids }) => ids), value, name: orNull(text), description: orNull(text) },
+    ...{ rewardId: rewardRef.rewardId, person, owner: party.map(({ ids }) => ids), value },
+    texts: hidden(fc.record({ name: orNull(text), description: orNull(text) })),
     source: fc.constantFrom('FRIEND_SIGNUP' as const, 'REFERRED' as const, 'MANUAL' as const, 'EVENT' as const),
     ...{ cancellable: fc.boolean(), dateScheduledFor: orNull(time), dateExpires: orNull(time), referralId: orNull(referralId) },
     ...{ programId: orNull(program.programId), programVersion: orNull(fc.nat(3)) },

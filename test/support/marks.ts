@@ -1,0 +1,47 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Marks: words that stand in everything that is known of somebody and nowhere else, so that what is left of it can be searched for. */
+
+/** A sequence of bytes that is looked for, and what to call it. */
+export interface Form {
+  readonly form: string;
+  readonly bytes: Buffer;
+}
+
+/** The characters of base64 that a text alone decides, wherever in a group of three bytes it begins: its ends mix with what stands beside it. */
+function base64At(offset: number, text: Buffer): string {
+  const encoded = Buffer.concat([Buffer.alloc(offset), text]).toString('base64');
+  return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + text.length) * 8) / 6));
+}
+
+/** The mark in every form in which files and answers may hold it; codes come in lower case as well. */
+export const formsOf = (mark: string): readonly Form[] =>
+  [mark.toLowerCase(), mark.toUpperCase()].flatMap((spelled) => {
+    const utf8 = Buffer.from(spelled);
+    const utf16 = Buffer.from(spelled, 'utf16le');
+    return [
+      { form: 'plain', bytes: utf8 },
+      { form: 'hex', bytes: Buffer.from(utf8.toString('hex')) },
+      { form: 'hex in upper case', bytes: Buffer.from(utf8.toString('hex').toUpperCase()) },
+      { form: 'UTF-16LE', bytes: utf16 },
+      { form: 'UTF-16BE', bytes: Buffer.from(utf16).swap16() },
+      ...[0, 1, 2].map((offset) => ({ form: `base64 at ${offset}`, bytes: Buffer.from(base64At(offset, utf8)) })),
+    ];
+  });
+
+/** The first form of the mark that the content has. */
+export const holds = (content: Buffer, mark: string): string | undefined =>
+  formsOf(mark).find(({ bytes }) => content.includes(bytes))?.form;
+
+/** Files of the embedded server of a data folder, the write-ahead log among them, with the forms that they hold. */
+export async function filesWith(dataDir: string, forms: readonly Form[]): Promise<string[]> {
+  const entries = await readdir(join(dataDir, 'postgres'), { recursive: true, withFileTypes: true });
+  const found: string[] = [];
+  for (const entry of entries.filter((candidate) => candidate.isFile())) {
+    const content = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0));
+    const held = forms.filter(({ bytes }) => content.includes(bytes));
+    if (held.length > 0) found.push(`${join(entry.parentPath, entry.name)}: ${held.map(({ form }) => form).join(', ')}`);
+  }
+  return found;
+}
