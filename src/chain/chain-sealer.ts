@@ -29,6 +29,7 @@ export interface SealerStatus {
 
 const LOCK = 'chain-sealer';
 const EVERY_MS = 5_000;
+const STOP_WITHIN_MS = 1_000;
 const RETRY = { first: 50, max: 5_000 };
 
 /**
@@ -51,10 +52,12 @@ export class ChainSealer {
     this.running ??= this.run();
   }
 
-  /** Finishes the batch in hand. */
+  /** Finishes the batch in hand, unless a store does not answer: what is not sealed is sealed by whoever leads next. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    await this.running;
+    const patience = new AbortController();
+    await Promise.race([this.running, pause(STOP_WITHIN_MS, patience.signal)]);
+    patience.abort();
     this.lease.release();
   }
 
@@ -81,6 +84,7 @@ export class ChainSealer {
         failures = 0;
         await pause(this.options.everyMs ?? EVERY_MS, signal);
       } catch (error) {
+        if (signal.aborted) return;
         const problem = describe(error);
         if (problem !== this.interruption) this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
         this.interruption = problem;

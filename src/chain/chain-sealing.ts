@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
 import { CHAIN_START, markOf, nextLink, type ChainLink } from './chain-link.js';
 import type { ChainNames } from './chain-names.js';
 import { ChainSeals, sealText, type ChainCheckpoint, type ChainSeal, type SealedEvents } from './chain-seals.js';
@@ -22,8 +22,8 @@ export interface SealedBatch {
   readonly broken: readonly string[];
 }
 
-const BATCH_MAX = 5_000;
-const PAGE = 1_000;
+/** Hashing a batch takes some milliseconds, in which the process does nothing else. */
+const BATCH_MAX = 1_000;
 
 /**
  * Follows the log in order and seals what came, chain by chain. Any number of processes may do so at the same time: each batch begins with what is
@@ -36,10 +36,10 @@ export class ChainSealing {
 
   /** The next batch. @throws {EventLogUnavailable}, and what the database throws. */
   async sealNext(): Promise<SealedBatch> {
-    const { log, pool } = this.options;
+    const { log, pool, batchMax = BATCH_MAX } = this.options;
     const seals = new ChainSeals(pool, await log.id());
     const checkpoint = await seals.checkpoint();
-    const events = await this.read(checkpoint.position);
+    const events = await log.readAll(checkpoint.position, batchMax);
     const last = events.at(-1);
     if (last === undefined) return { events: 0, checkpoint, broken: [] };
     const { made, broken } = await this.sealsOver(seals, events);
@@ -69,18 +69,6 @@ export class ChainSealing {
 
   private async nothing(seals: ChainSeals, broken: readonly string[]): Promise<SealedBatch> {
     return { events: 0, checkpoint: await seals.checkpoint(), broken };
-  }
-
-  private async read(after: Position | undefined): Promise<readonly RecordedEvent[]> {
-    const { log, batchMax = BATCH_MAX } = this.options;
-    const events: RecordedEvent[] = [];
-    while (events.length < batchMax) {
-      const limit = Math.min(PAGE, batchMax - events.length);
-      const page = await log.readAll(events.at(-1)?.position ?? after, limit);
-      events.push(...page);
-      if (page.length < limit) break;
-    }
-    return events;
   }
 
   private async sealsOver(

@@ -126,3 +126,19 @@ test('one sealer leads, another one takes over, and both say how far they are', 
   expect(warnings).toEqual(['chains end in a seal that was not signed here']);
   await second.stop();
 });
+
+test('a sealer stops while the log does not answer', async () => {
+  const silent = new InMemoryEventLog();
+  let asked = false;
+  silent.readAll = () => {
+    asked = true;
+    return new Promise(() => undefined);
+  };
+  const ledger = await open({ log: silent });
+  await ledger.happened('a');
+  const sealer = new ChainSealer({ pool: ledger.pool, log: silent, sealing: ledger.sealing, logger: { warn: () => undefined } });
+  sealer.start();
+  await eventually(() => Promise.resolve(asked));
+  await sealer.stop();
+  expect((await ledger.pool.query('select from ledger.chain_seals')).rowCount).toBe(0);
+});

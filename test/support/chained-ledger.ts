@@ -32,7 +32,7 @@ export class ChainedLedger {
   }
 
   /** @param log another one than that of the database. */
-  static async open({ log, batchMax = 5_000 }: { readonly log?: EventLog; readonly batchMax?: number } = {}): Promise<ChainedLedger> {
+  static async open({ log, batchMax = 1_000 }: { readonly log?: EventLog; readonly batchMax?: number } = {}): Promise<ChainedLedger> {
     const database = await createTestDatabase();
     const pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
     return new ChainedLedger(database, pool, log ?? (await PostgresEventLog.open({ url: database.url })), batchMax);
