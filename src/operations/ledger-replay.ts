@@ -7,7 +7,7 @@ import { pause } from '../pause.js';
 import { accountRefOf } from '../privacy/keyed-names.js';
 import { liveCheckpoints } from '../projecting/checkpoints.js';
 import { CommandError } from './command-line.js';
-import { accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
+import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 import { compareBatch, type AccountInBatch, type Difference } from './replay/comparison.js';
 import { foldAccount, keysOf, type KnownEvent } from './replay/folded-account.js';
@@ -112,13 +112,14 @@ class ReplayRun {
       this.options.onProgress?.(this.accounts, Math.max(total, this.accounts));
     };
     const onEvent = (event: RecordedEvent): void => this.sawEvent(event);
-    for await (const first of accountsInLog(this.log, prefix, { after: resumeFrom, upTo: this.bound, onEvent })) {
+    const accounts = accountsInLog(this.log, prefix, { after: resumeFrom, upTo: this.bound, onEvent });
+    for await (const some of pagesOf(accounts, ACCOUNTS_AT_ONCE)) {
       if (this.options.signal?.aborted) throw this.stopped(done);
-      batch.push(await this.read(accountRefOf(first.stream) ?? '', first.stream));
+      batch.push(...(await Promise.all(some.map(({ stream }) => this.read(accountRefOf(stream) ?? '', stream)))));
       const isFull = batch.length >= BATCH.accounts || batch.reduce((sum, { events }) => sum + events.length, 0) >= BATCH.events;
       if (!isFull) continue;
       await finish();
-      done = first.position;
+      done = some.at(-1)?.position;
     }
     await finish();
     if (resumeFrom === undefined) await this.countRows();
