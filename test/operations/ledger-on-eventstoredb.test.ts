@@ -46,8 +46,12 @@ test('a ledger on EventStoreDB is stated, adjusted, replayed, reconciled, closed
   expect(await reconcileLedger(core, scope, {})).toMatchObject({ ok: true, units: [{ issued: 1_000, redeemed: 250, closing: 750 }] });
   const closed = await changePeriod(core, scope, 'ClosePeriod', { period: '2026-01', comment: 'tied out', by: 'Sam' });
   expect(closed).toMatchObject({ status: 'closed' });
-  const types: string[] = [];
-  await exportLedger(core, scope, {}, (line) => Promise.resolve(void types.push((JSON.parse(line) as { type: string }).type)));
+  let exported = '';
+  await exportLedger(core, scope, {}, (lines) => Promise.resolve(void (exported += lines)));
+  const types = exported
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { type: string }).type);
   expect(types).toEqual(expect.arrayContaining(['AccountOpened', 'RewardGranted', 'CreditRedeemed', 'PeriodClosed']));
   await expect(statementOfAccount(core, scope, { accountId, position: 'nonsense' })).rejects.toThrow('is no position of this log');
 });

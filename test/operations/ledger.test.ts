@@ -186,6 +186,98 @@ describe('a replay', () => {
     expect(people.out).toContain('9999');
   }, 60_000);
 
+  test('takes nothing that can happen to an account for a difference', async () => {
+    const program = {
+      id: 'rich',
+      referredReward: { type: 'CREDIT', unit: 'Points', assignedCredit: 10 },
+      referrerReward: { type: 'FUELTANK', fuelTankCodes: ['T-1', 'T-2', 'T-3'], fuelTankType: 'CREDIT', amount: 5, unit: 'LITRES' },
+      eventRewards: [
+        { key: 'visit', to: 'USER', reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 7, delayDays: 2, validDays: 5 } },
+      ],
+      fraud: { email: 'pending' },
+    };
+    const tenant = await service.createTenant({ program });
+    const { live } = tenant;
+    const code = personal('C').toUpperCase();
+    const owner = await user(tenant);
+    const profile = {
+      firstName: 'Ann',
+      email: 'ann@example.com',
+      customFields: { plan: 'x', seats: 3 },
+      segments: ['a', 'b'],
+      locale: 'en_CA',
+    };
+    await live.post('/user', { id: owner.userId, accountId: owner.accountId, referralCode: code, ...profile });
+    await live.post('/user', {
+      id: owner.userId,
+      accountId: owner.accountId,
+      referralCode: personal('N'),
+      firstName: null,
+      segments: ['~a'],
+    });
+    const referrals: string[] = [];
+    for (const [index, subscription] of [{ status: 'TRIAL' }, { status: 'CANCELLED' }, { status: 'FREE' }].entries()) {
+      const accountId = personal('acc');
+      await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' }, referral: { code }, currency: 'CAD' });
+      const userId = personal('user');
+      await live.post('/user', { id: userId, accountId, email: index === 2 ? 'ann@example.org' : 'x@example.com' });
+      await live.post('/accountsync', { id: accountId, subscription });
+      const paid = { status: 'PAID', value: 5, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+      await live.post('/accountsync', { id: accountId, subscription: paid });
+      referrals.push(accountId);
+      await live.post(`/open/account${path(accountId)}/user${path(userId)}/events`, {
+        accountId,
+        userId,
+        events: [{ key: 'visit', fields: {} }],
+      });
+    }
+    const { body: listed } = await live.get<{ referrals: { id: string }[] }>('/referrals');
+    await live.post('/referrals/moderate', { actions: listed.referrals.map(({ id }) => ({ referralId: id, action: 'DENIED' })) });
+    await live.post('/referrals/moderate', {
+      actions: listed.referrals.slice(0, 2).map(({ id }) => ({ referralId: id, action: 'APPROVED' })),
+    });
+    for (const reward of [
+      { type: 'PCT_DISCOUNT', discountPercent: 5 },
+      { dateScheduledFor: Date.now() + 9_000_000 },
+      { dateExpires: Date.now() + 9_000_000 },
+    ])
+      await live.post(`/rewards/account${path(owner.accountId)}/user${path(owner.userId)}`, {
+        ...('type' in reward ? {} : { type: 'CREDIT', unit: 'cents', assignedCredit: 30 }),
+        ...reward,
+      });
+    await live.post('/credit/bulkredeem', { accountId: owner.accountId, unit: 'CENTS', amount: 12 });
+    await live.post(`/account${path(owner.accountId)}/user${path(owner.userId)}/block`, {});
+    const gone = referrals[0] ?? '';
+    await live.call('DELETE', `/open/account${path(gone)}`);
+    await live.post('/accountsync', { id: gone, subscription: { status: 'TRIAL' } });
+    await live.post('/user', { id: personal('user'), accountId: gone });
+    await eventually(async () => {
+      const { position, differences } = await replayLedger(core, scopeOf(tenant), {});
+      return differences.length === 0 && position !== null;
+    });
+    const { events, differences } = await replayLedger(core, scopeOf(tenant), {});
+    expect(differences).toEqual([]);
+    expect(events).toBeGreaterThan(50);
+    const { ok, differences: unsettled } = await reconcileLedger(core, scopeOf(tenant), {}, { now: Date.now() + 120_000 });
+    expect({ ok, unsettled }).toEqual({ ok: true, unsettled: [] });
+    const exportedTypes = new Set<string>();
+    await exportLedger(core, scopeOf(tenant), {}, (text) => {
+      for (const line of text.trimEnd().split('\n')) exportedTypes.add((JSON.parse(line) as { type: string }).type);
+      return Promise.resolve();
+    });
+    // So that what was gone through here is what it was meant to be.
+    for (const type of [
+      'RewardCancelled',
+      'RewardRestored',
+      'ReferralEnded',
+      'ReferralModerated',
+      'UserBlocked',
+      'ErasureCompleted',
+      'UserProfileChanged',
+    ])
+      expect([...exportedTypes]).toContain(type);
+  });
+
   test('finds rows that are missing, that are too many, and that belong to nobody', async () => {
     const tenant = await service.createTenant();
     const { referrer, user: userId } = await converted(tenant);
@@ -347,13 +439,13 @@ describe('an export', () => {
     await user(other);
     await tenant.live.call('DELETE', `/open/account${path(gone.accountId)}`);
     const lines: string[] = [];
-    const write = (line: string): Promise<void> => Promise.resolve(void lines.push(line));
+    const write = (text: string): Promise<void> => Promise.resolve(void lines.push(...text.trimEnd().split('\n')));
     const { events } = await exportLedger(core, scopeOf(tenant), {}, write);
     expect(lines).toHaveLength(events);
     const parsed = lines.map((line) => JSON.parse(line) as { tenant: string; type: string; data: { accountId?: { value: unknown } } });
     expect(new Set(parsed.map((event) => event.tenant))).toEqual(new Set([tenant.alias]));
     expect(parsed.filter(({ type }) => type === 'AccountOpened').map(({ data }) => data.accountId?.value)).toEqual([owner.accountId, null]);
-    const text = lines.join('');
+    const text = lines.join('\n');
     for (const secret of [gone.accountId, gone.userId, tenant.liveKey, '"sealed"']) expect(text).not.toContain(secret);
     expect(text).toContain(owner.userId);
   });
@@ -405,6 +497,8 @@ describe('bad input', () => {
       [ask({ asOf: later }), '--as-of lies in the future'],
       [ask({ to: later }), '--to lies in the future'],
       [ask({ asOf: 'yesterday' }), '--as-of takes a time such as'],
+      [ask({ asOf: '2026-02-31' }), '--as-of takes a time such as'],
+      [ask({ asOf: '2026-02-01T25:00:00Z' }), '--as-of takes a time such as'],
       [ask({ asOf: '2026-01-01', position: head }), 'exclude each other'],
       [ask({ from: '2026-02-01', to: '2026-01-01' }), '--from lies after --to'],
       [ask({ from: '2026-02-01', asOf: '2026-01-01' }), '--from lies after --as-of'],
