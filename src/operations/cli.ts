@@ -24,6 +24,8 @@ async function main(): Promise<number> {
   addLogCommands(cli);
   addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
+  // Whoever reads may have had enough (`… | head`): that is no fault of the command's.
+  process.stdout.on('error', () => undefined);
   try {
     await cli.parseAsync();
     return 0;

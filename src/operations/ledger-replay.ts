@@ -151,10 +151,11 @@ class ReplayRun {
     }
     this.accounts += 1;
     const wanted = this.selectedOf(recorded);
-    this.events += wanted ?? Math.max(0, ...READ_MODELS.map((readModel) => this.reachedBy(readModel, recorded)));
+    const reached = this.reachedBy(recorded);
+    this.events += wanted ?? Math.max(0, ...reached.values());
     const foldedFor = this.foldingTo(events, (readModel) => {
-      const reached = this.reachedBy(readModel, recorded);
-      return wanted === undefined || wanted === reached ? reached : undefined;
+      const count = reached.get(readModel);
+      return wanted === undefined || wanted === count ? count : undefined;
     });
     if (READ_MODELS.some((readModel) => foldedFor(readModel) === undefined)) this.changedSince += 1;
     const keys = keysOf(events);
@@ -177,9 +178,17 @@ class ReplayRun {
     return until === undefined ? undefined : recorded.filter(({ recordedAt }) => recordedAt <= until).length;
   }
 
-  private reachedBy(readModel: string, recorded: readonly RecordedEvent[]): number {
-    const at = this.snapshot.checkpoints.get(readModel)?.position;
-    return recorded.filter(({ position }) => this.log.compare(position, at) <= 0).length;
+  /** How many of an account's events each read model has. Most stand at the same place, so each place is looked for once. */
+  private reachedBy(recorded: readonly RecordedEvent[]): ReadonlyMap<string, number> {
+    const counts = new Map<Position | undefined, number>();
+    return new Map(
+      READ_MODELS.map((readModel) => {
+        const at = this.snapshot.checkpoints.get(readModel)?.position;
+        const count = counts.get(at) ?? recorded.filter(({ position }) => this.log.compare(position, at) <= 0).length;
+        counts.set(at, count);
+        return [readModel, count];
+      }),
+    );
   }
 
   /** Read models stand at the same place nearly always, so an account is folded once. */

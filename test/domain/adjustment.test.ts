@@ -1,3 +1,5 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { AdjustCredit } from '../../src/domain/account/adjustment.js';
 import { personal } from '../../src/domain/personal.js';
 import { accountOpened, credit, creditRedeemed, partyOf, rewardGranted, userIdentified } from '../support/account-events.js';
 import { ACME, BOB, given, NOW } from './support/account-scenario.js';
@@ -6,12 +8,13 @@ const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(A
 const approvedBy = personal('ada', 'Ada');
 const by = personal('sam', 'Sam');
 const adjustment = { reason: personal(BOB.person, 'charged twice'), approvedBy, by };
-const adjust = (amount: number, over: object = {}) =>
-  ({
-    ...{ type: 'AdjustCredit', userId: 'bob', unit: 'CENTS', amount, reason: 'charged twice', approvedBy, by },
-    ...{ rewardId: 'adjusted', redemptionId: 'adjusted', now: NOW },
-    ...over,
-  }) as const;
+const adjust = (amount: number, over: Partial<AdjustCredit> = {}): AdjustCredit => ({
+  ...{ type: 'AdjustCredit', userId: 'bob', unit: 'CENTS', amount, reason: 'charged twice', approvedBy, by },
+  ...{ rewardId: 'adjusted', redemptionId: 'adjusted', now: NOW },
+  ...over,
+});
+
+const adjusted = (event: AccountEvent): AccountEvent => (event.type === 'CreditRedeemed' ? { ...event, adjustment } : event);
 
 describe('an adjustment', () => {
   it('adds credit as a reward by hand that says why', () => {
@@ -26,10 +29,7 @@ describe('an adjustment', () => {
     const others = rewardGranted('others', partyOf(ACME, 'cat'), credit(1_000));
     given(...here, late, soon, others)
       .when(adjust(-150))
-      .then(
-        { ...creditRedeemed(soon, 'adjusted-0', 100, NOW), adjustment },
-        { ...creditRedeemed(late, 'adjusted-1', 50, NOW), adjustment },
-      );
+      .then(adjusted(creditRedeemed(soon, 'adjusted-0', 100, NOW)), adjusted(creditRedeemed(late, 'adjusted-1', 50, NOW)));
     given(...here, late, soon, others)
       .when(adjust(-201))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
