@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Option, type Command } from 'commander';
 import { operatingSystemUser } from './audit.js';
 import { CommandError, note, printJson } from './command-line.js';
@@ -123,6 +122,15 @@ function parseUnit(unit: string): string {
   return unit;
 }
 
-async function writeOut(line: string): Promise<void> {
-  if (!process.stdout.write(line)) await once(process.stdout, 'drain');
+/** Whoever reads may have had enough. */
+function writeOut(lines: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (): void => reject(new CommandError('standard output was closed'));
+    process.stdout.once('error', failed);
+    process.stdout.write(lines, (error) => {
+      if (error) return failed();
+      process.stdout.off('error', failed);
+      resolve();
+    });
+  });
 }

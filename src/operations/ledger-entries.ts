@@ -59,11 +59,14 @@ async function* selected(log: EventLog, stream: string, { upTo, until }: Selecti
   }
 }
 
-export async function* pagesOf<T>(items: AsyncIterable<T>): AsyncIterable<T[]> {
+/** Accounts are short and many: what takes time is asking for each, so this many are asked for at once. */
+export const ACCOUNTS_AT_ONCE = 16;
+
+export async function* pagesOf<T>(items: AsyncIterable<T>, size = PAGE): AsyncIterable<T[]> {
   let page: T[] = [];
   for await (const item of items) {
     page.push(item);
-    if (page.length < PAGE) continue;
+    if (page.length < size) continue;
     yield page;
     page = [];
   }

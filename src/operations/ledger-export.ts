@@ -23,7 +23,7 @@ export async function exportLedger(
   { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
   options: Pick<SelectionOptions, 'from' | 'to'>,
-  write: (line: string) => Promise<void>,
+  write: (lines: string) => Promise<void>,
 ): Promise<Exported> {
   const { from = -Infinity, until = Infinity } = await select(log, options);
   const head = await log.head();
@@ -37,11 +37,11 @@ export async function exportLedger(
   const hash = createHash('sha256');
   let events = 0;
   for (let page = await log.readAll(undefined, PAGE); page.length > 0; page = await log.readAll(page.at(-1)?.position, PAGE)) {
-    for (const decoded of await codec.decodeAll(page.filter(isWanted))) {
-      const line = `${JSON.stringify(exportedEvent(decoded))}\n`;
-      hash.update(line);
-      events += 1;
-      await write(line);
+    const lines = (await codec.decodeAll(page.filter(isWanted))).map((decoded) => `${JSON.stringify(exportedEvent(decoded))}\n`);
+    events += lines.length;
+    if (lines.length > 0) {
+      hash.update(lines.join(''));
+      await write(lines.join(''));
     }
     if (log.compare(page.at(-1)?.position, head) >= 0) break;
   }

@@ -7,7 +7,7 @@ import { faultsOf, RollForwardSums, type RollForward } from '../ledger/roll-forw
 import type { BalanceFile } from './balance-file.js';
 import { CommandError } from './command-line.js';
 import { CONVERSION_TYPES, Conversions } from './conversions.js';
-import { accountsInLog, decodeTypes, entryOf, pagesOf, type LogReads } from './ledger-entries.js';
+import { ACCOUNTS_AT_ONCE, accountsInLog, decodeTypes, entryOf, pagesOf, type LogReads } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
 
 export interface ReconciliationRequest {
@@ -56,9 +56,10 @@ export async function reconcileLedger(
   const run = new ReconciliationRun(span, now, against);
   const head = await log.head();
   let accounts = 0;
-  for await (const first of accountsInLog(log, names.accountStream(scope, ''), { upTo: head })) {
-    run.add(await readAccount(core, first.stream));
-    onProgress?.((accounts += 1));
+  const everyAccount = accountsInLog(log, names.accountStream(scope, ''), { upTo: head });
+  for await (const some of pagesOf(everyAccount, ACCOUNTS_AT_ONCE)) {
+    for (const account of await Promise.all(some.map(({ stream }) => readAccount(core, stream)))) run.add(account);
+    onProgress?.((accounts += some.length));
   }
   return run.result();
 }

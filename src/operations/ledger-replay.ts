@@ -7,7 +7,7 @@ import { pause } from '../pause.js';
 import { accountRefOf } from '../privacy/keyed-names.js';
 import { liveCheckpoints } from '../projecting/checkpoints.js';
 import { CommandError } from './command-line.js';
-import { accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
+import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 import { compareBatch, type AccountInBatch, type Difference } from './replay/comparison.js';
 import { foldAccount, keysOf, type KnownEvent } from './replay/folded-account.js';
@@ -112,13 +112,14 @@ class ReplayRun {
       this.options.onProgress?.(this.accounts, Math.max(total, this.accounts));
     };
     const onEvent = (event: RecordedEvent): void => this.sawEvent(event);
-    for await (const first of accountsInLog(this.log, prefix, { after: resumeFrom, upTo: this.bound, onEvent })) {
+    const accounts = accountsInLog(this.log, prefix, { after: resumeFrom, upTo: this.bound, onEvent });
+    for await (const some of pagesOf(accounts, ACCOUNTS_AT_ONCE)) {
       if (this.options.signal?.aborted) throw this.stopped(done);
-      batch.push(await this.read(accountRefOf(first.stream) ?? '', first.stream));
+      batch.push(...(await Promise.all(some.map(({ stream }) => this.read(accountRefOf(stream) ?? '', stream)))));
       const isFull = batch.length >= BATCH.accounts || batch.reduce((sum, { events }) => sum + events.length, 0) >= BATCH.events;
       if (!isFull) continue;
       await finish();
-      done = first.position;
+      done = some.at(-1)?.position;
     }
     await finish();
     if (resumeFrom === undefined) await this.countRows();
@@ -150,10 +151,11 @@ class ReplayRun {
     }
     this.accounts += 1;
     const wanted = this.selectedOf(recorded);
-    this.events += wanted ?? Math.max(0, ...READ_MODELS.map((readModel) => this.reachedBy(readModel, recorded)));
+    const reached = this.reachedBy(recorded);
+    this.events += wanted ?? Math.max(0, ...reached.values());
     const foldedFor = this.foldingTo(events, (readModel) => {
-      const reached = this.reachedBy(readModel, recorded);
-      return wanted === undefined || wanted === reached ? reached : undefined;
+      const count = reached.get(readModel);
+      return wanted === undefined || wanted === count ? count : undefined;
     });
     if (READ_MODELS.some((readModel) => foldedFor(readModel) === undefined)) this.changedSince += 1;
     const keys = keysOf(events);
@@ -176,9 +178,17 @@ class ReplayRun {
     return until === undefined ? undefined : recorded.filter(({ recordedAt }) => recordedAt <= until).length;
   }
 
-  private reachedBy(readModel: string, recorded: readonly RecordedEvent[]): number {
-    const at = this.snapshot.checkpoints.get(readModel)?.position;
-    return recorded.filter(({ position }) => this.log.compare(position, at) <= 0).length;
+  /** How many of an account's events each read model has. Most stand at the same place, so each place is looked for once. */
+  private reachedBy(recorded: readonly RecordedEvent[]): ReadonlyMap<string, number> {
+    const counts = new Map<Position | undefined, number>();
+    return new Map(
+      READ_MODELS.map((readModel) => {
+        const at = this.snapshot.checkpoints.get(readModel)?.position;
+        const count = counts.get(at) ?? recorded.filter(({ position }) => this.log.compare(position, at) <= 0).length;
+        counts.set(at, count);
+        return [readModel, count];
+      }),
+    );
   }
 
   /** Read models stand at the same place nearly always, so an account is folded once. */

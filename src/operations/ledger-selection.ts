@@ -44,10 +44,14 @@ function timeOf(option: string, text: string | undefined, now: number): number |
   const match = ISO.exec(text);
   // A date alone is its first moment; without a zone it is UTC.
   const time = match === null ? NaN : Date.parse(text.includes('T') && match[1] === undefined ? `${text}Z` : text);
-  if (Number.isNaN(time)) throw new CommandError(`${option} takes a time such as 2026-10-31T23:59:59Z`);
+  if (Number.isNaN(time) || !isDayOfCalendar(text.slice(0, 10)))
+    throw new CommandError(`${option} takes a time such as 2026-10-31T23:59:59Z`);
   if (time > now) throw new CommandError(`${option} lies in the future`);
   return time;
 }
+
+/** The 31st of February is none, though a parser takes it for the 3rd of March. */
+const isDayOfCalendar = (day: string): boolean => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 
 /** A month of the ledger, in UTC; both ends included, epoch milliseconds. */
 export interface Period {

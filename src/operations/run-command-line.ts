@@ -34,6 +34,8 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   addOperatorCommands(cli);
   addPrivacyCommands(cli);
   applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
+  // Whoever reads may have had enough (`… | head`): that is no fault of the command's.
+  process.stdout.on('error', () => undefined);
   try {
     await cli.parseAsync(words, { from: 'user' });
     return 0;

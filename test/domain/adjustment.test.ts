@@ -1,0 +1,51 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { AdjustCredit } from '../../src/domain/account/adjustment.js';
+import { personal } from '../../src/domain/personal.js';
+import { accountOpened, credit, creditRedeemed, partyOf, rewardGranted, userIdentified } from '../support/account-events.js';
+import { ACME, BOB, given, NOW } from './support/account-scenario.js';
+
+const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat')];
+const approvedBy = personal('ada', 'Ada');
+const by = personal('sam', 'Sam');
+const adjustment = { reason: personal(BOB.person, 'charged twice'), approvedBy, by };
+const adjust = (amount: number, over: Partial<AdjustCredit> = {}): AdjustCredit => ({
+  ...{ type: 'AdjustCredit', userId: 'bob', unit: 'CENTS', amount, reason: 'charged twice', approvedBy, by },
+  ...{ rewardId: 'adjusted', redemptionId: 'adjusted', now: NOW },
+  ...over,
+});
+
+const adjusted = (event: AccountEvent): AccountEvent => (event.type === 'CreditRedeemed' ? { ...event, adjustment } : event);
+
+describe('an adjustment', () => {
+  it('adds credit as a reward by hand that says why', () => {
+    given(...here)
+      .when(adjust(500))
+      .then(rewardGranted('adjusted', BOB, credit(500), { at: NOW, adjustment }));
+  });
+
+  it('takes credit of that user alone, soonest expiry first', () => {
+    const late = rewardGranted('late', BOB, credit(100));
+    const soon = rewardGranted('soon', BOB, credit(100), { dateExpires: NOW + 1 });
+    const others = rewardGranted('others', partyOf(ACME, 'cat'), credit(1_000));
+    given(...here, late, soon, others)
+      .when(adjust(-150))
+      .then(adjusted(creditRedeemed(soon, 'adjusted-0', 100, NOW)), adjusted(creditRedeemed(late, 'adjusted-1', 50, NOW)));
+    given(...here, late, soon, others)
+      .when(adjust(-201))
+      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+  });
+
+  it('is refused for nobody, for nothing and for more than can be', () => {
+    given().when(adjust(1)).refused('ACCOUNT_NOT_FOUND');
+    given(...here)
+      .when(adjust(1, { userId: 'nobody' }))
+      .refused('USER_NOT_FOUND');
+    for (const amount of [0, 0.5, Number.NaN])
+      given(...here)
+        .when(adjust(amount))
+        .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number other than zero');
+    given(...here, rewardGranted('all', BOB, credit(Number.MAX_SAFE_INTEGER)))
+      .when(adjust(1))
+      .refused('AMOUNT_TOO_LARGE');
+  });
+});

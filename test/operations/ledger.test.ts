@@ -1,0 +1,537 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Core } from '../../src/core.js';
+import type { Scope } from '../../src/domain/scope.js';
+import { readBalanceFile } from '../../src/operations/balance-file.js';
+import { adjustLedger } from '../../src/operations/ledger-adjustment.js';
+import { exportLedger } from '../../src/operations/ledger-export.js';
+import { changePeriod } from '../../src/operations/ledger-periods.js';
+import { reconcileLedger } from '../../src/operations/ledger-reconciliation.js';
+import { replayLedger } from '../../src/operations/ledger-replay.js';
+import { statementOfAccount } from '../../src/operations/ledger-statement.js';
+import { recordOperation } from '../../src/operations/audit.js';
+import { path, query } from '../support/api-client.js';
+import { eventually } from '../support/embedded.js';
+import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+
+/** What finance asks of a tenant's ledger, beside a running service on the same stores. */
+
+let service: RunningService;
+let stores: TestStores;
+let end: () => Promise<void>;
+let folder: string;
+let core: Core;
+
+beforeAll(async () => {
+  ({ service, stores, end } = await startWithStores());
+  ({ core } = service.service);
+  folder = await mkdtemp(join(tmpdir(), 'ledger-finance-'));
+});
+afterAll(async () => {
+  await end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function cli(...words: readonly string[]): Promise<Ran> {
+  const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['dist/src/operations/cli.js', ...words], { env }, (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    );
+  });
+}
+
+const scopeOf = ({ alias }: TestTenant): Scope => ({ tenant: alias, mode: 'live' });
+
+async function user({ live }: TestTenant): Promise<{ readonly accountId: string; readonly userId: string }> {
+  const accountId = personal('acc');
+  const userId = personal('user');
+  await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+  await live.post('/user', { id: userId, accountId });
+  return { accountId, userId };
+}
+
+async function give({ live }: TestTenant, { accountId, userId }: { accountId: string; userId: string }, reward: object): Promise<string> {
+  const { status, body } = await live.post<{ id: string }>(`/rewards/account${path(accountId)}/user${path(userId)}`, {
+    ...{ type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 },
+    ...reward,
+  });
+  expect(status).toBe(201);
+  return body.id;
+}
+
+async function balanceOf({ live }: TestTenant, accountId: string): Promise<Record<string, number>> {
+  const { body } = await live.get<{ type: string; unit: string; totalAvailableCredit: number }[]>(`/reward/balance${query({ accountId })}`);
+  return Object.fromEntries(
+    body.filter(({ type }) => type === 'CREDIT').map(({ unit, totalAvailableCredit }) => [unit, totalAvailableCredit]),
+  );
+}
+
+const closings = (units: readonly { readonly unit: string; readonly closing: number }[]): Record<string, number> =>
+  Object.fromEntries(units.map(({ unit, closing }) => [unit, closing]));
+
+/** A referral that has converted: the referrer has 1000 CENTS. */
+async function converted(tenant: TestTenant): Promise<{ readonly referrer: string; readonly user: string; readonly referred: string }> {
+  const code = personal('C').toUpperCase();
+  const referrer = await user(tenant);
+  await tenant.live.post('/user', { id: referrer.userId, accountId: referrer.accountId, referralCode: code });
+  const referred = personal('acc');
+  await tenant.live.post('/accountsync', { id: referred, subscription: { status: 'TRIAL' }, referral: { code } });
+  await tenant.live.post('/user', { id: personal('user'), accountId: referred });
+  const paid = { status: 'PAID', value: 5, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+  await tenant.live.post('/accountsync', { id: referred, subscription: paid });
+  await eventually(async () => (await balanceOf(tenant, referrer.accountId))['CENTS'] === 1_000);
+  return { referrer: referrer.accountId, user: referrer.userId, referred };
+}
+
+const operationsOf = async (tenant: TestTenant) => {
+  const stream = core.names.operationsStream(scopeOf(tenant), new Date().toISOString().slice(0, 10));
+  const found = [];
+  for await (const event of core.log.readStream(stream)) found.push(...(await core.codec.decodeAll([event])));
+  return found.map(({ event }) => event);
+};
+
+describe('a statement', () => {
+  test('closes with what the balances of the account say, and with what they said at each position', async () => {
+    const tenant = await service.createTenant();
+    const { referrer, user: userId } = await converted(tenant);
+    const owner = { accountId: referrer, userId };
+    const said: { position: string; balance: Record<string, number> }[] = [];
+    const note = async (headers: Headers): Promise<void> =>
+      void said.push({ position: headers.get('ledger-position') ?? '', balance: await balanceOf(tenant, referrer) });
+    await give(tenant, owner, { unit: 'Points', assignedCredit: 70 });
+    await give(tenant, owner, { dateScheduledFor: Date.now() + 86_400_000 });
+    const cancelled = await give(tenant, owner, { unit: 'cents', assignedCredit: 40 });
+    await note((await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'cents', amount: 300 })).headers);
+    await note((await tenant.live.post(`/reward${path(cancelled)}/cancel`)).headers);
+    await note((await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'POINTS', amount: 70 })).headers);
+    for (const { position, balance } of said) {
+      const statement = await statementOfAccount(core, scopeOf(tenant), { accountId: referrer, position });
+      expect({ position: statement.position, balance: closings(statement.units) }).toEqual({ position, balance });
+    }
+    const now = await statementOfAccount(core, scopeOf(tenant), { accountId: referrer, unit: 'cents' });
+    expect(now.units.map(({ unit, lines }) => [unit, lines.map(({ type, amount, balance }) => [type, amount, balance])])).toEqual([
+      [
+        'CENTS',
+        [
+          ['issued', 1_000, 1_000],
+          ['scheduled', 0, 1_000],
+          ['issued', 40, 1_040],
+          ['redeemed', -300, 740],
+          ['cancelled', -40, 700],
+        ],
+      ],
+    ]);
+    const actors = now.units[0]?.lines.map(({ actor }) => actor.split(':')[0]);
+    expect(actors).toEqual(['policy', 'api-key', 'api-key', 'api-key', 'api-key']);
+  });
+
+  test('of an account that lost a user counts what that user had no longer, as the balances do', async () => {
+    const tenant = await service.createTenant();
+    const owner = await user(tenant);
+    await give(tenant, owner, {});
+    expect((await tenant.live.call('DELETE', `/open/account${path(owner.accountId)}/user${path(owner.userId)}`)).status).toBe(204);
+    const { units } = await statementOfAccount(core, scopeOf(tenant), { accountId: owner.accountId });
+    expect(units[0]).toMatchObject({ closing: 0, lines: [{ amount: 1_000 }, { type: 'forfeited', amount: -1_000 }] });
+    expect(await reconcileLedger(core, scopeOf(tenant), {})).toMatchObject({ ok: true, units: [{ cancelled: 1_000, closing: 0 }] });
+    expect(await replayLedger(core, scopeOf(tenant), {})).toMatchObject({ differences: [] });
+  });
+});
+
+describe('a replay', () => {
+  test('finds nothing where nothing is wrong, and a wrong balance with the events that explain it', async () => {
+    const tenant = await service.createTenant();
+    const { referrer } = await converted(tenant);
+    const { referrer: other } = await converted(tenant);
+    await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'cents', amount: 300 });
+    await balanceOf(tenant, referrer);
+    const clean = await replayLedger(core, scopeOf(tenant), {});
+    expect(clean).toMatchObject({ differences: [] });
+    expect(clean.events).toBeGreaterThan(20);
+
+    const { rows } = await core.pool.query<{ generation: number }>(
+      `select generation from ledger.projection_generations where projection = 'reward-balances' and state = 'live'`,
+    );
+    const table = `rm_reward_balances_${rows[0]?.generation}.reward_balances`;
+    const ref = core.names.accountRef(scopeOf(tenant), referrer);
+    await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [ref]);
+    const lines = (await statementOfAccount(core, scopeOf(tenant), { accountId: referrer })).units[0]?.lines ?? [];
+    const wrong = {
+      ...{ account: referrer, readModel: 'reward-balances', ledger: 700, live: 9_999 },
+      field: expect.stringMatching(/\.available_credit$/) as unknown,
+      eventIds: lines.map(({ eventId }) => eventId),
+    };
+    expect((await replayLedger(core, scopeOf(tenant), {})).differences).toEqual([wrong]);
+    expect((await replayLedger(core, scopeOf(tenant), { accountId: referrer })).differences).toEqual([wrong]);
+    expect((await replayLedger(core, scopeOf(tenant), { accountId: other })).differences).toEqual([]);
+    // Asked for a time when that account was not there yet, it is folded and not compared.
+    const early = new Date(Date.now() - 3_600_000).toISOString();
+    expect(await replayLedger(core, scopeOf(tenant), { asOf: early })).toMatchObject({ events: 0, differences: [] });
+
+    const [ran, people] = await Promise.all([
+      cli('ledger', 'replay', tenant.alias, '--account', referrer, '--json'),
+      cli('ledger', 'replay', tenant.alias),
+    ]);
+    expect(ran.code).toBe(2);
+    expect(JSON.parse(ran.out)).toMatchObject({ position: expect.any(String) as unknown, differences: [{ live: 9_999 }] });
+    expect(people).toMatchObject({ code: 2, err: expect.stringContaining('replayed 4 of 4 accounts') as unknown });
+    expect(people.out).toContain('9999');
+  }, 60_000);
+
+  test('takes nothing that can happen to an account for a difference', async () => {
+    const program = {
+      id: 'rich',
+      referredReward: { type: 'CREDIT', unit: 'Points', assignedCredit: 10 },
+      referrerReward: { type: 'FUELTANK', fuelTankCodes: ['T-1', 'T-2', 'T-3'], fuelTankType: 'CREDIT', amount: 5, unit: 'LITRES' },
+      eventRewards: [
+        { key: 'visit', to: 'USER', reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 7, delayDays: 2, validDays: 5 } },
+      ],
+      fraud: { email: 'pending' },
+    };
+    const tenant = await service.createTenant({ program });
+    const { live } = tenant;
+    const code = personal('C').toUpperCase();
+    const owner = await user(tenant);
+    const profile = {
+      firstName: 'Ann',
+      email: 'ann@example.com',
+      customFields: { plan: 'x', seats: 3 },
+      segments: ['a', 'b'],
+      locale: 'en_CA',
+    };
+    await live.post('/user', { id: owner.userId, accountId: owner.accountId, referralCode: code, ...profile });
+    await live.post('/user', {
+      id: owner.userId,
+      accountId: owner.accountId,
+      referralCode: personal('N'),
+      firstName: null,
+      segments: ['~a'],
+    });
+    const referrals: string[] = [];
+    for (const [index, subscription] of [{ status: 'TRIAL' }, { status: 'CANCELLED' }, { status: 'FREE' }].entries()) {
+      const accountId = personal('acc');
+      await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' }, referral: { code }, currency: 'CAD' });
+      const userId = personal('user');
+      await live.post('/user', { id: userId, accountId, email: index === 2 ? 'ann@example.org' : 'x@example.com' });
+      await live.post('/accountsync', { id: accountId, subscription });
+      const paid = { status: 'PAID', value: 5, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+      await live.post('/accountsync', { id: accountId, subscription: paid });
+      referrals.push(accountId);
+      await live.post(`/open/account${path(accountId)}/user${path(userId)}/events`, {
+        accountId,
+        userId,
+        events: [{ key: 'visit', fields: {} }],
+      });
+    }
+    const { body: listed } = await live.get<{ referrals: { id: string }[] }>('/referrals');
+    await live.post('/referrals/moderate', { actions: listed.referrals.map(({ id }) => ({ referralId: id, action: 'DENIED' })) });
+    await live.post('/referrals/moderate', {
+      actions: listed.referrals.slice(0, 2).map(({ id }) => ({ referralId: id, action: 'APPROVED' })),
+    });
+    for (const reward of [
+      { type: 'PCT_DISCOUNT', discountPercent: 5 },
+      { dateScheduledFor: Date.now() + 9_000_000 },
+      { dateExpires: Date.now() + 9_000_000 },
+    ])
+      await live.post(`/rewards/account${path(owner.accountId)}/user${path(owner.userId)}`, {
+        ...('type' in reward ? {} : { type: 'CREDIT', unit: 'cents', assignedCredit: 30 }),
+        ...reward,
+      });
+    await live.post('/credit/bulkredeem', { accountId: owner.accountId, unit: 'CENTS', amount: 12 });
+    await live.post(`/account${path(owner.accountId)}/user${path(owner.userId)}/block`, {});
+    const gone = referrals[0] ?? '';
+    await live.call('DELETE', `/open/account${path(gone)}`);
+    await live.post('/accountsync', { id: gone, subscription: { status: 'TRIAL' } });
+    await live.post('/user', { id: personal('user'), accountId: gone });
+    await eventually(async () => {
+      const { position, differences } = await replayLedger(core, scopeOf(tenant), {});
+      return differences.length === 0 && position !== null;
+    });
+    const { events, differences } = await replayLedger(core, scopeOf(tenant), {});
+    expect(differences).toEqual([]);
+    expect(events).toBeGreaterThan(50);
+    const { ok, differences: unsettled } = await reconcileLedger(core, scopeOf(tenant), {}, { now: Date.now() + 120_000 });
+    expect({ ok, unsettled }).toEqual({ ok: true, unsettled: [] });
+    const exportedTypes = new Set<string>();
+    await exportLedger(core, scopeOf(tenant), {}, (text) => {
+      for (const line of text.trimEnd().split('\n')) exportedTypes.add((JSON.parse(line) as { type: string }).type);
+      return Promise.resolve();
+    });
+    // So that what was gone through here is what it was meant to be.
+    for (const type of [
+      'RewardCancelled',
+      'RewardRestored',
+      'ReferralEnded',
+      'ReferralModerated',
+      'UserBlocked',
+      'ErasureCompleted',
+      'UserProfileChanged',
+    ])
+      expect([...exportedTypes]).toContain(type);
+  });
+
+  test('finds rows that are missing, that are too many, and that belong to nobody', async () => {
+    const tenant = await service.createTenant();
+    const { referrer, user: userId } = await converted(tenant);
+    const spare = await give(tenant, { accountId: referrer, userId }, {});
+    await balanceOf(tenant, referrer);
+    await eventually(async () => (await replayLedger(core, scopeOf(tenant), {})).differences.length === 0);
+    const { rows } = await core.pool.query<{ generation: number }>(
+      `select generation from ledger.projection_generations where projection = 'rewards' and state = 'live'`,
+    );
+    const table = `rm_rewards_${rows[0]?.generation}.rewards`;
+    await core.pool.query(`update ${table} set reward_id = account_ref || '0123456789abcdef' where reward_id = $1`, [spare]);
+    const field = expect.stringMatching(/^rewards\//) as unknown;
+    expect((await replayLedger(core, scopeOf(tenant), {})).differences).toEqual([
+      { account: referrer, readModel: 'rewards', field, ledger: 'present', live: 'missing', eventIds: [expect.any(String)] },
+      { account: referrer, readModel: 'rewards', field, ledger: 'missing', live: 'present', eventIds: [] },
+    ]);
+    await core.pool.query(`update ${table} set account_ref = 'nobody' where reward_id like '%0123456789abcdef'`);
+    expect((await replayLedger(core, scopeOf(tenant), {})).differences).toContainEqual({
+      ...{ account: 'unknown', readModel: 'rewards', field: 'rewards', eventIds: [] },
+      ...{ ledger: 2, live: 3 },
+    });
+  });
+
+  test('that was stopped goes on where it was', async () => {
+    const tenant = await service.createTenant();
+    const { referrer } = await converted(tenant);
+    const stopped = replayLedger(core, scopeOf(tenant), {}, { signal: AbortSignal.abort() });
+    await expect(stopped).rejects.toThrow('stopped; 0 differences in 0 accounts so far');
+    const stream = core.names.accountStream(scopeOf(tenant), core.names.accountRef(scopeOf(tenant), referrer));
+    const first = (await core.log.readStream(stream)[Symbol.asyncIterator]().next()).value as { position: string } | undefined;
+    const whole = await replayLedger(core, scopeOf(tenant), {});
+    const alone = await replayLedger(core, scopeOf(tenant), { accountId: referrer });
+    const rest = await replayLedger(core, scopeOf(tenant), { resumeFrom: first?.position ?? '' });
+    expect(rest.events).toBe(whole.events - alone.events);
+  });
+});
+
+describe('a reconciliation', () => {
+  test('rolls forward, and ties out against a file', async () => {
+    const tenant = await service.createTenant();
+    const { referrer, user: userId, referred } = await converted(tenant);
+    const owner = await user(tenant);
+    await give(tenant, owner, { assignedCredit: 500 });
+    const cancelled = await give(tenant, { accountId: referrer, userId }, { assignedCredit: 20 });
+    await tenant.live.post(`/reward${path(cancelled)}/cancel`);
+    await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'cents', amount: 300 });
+    const file = async (content: string) => {
+      const name = join(folder, 'balances.csv');
+      await writeFile(name, content);
+      return readBalanceFile(name);
+    };
+    const month = new Date().toISOString().slice(0, 7);
+    const agrees = await file(`account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`);
+    for (const period of [undefined, month]) {
+      expect(await reconcileLedger(core, scopeOf(tenant), { against: agrees, period })).toMatchObject({
+        ...{ ok: true, differences: [] },
+        units: [{ unit: 'CENTS', opening: 0, issued: 1_520, redeemed: 300, expired: 0, cancelled: 20, restored: 0, closing: 1_200 }],
+      });
+    }
+    const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
+    expect(before).toMatchObject({ ok: true, units: [] });
+    const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
+    const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
+    expect({ ok, differences: differences.map(({ account, ledger, against }) => [account, ledger, against]) }).toEqual({
+      ok: false,
+      differences: [
+        [referrer, 700, 701],
+        [owner.accountId, 500, null],
+        ['nobody', null, 1],
+      ],
+    });
+  });
+
+  test('finds a conversion that was never rewarded', async () => {
+    const tenant = await service.createTenant();
+    const { referred } = await converted(tenant);
+    const scope = scopeOf(tenant);
+    const inTwoMinutes = Date.now() + 120_000;
+    expect(await reconcileLedger(core, scope, {}, { now: inTwoMinutes })).toMatchObject({ ok: true });
+    // The account that was to have the reward is another tenant's as far as this reading goes: its stream is left out.
+    const others = { ...core.log, readAll: core.log.readAll.bind(core.log), head: core.log.head.bind(core.log) };
+    const stream = core.names.accountStream(scope, core.names.accountRef(scope, referred));
+    const one = {
+      ...core,
+      log: Object.assign(Object.create(core.log) as typeof core.log, {
+        readAll: async (after: string | undefined, limit: number) => {
+          const page = await others.readAll(after, limit);
+          return page.map((event) => (event.stream === stream ? event : { ...event, stream: 'another' }));
+        },
+      }),
+    };
+    expect((await reconcileLedger(one, scope, {}, { now: inTwoMinutes })).differences).toMatchObject([
+      { kind: 'conversion', account: referred, unit: expect.stringMatching(/^referrer reward of /) as unknown },
+    ]);
+  });
+});
+
+describe('an adjustment', () => {
+  test('adds a reward by hand or redeems, says why in its event, and both are seen by clients', async () => {
+    const tenant = await service.createTenant();
+    const scope = scopeOf(tenant);
+    const owner = await user(tenant);
+    const staff = { by: 'Sam Staff', approvedBy: 'Ada Approver' };
+    const adjust = (amount: number) => adjustLedger(core, scope, { ...owner, ...staff, unit: 'CENTS', amount, reason: 'a double charge' });
+    const added = await adjust(500);
+    const taken = await adjust(-200);
+    const { body } = await tenant.live.get<Record<string, unknown>[]>(`/reward${query({ accountId: owner.accountId })}`, {
+      atLeast: taken.position ?? '',
+    });
+    expect(body).toMatchObject([{ rewardSource: 'MANUAL', type: 'CREDIT', assignedCredit: 500, redeemedCredit: 200 }]);
+    const { units } = await statementOfAccount(core, scope, { accountId: owner.accountId });
+    expect(units[0]?.lines.map(({ eventId, actor, amount }) => ({ eventId, actor, amount }))).toEqual([
+      { eventId: added.eventId, actor: 'operator:Sam Staff', amount: 500 },
+      { eventId: taken.eventId, actor: 'operator:Sam Staff', amount: -200 },
+    ]);
+    const stream = core.names.accountStream(scope, core.names.accountRef(scope, owner.accountId));
+    for await (const event of core.log.readStream(stream)) {
+      const [decoded] = await core.codec.decodeAll([event]);
+      for (const text of ['Sam Staff', 'Ada Approver', 'a double charge']) expect(event.data).not.toContain(text);
+      if (event.id === added.eventId || event.id === taken.eventId)
+        expect(decoded?.event).toMatchObject({
+          adjustment: { reason: { value: 'a double charge' }, approvedBy: { value: 'Ada Approver' } },
+        });
+    }
+    const head = await service.head();
+    await expect(adjust(-301)).rejects.toThrow('amount is more than what is available');
+    await expect(
+      adjustLedger(core, scope, { ...owner, ...staff, userId: 'nobody', unit: 'CENTS', amount: 1, reason: 'x' }),
+    ).rejects.toThrow('there is no user nobody in account');
+    await expect(adjustLedger(core, scope, { ...owner, ...staff, accountId: 'nobody', unit: 'C', amount: 1, reason: 'x' })).rejects.toThrow(
+      'there is no account nobody',
+    );
+    expect(await service.head()).toBe(head);
+    expect((await replayLedger(core, scope, {})).differences).toEqual([]);
+  });
+});
+
+describe('a period', () => {
+  test('is closed once it is over, and opened again, each once', async () => {
+    const scope = scopeOf(await service.createTenant());
+    const request = { period: '2026-01', comment: 'tied out', by: 'Sam' };
+    const test = { ...scope, mode: 'test' } as const;
+    await expect(changePeriod(core, scope, 'ReopenPeriod', request)).rejects.toThrow('the period 2026-01 is not closed');
+    expect(await changePeriod(core, scope, 'ClosePeriod', request)).toMatchObject({ period: '2026-01', status: 'closed' });
+    await expect(changePeriod(core, scope, 'ClosePeriod', request)).rejects.toThrow('the period 2026-01 is closed already');
+    expect(await changePeriod(core, test, 'ClosePeriod', request)).toMatchObject({ status: 'closed' });
+    expect(await changePeriod(core, scope, 'ReopenPeriod', request)).toMatchObject({ status: 'open' });
+    const running = new Date().toISOString().slice(0, 7);
+    await expect(changePeriod(core, scope, 'ClosePeriod', { ...request, period: running })).rejects.toThrow('is not over yet');
+  });
+});
+
+describe('an export', () => {
+  test('has the events of one tenant and mode, opened, without secrets, and nobody who is forgotten', async () => {
+    const tenant = await service.createTenant();
+    const other = await service.createTenant();
+    const owner = await user(tenant);
+    const gone = await user(tenant);
+    await user(other);
+    await tenant.live.call('DELETE', `/open/account${path(gone.accountId)}`);
+    const lines: string[] = [];
+    const write = (text: string): Promise<void> => Promise.resolve(void lines.push(...text.trimEnd().split('\n')));
+    const { events } = await exportLedger(core, scopeOf(tenant), {}, write);
+    expect(lines).toHaveLength(events);
+    const parsed = lines.map((line) => JSON.parse(line) as { tenant: string; type: string; data: { accountId?: { value: unknown } } });
+    expect(new Set(parsed.map((event) => event.tenant))).toEqual(new Set([tenant.alias]));
+    expect(parsed.filter(({ type }) => type === 'AccountOpened').map(({ data }) => data.accountId?.value)).toEqual([owner.accountId, null]);
+    const text = lines.join('\n');
+    for (const secret of [gone.accountId, gone.userId, tenant.liveKey, '"sealed"']) expect(text).not.toContain(secret);
+    expect(text).toContain(owner.userId);
+  });
+});
+
+describe('who did what', () => {
+  test('stands in the log of the tenant, without a name that anybody could read there', async () => {
+    const tenant = await service.createTenant();
+    const { accountId } = await user(tenant);
+    const words = ['ledger', 'statement', tenant.alias, accountId, '--by', 'Sam Staff'];
+    const [ran, again] = await Promise.all([cli(...words, '--json'), cli(...words, '--format', 'json')]);
+    expect(ran.code).toBe(0);
+    expect(again.out).toBe(ran.out);
+    const { digest } = JSON.parse(ran.out) as { digest: string };
+    const account = core.names.accountRef(scopeOf(tenant), accountId);
+    const recorded = {
+      ...{ type: 'OperationRecorded', operation: 'ledger statement', by: { value: 'Sam Staff' } },
+      ...{ parameters: { account }, resultDigest: digest },
+    };
+    expect(await operationsOf(tenant)).toMatchObject([recorded, recorded]);
+    await recordOperation(core, scopeOf(tenant), {
+      operation: 'ledger close',
+      by: 'x',
+      parameters: { period: undefined },
+      result: { a: 1 },
+    });
+    expect((await operationsOf(tenant)).at(-1)).toMatchObject({
+      parameters: {},
+      resultDigest: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+    });
+    const events = await core.log.readAll(undefined, 10_000);
+    for (const { data, metadata } of events) expect(`${data}${metadata}`).not.toMatch(/Sam Staff/);
+  });
+});
+
+describe('bad input', () => {
+  test('is one clear line, and changes nothing', async () => {
+    const tenant = await service.createTenant();
+    const scope = scopeOf(tenant);
+    const { accountId } = await user(tenant);
+    const head = (await service.head()) ?? '';
+    const beyond = head.replace(/\d+$/, '999999');
+    const later = new Date(Date.now() + 60_000).toISOString();
+    const ask = (options: object) => statementOfAccount(core, scope, { accountId, ...options });
+    const cases: readonly (readonly [Promise<unknown>, string])[] = [
+      [statementOfAccount(core, scope, { accountId: 'nobody' }), 'there is no account nobody'],
+      [ask({ position: beyond }), 'is beyond the head of the log'],
+      [ask({ position: 'nonsense' }), 'is no position of this log'],
+      [ask({ asOf: later }), '--as-of lies in the future'],
+      [ask({ to: later }), '--to lies in the future'],
+      [ask({ asOf: 'yesterday' }), '--as-of takes a time such as'],
+      [ask({ asOf: '2026-02-31' }), '--as-of takes a time such as'],
+      [ask({ asOf: '2026-02-01T25:00:00Z' }), '--as-of takes a time such as'],
+      [ask({ asOf: '2026-01-01', position: head }), 'exclude each other'],
+      [ask({ from: '2026-02-01', to: '2026-01-01' }), '--from lies after --to'],
+      [ask({ from: '2026-02-01', asOf: '2026-01-01' }), '--from lies after --as-of'],
+      [ask({ to: '2026-02-01', asOf: '2026-01-01' }), '--to lies after --as-of'],
+      [replayLedger(core, scope, { accountId: 'nobody' }), 'there is no account nobody'],
+      [replayLedger(core, scope, { position: beyond }), 'is beyond the head of the log'],
+      [replayLedger(core, scope, { asOf: later }), '--as-of lies in the future'],
+      [reconcileLedger(core, scope, { period: '2999-01' }), 'has not begun yet'],
+      [reconcileLedger(core, scope, { period: '2026-13' }), '--period takes a month'],
+      [changePeriod(core, scope, 'ClosePeriod', { period: 'soon', comment: 'x', by: 'y' }), '--period takes a month'],
+      [readBalanceFile(join(folder, 'missing.csv')), 'ENOENT'],
+      [readBalanceFile(folder), 'EISDIR'],
+    ];
+    for (const [work, message] of cases) await expect(work).rejects.toThrow(message);
+    for (const [content, message] of [
+      ['', 'must begin with the line account,unit,balance'],
+      ['account,unit\na,b\n', 'must begin with the line account,unit,balance'],
+      ['account,unit,balance\na,CENTS,1.5\n', 'record 2 is no account, unit and whole number'],
+      ['account,unit,balance\na,CENTS\n', 'record 2 is no account, unit and whole number'],
+      ['account,unit,balance\na,CENTS,1\na,cents,1\n', 'record 3 names an account and unit a second time'],
+      ['account,unit,balance\na"b,CENTS,1\n', 'record 2 is no CSV'],
+    ] as const) {
+      const name = join(folder, 'bad.csv');
+      await writeFile(name, content);
+      await expect(readBalanceFile(name)).rejects.toThrow(message);
+    }
+    const refused = [
+      ['statement', 'nobody', 'a'],
+      ['adjust', tenant.alias, accountId, '--user', 'u', '--unit', 'C', '--amount', '0', '--reason', 'r', '--approved-by', 'a'],
+      ['reconcile', tenant.alias, '--against', join(folder, 'missing.csv')],
+    ].map((words) => cli('ledger', ...words));
+    for (const ran of await Promise.all(refused))
+      expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^[^\n]+\n$/) as unknown });
+    expect(await service.head()).toBe(head);
+  }, 60_000);
+});
