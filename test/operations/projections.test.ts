@@ -1,5 +1,16 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import {
+  diffProjection,
+  planRebuild,
+  rebuildProjections,
+  rollBackProjection,
+  showHistory,
+  showStatus,
+  swapProjections,
+} from '../../src/operations/projection-commands.js';
+import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projection-operator.js';
+import { repairProjections, retryParked } from '../../src/operations/projection-repairs.js';
 import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
 
 /** The command line for read models as it ships, beside a running service on the same stores. */
@@ -50,11 +61,17 @@ function cli(...words: readonly string[]): Promise<Ran> {
   });
 }
 
-async function json(code: number, ...words: readonly string[]): Promise<Json> {
-  const ran = await cli(...words, '--json');
-  expect(ran).toMatchObject({ code });
-  return JSON.parse(ran.out) as Json;
+/** The same as the command line, in this process. */
+function operate<T>(work: (operator: ProjectionOperator) => Promise<T>, actor = 'test'): Promise<T> {
+  return withProjections(service.service.core, { actor, signal: new AbortController().signal }, work);
 }
+
+const of = ({ parts }: ProjectionOperator, name?: string) => chosenProjectors(parts, name, name === undefined);
+const rebuilt = (name?: string) => operate((operator) => rebuildProjections(operator, of(operator, name)));
+const swapped = (name?: string) => operate((operator) => swapProjections(operator, of(operator, name), name === undefined));
+const repaired = (name: string, more: { tenant?: string; account?: string } = {}) =>
+  operate((operator) => repairProjections(operator, of(operator, name), { tenant: tenant.alias, mode: 'live', ...more }));
+const history = () => operate((operator) => showHistory(operator, 100));
 
 const breakBalances = (generation: number) =>
   service.service.core.pool.query(`update rm_reward_balances_${generation}.reward_balances set available_credit = available_credit + 5`);
@@ -63,12 +80,15 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   expect(await available()).toBe(100);
   await breakBalances(1);
   expect(await available()).toBe(105);
-  expect(await json(0, 'rebuild', 'reward-balances', '--dry-run')).toMatchObject({
-    dryRun: true,
-    projections: [{ generation: 2, liveGeneration: 1 }],
+  const plan = await operate((operator) => planRebuild(operator, of(operator, 'reward-balances')));
+  expect(plan).toMatchObject({ dryRun: true, projections: [{ generation: 2, liveGeneration: 1 }] });
+  const built = await cli('rebuild', 'reward-balances', '--by', 'Ada', '--json');
+  expect(built.code).toBe(0);
+  // Progress is beside the answer, in plain lines.
+  expect(built.err).toMatch(/^read \d+ events/);
+  expect(JSON.parse(built.out)).toMatchObject({
+    projections: [{ projection: 'reward-balances', generation: 2, liveGeneration: 1, differences: 1 }],
   });
-  const built = await json(0, 'rebuild', 'reward-balances', '--by', 'Ada');
-  expect(built).toMatchObject({ projections: [{ projection: 'reward-balances', generation: 2, liveGeneration: 1, differences: 1 }] });
   expect(await available()).toBe(105);
 
   const diff = await cli('diff', 'reward-balances', '--json');
@@ -87,67 +107,54 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   for (const word of [account, user]) expect(diff.out).not.toContain(word);
 
   await give(7);
-  expect(await json(0, 'swap', 'reward-balances')).toMatchObject({ projections: [{ generation: 2, previous: 1 }] });
+  expect(await swapped('reward-balances')).toMatchObject({ projections: [{ generation: 2, previous: 1 }] });
   await give(1);
   expect(await available()).toBe(108);
-  expect(await json(0, 'rollback', 'reward-balances')).toMatchObject({ projections: [{ generation: 1, previous: 2 }] });
+  await operate(async (operator) => {
+    const [projector] = of(operator, 'reward-balances');
+    expect(projector && (await rollBackProjection(operator, projector))).toMatchObject({ projections: [{ generation: 1, previous: 2 }] });
+  });
   await give(1);
   expect(await available()).toBe(114);
 
-  const target = ['--tenant', tenant.alias, '--account', account];
-  expect(await json(0, 'rebuild', 'reward-balances', ...target)).toMatchObject({
+  expect(await repaired('reward-balances', { account })).toMatchObject({
     projections: [{ generation: 1, changed: 1, added: 0, removed: 0 }],
   });
   expect(await available()).toBe(109);
-  const history = (await json(0, 'history')) as unknown as readonly Json[];
-  expect(history.map(({ action, outcome }) => [action, outcome])).toEqual(
-    ['repair', 'rollback', 'swap', 'rebuild'].map((action) => [action, 'done']),
-  );
-  expect(history.at(-1)).toMatchObject({ actor: 'Ada', generation: 2, previous: 1, projection: 'reward-balances' });
-  expect(JSON.stringify(history)).not.toContain(account);
+  const entries = await history();
+  expect(entries).toMatchObject(['repair', 'rollback', 'swap', 'rebuild'].map((action) => ({ action, outcome: 'done' })));
+  expect(entries.at(-1)).toMatchObject({ actor: 'Ada', generation: 2, previous: 1, projection: 'reward-balances' });
+  expect(JSON.stringify(entries)).not.toContain(account);
 });
 
 test('all projections are built in one pass and switched at once; status says where they stand', async () => {
-  expect((await json(0, 'rebuild', '--all'))['projections']).toHaveLength(6);
-  const ready = (await json(0, 'status')) as unknown as readonly Json[];
-  expect(ready.every((row) => row['ready'] !== null && row['parked'] === 0 && row['lagEvents'] === 0 && row['lastError'] === null)).toBe(
-    true,
-  );
-  const swapped = await json(0, 'swap', '--all');
-  expect(swapped['projections']).toHaveLength(6);
+  expect(await rebuilt()).toMatchObject({ projections: { length: 6 } });
+  const ready = await operate(showStatus);
+  expect(ready).toMatchObject(ready.map(() => ({ ready: expect.any(Number) as number, parked: 0, lagEvents: 0, lastError: null })));
+  expect(await swapped()).toMatchObject({ projections: { length: 6 } });
   await give(1);
   expect(await available()).toBe(110);
   expect((await tenant.live.get<{ totalCount: number }>('/users')).body.totalCount).toBe(1);
-  expect(await json(0, 'retry-parked')).toMatchObject({
+  expect(await operate((operator) => retryParked(operator, of(operator)))).toMatchObject({
     projections: Array.from({ length: 6 }, () => ({ retried: 0, released: 0, parked: 0 })),
   });
-  expect((await cli('swap', '--all')).err).toBe('no projection has a new generation: rebuild first\n');
+  await expect(swapped()).rejects.toThrow('no projection has a new generation: rebuild first');
 });
 
-test('bad input is one line and exit 1, and changes nothing', async () => {
-  const before = (await cli('history', '--json')).out;
-  const refused = async (line: RegExp, ...words: readonly string[]): Promise<void> => {
-    const ran = await cli(...words);
-    expect(ran).toMatchObject({ code: 1, out: '' });
-    expect(ran.err).toMatch(/^[^\n]+\n$/);
-    expect(ran.err).toMatch(line);
-  };
-  await Promise.all([
-    refused(/^there is no projection "nothing"; there are accounts, users/, 'rebuild', 'nothing'),
-    refused(/^name one projection, or say --all/, 'rebuild'),
-    refused(/^name one projection, or say --all/, 'swap', 'users', '--all'),
-  ]);
-  await Promise.all([
-    refused(/^there is no tenant nobody/, 'rebuild', 'users', '--tenant', 'nobody'),
-    refused(/^there is no such account/, 'rebuild', 'users', '--tenant', tenant.alias, '--account', 'nobody'),
-    refused(/^--account and --mode need --tenant/, 'rebuild', 'users', '--account', account),
-  ]);
-  await Promise.all([
-    refused(/^there is no new generation of users/, 'diff', 'users'),
-    refused(/^--mode must be one of/, 'rebuild', 'users', '--tenant', tenant.alias, '--mode', 'neither'),
-    refused(/^--by takes/, 'rollback', 'users', '--by', 'a;b'),
-  ]);
-  expect((await cli('history', '--json')).out).toBe(before);
+test('bad input is one line, and changes nothing', async () => {
+  const before = await history();
+  const ran = await cli('rebuild', 'nothing');
+  expect(ran).toMatchObject({ code: 1, out: '' });
+  expect(ran.err).toMatch(/^there is no projection "nothing"; there are accounts, users[^\n]+\n$/);
+  await expect(repaired('users', { tenant: 'nobody' })).rejects.toThrow('there is no tenant nobody');
+  await expect(repaired('users', { account: 'nobody' })).rejects.toThrow('there is no such account');
+  await operate(async (operator) => {
+    expect(() => chosenProjectors(operator.parts, undefined)).toThrow('name one projection, or say --all');
+    expect(() => chosenProjectors(operator.parts, 'users', true)).toThrow('name one projection, or say --all');
+    const [projector] = of(operator, 'users');
+    await expect(projector && diffProjection(operator, projector, 10)).rejects.toThrow('there is no new generation of users');
+  });
+  expect(await history()).toEqual(before);
 });
 
 test('a second rebuild beside a first one is refused; interrupted, the first ends in one line', async () => {
@@ -164,12 +171,12 @@ test('a second rebuild beside a first one is refused; interrupted, the first end
     const { rows } = await client.query(`select from pg_locks where not granted and relation = 'ledger.projection_history'::regclass`);
     if (rows.length > 0) break;
   }
-  expect((await cli('rebuild', 'rewards')).err).toMatch(/^another rebuild.*is running/);
+  await expect(rebuilt('rewards')).rejects.toThrow(/^another rebuild.*is running/);
   first.kill('SIGINT');
   await client.query('commit');
   client.release();
   expect((await ended)[0]).toBe(1);
   expect(err.trim().split('\n').at(-1)).toMatch(/^stopped; nothing that is read was changed/);
-  const [newest] = (await json(0, 'history')) as unknown as readonly Json[];
+  const [newest] = await history();
   expect(newest).toMatchObject({ action: 'rebuild', projection: 'users', outcome: 'cancelled' });
 });
