@@ -221,7 +221,7 @@ describe('while others read and write', () => {
       await projected.generations.refresh();
       await until(() => seen.plain > 50);
       for (let times = 0; times < 5; times++) held.push((await rebuilding.rollBack(BALANCES)).heldMs);
-      console.log(`switches under load: ${held.map((ms) => ms.toFixed(1)).join(', ')} ms`);
+      process.stdout.write(`switches under load: ${held.map((ms) => ms.toFixed(1)).join(', ')} ms\n`);
       // Readers, writer, runner and switch share this process and its machine: one of the switches shows what it takes by itself.
       expect(Math.min(...held)).toBeLessThan(50);
       await projected.generations.refresh();
