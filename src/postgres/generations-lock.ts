@@ -30,6 +30,8 @@ export async function withGenerationsLock<T>(pool: Pool, work: (client: PoolClie
     if (!(await tryGenerationsLock(client))) throw new GenerationsBusy();
     return await work(client, lost.signal);
   } finally {
+    // Said, and not left to the end of the connection, which takes a moment: the next command may come at once.
+    await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
     client.release(true);
   }
 }

@@ -39,16 +39,9 @@ function* chunks(table: ReadModelTable, rows: Iterable<Row>): Generator<Buffer> 
 function field(value: unknown, isJson: boolean): string {
   if (value === null || value === undefined) return '\\N';
   if (isJson) return escaped(JSON.stringify(value));
-  switch (typeof value) {
-    case 'string':
-      return escaped(value);
-    case 'boolean':
-      return value ? 't' : 'f';
-    case 'number':
-      return String(value);
-    default:
-      return escaped(JSON.stringify(value));
-  }
+  if (typeof value === 'string') return escaped(value);
+  if (typeof value === 'boolean') return value ? 't' : 'f';
+  return typeof value === 'number' ? String(value) : escaped(JSON.stringify(value));
 }
 
 /** Nearly all there is: needs neither escaping nor a closer look. */

@@ -517,6 +517,15 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         });
       });
 
+      it('say about how much of a stretch lies behind them', async () => {
+        for (let n = 0; n < 12; n++) await log.append('s', at(n), [event()]);
+        const positions = (await log.readAll(undefined, 20)).map(({ position }) => position);
+        const fractions = positions.map((position) => log.fraction(position, positions.at(-1)));
+        expect(fractions).toEqual([...fractions].sort((a, b) => a - b));
+        expect([log.fraction(undefined, positions.at(-1)), fractions.at(-1), log.fraction(undefined, undefined)]).toEqual([0, 1, 1]);
+        expect(fractions[0]).toBeLessThan(1);
+      });
+
       it('of another log, and what is none, are refused', async () => {
         const another = await makeLog();
         try {

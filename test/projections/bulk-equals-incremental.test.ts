@@ -48,7 +48,7 @@ test('any history: a rebuild leaves the rows, the parked events and the position
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   } finally {
     await projected.close();

@@ -43,8 +43,13 @@ export class ProjectedLedger {
     return new ProjectedLedger(await createTestDatabase());
   }
 
-  openPool(max = 10, applicationName = 'test'): pg.Pool {
-    const pool = openPool({ url: this.database.url, max, applicationName });
+  /** A pool of a process that is going to be killed: nobody ends it. */
+  openDoomedPool(applicationName: string): pg.Pool {
+    return openPool({ url: this.database.url, max: 10, applicationName });
+  }
+
+  openPool(max = 10): pg.Pool {
+    const pool = openPool({ url: this.database.url, max, applicationName: 'test' });
     this.pools.push(pool);
     return pool;
   }

@@ -1,0 +1,182 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  diffProjection,
+  planRebuild,
+  rebuildProjections,
+  rollBackProjection,
+  showHistory,
+  showStatus,
+  swapProjections,
+} from '../../src/operations/projection-commands.js';
+import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projection-operator.js';
+import { repairProjections, retryParked } from '../../src/operations/projection-repairs.js';
+import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+
+/** The command line for read models as it ships, beside a running service on the same stores. */
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+type Json = Record<string, unknown>;
+
+let service: RunningService;
+let stores: TestStores;
+let end: () => Promise<void>;
+let tenant: TestTenant;
+const [account, user] = [personal('acc'), personal('usr')];
+
+beforeAll(async () => {
+  ({ service, stores, end } = await startWithStores());
+  tenant = await service.createTenant();
+  await open(account, user);
+  await give(100);
+});
+afterAll(() => end());
+
+async function open(accountId: string, userId: string): Promise<void> {
+  const created = await tenant.live.post(`/open/account/${accountId}/user/${userId}`, { id: userId, accountId });
+  expect(created.status).toBeLessThan(300);
+}
+
+async function give(assignedCredit: number): Promise<void> {
+  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
+  expect((await tenant.live.post(`/rewards/account/${account}/user/${user}`, reward)).status).toBeLessThan(300);
+}
+
+async function available(): Promise<unknown> {
+  const { body } = await tenant.live.get<readonly Json[]>(`/reward/balance?accountId=${account}`);
+  return body[0]?.['totalAvailableCredit'] ?? body;
+}
+
+const environment = () => ({ ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile });
+
+function cli(...words: readonly string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['dist/src/operations/cli.js', 'projection', ...words], { env: environment() }, (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    );
+  });
+}
+
+/** The same as the command line, in this process. */
+function operate<T>(work: (operator: ProjectionOperator) => Promise<T>, actor = 'test'): Promise<T> {
+  return withProjections(service.service.core, { actor, signal: new AbortController().signal }, work);
+}
+
+const of = ({ parts }: ProjectionOperator, name?: string) => chosenProjectors(parts, name, name === undefined);
+const rebuilt = (name?: string) => operate((operator) => rebuildProjections(operator, of(operator, name)));
+const swapped = (name?: string) => operate((operator) => swapProjections(operator, of(operator, name), name === undefined));
+const repaired = (name: string, more: { tenant?: string; account?: string } = {}) =>
+  operate((operator) => repairProjections(operator, of(operator, name), { tenant: tenant.alias, mode: 'live', ...more }));
+const history = () => operate((operator) => showHistory(operator, 100));
+
+const breakBalances = (generation: number) =>
+  service.service.core.pool.query(`update rm_reward_balances_${generation}.reward_balances set available_credit = available_credit + 5`);
+
+test('a wrong balance: the rebuild beside the service changes nothing, the diff shows the row, the swap repairs it, the roll-back undoes that', async () => {
+  expect(await available()).toBe(100);
+  await breakBalances(1);
+  expect(await available()).toBe(105);
+  const plan = await operate((operator) => planRebuild(operator, of(operator, 'reward-balances')));
+  expect(plan).toMatchObject({ dryRun: true, projections: [{ generation: 2, liveGeneration: 1 }] });
+  const built = await cli('rebuild', 'reward-balances', '--by', 'Ada', '--json');
+  expect(built.code).toBe(0);
+  // Progress is beside the answer, in plain lines.
+  expect(built.err).toMatch(/^read \d+ events/);
+  expect(JSON.parse(built.out)).toMatchObject({
+    projections: [{ projection: 'reward-balances', generation: 2, liveGeneration: 1, differences: 1 }],
+  });
+  expect(await available()).toBe(105);
+
+  const diff = await cli('diff', 'reward-balances', '--json');
+  expect(diff).toMatchObject({ code: 2, err: '1 rows of reward-balances differ\n' });
+  const position = await service.head();
+  expect(JSON.parse(diff.out)).toMatchObject({
+    ...{ projection: 'reward-balances', position, count: 1 },
+    differences: [
+      {
+        ...{ table: 'reward_balances', tenant: tenant.alias, mode: 'live', kind: 'changed' },
+        columns: [{ column: 'available_credit', live: 105, new: 100 }],
+      },
+    ],
+  });
+  // Whoever compares need not learn who the people are.
+  for (const word of [account, user]) expect(diff.out).not.toContain(word);
+
+  await give(7);
+  expect(await swapped('reward-balances')).toMatchObject({ projections: [{ generation: 2, previous: 1 }] });
+  await give(1);
+  expect(await available()).toBe(108);
+  await operate(async (operator) => {
+    const [projector] = of(operator, 'reward-balances');
+    expect(projector && (await rollBackProjection(operator, projector))).toMatchObject({ projections: [{ generation: 1, previous: 2 }] });
+  });
+  await give(1);
+  expect(await available()).toBe(114);
+
+  expect(await repaired('reward-balances', { account })).toMatchObject({
+    projections: [{ generation: 1, changed: 1, added: 0, removed: 0 }],
+  });
+  expect(await available()).toBe(109);
+  const entries = await history();
+  expect(entries).toMatchObject(['repair', 'rollback', 'swap', 'rebuild'].map((action) => ({ action, outcome: 'done' })));
+  expect(entries.at(-1)).toMatchObject({ actor: 'Ada', generation: 2, previous: 1, projection: 'reward-balances' });
+  expect(JSON.stringify(entries)).not.toContain(account);
+});
+
+test('all projections are built in one pass and switched at once; status says where they stand', async () => {
+  expect(await rebuilt()).toMatchObject({ projections: { length: 6 } });
+  const ready = await operate(showStatus);
+  expect(ready).toMatchObject(ready.map(() => ({ ready: expect.any(Number) as number, parked: 0, lagEvents: 0, lastError: null })));
+  expect(await swapped()).toMatchObject({ projections: { length: 6 } });
+  await give(1);
+  expect(await available()).toBe(110);
+  expect((await tenant.live.get<{ totalCount: number }>('/users')).body.totalCount).toBe(1);
+  expect(await operate((operator) => retryParked(operator, of(operator)))).toMatchObject({
+    projections: Array.from({ length: 6 }, () => ({ retried: 0, released: 0, parked: 0 })),
+  });
+  await expect(swapped()).rejects.toThrow('no projection has a new generation: rebuild first');
+});
+
+test('bad input is one line, and changes nothing', async () => {
+  const before = await history();
+  const ran = await cli('rebuild', 'nothing');
+  expect(ran).toMatchObject({ code: 1, out: '' });
+  expect(ran.err).toMatch(/^there is no projection "nothing"; there are accounts, users[^\n]+\n$/);
+  await expect(repaired('users', { tenant: 'nobody' })).rejects.toThrow('there is no tenant nobody');
+  await expect(repaired('users', { account: 'nobody' })).rejects.toThrow('there is no such account');
+  await operate(async (operator) => {
+    expect(() => chosenProjectors(operator.parts, undefined)).toThrow('name one projection, or say --all');
+    expect(() => chosenProjectors(operator.parts, 'users', true)).toThrow('name one projection, or say --all');
+    const [projector] = of(operator, 'users');
+    await expect(projector && diffProjection(operator, projector, 10)).rejects.toThrow('there is no new generation of users');
+  });
+  expect(await history()).toEqual(before);
+});
+
+test('a second rebuild beside a first one is refused; interrupted, the first ends in one line', async () => {
+  const { pool } = service.service.core;
+  // Holds the first one up where it writes its history, so that there is a moment to come in between.
+  const client = await pool.connect();
+  await client.query('begin');
+  await client.query('lock table ledger.projection_history in exclusive mode');
+  const first = spawn(process.execPath, ['dist/src/operations/cli.js', 'projection', 'rebuild', 'users'], { env: environment() });
+  let err = '';
+  first.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const ended = once(first, 'exit');
+  for (;;) {
+    const { rows } = await client.query(`select from pg_locks where not granted and relation = 'ledger.projection_history'::regclass`);
+    if (rows.length > 0) break;
+  }
+  await expect(rebuilt('rewards')).rejects.toThrow(/^another rebuild.*is running/);
+  first.kill('SIGINT');
+  await client.query('commit');
+  client.release();
+  expect((await ended)[0]).toBe(1);
+  expect(err.trim().split('\n').at(-1)).toMatch(/^stopped; nothing that is read was changed/);
+  const [newest] = await history();
+  expect(newest).toMatchObject({ action: 'rebuild', projection: 'users', outcome: 'cancelled' });
+});
