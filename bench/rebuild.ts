@@ -45,8 +45,6 @@ async function writeAccount({ names, codec, log }: Core, number: number): Promis
     const rewardId = createHash('sha256').update(`${number}.${index}`).digest('hex').slice(0, 48);
     const unit = index % 3 === 0 ? 'CENTS' : 'PTS';
     const terms = {
-      name: null,
-      description: null,
       cancellable: true,
       dateScheduledFor: null,
       dateExpires: null,
@@ -55,7 +53,8 @@ async function writeAccount({ names, codec, log }: Core, number: number): Promis
     };
     const value = { type: 'CREDIT', unit, assignedCredit: 100 + index, currency: null } as const;
     const owner = { subject: person, value: { accountId, userId: 'u' } };
-    const rest = { ...terms, programVersion: null, rule: null, redeemsAutomatically: false };
+    const texts = { subject: person, value: null };
+    const rest = { ...terms, texts, programVersion: null, rule: null, redeemsAutomatically: false };
     events.push({ type: 'RewardGranted', at: index, rewardId, person, owner, source: 'MANUAL', value, ...rest });
     events.push({
       type: 'CreditRedeemed',
