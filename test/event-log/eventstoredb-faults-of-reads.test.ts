@@ -183,7 +183,8 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(EventLogUnavailable);
       for (const node of cluster.nodes) await node.restart();
       cluster.elect(leader);
-      expect(await log.append('ours-a', 'no-stream', [newEvent()])).toMatchObject({ kind: 'appended' });
+      const events = [newEvent()];
+      expect(await untilAnswered(() => log.append('ours-a', 'no-stream', events))).toMatchObject({ kind: 'appended' });
       expect(await log.readAll(undefined, 10)).toHaveLength(1);
     });
 
@@ -197,7 +198,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     });
 
     it('a leader that hangs, after another was elected: appends and reads go to the new one', async () => {
-      const log = logs.open(addressOf(), { readTimeoutMs: 300, appendTimeoutMs: 1_500 });
+      const log = logs.open(addressOf(), { readTimeoutMs: 300, appendTimeoutMs: 10_000 });
       await appended(log.append('ours-a', 'no-stream', [newEvent()]));
       const hung = cluster.hangLeader();
       cluster.elect();
