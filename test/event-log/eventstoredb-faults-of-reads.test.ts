@@ -6,6 +6,7 @@ import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-lo
 import { startEventStoreDbCluster, type EventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
 import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
+import { untilAnswered } from './event-log.contract.js';
 import {
   appended,
   collect,
