@@ -46,9 +46,9 @@ async function open(accountId: string, userId: string): Promise<void> {
   expect(created.status).toBeLessThan(300);
 }
 
-async function give(assignedCredit: number): Promise<void> {
+async function give(assignedCredit: number, accountId = account, userId = user): Promise<void> {
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
-  expect((await tenant.live.post(`/rewards/account/${account}/user/${user}`, reward)).status).toBeLessThan(300);
+  expect((await tenant.live.post(`/rewards/account/${accountId}/user/${userId}`, reward)).status).toBeLessThan(300);
 }
 
 async function available(): Promise<unknown> {
@@ -170,26 +170,36 @@ test('all projections are built in one pass and switched at once; status says wh
   await expect(swapped()).rejects.toThrow('no projection has a new generation: rebuild first');
 });
 
-test('an account whose rows the table refuses is parked, and comes back with retry-parked once the table takes them', async () => {
+test('accounts whose rows the table refuses are parked; retry-parked brings back those whose rows it takes by now', async () => {
   const { pool } = service.service.core;
   const before = Number(await available());
   const live = (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.generation;
   const table = `rm_reward_balances_${live}.reward_balances`;
   const parked = async () => (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.parked;
   await pool.query(`alter table ${table} add constraint narrow check (available_credit <= ${before})`);
+  const [rich, owner] = [personal('acc'), personal('usr')];
+  await open(rich, owner);
   await give(1_000);
-  await eventually(async () => (await parked()) === 1);
+  await give(9_000, rich, owner);
+  await eventually(async () => (await parked()) === 2);
   expect(await available()).toBe(before);
   const stillNarrow = await cli('retry-parked', 'reward-balances', '--json');
   expect(stillNarrow.code).toBe(0);
-  expect(JSON.parse(stillNarrow.out)).toEqual({ projections: [{ projection: 'reward-balances', retried: 1, released: 0, parked: 1 }] });
-  await pool.query(`alter table ${table} drop constraint narrow`);
+  expect(JSON.parse(stillNarrow.out)).toEqual({ projections: [{ projection: 'reward-balances', retried: 2, released: 0, parked: 2 }] });
+
+  await pool.query(
+    `alter table ${table} drop constraint narrow, add constraint narrow check (available_credit <= ${before + 1_000}) not valid`,
+  );
   const released = await cli('retry-parked', '--json');
   expect(released.code).toBe(0);
   expect(JSON.parse(released.out)).toMatchObject({
-    projections: expect.arrayContaining([{ projection: 'reward-balances', retried: 1, released: 1, parked: 0 }]) as unknown,
+    projections: expect.arrayContaining([{ projection: 'reward-balances', retried: 2, released: 1, parked: 1 }]) as unknown,
   });
-  expect([await parked(), await available()]).toEqual([0, before + 1_000]);
+  expect([await parked(), await available()]).toEqual([1, before + 1_000]);
+
+  await pool.query(`alter table ${table} drop constraint narrow`);
+  await operate((operator) => retryParked(operator, of(operator)));
+  expect(await parked()).toBe(0);
 });
 
 test('bad input is one line, and changes nothing', async () => {
