@@ -118,7 +118,7 @@ function http(parts: ModuleParts): Provider[] {
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
-    value(OperationsCore, new OperationsCore(core)),
+    value(OperationsCore, new OperationsCore(core, (line) => parts.logger.warn(line))),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),

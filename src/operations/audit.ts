@@ -45,6 +45,24 @@ export async function recordOperation(
   return outcome.kind === 'accepted' ? outcome.position : null;
 }
 
+/**
+ * The same after work that stands whatever becomes of its audit event: that it could not be written is told, and is no failure of the work,
+ * or somebody does it a second time.
+ */
+export async function recordDone(
+  core: Pick<Core, 'streams' | 'names'>,
+  scope: Scope,
+  operation: Operation,
+  { stands, warn }: { readonly stands: string; readonly warn: (line: string) => void },
+): Promise<void> {
+  try {
+    await recordOperation(core, scope, operation);
+  } catch (error) {
+    const [why] = (error instanceof Error ? error.message : '').split('\n');
+    warn(`${stands}; the audit entry could not be written: ${why || 'unknown error'}`);
+  }
+}
+
 /** The frame of an operator's command. */
 export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
   return { scope, commandId: randomUUID(), correlationId: randomUUID(), causationId, actor: OPERATOR, idempotency: null };

@@ -3,65 +3,54 @@ import type { BreakReason, ChainBreak } from '../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../chain/digest-document.js';
 import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
-import { checkAlias, parseMode } from './arguments.js';
-import { CommandError, note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
+import { CommandError, note, printJson, readJsonFile, type OutputOptions } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
+import { audited, scopeOf, withLedgerOptions, type Done, type LedgerOptions } from './ledger-command.js';
 import { BrokenSeal, ledgerDigest } from './ledger-digest.js';
 import { verifyLedger, type Verification } from './ledger-verification.js';
 import { Stopped } from './log-reader.js';
-
-interface ChainOptions extends OutputOptions {
-  readonly mode: string;
-}
 
 /** A log that stays away for longer than this is given up; the command can be run again. */
 const AWAY_MS_MAX = 60_000;
 
 /** `ledger digest` and `ledger verify`. */
 export function addChainCommands(ledger: Command): void {
-  ledger
-    .command('digest <tenant>')
+  withLedgerOptions(ledger.command('digest <tenant>'))
     .description('what the chain of a tenant holds now, a JSON document to be kept elsewhere')
     .option('--sign', 'with the signature of this installation')
-    .option('--mode <mode>', 'live or test', 'live')
-    .option('--json', 'as always: the answer is one JSON document')
-    .action(async (tenant: string, options: ChainOptions & { sign?: boolean }) => {
-      const scope = scopeOf(tenant, options);
-      printJson(await onChain(scope, (core, signal, progress) => digest(core, scope, options.sign ?? false, signal, progress)));
+    .action(async (tenant: string, { mode, by, sign = false }: LedgerOptions & { sign?: boolean }) => {
+      const scope = scopeOf(tenant, mode);
+      const document = await onChain(scope, by, 'ledger digest', async (core, signal, progress) => ({
+        result: await digest(core, scope, sign, signal, progress),
+        parameters: { sign },
+      }));
+      printJson(document);
     });
 
-  ledger
-    .command('verify <tenant>')
+  withLedgerOptions(ledger.command('verify <tenant>'))
     .description('recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken')
     .option('--digest <file>', 'what ledger digest said some time ago')
-    .option('--mode <mode>', 'live or test', 'live')
-    .option('--json', 'one JSON document')
-    .action(async (tenant: string, options: ChainOptions & { digest?: string }) => {
-      const scope = scopeOf(tenant, options);
-      const outside = options.digest === undefined ? undefined : await readDigest(options.digest, scope);
-      const verified = await onChain(scope, (core, signal, progress) =>
-        verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress: progress.at }),
-      );
-      reportVerification(verified, options);
+    .action(async (tenant: string, { mode, by, json, digest: path }: LedgerOptions & { digest?: string }) => {
+      const scope = scopeOf(tenant, mode);
+      const outside = path === undefined ? undefined : await readDigest(path, scope);
+      const verified = await onChain(scope, by, 'ledger verify', async (core, signal, progress) => {
+        const result = await verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress: progress.at });
+        return { result, parameters: { digest: outside?.digest }, stands: 'the chain was verified' };
+      });
+      reportVerification(verified, { json });
     });
 }
 
-function scopeOf(tenant: string, { mode }: ChainOptions): Scope {
-  checkAlias(tenant);
-  return { tenant, mode: parseMode(mode) };
-}
+type ChainWork<T> = (core: Core, signal: AbortSignal, progress: CopyProgress) => Promise<Done<T>>;
 
-/** Work on the chain of a tenant that exists, with progress, which an interrupt ends. */
-async function onChain<T>({ tenant }: Scope, work: (core: Core, signal: AbortSignal, progress: CopyProgress) => Promise<T>): Promise<T> {
+/** Work on the chain of a tenant that exists, with progress, which an interrupt ends, and an audit event at the end of it. */
+async function onChain<T>(scope: Scope, by: string | undefined, operation: string, work: ChainWork<T>): Promise<T> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   const progress = new CopyProgress(process.stderr);
   process.on('SIGINT', stop).on('SIGTERM', stop);
   try {
-    return await withCore(async (core) => {
-      if (!(await core.tenants.read(tenant))) throw new CommandError(`there is no tenant ${tenant}`);
-      return work(core, stopping.signal, progress);
-    });
+    return await audited(scope, by, operation, (core) => work(core, stopping.signal, progress));
   } catch (error) {
     if (error instanceof Stopped) throw new CommandError('stopped before the end; no break was met so far');
     throw error instanceof BrokenSeal ? new CommandError(error.message, 3) : error;

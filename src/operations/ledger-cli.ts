@@ -66,7 +66,7 @@ export function addLedgerCommands(cli: Command): void {
         const who = by ?? operatingSystemUser();
         const changed = await audited(scope, who, `ledger ${name}`, async (core) => {
           const result = await changePeriod(core, scope, type, { period, comment: filled('--comment', comment), by: who });
-          return { result, parameters: { period } };
+          return { result, parameters: { period }, stands: `${period} is ${result.status}` };
         });
         if (json) return printJson(changed);
         process.stdout.write(`${alias}: ${period} is ${changed.status}\n`);
@@ -91,7 +91,7 @@ export function addLedgerCommands(cli: Command): void {
         const result = await adjustLedger(core, scope, request);
         const account = core.names.accountRef(scope, accountId);
         const user = core.names.userRef(scope, account, request.userId);
-        return { result, parameters: { account, user, unit: request.unit, amount: request.amount } };
+        return { result, parameters: { account, user, unit: request.unit, amount: request.amount }, stands: 'the correction stands' };
       });
       if (json) return printJson(adjusted);
       process.stdout.write(`adjusted by ${request.amount} ${request.unit}: event ${adjusted.eventId} at ${adjusted.position ?? ''}\n`);

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
 import { checkAlias, parseMode } from './arguments.js';
-import { operatingSystemUser, recordOperation, type Operation } from './audit.js';
-import { CommandError, withCore, type OutputOptions } from './command-line.js';
+import { operatingSystemUser, recordDone, recordOperation, type Operation } from './audit.js';
+import { CommandError, note, withCore, type OutputOptions } from './command-line.js';
 import { checkTenant } from './ledger-entries.js';
 
 /** What every command of the ledger takes. */
@@ -33,6 +33,15 @@ export interface Done<T> extends Pick<Operation, 'parameters'> {
   readonly result: T;
   /** Where there is one already. */
   readonly digest?: string;
+  /** For work that cannot be taken back, or must be told whatever happens: what stands without its audit event, in a few words. */
+  readonly stands?: string;
+}
+
+/** Whose operation it is, on what, and as what it goes on record. */
+export interface AuditFrame extends Pick<Operation, 'operation' | 'by'> {
+  readonly scope: Scope;
+  /** Is told, in one line, of work that stands and could not be put on record. */
+  readonly warn: (line: string) => void;
 }
 
 /** Runs the work on the stores and leaves its audit event in the log. */
@@ -40,20 +49,20 @@ export function audited<T>(scope: Scope, by: string | undefined, operation: stri
   const who = filled('--by', by ?? operatingSystemUser());
   return withCore(async (core) => {
     await checkTenant(core, scope.tenant);
-    return auditedOn(core, scope, who, operation, work);
+    return auditedOn(core, { scope, by: who, operation, warn: note }, work);
   });
 }
 
 /** The same on stores that are open. The tenant is known to be there. */
 export async function auditedOn<T>(
   core: Core,
-  scope: Scope,
-  by: string,
-  operation: string,
+  { scope, by, operation, warn }: AuditFrame,
   work: (core: Core) => Promise<Done<T>>,
 ): Promise<T> {
-  const { result, parameters, digest } = await work(core);
-  await recordOperation(core, scope, { operation, by, parameters, result: digest ?? result });
+  const { result, parameters, digest, stands } = await work(core);
+  const done = { operation, by, parameters, result: digest ?? result };
+  if (stands === undefined) await recordOperation(core, scope, done);
+  else await recordDone(core, scope, done, { stands, warn });
   return result;
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Core } from '../core.js';
 import { Interrupted } from '../projecting/catch-up.js';
 import { checkAlias, parseMode } from './arguments.js';
-import { CommandError, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
+import { CommandError, note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import {
   diffProjection,
   planRebuild,
@@ -178,7 +178,7 @@ async function operate<T>(
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
     return await withCore((core: Core) =>
-      withProjections(core, { actor, signal: stopping.signal }, async (operator) => {
+      withProjections(core, { actor, signal: stopping.signal, warn: note }, async (operator) => {
         const shown = new RebuildProgress(core.log, process.stderr);
         let read = 0;
         const head = await core.log.head();

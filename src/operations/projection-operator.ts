@@ -20,11 +20,14 @@ import { CommandError } from './command-line.js';
 /** What the operations on read models are done with. */
 export interface ProjectionOperator {
   readonly parts: GenerationParts;
-  readonly names: Pick<Core['names'], 'accountRef' | 'accountStream'>;
+  readonly names: Core['names'];
+  readonly streams: Core['streams'];
   readonly tenants: Pick<Core['tenants'], 'find'>;
   /** Who does it, for the history. */
   readonly actor: string;
   readonly signal: AbortSignal;
+  /** Is told, in one line, of work that stands and could not be put on record. */
+  readonly warn: (line: string) => void;
 }
 
 /** Some statements write or compare whole tables: they have no limit of time. */
@@ -32,17 +35,20 @@ const CONNECTIONS = 10;
 
 /** @param projectors other ones than the service's, for tests. */
 export async function withProjections<T>(
-  core: Pick<Core, 'databaseUrl' | 'log' | 'codec' | 'names' | 'tenants'>,
-  { actor, signal, projectors = accountProjectors }: { actor: string; signal: AbortSignal; projectors?: readonly Projector[] },
+  core: Pick<Core, 'databaseUrl' | 'log' | 'codec' | 'names' | 'streams' | 'tenants'>,
+  {
+    projectors = accountProjectors,
+    ...caller
+  }: Pick<ProjectionOperator, 'actor' | 'signal' | 'warn'> & { projectors?: readonly Projector[] },
   work: (operator: ProjectionOperator) => Promise<T>,
 ): Promise<T> {
-  const { databaseUrl, log, codec, names, tenants } = core;
+  const { databaseUrl, log, codec, names, streams, tenants } = core;
   // Positions are read below by who the log is: a log that is away says so here, and a database that follows another one, too.
   await log.id();
   const pool = openPool({ url: databaseUrl, max: CONNECTIONS, applicationName: 'ledger-projection' });
   try {
     await ensureLiveGenerations(pool, projectors);
-    return await work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, tenants, actor, signal });
+    return await work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, streams, tenants, ...caller });
   } finally {
     await pool.end();
   }

@@ -3,9 +3,12 @@ import { MODES, type Mode } from '../domain/scope.js';
 import { scopeOfStream } from '../privacy/keyed-names.js';
 import type { GenerationParts } from '../projecting/catch-up.js';
 import { GenerationsOf } from '../projecting/generation-records.js';
+import { UnstorableText } from '../projecting/copy-rows.js';
+import { isDataError } from '../projecting/projecting-errors.js';
 import type { OperationEnd } from '../projecting/projection-history.js';
 import type { Projector } from '../projecting/projector.js';
-import { repair, type RepairScope } from '../projecting/repair.js';
+import { repair, type RepairedProjection, type RepairScope } from '../projecting/repair.js';
+import { recordDone } from './audit.js';
 import { CommandError } from './command-line.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 
@@ -16,7 +19,7 @@ export interface RepairTarget {
   readonly account?: string;
 }
 
-/** Builds a part of a live generation anew, in place. */
+/** Builds a part of a live generation anew, in place, and leaves an audit event in the log of the tenant whose part it is. */
 export async function repairProjections(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
@@ -36,7 +39,7 @@ export async function repairProjections(
     return scope?.tenant === tenant && scope.mode === mode;
   };
   const where = { tenant, mode, ...(accountRef === undefined ? {} : { accountRef }) };
-  return recorded(operator, 'repair', projectors, where, async (client, signal) => {
+  const document = await recorded(operator, 'repair', projectors, where, async (client, signal) => {
     const repaired = await repair(parts, client, projectors, { part, concerns }, { signal, ...(onPage ? { onPage } : {}) });
     const end = ({ projection: _, generation, ...details }: (typeof repaired)[number]): OperationEnd => ({
       outcome: 'done',
@@ -46,6 +49,10 @@ export async function repairProjections(
     const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
     return { document: { ...target, projections: repaired }, ends: new Map(repaired.map((each) => [each.projection, end(each)])) };
   });
+  const parameters = { projections: projectors.map(({ name }) => name).join(' '), account: accountRef };
+  const done = { operation: 'projection rebuild', by: operator.actor, parameters, result: document };
+  await recordDone(operator, { tenant, mode }, done, { stands: 'the repair stands', warn: operator.warn });
+  return document;
 }
 
 async function mustExist({ log }: GenerationParts, streams: Iterable<string>): Promise<void> {
@@ -69,11 +76,9 @@ export async function retryParked(
     for (const projector of projectors) {
       const { live } = await GenerationsOf.read(client, parts.log, projector);
       const streams = await parkedStreamsOf(parts.pool, projector.name, live.generation);
-      const [repaired] =
-        streams.size === 0
-          ? []
-          : await repair(parts, client, [projector], scopeOfParked(streams), { signal, ...(onPage ? { onPage } : {}) });
-      const { parkedBefore, parked } = repaired ?? { parkedBefore: 0, parked: 0 };
+      const again = (some: readonly string[]): Promise<readonly RepairedProjection[]> =>
+        repair(parts, client, [projector], scopeOfParked(new Set(some)), { signal, ...(onPage ? { onPage } : {}) });
+      const { parkedBefore, parked } = await released([...streams], again);
       const details: OperationEnd = { outcome: 'done', generation: live.generation, details: { parkedBefore, parked } };
       done.push({ projection: projector.name, parkedBefore, parked, details });
     }
@@ -87,6 +92,25 @@ export async function retryParked(
     };
     return { document, ends: new Map(done.map(({ projection, details }) => [projection, details])) };
   });
+}
+
+/** Rows that the table refuses stay parked, as they are, and keep no other stream back: whose they are, halving finds out. */
+async function released(
+  streams: readonly string[],
+  again: (streams: readonly string[]) => Promise<readonly RepairedProjection[]>,
+): Promise<Pick<RepairedProjection, 'parkedBefore' | 'parked'>> {
+  if (streams.length === 0) return { parkedBefore: 0, parked: 0 };
+  try {
+    const [repaired] = await again(streams);
+    return repaired ?? { parkedBefore: 0, parked: 0 };
+  } catch (error) {
+    if (!isDataError(error) && !(error instanceof UnstorableText)) throw error;
+    if (streams.length === 1) return { parkedBefore: 1, parked: 1 };
+    const middle = streams.length >> 1;
+    const first = await released(streams.slice(0, middle), again);
+    const second = await released(streams.slice(middle), again);
+    return { parkedBefore: first.parkedBefore + second.parkedBefore, parked: first.parked + second.parked };
+  }
 }
 
 async function parkedStreamsOf(pool: Pool, projection: string, generation: number): Promise<ReadonlySet<string>> {

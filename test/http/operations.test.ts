@@ -142,6 +142,22 @@ describe('for finance', () => {
     await core.pool.query(`update "${schema}".balance_items set redeemed = redeemed - 1 where tenant = $1`, [alias]);
   });
 
+  test('a period that was closed is answered as closed although its audit entry cannot be written, and the log says so', async () => {
+    const { alias } = await tenantWithCredit();
+    const { core } = running.service.service;
+    await core.pool.query(`
+      create function ledger.refuse_audit() returns trigger language plpgsql as $$ begin raise exception 'no room for it'; end $$;
+      create trigger refuse_audit before insert on ledger.events for each row when (new.type = 'OperationRecorded')
+        execute function ledger.refuse_audit()`);
+    try {
+      const closed = await finance('POST', `${alias}/close`, { period: '2026-01', comment: 'tied out' });
+      expect(closed).toMatchObject({ status: 200, body: { period: '2026-01', status: 'closed' } });
+    } finally {
+      await core.pool.query('drop function ledger.refuse_audit cascade');
+    }
+    expect(running.service.logText).toContain('2026-01 is closed; the audit entry could not be written: no room for it');
+  });
+
   test('a digest is what a verification compares with', async () => {
     const { alias } = await tenantWithCredit();
     const { body: digest } = await finance('POST', `${alias}/digest`, { sign: true });

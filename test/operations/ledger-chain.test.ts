@@ -3,11 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPublicKey, verify } from 'node:crypto';
+import { digestOf } from '../../src/canonical-json.js';
 import { digestText, type DigestDocument } from '../../src/chain/digest-document.js';
 import { CommandError } from '../../src/operations/command-line.js';
 import { readDigest, reportVerification } from '../../src/operations/ledger-chain-cli.js';
 import { verifyLedger, type Verification } from '../../src/operations/ledger-verification.js';
 import { eventually } from '../support/embedded.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
 
 /** The chain of a service at work, and the command line as it ships. */
@@ -63,11 +65,12 @@ test('a digest is kept, somebody is forgotten, the chain is whole; then one byte
   const [account, user] = [personal(), personal()];
   await tenant.live.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
   await tenant.live.post('/user', { id: user, accountId: account, firstName: personal() });
-  const digest = await cli('ledger', 'digest', tenant.alias, '--sign');
+  const head = await service.head();
+  const digest = await cli('ledger', 'digest', tenant.alias, '--sign', '--by', 'Ada Staff');
   expect(digest).toMatchObject({ code: 0, err: expect.stringMatching(/^sealed \d+ events\n$/) });
   const document = JSON.parse(digest.out) as Required<DigestDocument>;
   expect(Object.keys(document)).toEqual(['tenant', 'mode', 'log', 'position', 'events', 'digest', 'places', 'signature', 'publicKey']);
-  expect(document).toMatchObject({ tenant: tenant.alias, mode: 'live', position: await service.head() });
+  expect(document).toMatchObject({ tenant: tenant.alias, mode: 'live', position: head });
   const publicKey = createPublicKey({ key: Buffer.from(document.publicKey, 'base64'), format: 'der', type: 'spki' });
   expect(verify(null, Buffer.from(digestText(document)), publicKey, Buffer.from(document.signature, 'base64'))).toBe(true);
 
@@ -82,13 +85,21 @@ test('a digest is kept, somebody is forgotten, the chain is whole; then one byte
   const { pool } = service.service.core;
   const position = document.position.split('-')[1];
   await pool.query(`update ledger.events set data = overlay(data placing '!' from 5 for 1) where position = $1`, [position]);
-  const broken = await cli('ledger', 'verify', tenant.alias, '--digest', path, '--json');
+  const broken = await cli('ledger', 'verify', tenant.alias, '--digest', path, '--by', 'Ada Staff', '--json');
   expect(broken.code).toBe(3);
   expect(JSON.parse(broken.out)).toMatchObject({ ok: false, firstBroken: { position: document.position, reason: 'changed' } });
   expect(broken.err.trim().split('\n').at(-1)).toMatch(
     /^the chain is broken at position [0-9a-f]{8}-\d+: what stands there \(event .+\) is not as it was sealed$/,
   );
   expect(await verified()).toMatchObject({ ok: false });
+
+  // Both came after what they report.
+  const { core } = service.service;
+  const by = { value: 'Ada Staff' };
+  expect(await recordedOperations(core, { tenant: tenant.alias, mode: 'live' })).toMatchObject([
+    { operation: 'ledger digest', by, parameters: { sign: 'true' }, resultDigest: digestOf(document) },
+    { operation: 'ledger verify', by, parameters: { digest: document.digest }, resultDigest: digestOf(JSON.parse(broken.out)) },
+  ]);
 });
 
 test('bad input is one line and exit 1', async () => {

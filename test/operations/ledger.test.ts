@@ -14,6 +14,7 @@ import { statementOfAccount } from '../../src/operations/ledger-statement.js';
 import { recordOperation } from '../../src/operations/audit.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
 
 /** What finance asks of a tenant's ledger, beside a running service on the same stores. */
@@ -92,12 +93,7 @@ async function converted(tenant: TestTenant): Promise<{ readonly referrer: strin
   return { referrer: referrer.accountId, user: referrer.userId, referred };
 }
 
-const operationsOf = async (tenant: TestTenant) => {
-  const stream = core.names.operationsStream(scopeOf(tenant), new Date().toISOString().slice(0, 10));
-  const found = [];
-  for await (const event of core.log.readStream(stream)) found.push(...(await core.codec.decodeAll([event])));
-  return found.map(({ event }) => event);
-};
+const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
 
 describe('a statement', () => {
   test('closes with what the balances of the account say, and with what they said at each position', async () => {
@@ -478,6 +474,30 @@ describe('who did what', () => {
     });
     const events = await core.log.readAll(undefined, 10_000);
     for (const { data, metadata } of events) expect(`${data}${metadata}`).not.toMatch(/Sam Staff/);
+  });
+
+  test('cannot be written: what was changed stands, is answered, and is not told as a failure; what changes nothing fails', async () => {
+    const tenant = await service.createTenant();
+    const { accountId, userId } = await user(tenant);
+    await core.pool.query(`
+      create function ledger.refuse_audit() returns trigger language plpgsql as $$ begin raise exception 'no room for it'; end $$;
+      create trigger refuse_audit before insert on ledger.events for each row when (new.type = 'OperationRecorded')
+        execute function ledger.refuse_audit()`);
+    try {
+      const adjustment = ['--user', userId, '--unit', 'CENTS', '--amount', '+25', '--reason', 'r', '--approved-by', 'a', '--json'];
+      const adjusted = await cli('ledger', 'adjust', tenant.alias, accountId, ...adjustment);
+      expect(adjusted).toMatchObject({ code: 0, err: 'the correction stands; the audit entry could not be written: no room for it\n' });
+      expect(JSON.parse(adjusted.out)).toEqual({ eventId: expect.any(String) as unknown, position: expect.any(String) as unknown });
+      const closed = await cli('ledger', 'close', tenant.alias, '--period', '2026-01', '--comment', 'c');
+      expect(closed).toMatchObject({ code: 0, out: `${tenant.alias}: 2026-01 is closed\n` });
+      expect(closed.err).toMatch(/^2026-01 is closed; the audit entry could not be written: [^\n]+\n$/);
+      const stated = await cli('ledger', 'statement', tenant.alias, accountId, '--json');
+      expect(stated).toEqual({ code: 1, out: '', err: 'no room for it\n' });
+    } finally {
+      await core.pool.query('drop function ledger.refuse_audit cascade');
+    }
+    expect(await balanceOf(tenant, accountId)).toEqual({ CENTS: 25 });
+    expect(await operationsOf(tenant)).toEqual([]);
   });
 });
 

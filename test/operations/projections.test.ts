@@ -1,5 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { digestOf } from '../../src/canonical-json.js';
+import type { Core } from '../../src/core.js';
 import {
   diffProjection,
   planRebuild,
@@ -11,6 +13,8 @@ import {
 } from '../../src/operations/projection-commands.js';
 import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projection-operator.js';
 import { repairProjections, retryParked } from '../../src/operations/projection-repairs.js';
+import { eventually } from '../support/embedded.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
 
 /** The command line for read models as it ships, beside a running service on the same stores. */
@@ -27,6 +31,7 @@ let stores: TestStores;
 let end: () => Promise<void>;
 let tenant: TestTenant;
 const [account, user] = [personal('acc'), personal('usr')];
+const warnings: string[] = [];
 
 beforeAll(async () => {
   ({ service, stores, end } = await startWithStores());
@@ -41,9 +46,9 @@ async function open(accountId: string, userId: string): Promise<void> {
   expect(created.status).toBeLessThan(300);
 }
 
-async function give(assignedCredit: number): Promise<void> {
+async function give(assignedCredit: number, accountId = account, userId = user): Promise<void> {
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
-  expect((await tenant.live.post(`/rewards/account/${account}/user/${user}`, reward)).status).toBeLessThan(300);
+  expect((await tenant.live.post(`/rewards/account/${accountId}/user/${userId}`, reward)).status).toBeLessThan(300);
 }
 
 async function available(): Promise<unknown> {
@@ -63,7 +68,11 @@ function cli(...words: readonly string[]): Promise<Ran> {
 
 /** The same as the command line, in this process. */
 function operate<T>(work: (operator: ProjectionOperator) => Promise<T>, actor = 'test'): Promise<T> {
-  return withProjections(service.service.core, { actor, signal: new AbortController().signal }, work);
+  return withProjections(
+    service.service.core,
+    { actor, signal: new AbortController().signal, warn: (line) => void warnings.push(line) },
+    work,
+  );
 }
 
 const of = ({ parts }: ProjectionOperator, name?: string) => chosenProjectors(parts, name, name === undefined);
@@ -117,14 +126,34 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   await give(1);
   expect(await available()).toBe(114);
 
-  expect(await repaired('reward-balances', { account })).toMatchObject({
-    projections: [{ generation: 1, changed: 1, added: 0, removed: 0 }],
-  });
+  const repair = await repaired('reward-balances', { account });
+  expect(repair).toMatchObject({ projections: [{ generation: 1, changed: 1, added: 0, removed: 0 }] });
   expect(await available()).toBe(109);
   const entries = await history();
   expect(entries).toMatchObject(['repair', 'rollback', 'swap', 'rebuild'].map((action) => ({ action, outcome: 'done' })));
   expect(entries.at(-1)).toMatchObject({ actor: 'Ada', generation: 2, previous: 1, projection: 'reward-balances' });
   expect(JSON.stringify(entries)).not.toContain(account);
+
+  // A repair changes what one tenant is shown: it is on record in that tenant's log as well.
+  const { core } = service.service;
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const accountRef = core.names.accountRef(scope, account);
+  expect(await recordedOperations(core, scope)).toMatchObject([
+    {
+      ...{ operation: 'projection rebuild', by: { value: 'test' }, resultDigest: digestOf(repair) },
+      parameters: { projections: 'reward-balances', account: accountRef },
+    },
+  ]);
+});
+
+test('a repair stands also when its audit entry cannot be written, and says so', async () => {
+  const refusing = { handle: () => Promise.reject(new Error('the log is away')) } as unknown as Core['streams']['operations'];
+  const repair = await operate((operator) => {
+    const streams = { ...operator.streams, operations: refusing };
+    return repairProjections({ ...operator, streams }, of(operator, 'users'), { tenant: tenant.alias, mode: 'live' });
+  });
+  expect(repair).toMatchObject({ projections: [{ projection: 'users' }] });
+  expect(warnings).toEqual(['the repair stands; the audit entry could not be written: the log is away']);
 });
 
 test('all projections are built in one pass and switched at once; status says where they stand', async () => {
@@ -139,6 +168,38 @@ test('all projections are built in one pass and switched at once; status says wh
     projections: Array.from({ length: 6 }, () => ({ retried: 0, released: 0, parked: 0 })),
   });
   await expect(swapped()).rejects.toThrow('no projection has a new generation: rebuild first');
+});
+
+test('accounts whose rows the table refuses are parked; retry-parked brings back those whose rows it takes by now', async () => {
+  const { pool } = service.service.core;
+  const before = Number(await available());
+  const live = (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.generation;
+  const table = `rm_reward_balances_${live}.reward_balances`;
+  const parked = async () => (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.parked;
+  await pool.query(`alter table ${table} add constraint narrow check (available_credit <= ${before})`);
+  const [rich, owner] = [personal('acc'), personal('usr')];
+  await open(rich, owner);
+  await give(1_000);
+  await give(9_000, rich, owner);
+  await eventually(async () => (await parked()) === 2);
+  expect(await available()).toBe(before);
+  const stillNarrow = await cli('retry-parked', 'reward-balances', '--json');
+  expect(stillNarrow.code).toBe(0);
+  expect(JSON.parse(stillNarrow.out)).toEqual({ projections: [{ projection: 'reward-balances', retried: 2, released: 0, parked: 2 }] });
+
+  await pool.query(
+    `alter table ${table} drop constraint narrow, add constraint narrow check (available_credit <= ${before + 1_000}) not valid`,
+  );
+  const released = await cli('retry-parked', '--json');
+  expect(released.code).toBe(0);
+  expect(JSON.parse(released.out)).toMatchObject({
+    projections: expect.arrayContaining([{ projection: 'reward-balances', retried: 2, released: 1, parked: 1 }]) as unknown,
+  });
+  expect([await parked(), await available()]).toEqual([1, before + 1_000]);
+
+  await pool.query(`alter table ${table} drop constraint narrow`);
+  await operate((operator) => retryParked(operator, of(operator)));
+  expect(await parked()).toBe(0);
 });
 
 test('bad input is one line, and changes nothing', async () => {

@@ -14,7 +14,7 @@ import { ApiTextQuery } from '../../http/requests/described-queries.js';
 import type { Operator } from '../../operators.js';
 import { parseBalances } from '../balance-file.js';
 import { adjustLedger } from '../ledger-adjustment.js';
-import { auditedOn, type Done } from '../ledger-command.js';
+import { auditedOn, type AuditFrame, type Done } from '../ledger-command.js';
 import { ledgerDigest } from '../ledger-digest.js';
 import { changePeriod } from '../ledger-periods.js';
 import { reconcileLedger } from '../ledger-reconciliation.js';
@@ -162,7 +162,8 @@ export class LedgerController {
       const result = await adjustLedger(core, scope, { accountId, userId, ...correction, by: operator.name });
       const account = core.names.accountRef(scope, accountId);
       const { unit, amount } = correction;
-      return { result, parameters: { account, user: core.names.userRef(scope, account, userId), unit, amount } };
+      const user = core.names.userRef(scope, account, userId);
+      return { result, parameters: { account, user, unit, amount }, stands: 'the correction stands' };
     });
   }
 
@@ -209,17 +210,17 @@ export class LedgerController {
       throw badRequest(`digest is of ${outside.tenant} in ${outside.mode} mode`);
     return this.run('ledger verify', operator, reply, scope, async (core, { signal, onProgress }) => {
       const result = await verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress });
-      return { result, parameters: { digest: outside?.digest } };
+      return { result, parameters: { digest: outside?.digest }, stands: 'the chain was verified' };
     });
   }
 
   private async changePeriod(operator: Operator, alias: string, type: 'ClosePeriod' | 'ReopenPeriod', body: unknown) {
     const { mode: scopeMode, period, comment } = parsed(periodRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
-    return this.onRecord(operator, scope, type === 'ClosePeriod' ? 'ledger close' : 'ledger reopen', async (core) => ({
-      result: await changePeriod(core, scope, type, { period, comment, by: operator.name }),
-      parameters: { period },
-    }));
+    return this.onRecord(operator, scope, type === 'ClosePeriod' ? 'ledger close' : 'ledger reopen', async (core) => {
+      const result = await changePeriod(core, scope, type, { period, comment, by: operator.name });
+      return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+    });
   }
 
   private async scopeOf(tenant: string, scopeMode: Mode): Promise<Scope> {
@@ -229,7 +230,7 @@ export class LedgerController {
 
   /** Answers when it is done and on record. */
   private onRecord<T>(operator: Operator, scope: Scope, operation: string, work: (core: Core) => Promise<Done<T>>): Promise<T> {
-    return answered(auditedOn(this.operations.core, scope, operator.name, operation, work));
+    return answered(auditedOn(this.operations.core, this.frame(operator, scope, operation), work));
   }
 
   private run(
@@ -240,7 +241,11 @@ export class LedgerController {
     work: (core: Core, context: RunContext) => Promise<Done<unknown>>,
   ): Promise<unknown> {
     return answerWithRun({ runs: this.runs, reply, operator }, operation, (context) =>
-      auditedOn(this.operations.core, scope, operator.name, operation, (core) => work(core, context)),
+      auditedOn(this.operations.core, this.frame(operator, scope, operation), (core) => work(core, context)),
     );
+  }
+
+  private frame({ name }: Operator, scope: Scope, operation: string): AuditFrame {
+    return { scope, by: name, operation, warn: this.operations.warn };
   }
 }

@@ -155,6 +155,7 @@ export class ProjectionsController {
   }
 
   private operate<T>({ name }: Operator, signal: AbortSignal, work: (projections: ProjectionOperator) => Promise<T>): Promise<T> {
-    return withProjections(this.operations.core, { actor: name, signal }, work);
+    const { core, warn } = this.operations;
+    return withProjections(core, { actor: name, signal, warn }, work);
   }
 }
