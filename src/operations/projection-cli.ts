@@ -1,8 +1,8 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Core } from '../core.js';
 import { Interrupted } from '../projecting/catch-up.js';
 import { checkAlias, parseMode } from './arguments.js';
+import { operatingSystemUser } from './audit.js';
 import { CommandError, note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import {
   diffProjection,
@@ -201,16 +201,7 @@ async function operate<T>(
 function checkedActor(by: string | undefined): string {
   if (by !== undefined && !/^[\p{L}\p{N} ._@-]{1,100}$/u.test(by))
     throw new CommandError('--by takes a name of 1 to 100 letters, digits, spaces or . _ @ -');
-  return by ?? userOfSystem();
-}
-
-function userOfSystem(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // In a container the user may have no name.
-    return String(process.getuid?.() ?? 'unknown');
-  }
+  return by ?? operatingSystemUser();
 }
 
 function parseLimit(text: string): number {
