@@ -57,13 +57,16 @@ export function contribution(item: BalanceItem): Figures {
     case 'CREDIT': {
       const left = item.assigned - item.redeemed;
       return {
-        ...NOTHING,
         count: item.redeemed > 0 || (available && left > 0) ? 1 : 0,
         redeemed_credit: item.redeemed,
         available_credit: available ? left : 0,
         pending_credit: bucket === 'pending' ? left : 0,
         expired_credit: bucket === 'expired' ? left : 0,
         cancelled_credit: bucket === 'cancelled' ? left : 0,
+        discount_percent: 0,
+        referred_percent: 0,
+        referrer_percent: 0,
+        fuel_tank_codes: 0,
       };
     }
     case 'PCT_DISCOUNT': {
@@ -93,10 +96,11 @@ export function atTime<I extends BalanceItem>(item: I, now: number): I {
 }
 
 /** When the clock will next change what the item contributes; null: never, as things stand. */
-export function nextDue(item: BalanceItem): number | null {
+export function nextDue(item: Pick<BalanceItem, 'cancelled' | 'phase' | 'date_scheduled_for' | 'date_expires'>): number | null {
   if (item.cancelled || item.phase === 'EXPIRED') return null;
-  const dates = [item.phase === 'PENDING' ? item.date_scheduled_for : null, item.date_expires].filter((date) => date !== null);
-  return dates.length === 0 ? null : Math.min(...dates);
+  const scheduled = item.phase === 'PENDING' ? item.date_scheduled_for : null;
+  if (scheduled === null || item.date_expires === null) return scheduled ?? item.date_expires;
+  return Math.min(scheduled, item.date_expires);
 }
 
 export function sum(a: Figures, b: Figures): Figures {

@@ -2,8 +2,8 @@ import type { AccountEventOf } from '../../src/domain/account/account.events.js'
 import type { RewardValue } from '../../src/domain/program.js';
 import type { LedgerEvent, Projector, RowKey, Rows } from '../../src/projecting/projector.js';
 import { ERASURES, LOOKS_UP } from '../erasures.js';
-import { bucketOf, contribution, difference, nextDue, NOTHING, sum, type BalanceItem } from './contribution.js';
-import { balanceItems, balances, type BalanceItemRow } from './table.js';
+import { bucketOf, contribution, nextDue, NOTHING, type BalanceItem, type Figures } from './contribution.js';
+import { balanceItems, balances, type BalanceItemRow, type BalanceRow } from './table.js';
 
 /** What people and accounts own, by type and unit. A reward whose owner is forgotten counts nowhere. */
 export const rewardBalancesProjector: Projector = {
@@ -84,49 +84,98 @@ function granted({ tenant, mode, accountRef, revision }: LedgerEvent, event: Acc
   const user_id = owner.value.userId;
   const unit = unitOf(value);
   const unit_key = unitKey(unit);
-  if (!balances.get(rows, accountRef, person, value.type, unit_key)) {
-    const key = { account_ref: accountRef, person, type: value.type, unit_key };
-    balances.put(rows, { ...NOTHING, ...key, tenant, mode, user_id, unit, first_revision: Number(revision) });
-  }
-  const item: BalanceItem = {
-    type: value.type,
-    source,
-    phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
-    cancelled: false,
-    assigned: value.type === 'CREDIT' ? value.assignedCredit : 0,
-    redeemed: 0,
-    percent: value.type === 'PCT_DISCOUNT' ? value.discountPercent : 0,
-    date_scheduled_for: dateScheduledFor,
-    date_expires: dateExpires,
-    redeems_automatically: event.redeemsAutomatically,
-  };
-  replace(rows, undefined, {
-    ...item,
+  const phase = dateScheduledFor === null ? 'AVAILABLE' : 'PENDING';
+  const item: BalanceItemRow = {
     reward_id: rewardId,
     tenant,
     mode,
     account_ref: accountRef,
     person,
     user_id,
+    type: value.type,
     unit_key,
-    bucket: bucketOf(item),
+    source,
+    bucket: bucketOf({ cancelled: false, phase }),
+    phase,
+    cancelled: false,
+    assigned: value.type === 'CREDIT' ? value.assignedCredit : 0,
+    redeemed: 0,
+    percent: value.type === 'PCT_DISCOUNT' ? value.discountPercent : 0,
     date_given: event.at,
-    due_at: nextDue(item),
-  });
+    date_scheduled_for: dateScheduledFor,
+    date_expires: dateExpires,
+    redeems_automatically: event.redeemsAutomatically,
+    due_at: nextDue({ cancelled: false, phase, date_scheduled_for: dateScheduledFor, date_expires: dateExpires }),
+  };
+  balanceItems.put(rows, item);
+  const balance = balances.get(rows, accountRef, person, value.type, unit_key);
+  balances.put(rows, moved(balance ?? emptyBalance(item, unit, Number(revision)), NOTHING, contribution(item)));
 }
 
-function change(rows: Rows, rewardId: string, changes: (item: BalanceItem) => Partial<BalanceItem>): void {
+function emptyBalance(
+  { account_ref, person, type, unit_key, tenant, mode, user_id }: BalanceItemRow,
+  unit: string | null,
+  revision: number,
+): BalanceRow {
+  return { account_ref, person, type, unit_key, tenant, mode, user_id, unit, first_revision: revision, ...NOTHING };
+}
+
+type Changes = Partial<Pick<BalanceItem, 'phase' | 'cancelled' | 'redeemed'>>;
+
+function change(rows: Rows, rewardId: string, changes: (item: BalanceItem) => Changes): void {
   const before = balanceItems.get(rows, rewardId);
   if (!before) return;
-  const item = { ...before, ...changes(before) };
-  if (item.redeemed > item.assigned) throw new Error(`more was redeemed than assigned: reward ${rewardId}`);
-  replace(rows, before, { ...item, bucket: bucketOf(item), due_at: nextDue(item) });
+  const { phase = before.phase, cancelled = before.cancelled, redeemed = before.redeemed } = changes(before);
+  if (redeemed > before.assigned) throw new Error(`more was redeemed than assigned: reward ${rewardId}`);
+  const after: BalanceItemRow = {
+    reward_id: before.reward_id,
+    tenant: before.tenant,
+    mode: before.mode,
+    account_ref: before.account_ref,
+    person: before.person,
+    user_id: before.user_id,
+    type: before.type,
+    unit_key: before.unit_key,
+    source: before.source,
+    bucket: bucketOf({ cancelled, phase }),
+    phase,
+    cancelled,
+    assigned: before.assigned,
+    redeemed,
+    percent: before.percent,
+    date_given: before.date_given,
+    date_scheduled_for: before.date_scheduled_for,
+    date_expires: before.date_expires,
+    redeems_automatically: before.redeems_automatically,
+    due_at: nextDue({ cancelled, phase, date_scheduled_for: before.date_scheduled_for, date_expires: before.date_expires }),
+  };
+  balanceItems.put(rows, after);
+  balances.change(rows, [after.account_ref, after.person, after.type, after.unit_key], (balance) =>
+    moved(balance, contribution(before), contribution(after)),
+  );
 }
 
-function replace(rows: Rows, before: BalanceItemRow | undefined, after: BalanceItemRow): void {
-  balanceItems.put(rows, after);
-  balances.change(rows, [after.account_ref, after.person, after.type, after.unit_key], (balance) => ({
-    ...balance,
-    ...sum(difference(balance, before ? contribution(before) : NOTHING), contribution(after)),
-  }));
+/** The balance after a reward of it contributes `after` where it contributed `before`. */
+function moved(balance: BalanceRow, before: Figures, after: Figures): BalanceRow {
+  return {
+    account_ref: balance.account_ref,
+    person: balance.person,
+    type: balance.type,
+    unit_key: balance.unit_key,
+    tenant: balance.tenant,
+    mode: balance.mode,
+    user_id: balance.user_id,
+    unit: balance.unit,
+    first_revision: balance.first_revision,
+    count: balance.count - before.count + after.count,
+    redeemed_credit: balance.redeemed_credit - before.redeemed_credit + after.redeemed_credit,
+    available_credit: balance.available_credit - before.available_credit + after.available_credit,
+    pending_credit: balance.pending_credit - before.pending_credit + after.pending_credit,
+    expired_credit: balance.expired_credit - before.expired_credit + after.expired_credit,
+    cancelled_credit: balance.cancelled_credit - before.cancelled_credit + after.cancelled_credit,
+    discount_percent: balance.discount_percent - before.discount_percent + after.discount_percent,
+    referred_percent: balance.referred_percent - before.referred_percent + after.referred_percent,
+    referrer_percent: balance.referrer_percent - before.referrer_percent + after.referrer_percent,
+    fuel_tank_codes: balance.fuel_tank_codes - before.fuel_tank_codes + after.fuel_tank_codes,
+  };
 }

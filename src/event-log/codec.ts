@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
-import { openValues, sealValues, subjectsIn } from '../privacy/sealed-values.js';
+import { openAt, sealValues, storedPlaces, subjectsIn, type StoredPlace } from '../privacy/sealed-values.js';
 import { fromMetadata, toMetadata, type Envelope, type StoredMetadata } from './envelope.js';
 import type { NewEvent, RecordedEvent } from './event-log.js';
 import { CURRENT_VERSIONS, UnreadableEvent, upcast, type EventData } from './event-schemas.js';
@@ -41,7 +41,7 @@ export class EventCodec {
     const subjects = new Set<string>();
     for (const result of parsed) {
       if ('unreadable' in result) continue;
-      subjectsIn(result.data, subjects);
+      for (const { stored } of result.places) subjects.add(stored.subject);
       // Whoever reads on behind an erasure must not read with keys from before: not every process hears of it by then.
       const erased = erasedSubjects(result.recorded.type, result.data);
       if (erased.length > 0) this.keys.forget(erased);
@@ -50,9 +50,10 @@ export class EventCodec {
     return parsed.map((result) => {
       if ('unreadable' in result) return result;
       try {
-        const data = openValues(result.data, keys) as EventData;
-        const event = { type: result.recorded.type, at: result.metadata.at, ...data } as unknown as DomainEvent;
-        return { event, envelope: fromMetadata(result.metadata), recorded: result.recorded };
+        const { data, metadata, places } = result;
+        openAt(places, keys);
+        const event = { type: result.recorded.type, at: metadata.at, ...data } as unknown as DomainEvent;
+        return { event, envelope: fromMetadata(metadata), recorded: result.recorded };
       } catch {
         return { unreadable: 'a personal value does not open with its key', recorded: result.recorded };
       }
@@ -75,12 +76,19 @@ export function erasedSubjects(type: string, { persons, account }: EventData): r
   return all.filter((subject): subject is SubjectId => typeof subject === 'string');
 }
 
-type Parsed = { readonly data: EventData; readonly metadata: StoredMetadata; readonly recorded: RecordedEvent };
+interface Parsed {
+  /** Nobody else's: what is personal in it is opened in place. */
+  readonly data: EventData;
+  readonly places: readonly StoredPlace[];
+  readonly metadata: StoredMetadata;
+  readonly recorded: RecordedEvent;
+}
 
 function parse(recorded: RecordedEvent): Parsed | { readonly unreadable: string; readonly recorded: RecordedEvent } {
   try {
     const metadata = JSON.parse(recorded.metadata) as StoredMetadata;
-    return { data: upcast(recorded.type, metadata.v, JSON.parse(recorded.data) as EventData), metadata, recorded };
+    const data = upcast(recorded.type, metadata.v, JSON.parse(recorded.data) as EventData);
+    return { data, places: storedPlaces(data), metadata, recorded };
   } catch (error) {
     // A parser's message may quote the bytes; only our own messages go on.
     return { unreadable: error instanceof UnreadableEvent ? error.message : 'the stored JSON is broken', recorded };

@@ -53,9 +53,14 @@ export function toMetadata(envelope: Envelope, version: number, effectiveAt: num
 }
 
 export function fromMetadata(stored: StoredMetadata): Envelope {
-  const { tenant, mode, actor, command, key, fingerprint } = stored;
+  const { tenant, mode, actor, key, fingerprint } = stored;
   return {
-    ...{ tenant, mode, actor, commandId: command, correlationId: stored.$correlationId, causationId: stored.$causationId },
+    tenant,
+    mode,
+    actor,
+    commandId: stored.command,
+    correlationId: stored.$correlationId,
+    causationId: stored.$causationId,
     idempotency: key !== undefined && fingerprint !== undefined ? { key, fingerprint } : null,
   };
 }

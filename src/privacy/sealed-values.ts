@@ -29,16 +29,43 @@ export function sealValues(json: Json, keys: Keys): Json {
   });
 }
 
+/** Where a personal value stands in stored JSON. */
+export interface StoredPlace {
+  readonly holder: Record<string, Json>;
+  readonly name: string;
+  readonly stored: Personal<unknown> | SealedValue;
+}
+
+/** The places of all personal values among the members of stored JSON, in one walk: for who opens many, `openAt` needs no second one. */
+export function storedPlaces(json: Json, found: StoredPlace[] = []): StoredPlace[] {
+  if (!isObject(json)) return found;
+  const holder = json as Record<string, Json>;
+  for (const name of Object.keys(holder)) {
+    const member = holder[name];
+    if (!isObject(member)) continue;
+    if (isStored(member)) found.push({ holder, name, stored: member });
+    else storedPlaces(member, found);
+  }
+  return found;
+}
+
+/** Puts the opened values, as `openValues` has them, in the place of the stored ones: in JSON that nobody else holds. */
+export function openAt(places: readonly StoredPlace[], keys: Keys): void {
+  for (const { holder, name, stored } of places) holder[name] = opened(stored, keys);
+}
+
 /** Decrypts every personal value that a key is left for; the others become null, also those that an older version stored in plain. */
 export function openValues(json: Json, keys: Keys): Json {
-  return replace(json, isStored, (stored) => {
-    const { subject } = stored;
-    const key = keys.get(subject);
-    if (!isSealed(stored)) return { subject, value: key ? stored.value : null };
-    const { sealed } = stored;
-    const value: unknown = key && sealed !== null ? JSON.parse(openBytes(key, Buffer.from(sealed, 'base64'), subject).toString()) : null;
-    return { subject, value };
-  });
+  return replace(json, isStored, (stored) => opened(stored, keys));
+}
+
+function opened(stored: Personal<unknown> | SealedValue, keys: Keys): Personal<unknown> {
+  const { subject } = stored;
+  const key = keys.get(subject);
+  if (!isSealed(stored)) return { subject, value: key ? stored.value : null };
+  const { sealed } = stored;
+  const value: unknown = key && sealed !== null ? JSON.parse(openBytes(key, Buffer.from(sealed, 'base64'), subject).toString()) : null;
+  return { subject, value };
 }
 
 function replace<T extends object>(json: Json, matches: (object: object) => object is T, change: (object: T) => Json): Json {

@@ -23,10 +23,14 @@ export async function copyRows(client: PoolClient, place: string, table: ReadMod
 }
 
 function* chunks(table: ReadModelTable, rows: Iterable<Row>): Generator<Buffer> {
-  const columns = Object.entries(table.columns).map(([name, type]) => ({ name, isJson: /^jsonb?\b/i.test(type) }));
+  const columns = Object.entries(table.columns).map(([name, type], place) => ({
+    name,
+    isJson: /^jsonb?\b/i.test(type),
+    separator: place === 0 ? '' : '\t',
+  }));
   let text = '';
   for (const row of rows) {
-    for (const [place, { name, isJson }] of columns.entries()) text += (place === 0 ? '' : '\t') + field(row[name], isJson);
+    for (const { name, isJson, separator } of columns) text += separator + field(row[name], isJson);
     text += '\n';
     if (text.length < CHUNK_CHARACTERS) continue;
     yield Buffer.from(text);

@@ -3,6 +3,7 @@ import type { DomainEvent } from '../domain/events.js';
 import { accountRefOf, isOwnStream } from '../privacy/keyed-names.js';
 import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js';
 
+// Plain literals here and in the envelope: put together by spreading parts, they took a seventh of the CPU time of a rebuild.
 /** Decoded events as projectors and policies see them; those that cannot be read come as such. */
 export const decodeAny =
   (codec: EventCodec) =>
@@ -13,9 +14,18 @@ export const decodeAny =
       if ('unreadable' in result) return { undecodable: result.unreadable, stream, revision, position };
       const { tenant, mode, correlationId, commandId } = result.envelope;
       return {
-        ...{ event: result.event, eventId: id, stream, revision, position, recordedAt },
+        event: result.event,
+        eventId: id,
+        stream,
+        revision,
+        position,
+        recordedAt,
+        tenant,
         // A tenant's own events belong to neither mode; no projector looks at them.
-        ...{ tenant, mode: mode ?? 'live', accountRef: accountRefOf(stream) ?? '', correlationId, commandId },
+        mode: mode ?? 'live',
+        accountRef: accountRefOf(stream) ?? '',
+        correlationId,
+        commandId,
       };
     });
 
