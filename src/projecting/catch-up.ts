@@ -66,6 +66,12 @@ export interface Pairing {
   readonly follower: Follower;
 }
 
+interface FollowOptions {
+  readonly signal?: AbortSignal;
+  /** Called after each page with how many events it was. */
+  readonly onPage?: (events: number) => void;
+}
+
 /** Events that are applied while the live generation is held. */
 const HELD_EVENTS_MAX = 200;
 /** After so many attempts the live generation is held for as long as it takes: events come faster than they are applied. */
@@ -81,15 +87,12 @@ export async function atOnePosition<T>(
   client: PoolClient,
   pairings: readonly Pairing[],
   work: () => Promise<T>,
-  options: { readonly signal?: AbortSignal; readonly onPage?: (events: number) => void } = {},
+  options: FollowOptions = {},
 ): Promise<{ readonly result: T; readonly heldMs: number }> {
   for (let attempt = 1; ; attempt++) {
-    const positions = await livePositions(client, pairings);
-    for (const { follower, projector } of pairings) {
-      const until = positions.get(projector.name);
-      while (!(await follower.follow(until, { eventsMax: HELD_EVENTS_MAX * 50, ...options })))
-        if (options.signal?.aborted) throw new Interrupted();
-    }
+    // One after the other for what is far behind; then all at once, so that next to nothing is left for when they are held.
+    for (const pairing of pairings) await approach(client, [pairing], options);
+    await approach(client, pairings, options);
     await client.query('begin');
     try {
       const since = performance.now();
@@ -115,6 +118,17 @@ export async function atOnePosition<T>(
       throw error;
     }
   }
+}
+
+/** Brings each to where its live one is now, which may have gone on by then. */
+async function approach(client: PoolClient, pairings: readonly Pairing[], options: FollowOptions): Promise<void> {
+  const positions = await livePositions(client, pairings);
+  await Promise.all(
+    pairings.map(async ({ follower, projector }) => {
+      while (!(await follower.follow(positions.get(projector.name), { eventsMax: HELD_EVENTS_MAX * 50, ...options })))
+        if (options.signal?.aborted) throw new Interrupted();
+    }),
+  );
 }
 
 /** The operator, or the loss of the lock, put an end to it. */
