@@ -240,20 +240,30 @@ export class EventStoreDbEventLog implements EventLog {
     bytes: number,
     deadline: number,
   ): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
-    const late = new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
-    const work = this.slots(() => this.appendUntil(`${this.namespace}${stream}`, expected, events, bytes, deadline));
+    const outOfTime = new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
+    /** Why the store cannot be used, as far as a try has found out: that helps more than that the time is over. */
+    let known: EventLogUnavailable | undefined;
+    const learn = (reason: EventLogUnavailable): void => void (known = reason);
+    const work = this.slots(() => this.appendUntil(`${this.namespace}${stream}`, expected, events, bytes, deadline, learn));
     return within(Math.max(0, deadline - performance.now()), work).catch((error: unknown) => {
-      throw error instanceof NoAnswer ? late : error;
+      throw error instanceof NoAnswer ? (known ?? outOfTime) : error;
     });
   }
 
   /** The identical append again and again, whatever became of the one before: the store recognises what it has already. */
-  private async appendUntil(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], bytes: number, deadline: number) {
+  private async appendUntil(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    bytes: number,
+    deadline: number,
+    learn: (reason: EventLogUnavailable) => void,
+  ): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
     // A try that is not answered leaves time for another one, on another connection.
     const tryMs = this.appendTimeoutMs / 2;
     for (let tries = 0; ; tries++) {
       const left = deadline - performance.now();
-      if (left <= 0) throw new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
+      if (left <= 0) throw new NoAnswer('the time of the append is over');
       let session: Session | undefined;
       try {
         session = await within(left, this.sessions.current());
@@ -261,6 +271,7 @@ export class EventStoreDbEventLog implements EventLog {
         return { result: await within(ms, session.wire.append(stream, expected, events, ms)), logId: session.logId };
       } catch (error) {
         if (exceptionOf(error) === 'maximum-append-size-exceeded') throw new AppendTooLarge(bytes);
+        if (error instanceof EventLogUnavailable) learn(error);
         await this.onFailedTry(error, session, tries, deadline);
       }
     }

@@ -4,7 +4,7 @@ import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble, type DoubleOptions, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { selfSignedCertificate, type SelfSigned } from '../support/eventstoredb-double/self-signed.js';
-import { appended, LogsOfATest, newEvent, startTail } from './support/faulty-event-store.js';
+import { appended, LogsOfATest, newEvent, Observed, startTail } from './support/faulty-event-store.js';
 
 describe('an EventStoreDB that cannot be used: what is wrong is said, with the way out', () => {
   let certificate: SelfSigned;
@@ -58,6 +58,18 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       await expect(log.readAll(undefined, 10)).rejects.toThrow(message);
       await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(message);
       expect(double.store.size).toBe(size);
+    });
+
+    it('is still what an append says when the store falls silent after it was found out', async () => {
+      const double = await start();
+      await appended(logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]));
+      const observed = new Observed();
+      const append = logs.open(double.url, { owner: 'owner', appendTimeoutMs: 1_500, observe: observed }).append('ours-a', 0n, [newEvent()]);
+      const outcome = expect(append).rejects.toThrow('EventStoreDB holds the log of another ledger');
+      await eventually(async () => observed.retries > 0);
+      double.faults.set('hung');
+      await outcome;
+      double.faults.clear();
     });
 
     it.each([
