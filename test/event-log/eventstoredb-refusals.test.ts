@@ -64,7 +64,9 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       const double = await start();
       await appended(logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]));
       const observed = new Observed();
-      const append = logs.open(double.url, { owner: 'owner', appendTimeoutMs: 1_500, observe: observed }).append('ours-a', 0n, [newEvent()]);
+      const append = logs
+        .open(double.url, { owner: 'owner', appendTimeoutMs: 1_500, observe: observed })
+        .append('ours-a', 0n, [newEvent()]);
       const outcome = expect(append).rejects.toThrow('EventStoreDB holds the log of another ledger');
       await eventually(async () => observed.retries > 0);
       double.faults.set('hung');
