@@ -1,4 +1,5 @@
-import type { ApiResponseOptions } from '@nestjs/swagger';
+import { ApiBody, type ApiBodyOptions, type ApiResponseOptions } from '@nestjs/swagger';
+import { z } from 'zod';
 
 /** Schemas of the operations interface. The documents themselves are those of the command line, which the operator's pages describe. */
 
@@ -24,3 +25,9 @@ export const RUN = {
 } as unknown as Schema;
 
 export const RUNS = { type: 'array', items: RUN } as Schema;
+
+/** Describes a body by what it is parsed with. */
+export const ApiRequest = (shape: z.ZodType): MethodDecorator => {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });
+  return ApiBody({ required: false, schema } as ApiBodyOptions);
+};

@@ -21,7 +21,7 @@ import { reconcileLedger } from '../ledger-reconciliation.js';
 import { replayLedger } from '../ledger-replay.js';
 import { statementOfAccount } from '../ledger-statement.js';
 import { verifyLedger } from '../ledger-verification.js';
-import { DOCUMENT, RUN } from './described-documents.js';
+import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { OperationRuns, type RunContext } from './operation-runs.js';
 import { answered, answerWithRun, mode, parsed, text } from './operator-answers.js';
 import { OperationsCore } from './operations-core.js';
@@ -82,6 +82,7 @@ export class LedgerController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('replay')
+  @ApiRequest(replayRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
@@ -106,6 +107,7 @@ export class LedgerController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')
+  @ApiRequest(reconciliationRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
@@ -132,6 +134,7 @@ export class LedgerController {
   @ApiOperation({ summary: 'Puts on record that a month is done with: `period`, `comment`, `mode`' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('close')
+  @ApiRequest(periodRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
@@ -142,6 +145,7 @@ export class LedgerController {
   @ApiOperation({ summary: 'Puts on record that a month is not done with, after all: `period`, `comment`, `mode`' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('reopen')
+  @ApiRequest(periodRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
@@ -152,6 +156,7 @@ export class LedgerController {
   @ApiOperation({ summary: 'Appends a correction: `account`, `user`, `unit`, `amount` (+n or −n), `reason`, `approvedBy`, `mode`' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('adjustment')
+  @ApiRequest(adjustmentRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
@@ -171,6 +176,7 @@ export class LedgerController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('digest')
+  @ApiRequest(digestRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
@@ -193,6 +199,7 @@ export class LedgerController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('verification')
+  @ApiRequest(verificationRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')

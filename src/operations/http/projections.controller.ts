@@ -16,7 +16,7 @@ import {
 } from '../projection-commands.js';
 import { chosenProjectors, withProjections, type ProjectionOperator } from '../projection-operator.js';
 import { repairProjections, retryParked } from '../projection-repairs.js';
-import { DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
+import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationsCore } from './operations-core.js';
 import { OperationRuns, type RunContext } from './operation-runs.js';
 import { answered, answerWithRun, mode, parsed, text } from './operator-answers.js';
@@ -65,6 +65,7 @@ export class ProjectionsController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('rebuild')
+  @ApiRequest(rebuildRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   rebuild(@CallingOperator() operator: Operator, @Res({ passthrough: true }) reply: FastifyReply, @Body() body: unknown) {
@@ -89,6 +90,7 @@ export class ProjectionsController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/diff')
+  @ApiRequest(limitOf)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   diff(
@@ -108,6 +110,7 @@ export class ProjectionsController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('swap')
+  @ApiRequest(choice)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   swap(@CallingOperator() operator: Operator, @Res({ passthrough: true }) reply: FastifyReply, @Body() body: unknown) {
@@ -134,6 +137,7 @@ export class ProjectionsController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry-parked')
+  @ApiRequest(retryRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   retryParked(@CallingOperator() operator: Operator, @Res({ passthrough: true }) reply: FastifyReply, @Body() body: unknown) {
