@@ -5,7 +5,7 @@ import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { ApiError, badRequest } from './api-error.js';
+import { ApiError, badRequest, unavailable } from './api-error.js';
 import { callerOf } from './edge/access.js';
 import type { IdempotentRequests, KeptAnswer, KeyedRequest, Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
@@ -63,7 +63,9 @@ export class Writes {
       answer = await write(meta);
     } catch (error) {
       if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
-        await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
+        const isKept = await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
+        // A refusal leaves nothing in the log: asked again, it might come to something else than the client was told.
+        if (!isKept) throw unavailable();
       } else {
         this.requests.abandon(keyed);
       }
@@ -73,13 +75,15 @@ export class Writes {
     return this.send(reply, meta, answer);
   }
 
-  /** The effect is in the log whatever becomes of the memory of its answer, so the client gets its answer all the same. */
-  private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<void> {
+  /** False when it could not be kept. An effect is in the log whatever becomes of that, and its client gets the answer all the same. */
+  private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<boolean> {
     try {
       await this.requests.keep(keyed, answer, named);
+      return true;
     } catch {
       this.logger.warn({}, 'an answer could not be kept for its idempotency key');
       this.requests.abandon(keyed);
+      return false;
     }
   }
 
