@@ -4,6 +4,7 @@ import { ModerationCommandEnvelope, ModerationCommandHandler } from '../../../sr
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
 import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
+import { NewSubjects } from '../../../src/command-handling/new-subjects.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
 import { TankCodes } from '../../../src/command-handling/tank-codes.js';
@@ -15,7 +16,7 @@ import type { ModerationAction } from '../../../src/domain/moderation/moderation
 import type { ProgramDocument } from '../../../src/domain/tenant/tenant.decider.js';
 import { EventCodec } from '../../../src/event-log/codec.js';
 import type { Actor, CommandMeta } from '../../../src/event-log/envelope.js';
-import type { Position } from '../../../src/event-log/event-log.js';
+import type { EventLog, Position } from '../../../src/event-log/event-log.js';
 import { POLICIES } from '../../../src/policies/policies.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
 import { decodeAny } from '../../../src/projecting/decode-events.js';
@@ -23,13 +24,13 @@ import type { LedgerEvent } from '../../../src/projecting/projector.js';
 import { InMemoryEventLog } from '../../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../../support/in-memory-subject-keys.js';
 
-const SCOPE = { tenant: 'demo', mode: 'live' } as const;
-const NAMES = new KeyedNames(Buffer.alloc(32, 1));
+export const SCOPE = { tenant: 'demo', mode: 'live' } as const;
+export const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 const MANY = 100_000;
 
 /** A whole ledger in memory, from commands to policies, with as many processes on it as wanted: its log is all that they share. */
 export class LedgerOfAccounts {
-  private readonly log = new InMemoryEventLog();
+  readonly log = new InMemoryEventLog();
   private readonly keys = new InMemorySubjectKeys();
   private readonly codec = new EventCodec(this.keys);
   private reactedTo: Position | undefined;
@@ -40,8 +41,9 @@ export class LedgerOfAccounts {
     return ledger;
   }
 
-  process(): LedgerProcess {
-    return new LedgerProcess(this.log, this.codec, this.keys);
+  /** @param around wraps the process's log, e.g. to let it fail. */
+  process(around = (log: EventLog) => log): LedgerProcess {
+    return new LedgerProcess(around(this.log), this.codec, this.keys);
   }
 
   /** The policies react to what is new. Each reaction is carried out twice: once is promised, at least. */
@@ -80,11 +82,11 @@ export class LedgerOfAccounts {
 
 export class LedgerProcess {
   readonly accounts: AccountCommands;
-  private readonly streams: Streams;
+  readonly streams: Streams;
   private readonly tenants: TenantCommands;
   private readonly moderations: ModerationCommandHandler;
 
-  constructor(log: InMemoryEventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
+  constructor(log: EventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
     this.streams = openStreams(log, codec);
     const directory = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
@@ -95,7 +97,8 @@ export class LedgerProcess {
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
     const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
-    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures);
+    const subjects = new NewSubjects(NAMES, keys);
+    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures, subjects);
     this.moderations = new ModerationCommandHandler(moderations, this.streams, NAMES);
   }
 
