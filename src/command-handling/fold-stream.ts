@@ -1,0 +1,54 @@
+import type { DomainEvent } from '../domain/events.js';
+import type { Decoded } from '../event-log/codec.js';
+import { isRepeatable } from '../event-log/envelope.js';
+import type { RecordedEvent } from '../event-log/event-log.js';
+import type { Folded, Handled } from './stream-cache.js';
+
+/** How a stream becomes a state. */
+export interface Folding<S, E extends DomainEvent> {
+  readonly initialState: S;
+  readonly evolve: (state: S, event: E) => S;
+}
+
+export function nothing<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
+  return { state: initialState, revision: 'no-stream', position: null, handled: new Map() };
+}
+
+export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded: Folded<S>, decoded: readonly Decoded[]): Folded<S> {
+  let { state, revision, position, handled } = folded;
+  for (const { event, envelope, recorded } of decoded) {
+    state = evolve(state, event as E);
+    revision = recorded.revision;
+    position = recorded.position;
+    if (isRepeatable(envelope)) {
+      handled = remember(handled, envelope.commandId, { lastRevision: recorded.revision, recordedAt: recorded.recordedAt });
+    }
+  }
+  return { state, revision, position, handled };
+}
+
+const REMEMBERED_MS = 8 * 24 * 60 * 60 * 1000;
+
+/** Adds a command and drops those that are older than the promise to know them again. */
+export function remember(handled: Map<string, Handled>, commandId: string, entry: Handled): Map<string, Handled> {
+  handled.set(commandId, entry);
+  for (const [id, { recordedAt }] of handled) {
+    if (recordedAt > entry.recordedAt - REMEMBERED_MS) break;
+    handled.delete(id);
+  }
+  return handled;
+}
+
+const PAGE = 500;
+
+/** Events in pages, so that a long stream is decoded page by page. */
+export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterable<RecordedEvent[]> {
+  let page: RecordedEvent[] = [];
+  for await (const event of events) {
+    page.push(event);
+    if (page.length < PAGE) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}

@@ -1,0 +1,32 @@
+import type { DomainEvent } from '../domain/events.js';
+import type { EventCodec } from '../event-log/codec.js';
+import type { EventLog } from '../event-log/event-log.js';
+import { fold, nothing, pages, type Folding } from './fold-stream.js';
+import type { Folded } from './stream-cache.js';
+
+/** What a command did when it was carried out. */
+export interface Replayed<S, E> {
+  readonly events: readonly E[];
+  /** The stream right after them. */
+  readonly asOf: Folded<S>;
+}
+
+/**
+ * Reads again what a command did: its events, and the state as it was right after them.
+ * @param lastRevision of its events.
+ */
+export async function replay<S, E extends DomainEvent>(
+  { log, codec, folding }: { readonly log: EventLog; readonly codec: EventCodec; readonly folding: Folding<S, E> },
+  stream: string,
+  { lastRevision, commandId }: { readonly lastRevision: bigint; readonly commandId: string },
+): Promise<Replayed<S, E>> {
+  let asOf = nothing(folding);
+  const events: E[] = [];
+  for await (const page of pages(log.readStream(stream))) {
+    const decoded = (await codec.decodeAll(page)).filter(({ recorded }) => recorded.revision <= lastRevision);
+    asOf = fold(folding, asOf, decoded);
+    events.push(...decoded.filter(({ envelope }) => envelope.commandId === commandId).map(({ event }) => event as E));
+    if (decoded.length < page.length) break;
+  }
+  return { events, asOf };
+}
