@@ -45,6 +45,16 @@ abstract class LogAround implements EventLog {
   }
 }
 
+/** Counts the reads of streams. */
+export class CountingLog extends LogAround {
+  streamReads = 0;
+
+  override readStream(stream: string, options?: { readonly from?: bigint }) {
+    this.streamReads++;
+    return super.readStream(stream, options);
+  }
+}
+
 /** A process that dies right after its n-th append: the append happened, nobody heard of it, and nothing comes after. */
 export class DyingLog extends LogAround {
   appends = 0;
