@@ -87,6 +87,20 @@ describe('moderating 100 referrals of many accounts', () => {
     expect(await statusesOf('big-b-7')).toEqual(['APPROVED', 'APPROVED']);
   });
 
+  it('loads its accounts side by side, each once, but not all at once', async () => {
+    const logs: CountingLog[] = [];
+    const counted = await ledger.process({
+      around: (log) => {
+        const counting = new CountingLog(log);
+        logs.push(counting);
+        return counting;
+      },
+    });
+    const unknown = ids.map((id) => `${id}x`);
+    expect((await counted.moderate(all([...ids.slice(0, 50), ...unknown.slice(50)], 'APPROVED'))).reasons).toHaveLength(50);
+    expect([logs[0]?.streamReads, logs[0]?.atOnceMax]).toEqual([50, 16]);
+  });
+
   it('knows none that is not there, and none of the other mode', async () => {
     const nowhere = refOf('nobody') + '0'.repeat(16);
     expect((await one.moderate({ [nowhere]: 'DENIED', nonsense: 'DENIED', [ids[0] ?? '']: 'APPROVED' })).reasons).toEqual([

@@ -45,13 +45,21 @@ abstract class LogAround implements EventLog {
   }
 }
 
-/** Counts the reads of streams. */
+/** Counts the reads of streams, and how many of them ran at the same time. */
 export class CountingLog extends LogAround {
   streamReads = 0;
+  atOnceMax = 0;
+  private running = 0;
 
-  override readStream(stream: string, options?: { readonly from?: bigint }) {
+  override async *readStream(stream: string, options?: { readonly from?: bigint }) {
     this.streamReads++;
-    return super.readStream(stream, options);
+    this.running++;
+    this.atOnceMax = Math.max(this.atOnceMax, this.running);
+    try {
+      yield* this.log.readStream(stream, options);
+    } finally {
+      this.running--;
+    }
   }
 }
 
