@@ -189,7 +189,7 @@ describe('for finance', () => {
     const { alias, account } = await tenantWithCredit();
     expect(await finance('POST', `${alias}/replay`, { account })).toMatchObject({ status: 200, body: { differences: [] } });
     const { core } = running.service.service;
-    const schema = await new LiveGenerations(core.pool).liveSchema('reward-balances');
+    const { schema } = await new LiveGenerations(core.pool).liveGeneration('reward-balances');
     await core.pool.query(`update "${schema}".balance_items set redeemed = redeemed + 1 where tenant = $1`, [alias]);
     const { body } = await finance('POST', `${alias}/replay`);
     expect(body).toMatchObject({ differences: [{ account, readModel: 'reward-balances' }] });
