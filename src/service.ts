@@ -162,6 +162,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
           readiness,
           registry,
           logger,
+          operators,
           runs,
           positionWaitMs: config.positionWaitMs,
           api: config.roles.has('api'),
