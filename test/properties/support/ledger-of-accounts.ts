@@ -1,9 +1,9 @@
-import { AccountCommands, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
 import { CodeOwners } from '../../../src/command-handling/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
 import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
-import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
+import { moderationIdOf, ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { NewSubjects } from '../../../src/command-handling/new-subjects.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
@@ -110,7 +110,7 @@ export class LedgerProcess {
   }
 
   /** @param key the same key is the same request. */
-  send(accountId: string, request: AccountRequest, key: string): Promise<unknown> {
+  send(accountId: string, request: AccountRequest, key: string): Promise<AccountOutcome> {
     return this.accounts.execute(metaOf(key), NAMES.accountRef(SCOPE, accountId), request);
   }
 
@@ -127,7 +127,7 @@ export class LedgerProcess {
   /** Carries what was requested under this key to its end, as the job does that looks after a crash. */
   async finishModeration(key: string): Promise<void> {
     const { scope: _scope, commandId: _id, ...cause } = metaOf(key, { kind: 'job', id: 'finish-moderation' });
-    await this.moderationProcess.drive(SCOPE, deterministicId(key, 'moderation'), { ...cause, idempotency: null });
+    await this.moderationProcess.drive(SCOPE, moderationIdOf(metaOf(key), 0), { ...cause, idempotency: null });
   }
 
   async account(accountId: string): Promise<AccountState> {
