@@ -1,3 +1,21 @@
+const { compilerOptions } = require('./tsconfig.json');
+
+/**
+ * What decides how a class behaves is read from the settings of what ships: with others the tests would prove another program.
+ * `test/architecture/compiler-settings.test.ts` compares the two compilers' results.
+ */
+const asItShips = {
+  target: compilerOptions.target.toLowerCase(),
+  // The other compiler renames none.
+  keepClassNames: true,
+  parser: { syntax: 'typescript', decorators: compilerOptions.experimentalDecorators },
+  transform: {
+    legacyDecorator: compilerOptions.experimentalDecorators,
+    decoratorMetadata: compilerOptions.emitDecoratorMetadata,
+    useDefineForClassFields: compilerOptions.useDefineForClassFields,
+  },
+};
+
 /**
  * Everything, node_modules included, is transformed to CommonJS: Nest 12 ships ES modules only, and jest on Node 20 cannot
  * mix them with CommonJS dependencies that require them. What ships is tested as ES modules by the black-box suite on dist/.
@@ -9,21 +27,10 @@ const common = {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transformIgnorePatterns: [],
   transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          target: 'es2022',
-          keepClassNames: true,
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-        },
-        module: { type: 'commonjs' },
-      },
-    ],
+    '\\.ts$': ['@swc/jest', { jsc: asItShips, module: { type: 'commonjs' } }],
     '\\.m?js$': [
       '@swc/jest',
-      { isModule: 'unknown', jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } }, module: { type: 'commonjs' } },
+      { isModule: 'unknown', jsc: { target: asItShips.target, parser: { syntax: 'ecmascript' } }, module: { type: 'commonjs' } },
     ],
   },
   cacheDirectory: '<rootDir>/.cache/jest',
@@ -31,6 +38,9 @@ const common = {
 
 /** Tests that need neither a database nor dist/: seconds, and part of `npm run check`. */
 const unit = ['<rootDir>/test/domain/', '<rootDir>/test/architecture/'];
+
+/** The suites that count run against `node dist/src/main.js` as well, as black boxes. `npm run test:dist` runs all that can. */
+const compiled = process.env.TEST_DIST === 'all' ? ['*'] : ['route-credentials', 'open-users', 'story'];
 
 module.exports = {
   // Much of a test is waiting for a store. By default a machine of two cores would run one file at a time; three keep it busy.
@@ -45,6 +55,14 @@ module.exports = {
       displayName: 'service',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
       testPathIgnorePatterns: unit,
+      globalSetup: '<rootDir>/test/support/global-setup.cjs',
+      globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
+    },
+    {
+      ...common,
+      displayName: 'compiled',
+      testMatch: compiled.map((name) => `<rootDir>/test/http/${name}.test.ts`),
+      globals: { TEST_TARGET: 'dist' },
       globalSetup: '<rootDir>/test/support/global-setup.cjs',
       globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
     },
