@@ -6,7 +6,8 @@ import { PostgresEventLog } from '../../src/event-log/postgres-event-log.js';
 import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { eventually, NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases, type TestFact } from './releases.js';
+import { eventually } from '../support/embedded.js';
+import { NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases, type TestFact } from '../support/releases.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -101,7 +102,7 @@ describe('what cannot even be put on record', () => {
       const fine = await releases.happened('b', OLD_FACT);
       expect(await runner.waitFor(fine, 20_000)).toBe(true);
       const head = await releases.happened('a', OLD_FACT, OLD_FACT);
-      await eventually(() => runner.lastError !== null);
+      await eventually(() => Promise.resolve(runner.lastError !== null));
       expect(runner.lastError).toContain(code);
       expect(log.compare((await runner.checkpoint()) ?? undefined, fine)).toBe(0);
       releases.failure = () => undefined;
@@ -121,9 +122,9 @@ describe('what cannot even be put on record', () => {
     await pool.query(
       `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
     );
-    await eventually(() => runner.lastError !== null);
+    await eventually(() => Promise.resolve(runner.lastError !== null));
     away.mockRestore();
-    await eventually(() => runner.lastError === null && runner.role === 'leader');
+    await eventually(() => Promise.resolve(runner.lastError === null && runner.role === 'leader'));
   });
 });
 
@@ -132,7 +133,7 @@ it('more streams than can be kept in mind are not passed over', async () => {
   const runner = releases.newer({ standingMax: 2 });
   for (const account of ['a', 'b', 'c', 'd']) await releases.happened(account, OLD_FACT);
   const head = await releases.happened('fine', OLD_FACT);
-  await eventually(() => runner.lastError === 'TooManyStandStill');
+  await eventually(() => Promise.resolve(runner.lastError === 'TooManyStandStill'));
   expect(new Set((await rows()).map(({ stream }) => stream)).size).toBe(2);
   releases.failure = () => undefined;
   expect(await runner.waitFor(head, 20_000)).toBe(true);
@@ -234,7 +235,7 @@ describe('an event of a type that this release does not know', () => {
 
   it('is taken up by a release that knows it, which stands by, while one leads that does not', async () => {
     const older = releases.older();
-    await eventually(() => older.role === 'leader');
+    await eventually(() => Promise.resolve(older.role === 'leader'));
     releases.newer();
     for (let round = 0; round < 3; round++) {
       await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
@@ -248,7 +249,7 @@ describe('an event of a type that this release does not know', () => {
   it('is lost to nobody while one process passes it over and another takes it up', async () => {
     const older = releases.older();
     const newer = [releases.newer(), releases.newer()];
-    await eventually(() => [older, ...newer].some(({ role }) => role === 'leader'));
+    await eventually(() => Promise.resolve([older, ...newer].some(({ role }) => role === 'leader')));
     for (let round = 0; round < 60; round++) {
       await releases.happened(`a${round % 3}`, round % 4 === 0 ? NEW_FACT : OLD_FACT);
       if (round === 20) releases.failure = ({ revision }) => (revision % 5n === 0n ? new Error('not now') : undefined);

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import type pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
-import { eventually, NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases } from '../policies/releases.js';
+import { NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases } from '../support/releases.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;

@@ -8,7 +8,7 @@ import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
 import { PolicyRunner, type PolicyRunnerOptions } from '../../src/policies/policy-runner.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
-import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+import { InMemorySubjectKeys } from './in-memory-subject-keys.js';
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const NAMES = new KeyedNames(Buffer.alloc(32, 1));
@@ -152,12 +152,4 @@ function reacts(name: string, ...types: readonly DomainEvent['type'][]): Policy 
 
 function factOf(type: TestFact): DomainEvent {
   return type === OTHER_FACT ? { type, at: 1, referralId: 'r' } : { type, at: 1, person: randomUUID() };
-}
-
-/** Looks until it is so. */
-export async function eventually(isSo: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
-  for (const end = performance.now() + withinMs; !(await isSo());) {
-    if (performance.now() > end) throw new Error('it did not come to be');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
