@@ -14,6 +14,7 @@ import type {
   RewardSource,
   Subscription,
 } from './account.events.js';
+import { evolveFormer, withFormer, type FormerReferral, type FormerReferrals } from './former-referrals.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
 import { batchKey, noteEvent, rememberBatch, type EventsSeen } from './events-seen.js';
 
@@ -41,6 +42,8 @@ export interface Remains {
   readonly assignedEver: Map<string, number>;
   /** What rules granted before the account was deleted: it still counts towards their limits. */
   readonly grantedByRule: Map<string, GrantedOfRule>;
+  /** Referrals of the account before it was deleted: they can still be moderated. */
+  readonly formerReferrals: FormerReferrals;
   /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
   readonly tankCodes: Map<string, string>;
 }
@@ -147,6 +150,7 @@ export interface RewardState {
 const NOTHING_REMAINS: Remains = {
   ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
   ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
+  formerReferrals: Map<string, FormerReferral>(),
 };
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
@@ -172,7 +176,8 @@ export function presentReward(state: OpenAccount, rewardId: string): RewardState
   return reward && !state.remains.forgotten.has(reward.person) ? reward : undefined;
 }
 
-export function evolve(state: AccountState, event: AccountEvent): AccountState {
+export function evolve(before: AccountState, event: AccountEvent): AccountState {
+  const state = withFormerReferrals(before, event);
   if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event, state.remains);
   if (event.type === 'ErasureRequested') return erase(state, event);
   if (event.type === 'ErasureCompleted')
@@ -231,7 +236,7 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
     case 'ReferrerRewardEarnedByEvent':
       return state;
     case 'ModerationPrepared':
-      return { ...state, holds: state.holds.merge(Map(event.referralIds.map((id) => [id, event.moderationId]))) };
+      return hold(state, event);
     case 'ModerationReleased':
       return { ...state, holds: state.holds.filterNot((moderationId) => moderationId === event.moderationId) };
     case 'ReferralModerated':
@@ -321,9 +326,13 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
     tankCodes: remains.tankCodes,
+    formerReferrals: remains.formerReferrals,
   };
   if (state.status === 'absent') return { status: 'absent', remains: after };
-  if (account !== null) return { status: 'absent', remains: { ...after, tankCodes: after.tankCodes.merge(tankCodesOf(state)) } };
+  if (account !== null) {
+    const tankCodes = after.tankCodes.merge(tankCodesOf(state));
+    return { status: 'absent', remains: { ...after, tankCodes, formerReferrals: withFormer(after.formerReferrals, state) } };
+  }
   const isGone = (person: PersonId): boolean => after.forgotten.has(person);
   return {
     ...state,
@@ -390,7 +399,21 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
   };
 }
 
+function withFormerReferrals(state: AccountState, event: AccountEvent): AccountState {
+  const { formerReferrals } = state.remains;
+  if (formerReferrals.size === 0) return state;
+  const after = evolveFormer(formerReferrals, event);
+  return after === formerReferrals ? state : { ...state, remains: { ...state.remains, formerReferrals: after } };
+}
+
+function hold(state: OpenAccount, { moderationId, referralIds }: AccountEventOf<'ModerationPrepared'>): OpenAccount {
+  const { formerReferrals } = state.remains;
+  const ids = referralIds.filter((id) => !formerReferrals.has(id));
+  return { ...state, holds: state.holds.merge(Map(ids.map((id) => [id, moderationId]))) };
+}
+
 function flag(state: OpenAccount, { referralId, fraudSignals }: AccountEventOf<'ReferralFlagged'>): OpenAccount {
+  if (state.remains.formerReferrals.has(referralId)) return state;
   if (state.referral?.referralId !== referralId) {
     return { ...state, flagged: state.flagged.update(referralId, {}, (before) => ({ ...before, ...fraudSignals })) };
   }
