@@ -54,7 +54,7 @@ test('the referrer’s side of a referral is moderated after the referred accoun
   const moderate = async (action: string) => (await api.post('/referrals/moderate', { actions: [{ referralId: id, action }] })).status;
   expect(await moderate('DENIED')).toBe(200);
   expect(await spendable()).toBe(0);
-  const shown = (await api.get<Json>(`/referrals/${id}`)).body;
+  const shown = (await api.get(`/referrals/${id}`)).body;
   expect(shown).toMatchObject({ referrerModerationStatus: 'DENIED', referredModerationStatus: 'DENIED', moderationStatus: 'ACTIONED' });
   expect(shown['dateModerated']).toBeGreaterThan(Number(shown['dateReferralStarted']));
 

@@ -1,17 +1,7 @@
-import type { Map } from 'immutable';
 import type { AccountEvent, Party } from './account.events.js';
-import type { AccountState, OpenAccount, ReferralState } from './account.state.js';
+import type { AccountState, FormerReferral, FormerReferrals, OpenAccount, ReferralState } from './account.shapes.js';
 
-/**
- * Referrals of an account in the lives that it had before: the account was deleted, perhaps opened anew and referred again. Their referrers'
- * rewards stand, so they can be moderated. One per life, without a name.
- */
-export interface FormerReferral extends ReferralState {
-  /** The moderation that holds it; null: none. */
-  readonly heldBy: string | null;
-}
-
-export type FormerReferrals = Map<string, FormerReferral>;
+/** Referrals of former lives of an account: kept when it is deleted, and moderated like the present one. */
 
 /** What is kept of the referral of an account that is deleted now. */
 export function withFormer(former: FormerReferrals, { referral, holds }: OpenAccount): FormerReferrals {
@@ -41,24 +31,19 @@ export function holdOn(state: AccountState, referralId: string): string | undefi
 
 /** What an event does to former referrals, whether or not the account is there. */
 export function evolveFormer(former: FormerReferrals, event: AccountEvent): FormerReferrals {
-  switch (event.type) {
-    case 'ModerationPrepared':
-      return event.referralIds.reduce((all, id) => change(all, id, (one) => ({ ...one, heldBy: event.moderationId })), former);
-    case 'ModerationReleased':
-      return former.map((one) => (one.heldBy === event.moderationId ? { ...one, heldBy: null } : one));
-    case 'ReferralModerated':
-      return change(former, event.referralId, (one) => ({
-        ...one,
-        referredStatus: event.referredStatus,
-        referrerStatus: event.referrerStatus,
-        dateModerated: event.at,
-        heldBy: one.heldBy === event.moderationId ? null : one.heldBy,
-      }));
-    case 'ReferralFlagged':
-      return change(former, event.referralId, (one) => ({ ...one, fraudSignals: { ...one.fraudSignals, ...event.fraudSignals } }));
-    default:
-      return former;
-  }
+  if (event.type === 'ModerationPrepared')
+    return event.referralIds.reduce((all, id) => change(all, id, (one) => ({ ...one, heldBy: event.moderationId })), former);
+  if (event.type === 'ModerationReleased') return former.map((one) => (one.heldBy === event.moderationId ? { ...one, heldBy: null } : one));
+  if (event.type === 'ReferralFlagged')
+    return change(former, event.referralId, (one) => ({ ...one, fraudSignals: { ...one.fraudSignals, ...event.fraudSignals } }));
+  if (event.type !== 'ReferralModerated') return former;
+  return change(former, event.referralId, (one) => ({
+    ...one,
+    referredStatus: event.referredStatus,
+    referrerStatus: event.referrerStatus,
+    dateModerated: event.at,
+    heldBy: one.heldBy === event.moderationId ? null : one.heldBy,
+  }));
 }
 
 function change(former: FormerReferrals, referralId: string, to: (one: FormerReferral) => FormerReferral): FormerReferrals {
