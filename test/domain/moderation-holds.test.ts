@@ -145,9 +145,18 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
       { type: 'ReferralAnnounced', at: 1, referralId: 'next', account: 'a', person: BOB.person },
     ),
   ],
+  LapseReservation: [
+    goesOn('says nothing of a referral', { type: 'LapseReservation', kind: 'referral-code', key: 'X', person: BOB.person, now: NOW }),
+  ],
   FlagReferral: [
     waits('the referral', { type: 'FlagReferral', referralId: 'referral', now: NOW }),
     goesOn('one that has not started', { type: 'FlagReferral', referralId: 'next', now: NOW }),
+  ],
+  // It is of what somebody else may take, and the moderation is about rewards.
+  LapseReservation: [
+    goesOn('a code that was never recorded', {
+      ...{ type: 'LapseReservation', kind: 'referral-code', key: 'NEVER', person: BOB.person, now: NOW },
+    }),
   ],
   SettleReward: [
     waits('of the referral, when its time has come', { type: 'SettleReward', rewardId: 'held', now: NOW }),

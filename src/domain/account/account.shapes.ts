@@ -43,6 +43,8 @@ export interface Remains {
   readonly formerReferrals: FormerReferrals;
   /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
   readonly tankCodes: Map<string, string>;
+  /** How often something reserved for the account lapsed before the account recorded it. */
+  readonly lapses: number;
 }
 
 export interface OpenAccount {

@@ -24,6 +24,7 @@ const NOTHING_REMAINS: Remains = {
   ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
   ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
   formerReferrals: Map<string, FormerReferral>(),
+  lapses: 0,
 };
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
@@ -34,6 +35,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
   if (event.type === 'ErasureRequested') return erase(state, event);
   if (event.type === 'ErasureCompleted')
     return { ...state, remains: { ...state.remains, erasures: state.remains.erasures.delete(event.erasureId) } };
+  if (event.type === 'ReservationLapsed') return { ...state, remains: { ...state.remains, lapses: state.remains.lapses + 1 } };
   if (state.status === 'absent') return state;
   switch (event.type) {
     case 'SubscriptionChanged':
@@ -179,6 +181,7 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
     tankCodes: remains.tankCodes,
     formerReferrals: remains.formerReferrals,
+    lapses: remains.lapses,
   };
   if (state.status === 'absent') return { status: 'absent', remains: after };
   if (account !== null) {
