@@ -145,9 +145,6 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
       { type: 'ReferralAnnounced', at: 1, referralId: 'next', account: 'a', person: BOB.person },
     ),
   ],
-  LapseReservation: [
-    goesOn('says nothing of a referral', { type: 'LapseReservation', kind: 'referral-code', key: 'X', person: BOB.person, now: NOW }),
-  ],
   FlagReferral: [
     waits('the referral', { type: 'FlagReferral', referralId: 'referral', now: NOW }),
     goesOn('one that has not started', { type: 'FlagReferral', referralId: 'next', now: NOW }),
