@@ -203,9 +203,9 @@ test.each([
   [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 0 } } }, '/referrerReward/limit/total'],
   [
     { id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A', 'A'], fuelTankType: 'CREDIT', amount: 1 } },
-  [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A'], fuelTankType: 'CREDIT', amount: 0 } }, '/referredReward/amount'],
     '/referredReward/fuelTankCodes',
   ],
+  [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A'], fuelTankType: 'CREDIT', amount: 0 } }, '/referredReward/amount'],
   [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 } }, '/referredReward'],
   [{ id: 'a', conversion: { on: 'EVENT' } }, '/conversion'],
   [{ id: 'a', conversion: { on: 'PAID', key: 'k' } }, '/conversion/key'],
