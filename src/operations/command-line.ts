@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import Table from 'cli-table3';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config.js';
 import { openCore, type Core } from '../core.js';
 import { errorCode } from '../error-code.js';
+import { tableLines } from './table.js';
 
 /** What went wrong, in one line for the operator; nothing changed. Exit 1; 2 for a difference that was found, 3 for a broken chain. */
 export class CommandError extends Error {
@@ -28,11 +28,18 @@ export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> 
   const config = loadConfig();
   const logger = commandLogger();
   const actor = { kind: 'operator' as const, id: 'command-line' };
-  const core = await openCore({ config, logger, actor, applicationName: 'ledger-cli' });
+  return withOpened(await openCore({ config, logger, actor, applicationName: 'ledger-cli' }), work);
+}
+
+/** What was opened is closed whatever happens. Work that is done stands: that something could not be closed after it is only noted. */
+export async function withOpened<C extends { close(): Promise<void> }, T>(opened: C, work: (opened: C) => Promise<T>): Promise<T> {
   try {
-    return await work(core);
+    return await work(opened);
   } finally {
-    await core.close();
+    await opened.close().catch((error: unknown) => {
+      const [why] = (error instanceof Error ? error.message : '').split('\n');
+      note(`what was opened for the command could not be closed: ${why || 'unknown error'}`);
+    });
   }
 }
 
@@ -45,11 +52,19 @@ export const printJson = (value: unknown): void => void process.stdout.write(`${
 /** A note beside the answer. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
+/** Written in pieces: a table can have hundreds of thousands of rows. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const table = new Table({ head: [...head], style: { head: [], border: [] } });
-  table.push(...rows.map((row) => [...row]));
-  process.stdout.write(`${table.toString()}\n`);
+  let piece = '';
+  for (const line of tableLines(head, rows)) {
+    piece += line;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    process.stdout.write(piece);
+    piece = '';
+  }
+  process.stdout.write(piece);
 }
+
+const PIECE_CHARACTERS = 64 * 1024;
 
 export async function readJsonFile(path: string): Promise<unknown> {
   const content = await readFile(path, 'utf8').catch((error: unknown) => {

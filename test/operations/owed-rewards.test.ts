@@ -28,12 +28,37 @@ const earnedByEvent: AccountEvent = {
   ...{ programVersion: 1, rule: 'per-order', terms },
 };
 const granted = (source: 'REFERRED' | 'FRIEND_SIGNUP' | 'EVENT', rewardId = 'reward'): AccountEvent => ({
-  ...{ type: 'RewardGranted', at: 1, rewardId, person: 'ann', owner: personal('ann', null), source, value: { ...terms.value } as never },
-  ...{ texts: personal('ann', null), cancellable: true, dateScheduledFor: null, dateExpires: null, programId: 'p', programVersion: 1 },
+  ...{
+    type: 'RewardGranted',
+    at: 1,
+    rewardId,
+    person: 'ann',
+    owner: personal('ann', { accountId: 'ann-account', userId: 'ann' }),
+    source,
+    value: { type: 'CREDIT' as const, unit: 'CENTS', assignedCredit: 700, currency: null },
+  },
+  ...{
+    texts: { subject: 'ann', value: null },
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+    programId: 'p',
+    programVersion: 1,
+  },
   ...{ referralId: source === 'EVENT' ? null : 'r', rule: 'a rule', redeemsAutomatically: false },
 });
 const withheld = (rewardId: string, referralId: string | null, rule: string): AccountEvent => ({
-  ...{ type: 'RewardWithheld', at: 1, rewardId, referralId, person: 'ann', programId: 'p', programVersion: 1, rule, reason: 'LIMIT_REACHED' },
+  ...{
+    type: 'RewardWithheld',
+    at: 1,
+    rewardId,
+    referralId,
+    person: 'ann',
+    programId: 'p',
+    programVersion: 1,
+    rule,
+    reason: 'LIMIT_REACHED',
+  },
 });
 const erased: AccountEvent = { type: 'ErasureRequested', at: 1, erasureId: 'x', persons: ['ann'], account: null, suppressed: [] };
 const eventReward = eventRewardId('ann-ref', 'e', 'p', 'per-order');
@@ -60,10 +85,18 @@ describe('the referrer’s reward', () => {
   it.each([
     ['the start', [started({ referrerReward: terms })], 0],
     ['the conversion', [started(), convertedBy({ referrerReward: terms })], 1],
-    ['an approval', [started(), convertedBy({ referrerReward: terms, referrerStatus: 'PENDING' }), moderated({ referrerReward: terms })], 2],
+    [
+      'an approval',
+      [started(), convertedBy({ referrerReward: terms, referrerStatus: 'PENDING' }), moderated({ referrerReward: terms })],
+      2,
+    ],
     [
       'an approval after a denial',
-      [started({ referrerReward: terms }), moderated({ referrerStatus: 'DENIED', referrerReward: terms }), moderated({ referrerReward: terms })],
+      [
+        started({ referrerReward: terms }),
+        moderated({ referrerStatus: 'DENIED', referrerReward: terms }),
+        moderated({ referrerReward: terms }),
+      ],
       2,
     ],
   ])('earned by %s is owed until it is given or withheld', (_, ofBob, event) => {
