@@ -71,6 +71,8 @@ export class ModerationProcess {
    * whose effect is older than it answers for, the next request is another moderation, in the next stream of that key.
    */
   async place(meta: CommandMeta, asked: Sides): Promise<PlaceOfRequest> {
+    // Its id is new.
+    if (meta.idempotency === null) return { moderationId: moderationIdOf(meta, 0), holds: 'nothing' };
     const asStep = requestMeta(meta);
     for (let nth = 0; ; nth++) {
       const moderationId = moderationIdOf(meta, nth);

@@ -95,7 +95,7 @@ export class IdempotentRequests {
    * try on, so that an effect whose answer was lost is found again; but never for longer than an effect answers for its key.
    */
   private async take({ scope, key, fingerprint }: KeyedRequest): Promise<ClaimedKey | undefined> {
-    const { rows } = await this.pool.query<{ commandId: string | null; askedAt: number }>(
+    const { rows } = await this.pool.query<{ commandId: string | null; askedAt: string }>(
       `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, command_id) values ($1, $2, $3, $4, $5, $6)
        on conflict (tenant, mode, key) do update set
          owner = excluded.owner,

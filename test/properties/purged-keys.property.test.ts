@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { AccountCommands } from '../../src/command-handling/account-commands.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { ApiError } from '../../src/http/api-error.js';
 import { IdempotentRequests } from '../../src/http/idempotent-requests.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -98,7 +99,7 @@ class Run {
   private async request({ key, amount, process, dies }: Extract<Step, { what: 'request' }>): Promise<void> {
     const requests = this.requests();
     const keyed = { scope: SCOPE, key, fingerprint: `of ${amount}` };
-    const claimed = await requests.claim(keyed).catch((error: { code?: string }) => error.code);
+    const claimed = await requests.claim(keyed).catch((error: unknown) => (error instanceof ApiError ? error.code : undefined));
     // A row that is there knows another request: one that took effect, or that died before.
     if (typeof claimed === 'string' || claimed === undefined) return expect(claimed).toBe('IDEMPOTENCY_KEY_REUSED');
     if ('answer' in claimed) return expect(claimed.answer.body).toEqual({ amount });
