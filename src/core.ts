@@ -3,6 +3,7 @@ import { AccountCommands } from './command-handling/account-commands.js';
 import { CodeOwners } from './command-handling/code-owners.js';
 import { ErasureProcess } from './command-handling/erasure-process.js';
 import { ModerationProcess } from './command-handling/moderation-process.js';
+import { NewSubjects } from './command-handling/new-subjects.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
@@ -173,7 +174,8 @@ function wire({
   const tankCodes = new TankCodes(streams, names, tenants);
   const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
-  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures);
+  const subjects = new NewSubjects(names, keys);
+  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures, subjects);
   const answersKey = purposeKey(masterKey, 'idempotency');
   const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {
