@@ -5,12 +5,12 @@ import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import { isRepeatable, type CommandMeta, type Envelope } from '../event-log/envelope.js';
-import { AppendTooLarge, type EventLog, type Position } from '../event-log/event-log.js';
+import { AppendTooLarge, LogWentBack, type EventLog, type Position } from '../event-log/event-log.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, nothing, pages, remember, type Folding } from './fold-stream.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
-import { StreamCache, type Folded, type Handled } from './stream-cache.js';
+import { endOf, StreamCache, type Folded, type Handled } from './stream-cache.js';
 
 /** The one loop between a command and the log: load, fold, decide, append. Nothing else knows about revisions. */
 
@@ -50,6 +50,8 @@ export class CommandHandling<S, E extends DomainEvent> {
     private readonly folding: StreamKind<S, E>,
   ) {
     this.cache = new StreamCache(folding.subjectsOf);
+    // Whatever is remembered may rest on events that are in no log any more.
+    log.onWentBack(() => this.cache.forgetSubjects());
   }
 
   /**
@@ -120,8 +122,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
     const ids = events.map((_, step) => deterministicId(decision, step));
     const before = this.cache.forgets;
+    const { epoch } = this.log;
     const encoded = await this.codec.encode(events, envelope, ids);
-    const appended = await this.log.append(stream, folded.revision, encoded).catch((error: unknown) => {
+    const appended = await this.log.append(stream, folded.revision, encoded, endOf(folded)).catch((error: unknown) => {
       if (error instanceof AppendTooLarge) return undefined;
       throw error;
     });
@@ -132,15 +135,31 @@ export class CommandHandling<S, E extends DomainEvent> {
     const handled = isRepeatable(envelope)
       ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt: Date.now() })
       : folded.handled;
-    return this.cache.keep(stream, { state, revision, position, handled }, before);
+    return this.cache.keep(stream, { state, revision, position, eventId: ids.at(-1) ?? null, epoch, handled }, before);
   }
 
+  /** Goes on from what is remembered, unless the log lost what that rests on. */
   private async refresh(stream: string): Promise<Folded<S>> {
+    for (;;) {
+      try {
+        return await this.read(stream, this.cache.get(stream));
+      } catch (error) {
+        if (!(error instanceof LogWentBack)) throw error;
+        this.cache.forget(stream);
+      }
+    }
+  }
+
+  /** @throws {LogWentBack} */
+  private async read(stream: string, remembered: Folded<S> | undefined): Promise<Folded<S>> {
     const before = this.cache.forgets;
-    let folded = this.cache.get(stream) ?? nothing(this.folding);
+    const { epoch } = this.log;
+    let folded = remembered ?? { ...nothing(this.folding), epoch };
     const from = folded.revision === 'no-stream' ? 0n : folded.revision + 1n;
-    for await (const page of pages(this.log.readStream(stream, { from })))
+    for await (const page of pages(this.log.readStream(stream, { from, end: endOf(folded) })))
       folded = fold(this.folding, folded, await this.codec.decodeAll(page));
+    // Read partly before and partly behind a loss, it is the state of no log.
+    if (this.log.epoch !== folded.epoch) throw new LogWentBack();
     return this.cache.keep(stream, folded, before);
   }
 
