@@ -1,3 +1,21 @@
+const { compilerOptions } = require('./tsconfig.json');
+
+/**
+ * What decides how a class behaves is read from the settings of what ships: with others the tests would prove another program.
+ * `test/architecture/compiler-settings.test.ts` compares the two compilers' results.
+ */
+const asItShips = {
+  target: compilerOptions.target.toLowerCase(),
+  // The other compiler renames none.
+  keepClassNames: true,
+  parser: { syntax: 'typescript', decorators: compilerOptions.experimentalDecorators },
+  transform: {
+    legacyDecorator: compilerOptions.experimentalDecorators,
+    decoratorMetadata: compilerOptions.emitDecoratorMetadata,
+    useDefineForClassFields: compilerOptions.useDefineForClassFields,
+  },
+};
+
 /**
  * Everything, node_modules included, is transformed to CommonJS: Nest 12 ships ES modules only, and jest on Node 20 cannot
  * mix them with CommonJS dependencies that require them. What ships is tested as ES modules by the black-box suite on dist/.
@@ -9,21 +27,10 @@ const common = {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transformIgnorePatterns: [],
   transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          target: 'es2022',
-          keepClassNames: true,
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-        },
-        module: { type: 'commonjs' },
-      },
-    ],
+    '\\.ts$': ['@swc/jest', { jsc: asItShips, module: { type: 'commonjs' } }],
     '\\.m?js$': [
       '@swc/jest',
-      { isModule: 'unknown', jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } }, module: { type: 'commonjs' } },
+      { isModule: 'unknown', jsc: { target: asItShips.target, parser: { syntax: 'ecmascript' } }, module: { type: 'commonjs' } },
     ],
   },
   cacheDirectory: '<rootDir>/.cache/jest',

@@ -1,4 +1,5 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import pLimit from 'p-limit';
 import type { PersonId } from '../domain/account/account.events.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
@@ -75,6 +76,9 @@ export class ModerationCommandEnvelope extends Command<ModerationOutcome> {
   }
 }
 
+/** A request names up to a hundred referrals; so many of their accounts are loaded side by side. */
+const LOADS_AT_ONCE = 16;
+
 @CommandHandler(ModerationCommandEnvelope)
 export class ModerationCommandHandler implements ICommandHandler<ModerationCommandEnvelope> {
   constructor(
@@ -85,15 +89,23 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
 
   async execute({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> {
     const moderationId = deterministicId(meta.commandId, 'moderation');
+    const known = await this.findAll(meta, new Set(actions.map(({ referralId }) => referralId)));
     const items = new Map<string, ModerationItem>();
     const reasons: string[] = [];
     for (const { referralId, action } of actions) {
-      const found = items.get(referralId) ?? (await this.find(meta, referralId));
+      const found = items.get(referralId) ?? known.get(referralId);
       if (!found) reasons.push(`${referralId}: there is no such referral`);
       else items.set(referralId, { ...found, ...definedOf(sidesOf(action)) });
     }
     if (reasons.length > 0) return { reasons, position: null, replayed: false };
     return this.process.request(meta, moderationId, [...items.values()], Date.now());
+  }
+
+  /** Those that are there, by their id. */
+  private async findAll(meta: CommandMeta, referralIds: ReadonlySet<string>): Promise<ReadonlyMap<string, ModerationItem>> {
+    const limit = pLimit(LOADS_AT_ONCE);
+    const found = await Promise.all([...referralIds].map((referralId) => limit(() => this.find(meta, referralId))));
+    return new Map(found.flatMap((item) => (item ? [[item.referralId, item] as const] : [])));
   }
 
   private async find({ scope }: CommandMeta, referralId: string): Promise<ModerationItem | undefined> {

@@ -16,7 +16,6 @@ import type { Position } from '../event-log/event-log.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import { deterministicId } from './deterministic-id.js';
 import type { Outcome } from './handle-command.js';
-import { OneAtATime } from './one-at-a-time.js';
 import { Provisions } from './provisions.js';
 import type { Streams } from './streams.js';
 import type { TankCodes } from './tank-codes.js';
@@ -38,7 +37,8 @@ export interface ModerationResult {
   readonly position: Position | null;
 }
 
-const DRIVING_MAX = 1_000;
+/** What a drive came to; absent: no such moderation was recorded when it looked. */
+type Driven = ModerationResult | 'absent';
 
 /**
  * Carries a recorded moderation to its end. Whoever calls it goes on where the last one stopped: the request itself, a command that
@@ -46,7 +46,8 @@ const DRIVING_MAX = 1_000;
  * share accounts cannot wait for each other.
  */
 export class ModerationProcess {
-  private readonly driving = new OneAtATime(DRIVING_MAX);
+  /** The drive under way of each moderation: whoever meets the hold meanwhile waits for that one. */
+  private readonly driving = new Map<string, Promise<Driven>>();
 
   constructor(
     private readonly streams: Streams,
@@ -66,12 +67,27 @@ export class ModerationProcess {
     return { ...(await this.drive(meta.scope, moderationId, meta)), replayed: !isNew };
   }
 
-  drive(scope: Scope, moderationId: string, cause: Omit<CommandMeta, 'scope' | 'commandId'>): Promise<ModerationResult> {
+  /**
+   * Carries the moderation to its end. One drive at a time per process: a herd behind a held account shares it, and its failure.
+   * @throws {EventLogUnavailable} {TooBusy}
+   */
+  async drive(scope: Scope, moderationId: string, cause: Omit<CommandMeta, 'scope' | 'commandId'>): Promise<ModerationResult> {
+    const key = `${scope.tenant}/${scope.mode}/${moderationId}`;
+    const shared = await this.driving.get(key);
+    // One that began before the request was recorded found nothing to do.
+    if (shared !== undefined && shared !== 'absent') return shared;
     const meta: CommandMeta = { ...cause, scope, commandId: moderationId, idempotency: null };
-    return this.driving.run(`${scope.tenant}/${scope.mode}/${moderationId}`, () => this.carryOn(meta, moderationId));
+    const driven = await (this.driving.get(key) ?? this.begin(key, meta, moderationId));
+    return driven === 'absent' ? { reasons: [], position: null } : driven;
   }
 
-  private async carryOn(meta: CommandMeta, moderationId: string): Promise<ModerationResult> {
+  private begin(key: string, meta: CommandMeta, moderationId: string): Promise<Driven> {
+    const drive = this.carryOn(meta, moderationId).finally(() => this.driving.delete(key));
+    this.driving.set(key, drive);
+    return drive;
+  }
+
+  private async carryOn(meta: CommandMeta, moderationId: string): Promise<Driven> {
     const now = Date.now();
     const stream = this.names.moderationStream(meta.scope, moderationId);
     let position: Position | null = null;
@@ -79,7 +95,7 @@ export class ModerationProcess {
       if (outcome.kind === 'accepted' && outcome.events.length > 0) position = this.newest(position, outcome.position);
     };
     let { state } = await this.streams.moderations.load(stream);
-    if (state.status === 'absent') return { reasons: [], position };
+    if (state.status === 'absent') return 'absent';
     const parts = partsOf(state.items);
     if (state.status === 'requested') {
       const reasons = await this.prepare(meta, moderationId, parts, now);

@@ -30,9 +30,12 @@ function declaredMembers(shape: Shape): ReadonlyMap<string, Read> {
   return new Map(chain.flatMap((prototype) => [...(membersOf.get(prototype) ?? [])]));
 }
 
-/** Reads the declared members; those that come out as undefined are not there. */
+/**
+ * Reads the declared members; those that come out as undefined are not there. The shape is not constructed: whether a declared field
+ * becomes an own property, undefined, is a setting of the compiler, and nothing that counts members may depend on it.
+ */
 export function readShape<T extends object>(shape: Shape<T>, body: Readonly<Record<string, unknown>>): T {
-  const request = new shape();
+  const request = Object.create(shape.prototype as object) as T;
   for (const [name, read] of declaredMembers(shape)) {
     const value = read(Object.hasOwn(body, name) ? body[name] : undefined);
     if (value !== undefined) Object.defineProperty(request, name, { value, enumerable: true, configurable: true, writable: true });

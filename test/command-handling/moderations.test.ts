@@ -3,7 +3,7 @@ import { deterministicId } from '../../src/command-handling/deterministic-id.js'
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { credit } from '../support/account-events.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
-import { DyingLog, GatedLog } from './support/troubled-logs.js';
+import { CountingLog, DyingLog, GatedLog } from './support/troubled-logs.js';
 
 /** Both sides are paid in credit from the start, so that there is something to take and to give back on both. */
 const PROGRAM = {
@@ -85,6 +85,20 @@ describe('moderating 100 referrals of many accounts', () => {
     expect([await cancelledIn('big-referrer'), await cancelledIn('big-second')]).toEqual([60, 39]);
     expect([await holdsIn('big-referrer'), await holdsIn('big-second')]).toEqual([{}, {}]);
     expect(await statusesOf('big-b-7')).toEqual(['APPROVED', 'APPROVED']);
+  });
+
+  it('loads its accounts side by side, each once, but not all at once', async () => {
+    const logs: CountingLog[] = [];
+    const counted = await ledger.process({
+      around: (log) => {
+        const counting = new CountingLog(log);
+        logs.push(counting);
+        return counting;
+      },
+    });
+    const unknown = ids.map((id) => `${id}x`);
+    expect((await counted.moderate(all([...ids.slice(0, 50), ...unknown.slice(50)], 'APPROVED'))).reasons).toHaveLength(50);
+    expect([logs[0]?.streamReads, logs[0]?.atOnceMax]).toEqual([50, 16]);
   });
 
   it('knows none that is not there, and none of the other mode', async () => {
@@ -250,6 +264,46 @@ describe('a redemption that meets a moderation under way', () => {
       'ReferralModerated',
       'RewardCancelled',
     ]);
+  });
+});
+
+describe('a herd behind a held account', () => {
+  const WAITERS = 50;
+  const REFERRALS = 20;
+
+  it('shares one drive of the moderation: each waiter reads its own account only', async () => {
+    await one.userWithCode('herd-referrer', 'ann', 'HERDANN');
+    const ids = await referrals('herd', 'HERDANN', 'herd-referrer', REFERRALS);
+    // Requested, then every account prepared: the referrer is held when the process dies.
+    const dying = await ledger.process({ around: (log) => new DyingLog(log, 1 + REFERRALS + 1) });
+    await expect(dying.moderate(all(ids, 'REFERRER_DENIED'))).rejects.toThrow();
+    await dying.close();
+    expect(Object.keys(await holdsIn('herd-referrer'))).toHaveLength(REFERRALS);
+    const logs: CountingLog[] = [];
+    const waiting = await ledger.process({
+      around: (log) => {
+        const counting = new CountingLog(log);
+        logs.push(counting);
+        return counting;
+      },
+    });
+    const redemption = { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' } as const;
+    const outcomes = await Promise.all(Array.from({ length: WAITERS }, () => waiting.send('herd-referrer', redemption)));
+    expect(outcomes.map((outcome) => outcome.kind === 'refused' && outcome.refused)).toEqual(
+      Array.from({ length: WAITERS }, () => 'REDEMPTION_NOT_POSSIBLE'),
+    );
+    // A drive reads each account a few times; a waiter reads its own when it is held and when it is decided.
+    expect(logs[0]?.streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
+  });
+
+  it('finds a moderation that was recorded while an earlier drive looked for it in vain', async () => {
+    await one.userWithCode('late-referrer', 'ann', 'LATEANN');
+    const [id = ''] = await referrals('late', 'LATEANN', 'late-referrer', 1);
+    const meta = aRequest('recorded late');
+    const early = one.moderations.drive(scope, deterministicId(meta.commandId, 'moderation'), cause);
+    expect(await one.moderate({ [id]: 'DENIED' }, meta)).toMatchObject({ reasons: [] });
+    await early;
+    expect(await statusesOf('late-0')).toEqual(['DENIED', 'DENIED']);
   });
 });
 

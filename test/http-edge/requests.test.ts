@@ -1,9 +1,18 @@
 import { ApiError, type ErrorJson } from '../../src/http/api-error.js';
-import { parseCreateReward, rewardValueOf } from '../../src/http/requests/create-reward.request.js';
-import { ModerateReferralsRequest } from '../../src/http/requests/moderate-referrals.request.js';
+import { readShape, type Shape } from '../../src/http/request-shape.js';
+import { CodeInPassingRequest, ReferredByRequest } from '../../src/http/requests/code-in-passing.request.js';
+import {
+  CreditRewardRequest,
+  FuelTankRewardRequest,
+  parseCreateReward,
+  PercentRewardRequest,
+  rewardValueOf,
+} from '../../src/http/requests/create-reward.request.js';
+import { ModerateReferralsRequest, ModerationActionRequest } from '../../src/http/requests/moderate-referrals.request.js';
 import { BulkRedeemRequest, RedeemRequest } from '../../src/http/requests/redeem.request.js';
-import { subscriptionOf, SyncAccountRequest } from '../../src/http/requests/sync-account.request.js';
-import { codesInPassing, IdentifiedUserRequest, UserRequest } from '../../src/http/requests/user.request.js';
+import { SubscriptionRequest, subscriptionOf, SyncAccountRequest } from '../../src/http/requests/sync-account.request.js';
+import { UserEventsRequest } from '../../src/http/requests/user-events.request.js';
+import { codesInPassing, CookieUserRequest, IdentifiedUserRequest, UserRequest } from '../../src/http/requests/user.request.js';
 import { parseRequest } from '../../src/http/validation.js';
 
 /** What a body is refused with: `validationErrors`, the numeric code behind them when there is one. */
@@ -27,6 +36,30 @@ describe('any body', () => {
 
   test('unknown members are ignored', () => {
     expect(parseRequest(UserRequest, { cookieId: 'c', dateCreated: 1, constructor: 1, toString: 'x', hasOwnProperty: null })).toEqual({});
+  });
+});
+
+describe('a request shape', () => {
+  const shapes = [
+    ...[SyncAccountRequest, SubscriptionRequest, CodeInPassingRequest, ReferredByRequest, UserRequest, IdentifiedUserRequest],
+    ...[CookieUserRequest, CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest, RedeemRequest, BulkRedeemRequest],
+    ...[ModerateReferralsRequest, ModerationActionRequest, UserEventsRequest],
+  ] as const satisfies readonly Shape[];
+
+  test.each(shapes.map((shape) => [shape.name, shape] as const))('%s holds no member that the body does not give', (_name, shape) => {
+    const request = readShape<object>(shape, {});
+    expect(request).toBeInstanceOf(shape);
+    expect(Reflect.ownKeys(request)).toEqual([]);
+  });
+
+  test('holds exactly the members that the body gives', () => {
+    expect(Reflect.ownKeys(parseRequest(UserRequest, { email: '', lastName: 'Lee', referredBy: { code: 'ANN' } }))).toEqual([
+      'lastName',
+      'referredBy',
+    ]);
+    expect(Reflect.ownKeys(parseRequest(UserRequest, { referredBy: { isConverted: undefined } }).referredBy ?? {})).toEqual([]);
+    const { events } = parseRequest(UserEventsRequest, { userId: 'u', accountId: 'a', events: [{ key: 'k' }] });
+    expect(events.map((event) => Reflect.ownKeys(event))).toEqual([['key', 'fields']]);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
+import { Draft } from './draft.js';
 import { signal } from './fraud-signals.js';
 
 /**
@@ -17,5 +18,7 @@ export function flagReferral(state: AccountState, { referralId, now }: FlagRefer
   if (state.status === 'absent') return { events: [] };
   const signals = state.referral?.referralId === referralId ? state.referral.fraudSignals : (state.flagged.get(referralId) ?? {});
   if (Object.hasOwn(signals, 'rate')) return { events: [] };
-  return { events: [{ type: 'ReferralFlagged', at: now, referralId, fraudSignals: { ...signal('rate') } }] };
+  const draft = new Draft(state);
+  draft.emit({ type: 'ReferralFlagged', at: now, referralId, fraudSignals: { ...signal('rate') } });
+  return draft.decision();
 }

@@ -68,7 +68,7 @@ export interface ApplyModeration {
 /** Applied once: a change whose hold is gone has been applied before. */
 export function applyModeration(state: AccountState, command: ApplyModeration): Decision<AccountEvent> {
   if (state.status === 'absent') return { events: [] };
-  const draft = new Draft(state, command.provided);
+  const draft = new Draft(state, command.provided, command.moderationId);
   for (const change of command.changes) {
     if (draft.state.holds.get(change.referralId) !== command.moderationId) continue;
     if (command.side === 'referred') applyToReferred(draft, change, command);

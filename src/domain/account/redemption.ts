@@ -2,7 +2,8 @@ import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
-import { heldBy, isRedeemedAutomatically, settle } from './rewards.js';
+import { heldBy } from './holds.js';
+import { isRedeemedAutomatically, settle } from './rewards.js';
 
 /** Spending credit. Amounts are integers in the reward's unit; units compare without case. */
 
@@ -29,7 +30,7 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   if (!isAvailable(reward)) return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
   if (amount > amountLeft(reward)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
   draft.emit({ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId, amount });
-  return { events: draft.events };
+  return draft.decision();
 }
 
 /** Debits the account, soonest expiry first, all or nothing. `redemptionIds` yields one id per reward that is touched. */
@@ -75,7 +76,7 @@ export function debit(state: OpenAccount, { amount, unit, redemptionId, now, per
     });
     open -= taken;
   }
-  return open === 0 ? { events: draft.events } : refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+  return open === 0 ? draft.decision() : refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
 }
 
 /** What an account may spend of a unit at this time. */

@@ -4,6 +4,7 @@ import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, RewardTexts, WithheldReason } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
+import { heldBy } from './holds.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 
 /** Rewards: given, available, expired, cancelled. Everything that depends on the time is decided by the clock in the command. */
@@ -125,10 +126,6 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
   reward.dateCancelled === null &&
   (reward.phase !== 'PENDING' || (reward.dateScheduledFor ?? 0) <= now);
 
-/** The moderation that holds this reward, if any. */
-export const heldBy = (state: OpenAccount, reward: RewardState): string | undefined =>
-  reward.referralId === null ? undefined : state.holds.get(reward.referralId);
-
 /** POST reward: a reward by hand. Dates are epoch milliseconds; a scheduled date in the past means now. */
 export interface CreateReward {
   readonly type: 'CreateReward';
@@ -181,7 +178,7 @@ export function cancelReward(state: AccountState, { rewardId, now }: CancelRewar
   const settled = settle(draft, rewardId, now) ?? reward;
   if (!settled.cancellable || settled.redeemed > 0) return refused('REWARD_NOT_CANCELLABLE');
   cancel(draft, rewardId, now, 'REQUEST');
-  return { events: draft.events };
+  return draft.decision();
 }
 
 export function cancel(draft: Draft, rewardId: string, now: number, by: 'REQUEST' | 'MODERATION'): void {
@@ -202,10 +199,7 @@ export interface SettleReward {
 export function settleReward(state: AccountState, { rewardId, now }: SettleReward): Decision<AccountEvent> {
   const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
   if (state.status === 'absent' || !reward) return { events: [] };
-  // What a moderation holds is not redeemed before it is decided.
-  const hold = heldBy(state, reward);
-  if (hold !== undefined && reward.redeemsAutomatically) return { heldBy: hold };
   const draft = new Draft(state);
   settle(draft, rewardId, now);
-  return { events: draft.events };
+  return draft.decision();
 }

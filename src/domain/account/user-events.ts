@@ -79,6 +79,8 @@ function earnForReferrer(draft: Draft, program: Program, rule: EventReward, rece
   const { referral } = draft.state;
   if (!referral) return;
   const { context } = command;
+  // Lost for want of approval is lost for ever: a moderation under way says first whether it is approved.
+  draft.restOn(referral.referralId);
   const reason = whyLost(referral, context);
   if (reason) return withhold(draft, dueOf(program, rule, referral.referrer.person, received, command), reason, context.now);
   draft.emit({

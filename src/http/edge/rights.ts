@@ -20,7 +20,7 @@ export function mayCall({ token }: Caller, access: AccessRule, request: Pick<Fas
 /** A write token carries something of its user that can be written, beyond the ids. */
 export function isWriteToken({ fields }: TokenSubject): boolean {
   const { id: _id, accountId: _accountId, ...writable } = readShape(UserRequest, fields);
-  return Object.keys(writable).length > 0;
+  return Object.values(writable).some((value) => value !== undefined);
 }
 
 type NamedUser = Extract<TokenSubject, { kind: 'user' }>;

@@ -66,6 +66,24 @@ abstract class LogAround implements EventLog {
   }
 }
 
+/** Counts the reads of streams, and how many of them ran at the same time. */
+export class CountingLog extends LogAround {
+  streamReads = 0;
+  atOnceMax = 0;
+  private running = 0;
+
+  override async *readStream(stream: string, options?: { readonly from?: bigint }) {
+    this.streamReads++;
+    this.running++;
+    this.atOnceMax = Math.max(this.atOnceMax, this.running);
+    try {
+      yield* this.log.readStream(stream, options);
+    } finally {
+      this.running--;
+    }
+  }
+}
+
 /** A process that dies right after its n-th append: the append happened, nobody heard of it, and nothing comes after. */
 export class DyingLog extends LogAround {
   appends = 0;

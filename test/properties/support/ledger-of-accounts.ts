@@ -1,6 +1,6 @@
 import { AccountCommands, type AccountRequest } from '../../../src/command-handling/account-commands.js';
 import { CodeOwners } from '../../../src/command-handling/code-owners.js';
-import { ModerationCommandEnvelope, ModerationCommandHandler } from '../../../src/command-handling/commands.js';
+import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
 import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
@@ -10,12 +10,13 @@ import { TankCodes } from '../../../src/command-handling/tank-codes.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
+import type { AccountState } from '../../../src/domain/account/account.state.js';
 import type { DomainEvent } from '../../../src/domain/events.js';
 import type { ModerationAction } from '../../../src/domain/moderation/moderation.decider.js';
 import type { ProgramDocument } from '../../../src/domain/tenant/tenant.decider.js';
 import { EventCodec } from '../../../src/event-log/codec.js';
 import type { Actor, CommandMeta } from '../../../src/event-log/envelope.js';
-import type { Position } from '../../../src/event-log/event-log.js';
+import type { EventLog, Position } from '../../../src/event-log/event-log.js';
 import { POLICIES } from '../../../src/policies/policies.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
 import { decodeAny } from '../../../src/projecting/decode-events.js';
@@ -40,8 +41,9 @@ export class LedgerOfAccounts {
     return ledger;
   }
 
-  process(): LedgerProcess {
-    return new LedgerProcess(this.log, this.codec, this.keys);
+  /** @param around wraps the process's log, e.g. to let it fail. */
+  process(around: (log: EventLog) => EventLog = (log) => log): LedgerProcess {
+    return new LedgerProcess(around(this.log), this.codec, this.keys);
   }
 
   /** The policies react to what is new. Each reaction is carried out twice: once is promised, at least. */
@@ -82,9 +84,10 @@ export class LedgerProcess {
   readonly accounts: AccountCommands;
   private readonly streams: Streams;
   private readonly tenants: TenantCommands;
+  private readonly moderationProcess: ModerationProcess;
   private readonly moderations: ModerationCommandHandler;
 
-  constructor(log: InMemoryEventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
+  constructor(log: EventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
     this.streams = openStreams(log, codec);
     const directory = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
@@ -92,6 +95,7 @@ export class LedgerProcess {
     const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
     const tankCodes = new TankCodes(this.streams, NAMES, directory);
     const moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
+    this.moderationProcess = moderations;
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
     const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
@@ -110,9 +114,22 @@ export class LedgerProcess {
 
   /** Moderates the referral of an account, if it has one. */
   async moderate(accountId: string, action: ModerationAction, key: string): Promise<void> {
-    const { state } = await this.streams.accounts.load(NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId)));
-    if (state.status === 'absent' || !state.referral) return;
-    await this.moderations.execute(new ModerationCommandEnvelope(metaOf(key), [{ referralId: state.referral.referralId, action }]));
+    const state = await this.account(accountId);
+    if (state.status === 'open' && state.referral) await this.moderateReferral(state.referral.referralId, action, key);
+  }
+
+  moderateReferral(referralId: string, action: ModerationAction, key: string): Promise<ModerationOutcome> {
+    return this.moderations.execute(new ModerationCommandEnvelope(metaOf(key), [{ referralId, action }]));
+  }
+
+  /** Carries what was requested under this key to its end, as the job does that looks after a crash. */
+  async finishModeration(key: string): Promise<void> {
+    const { scope: _scope, commandId: _id, ...cause } = metaOf(key, { kind: 'job', id: 'finish-moderation' });
+    await this.moderationProcess.drive(SCOPE, deterministicId(key, 'moderation'), { ...cause, idempotency: null });
+  }
+
+  async account(accountId: string): Promise<AccountState> {
+    return (await this.streams.accounts.load(NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId)))).state;
   }
 }
 
@@ -120,3 +137,6 @@ function metaOf(commandId: string, actor: Actor = { kind: 'api-key', id: 'key' }
   const idempotency = actor.kind === 'policy' ? null : { key: `hash of ${commandId}`, fingerprint: 'the same' };
   return { scope: SCOPE, commandId, correlationId: commandId, causationId: commandId, actor, idempotency };
 }
+
+/** The stream of an account, as its facts name it. */
+export const streamOf = (accountId: string): string => NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId));

@@ -1,0 +1,19 @@
+import type { AccountEvent } from './account.events.js';
+import type { OpenAccount, RewardState } from './account.state.js';
+
+/**
+ * What a moderation holds between its preparation and its end: referrals, and with them the rewards of this account's side. Whoever would
+ * change one of them, or would decide by its statuses, waits for the outcome.
+ */
+
+/** The moderation that holds this reward, if any. */
+export const heldBy = (state: OpenAccount, reward: RewardState): string | undefined =>
+  reward.referralId === null ? undefined : state.holds.get(reward.referralId);
+
+/** The moderation that holds what the event is about, if any. */
+export function holdOnEvent(state: OpenAccount, event: AccountEvent): string | undefined {
+  if (state.holds.size === 0) return undefined;
+  if ('referralId' in event && event.referralId !== null) return state.holds.get(event.referralId);
+  const reward = 'rewardId' in event && event.rewardId !== null ? state.rewards.get(event.rewardId) : undefined;
+  return reward && heldBy(state, reward);
+}
