@@ -66,7 +66,18 @@ export class CommandHandling<S, E extends DomainEvent> {
       let isNewest = remembered === undefined;
       for (let tries = 0; tries < TRIES_MAX;) {
         const before = folded.handled.get(meta.commandId);
-        if (before) return this.replayed(stream, before, meta.commandId);
+        if (before && isNewest) {
+          const again = await this.replayed(stream, before, meta.commandId);
+          // Nothing: the log lost it a moment ago.
+          if (again.events.length > 0) return again;
+        }
+        if (before) {
+          // What it did is told from the log, which may have lost it; then it takes effect again.
+          folded = await this.refresh(stream);
+          isNewest = true;
+          tries++;
+          continue;
+        }
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
         if (!isEffect && !isNewest) {

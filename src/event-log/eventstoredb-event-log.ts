@@ -68,6 +68,9 @@ interface Look extends TailPage<WirePosition> {
   readonly isAtEnd: boolean;
 }
 
+/** The log lost its end while an append was on its way. */
+class OutcomeLost extends Error {}
+
 /** An append on its way. */
 interface PendingAppend {
   readonly stream: string;
@@ -195,13 +198,19 @@ export class EventStoreDbEventLog implements EventLog {
     if (end === undefined) return yield* this.readStreamFrom(stream, from);
     if (end.epoch !== this.seen.epoch) throw new LogWentBack();
     let isKnownThere = false;
+    let isOther = false;
     for await (const event of this.readStreamFrom(stream, end.revision)) {
       if (isKnownThere) yield event;
-      else if (event.id !== end.eventId || event.revision !== end.revision) break;
-      isKnownThere = true;
+      else if (event.id === end.eventId && event.revision === end.revision) isKnownThere = true;
+      else {
+        isOther = true;
+        break;
+      }
     }
     if (isKnownThere) return;
-    this.lost(end.epoch);
+    // Where nothing at all came the server may have broken off: the newest event says more.
+    if (isOther) this.lost(end.epoch);
+    else await this.look();
     throw new LogWentBack();
   }
 
@@ -352,14 +361,14 @@ export class EventStoreDbEventLog implements EventLog {
         session = await within(left, this.sessions.current());
         // What it was decided on may be lost with the end of the log. Sent once, nobody knows whether it was stored and kept.
         if (epoch !== this.seen.epoch) {
-          if (sent > 0) throw new LogWentBack();
+          if (sent > 0) throw new OutcomeLost();
           return { result: { kind: 'conflict', actual: expected }, logId: session.logId };
         }
         sent += 1;
         const ms = Math.min(tryMs, left);
         return { result: await within(ms, session.wire.append(stream, expected, events, ms)), logId: session.logId };
       } catch (error) {
-        if (error instanceof LogWentBack) throw new EventLogUnavailable('the event log lost its end', { cause: error });
+        if (error instanceof OutcomeLost) throw new EventLogUnavailable('the event log lost its end');
         if (error instanceof ConnectionChanged) sent -= 1;
         if (exceptionOf(error) === 'maximum-append-size-exceeded') throw new AppendTooLarge(bytes);
         if (error instanceof EventLogUnavailable) learn(error);
@@ -430,7 +439,7 @@ export class EventStoreDbEventLog implements EventLog {
   private async lookOn(after: WirePosition, limit: number): Promise<Look> {
     const [newest] = (await this.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 })).events;
     // The store ends before the reader: it lost what was read.
-    if ((newest === undefined && after !== BEFORE_ALL) || (newest !== undefined && compare(newest.position, after) < 0)) await this.look();
+    if (newest !== undefined && compare(newest.position, after) < 0) await this.look();
     if (newest !== undefined && compare(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
     const found = newest === undefined ? [] : await this.eventsAfter(after, [...this.ours, newest.stream], limit);
@@ -512,21 +521,29 @@ export class EventStoreDbEventLog implements EventLog {
   }
 }
 
-/** Whether the event stands there. A server that does not know the position refuses the read, while it answers others. */
+/**
+ * Whether the event stands there. An answer without events shows nothing, for a server whose call was cancelled under its hands ends it so: it counts
+ * when the newest event of the store stands before the position. A server that does not know the position refuses the read, while it answers others.
+ * @throws {NoAnswer} when nothing can be told.
+ */
 async function holdsOn(
   wire: EventStoreDbWire,
   { position, eventId }: { readonly position: WirePosition; readonly eventId: string },
   ms: number,
 ): Promise<boolean> {
-  try {
-    const { events } = await wire.read({ of: { prefixes: null, from: position }, count: 1 }, ms);
+  for (let tries = 0; tries < ENDS_UNNAMED_MAX; tries++) {
+    let isRefused = false;
+    const { events } = await wire.read({ of: { prefixes: null, from: position }, count: 1 }, ms).catch((error: unknown) => {
+      if (!mayBeNoPosition(error)) throw error;
+      isRefused = true;
+      return { events: [] };
+    });
     const [found] = events;
-    return found !== undefined && compare(found.position, position) === 0 && found.id === eventId;
-  } catch (error) {
-    if (!mayBeNoPosition(error)) throw error;
-    await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms);
-    return false;
+    if (found !== undefined) return compare(found.position, position) === 0 && found.id === eventId;
+    const [newest] = (await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms)).events;
+    if (newest !== undefined && (isRefused || compare(newest.position, position) < 0)) return false;
   }
+  throw new NoAnswer('EventStoreDB ends reads before their end');
 }
 
 const token = (logId: string, { commit, prepare }: WirePosition): Position => `${logId.slice(0, 8)}-${commit}-${prepare}`;

@@ -15,8 +15,10 @@ export async function countHeld(ask: Ask, events: readonly { readonly ordinal: b
 
 /** Compares what was seen since the last look with the log; what is missing means that the log went back. */
 export async function compareSeen(seen: NewestSeen, ask: Ask): Promise<void> {
-  const { epoch, recent, newest } = seen;
+  const { epoch, newest } = seen;
   if (newest === undefined) return;
+  // As of now: more is seen while the question is on its way.
+  const recent = [...seen.recent];
   const held = await countHeld(ask, recent);
   if (held === recent.length) seen.confirm(newest, epoch);
   else seen.wentBack(newest, epoch);
