@@ -39,6 +39,9 @@ const common = {
 /** Tests that need neither a database nor dist/: seconds, and part of `npm run check`. */
 const unit = ['<rootDir>/test/domain/', '<rootDir>/test/architecture/'];
 
+/** The suites that count run against `node dist/src/main.js` as well, as black boxes. `npm run test:dist` runs all that can. */
+const compiled = process.env.TEST_DIST === 'all' ? ['*'] : ['route-credentials', 'open-users', 'story'];
+
 module.exports = {
   // Much of a test is waiting for a store. By default a machine of two cores would run one file at a time; three keep it busy.
   maxWorkers: 3,
@@ -52,6 +55,14 @@ module.exports = {
       displayName: 'service',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
       testPathIgnorePatterns: unit,
+      globalSetup: '<rootDir>/test/support/global-setup.cjs',
+      globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
+    },
+    {
+      ...common,
+      displayName: 'compiled',
+      testMatch: compiled.map((name) => `<rootDir>/test/http/${name}.test.ts`),
+      globals: { TEST_TARGET: 'dist' },
       globalSetup: '<rootDir>/test/support/global-setup.cjs',
       globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
     },

@@ -37,6 +37,8 @@ export interface ServiceProcessOptions {
   readonly by?: 'node' | 'npm';
   /** For node itself, before the program; not with npm. */
   readonly nodeOptions?: readonly string[];
+  /** Is handed everything that it writes, as it comes. */
+  readonly onOutput?: (text: string) => void;
 }
 
 const OUTPUT_KEPT = 64 * 1024;
@@ -51,6 +53,7 @@ export async function startServiceProcess({
   port: wanted,
   by = 'node',
   nodeOptions = [],
+  onOutput = () => undefined,
 }: ServiceProcessOptions): Promise<ServiceProcess> {
   const root = projectRoot();
   const port = wanted ?? (await freePort());
@@ -64,7 +67,10 @@ export async function startServiceProcess({
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-OUTPUT_KEPT)));
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-OUTPUT_KEPT);
+      onOutput(text);
+    });
   }
   const exited = once(child, 'exit').then(() => ({ code: child.exitCode, signal: child.signalCode }));
   const end = (): void => void child.kill('SIGKILL');

@@ -5,5 +5,3 @@ import type { AccountEvent } from '../src/domain/account/account.events.js';
  * meanwhile by somebody who had not heard of it. Behind the tombstone nothing can be read any more.
  */
 export const ERASURES = ['ErasureRequested', 'ErasureCompleted'] as const satisfies readonly AccountEvent['type'][];
-
-export const LOOKS_UP: ReadonlySet<AccountEvent['type']> = new Set(ERASURES);

@@ -39,6 +39,7 @@ import { OperationRuns } from './operations/http/operation-runs.js';
 import { OperationsController } from './operations/http/operations.controller.js';
 import { OperationsCore } from './operations/http/operations-core.js';
 import { ProjectionsController } from './operations/http/projections.controller.js';
+import type { Operators } from './operators.js';
 import { POLICIES } from './policies/policies.js';
 import { KeyedNames } from './privacy/keyed-names.js';
 import type { LiveGenerations } from './projecting/generations.js';
@@ -56,6 +57,8 @@ export interface ModuleParts {
   readonly registry: Registry;
   readonly logger: Logger;
   readonly progress: Progress;
+  /** Who operates the service. */
+  readonly operators: Operators;
   /** What operators have started here. */
   readonly runs: OperationRuns;
   readonly positionWaitMs: number;
@@ -118,7 +121,7 @@ function http(parts: ModuleParts): Provider[] {
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
-    value(OperationsCore, new OperationsCore(core, (line) => parts.logger.warn(line))),
+    value(OperationsCore, new OperationsCore(core, (line) => parts.logger.warn(line), requests, parts.operators)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),

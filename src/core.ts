@@ -3,6 +3,7 @@ import { AccountCommands } from './command-handling/account-commands.js';
 import { CodeOwners } from './command-handling/code-owners.js';
 import { ErasureProcess } from './command-handling/erasure-process.js';
 import { ModerationProcess } from './command-handling/moderation-process.js';
+import { NewSubjects } from './command-handling/new-subjects.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
@@ -74,7 +75,7 @@ export interface CoreOptions extends LedgerDatabaseOptions {
 
 /** Opens the database and its log, and wires what stands on them. @throws {AnotherLogFollowed} {WrongMasterKey} */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { config, actor } = options;
+  const { config } = options;
   const database = await openLedgerDatabase(options);
   const { pool, names, masterKey, embedded, url } = database;
   const closing: (() => Promise<unknown>)[] = [() => database.close()];
@@ -92,7 +93,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     closing.unshift(() => log.close());
     // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
     if (config.eventStore === undefined) await accept(await log.id());
-    return { ...wire(pool, log, names, masterKey, actor), followedLog, embedded, databaseUrl: url, close };
+    return { ...wire({ pool, log, names, masterKey, ...options }), followedLog, embedded, databaseUrl: url, close };
   } catch (error) {
     await close();
     throw error;
@@ -125,13 +126,21 @@ function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string
   };
 }
 
-function wire(
-  pool: pg.Pool,
-  log: EventLog,
-  names: KeyedNames,
-  masterKey: Buffer,
-  actor: Actor,
-): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
+interface Foundations extends Pick<CoreOptions, 'actor' | 'logger'> {
+  readonly pool: pg.Pool;
+  readonly log: EventLog;
+  readonly names: KeyedNames;
+  readonly masterKey: Buffer;
+}
+
+function wire({
+  pool,
+  log,
+  names,
+  masterKey,
+  actor,
+  logger,
+}: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
   const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
@@ -151,7 +160,13 @@ function wire(
   log.onWentBack(() => tenants.forgetAll());
   const announce = async (alias: string): Promise<void> => {
     tenants.forget(alias);
-    await announceTenant(pool, alias);
+    await announceTenant(pool, alias).catch((error: unknown) => {
+      logger.warn(
+        { tenant: alias },
+        'a change of this tenant stands and could not be announced: other processes learn of it within seconds',
+      );
+      throw error;
+    });
   };
   const sealingKey = purposeKey(masterKey, 'api-keys');
   const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
@@ -160,7 +175,8 @@ function wire(
   const tankCodes = new TankCodes(streams, names, tenants);
   const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
-  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures);
+  const subjects = new NewSubjects(names, keys);
+  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures, subjects);
   const answersKey = purposeKey(masterKey, 'idempotency');
   const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {

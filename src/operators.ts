@@ -50,6 +50,11 @@ export class Operators {
     for (const entry of this.entries) if (timingSafeEqual(hash, Buffer.from(entry.keySha256, 'hex'))) found = entry;
     return found && { name: found.name, roles: found.roles };
   }
+
+  /** Whether somebody of that name is an operator. */
+  has(name: string): boolean {
+    return this.entries.some((entry) => entry.name === name);
+  }
 }
 
 /** A new key of 192 random bits, and what the file is to hold of it. */

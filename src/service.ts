@@ -142,16 +142,13 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
     const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
-    const jobs = new Jobs(
-      jobsPool,
-      jobHandlers({
-        ...{ execute, moderations: core.moderations, erasures: core.erasures },
-        purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
-        scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
-        checkErasures: () => replayErasures(pool, log, core.keys),
-      }),
-      logger,
-    );
+    const handlers = jobHandlers({
+      ...{ execute, moderations: core.moderations, erasures: core.erasures },
+      purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
+      scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
+      checkErasures: () => replayErasures(pool, log, core.keys),
+    });
+    const jobs = new Jobs(jobsPool, presence, { handlers, isUnavailable: isStoreAway, logger });
     const policies = new PolicyRunner({
       ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isStoreAway, logger },
       carryOut: carryOutReactions(execute, jobs),
@@ -169,6 +166,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
           readiness,
           registry,
           logger,
+          operators,
           runs,
           positionWaitMs: config.positionWaitMs,
           api: config.roles.has('api'),

@@ -1,5 +1,5 @@
 import type { Projector } from '../../src/projecting/projector.js';
-import { ERASURES, LOOKS_UP } from '../erasures.js';
+import { ERASURES } from '../erasures.js';
 import { accounts } from './table.js';
 
 /** Accounts as `GET /account/{accountId}` shows them. An account whose key is destroyed has no row. */
@@ -7,12 +7,8 @@ export const accountsProjector: Projector = {
   name: 'accounts',
   tables: [accounts],
   handles: new Set(['AccountOpened', 'SubscriptionChanged', 'CurrencyChanged', 'AccountAttributed', ...ERASURES]),
-  looksUp: LOOKS_UP,
 
   keys: ({ accountRef }) => [accounts.key(accountRef)],
-
-  lookups: ({ event }) =>
-    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted' ? [accounts.lookup({ referrer_person: event.persons })] : [],
 
   apply({ event, accountRef, tenant, mode }, rows) {
     switch (event.type) {
@@ -30,17 +26,22 @@ export const accountsProjector: Projector = {
         return accounts.change(rows, [accountRef], (row) => ({
           ...row,
           referral_code: event.code.value,
-          referrer_person: event.code.subject,
+          // Only beside a code: a row without one is found by nobody's erasure.
+          referrer_person: event.code.value === null ? null : event.code.subject,
         }));
       case 'ErasureRequested':
-      case 'ErasureCompleted':
-        for (const row of accounts.held(rows))
-          if (row.referrer_person !== null && event.persons.includes(row.referrer_person))
-            accounts.put(rows, { ...row, referral_code: null });
-        if (event.type === 'ErasureRequested' && event.account !== null) accounts.delete(rows, accountRef);
+        if (event.account !== null) accounts.delete(rows, accountRef);
         return;
       default:
         return;
     }
+  },
+
+  forgetting: {
+    lookups: ({ persons }) => [accounts.lookup({ referrer_person: [...persons] })],
+
+    clean(_forgotten, rows) {
+      for (const row of accounts.found(rows)) accounts.put(rows, { ...row, referral_code: null, referrer_person: null });
+    },
   },
 };

@@ -9,7 +9,9 @@ export class AccountQueries {
   async byRef({ tenant, mode }: Scope, accountRef: AccountRef): Promise<AccountFacts | undefined> {
     const row = await this.reads.first<AccountRow>({
       name: 'account_by_ref',
-      text: (rm) => `select to_json(a) as json from ${rm}.accounts a where account_ref = $1 and tenant = $2 and mode = $3`,
+      text: (rm, gone) => `
+        select case when ${gone.is('a.referrer_person')} then to_jsonb(a) || '{"referral_code": null}' else to_jsonb(a) end as json
+        from ${rm}.accounts a where account_ref = $1 and tenant = $2 and mode = $3`,
       values: [accountRef, tenant, mode],
     });
     return row && accountFacts(row);

@@ -1,6 +1,6 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
-import { ERASURES, LOOKS_UP } from '../erasures.js';
+import { ERASURES } from '../erasures.js';
 import { codeOwners, referralCodes } from './table.js';
 
 /** Codes and who owns them. A code whose owner is forgotten has no row: it no longer resolves. */
@@ -8,7 +8,6 @@ export const referralCodesProjector: Projector = {
   name: 'referral-codes',
   tables: [referralCodes, codeOwners],
   handles: new Set(['UserIdentified', 'UserProfileChanged', 'UserBlocked', 'UserUnblocked', 'ReferralCodeAssigned', ...ERASURES]),
-  looksUp: LOOKS_UP,
 
   keys({ event, tenant, mode }) {
     switch (event.type) {
@@ -26,9 +25,6 @@ export const referralCodesProjector: Projector = {
         return [];
     }
   },
-
-  lookups: ({ event }) =>
-    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted' ? [referralCodes.lookup({ person: event.persons })] : [],
 
   apply(ledgerEvent, rows) {
     const { event, accountRef, tenant, mode } = ledgerEvent;
@@ -57,12 +53,19 @@ export const referralCodesProjector: Projector = {
       case 'ErasureRequested':
       case 'ErasureCompleted':
         for (const person of event.persons) codeOwners.delete(rows, person);
-        for (const row of referralCodes.held(rows))
-          if (event.persons.includes(row.person)) referralCodes.delete(rows, row.tenant, row.mode, row.code_key);
         return;
       default:
         return;
     }
+  },
+
+  // A code without its owner resolves no longer, so those that wait for their piece are not shown.
+  forgetting: {
+    lookups: ({ persons }) => [referralCodes.lookup({ person: [...persons] })],
+
+    clean(_forgotten, rows) {
+      for (const { tenant, mode, code_key } of referralCodes.found(rows)) referralCodes.delete(rows, tenant, mode, code_key);
+    },
   },
 };
 

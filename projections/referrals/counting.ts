@@ -37,31 +37,35 @@ export function countKeys(referral: Omit<Counted, 'referred_status' | 'referrer_
   return partiesOf(referral).map(([countedBy, party]) => referralCounts.key(referral.tenant, referral.mode, countedBy, party));
 }
 
-/** Moves a referral from where it counted to where it counts now. Undefined: nowhere. */
+/** Moves a referral from where it counted to where it counts now. Undefined: nowhere. Counters in which it stays are left alone. */
 export function recount(rows: Rows, before: Counted | undefined, after: Counted): void {
-  if (before && countsAlike(before, after)) return;
-  if (before) add(rows, before, -1);
-  add(rows, after, 1);
+  const [from, to] = [before ? placesOf(before) : [], placesOf(after)];
+  for (const place of from) if (!to.some((other) => isSame(place, other))) add(rows, after, place, -1);
+  for (const place of to) if (!from.some((other) => isSame(place, other))) add(rows, after, place, 1);
 }
-
-const countsAlike = (a: Counted, b: Counted): boolean =>
-  a.referred_status === b.referred_status &&
-  a.referrer_status === b.referrer_status &&
-  a.referrer_user_id === b.referrer_user_id &&
-  a.referred_user_id === b.referred_user_id;
 
 export const statusKey = (referred: SideStatus, referrer: SideStatus): string => `${referred} ${referrer}`;
 
-function add(rows: Rows, referral: Counted, step: 1 | -1): void {
-  const { tenant, mode } = referral;
+/** One number of one counter. */
+interface Place {
+  readonly countedBy: CountedBy;
+  readonly party: string;
+  readonly status: string;
+}
+
+const isSame = (a: Place, b: Place): boolean => a.countedBy === b.countedBy && a.party === b.party && a.status === b.status;
+
+function placesOf(referral: Counted): Place[] {
   const status = statusKey(referral.referred_status, referral.referrer_status);
-  for (const [counted_by, party] of partiesOf(referral)) {
-    const counted = referralCounts.get(rows, tenant, mode, counted_by, party)?.referrals ?? {};
-    const { [status]: number = 0, ...others } = counted;
-    const left = number + step > 0 ? { ...others, [status]: number + step } : others;
-    if (Object.keys(left).length === 0) referralCounts.delete(rows, tenant, mode, counted_by, party);
-    else referralCounts.put(rows, { tenant, mode, counted_by, party, referrals: left });
-  }
+  return partiesOf(referral).map(([countedBy, party]) => ({ countedBy, party, status }));
+}
+
+function add(rows: Rows, { tenant, mode }: Counted, { countedBy, party, status }: Place, step: 1 | -1): void {
+  const counted = referralCounts.get(rows, tenant, mode, countedBy, party)?.referrals ?? {};
+  const { [status]: number = 0, ...others } = counted;
+  const left = number + step > 0 ? { ...others, [status]: number + step } : others;
+  if (Object.keys(left).length === 0) referralCounts.delete(rows, tenant, mode, countedBy, party);
+  else referralCounts.put(rows, { tenant, mode, counted_by: countedBy, party, referrals: left });
 }
 
 function partiesOf(referral: Pick<Counted, 'referrer_account_ref' | 'referrer_user_id' | 'referred_user_id'>): [CountedBy, string][] {

@@ -1,6 +1,6 @@
 import type { AccountEventOf, RewardSource } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
-import { ERASURES, LOOKS_UP } from '../erasures.js';
+import { ERASURES } from '../erasures.js';
 import { countKeys, recount } from './counting.js';
 import { referralCounts, referralRewards, referrals, type ReferralRow, type RewardedSide } from './table.js';
 
@@ -12,7 +12,6 @@ export const referralsProjector: Projector = {
     ...(['ReferralStarted', 'ReferralConverted', 'ReferralEnded', 'ReferralFlagged', 'ReferralModerated', 'RewardGranted'] as const),
     ...ERASURES,
   ]),
-  looksUp: LOOKS_UP,
 
   keys(ledgerEvent) {
     const { event } = ledgerEvent;
@@ -33,28 +32,9 @@ export const referralsProjector: Projector = {
     }
   },
 
-  // An account is a side of few referrals, or refers with few people: the accounts' indexes serve.
-  lookups: ({ event, accountRef }) =>
-    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
-      ? [
-          referrals.lookup({ referred_account_ref: [accountRef], referred_person: event.persons }),
-          referrals.lookup({ referrer_account_ref: [accountRef], referrer_person: event.persons }),
-        ]
-      : [],
-
   // Only the referral's row knows under which ids it was counted: an event after a person was forgotten no longer names them.
   furtherKeys({ event }, rows) {
     switch (event.type) {
-      case 'ErasureRequested':
-      case 'ErasureCompleted':
-        return referrals
-          .held(rows)
-          .filter((row) => names(row, event.persons))
-          .flatMap((row) => [
-            ...countKeys(row),
-            referralRewards.key(row.referral_id, 'referred'),
-            referralRewards.key(row.referral_id, 'referrer'),
-          ]);
       case 'ReferralStarted':
       case 'ReferralConverted':
       case 'ReferralModerated': {
@@ -86,13 +66,33 @@ export const referralsProjector: Projector = {
         return change(rows, event, { ...statuses(event), date_moderated: event.at });
       case 'RewardGranted':
         return rewarded(ledgerEvent, event, rows);
-      case 'ErasureRequested':
-      case 'ErasureCompleted':
-        for (const row of referrals.held(rows)) if (names(row, event.persons)) erase(rows, row, event.persons);
-        return;
       default:
         return;
     }
+  },
+
+  forgetting: {
+    // The accounts' indexes serve. An account is referred once in its life, so there is no order to keep for that side.
+    lookups: ({ accountRef, persons }) => [
+      referrals.lookup({ referred_account_ref: [accountRef], referred_person: [...persons] }, [{ column: 'referral_id' }]),
+      referrals.lookup({ referrer_account_ref: [accountRef], referrer_person: [...persons] }, [
+        { column: 'date_started', descending: true },
+        { column: 'referral_id' },
+      ]),
+    ],
+
+    keys: (rows) =>
+      referrals
+        .found(rows)
+        .flatMap((row) => [
+          ...countKeys(row),
+          referralRewards.key(row.referral_id, 'referred'),
+          referralRewards.key(row.referral_id, 'referrer'),
+        ]),
+
+    clean({ persons }, rows) {
+      for (const row of referrals.found(rows)) erase(rows, row, persons);
+    },
   },
 };
 
@@ -138,13 +138,10 @@ function change(rows: Rows, { referralId, at }: { readonly referralId: string; r
   recount(rows, before, after);
 }
 
-const names = (row: ReferralRow, persons: readonly string[]): boolean =>
-  persons.includes(row.referred_person) || persons.includes(row.referrer_person);
-
 /** The side that is gone keeps its place and its status, without ids, code and reward. */
-function erase(rows: Rows, before: ReferralRow, persons: readonly string[]): void {
-  const referred = persons.includes(before.referred_person);
-  const referrer = persons.includes(before.referrer_person);
+function erase(rows: Rows, before: ReferralRow, persons: ReadonlySet<string>): void {
+  const referred = persons.has(before.referred_person);
+  const referrer = persons.has(before.referrer_person);
   const after: ReferralRow = {
     ...before,
     ...(referred ? { referred_account_id: null, referred_user_id: null } : {}),

@@ -1,7 +1,7 @@
 import type { ReferralFacts } from '../../src/domain/account/account.facts.js';
 import type { SideStatus } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import { Conditions, type ListPage, type LiveReads, type PageRequest, type TimeRange } from '../../src/projecting/live-reads.js';
+import { Conditions, type Gone, type ListPage, type LiveReads, type PageRequest, type TimeRange } from '../../src/projecting/live-reads.js';
 import { partyOf } from './counting.js';
 import type { CountedBy, ReferralRow } from './table.js';
 
@@ -20,11 +20,14 @@ export interface ReferralFilter {
 
 type ReferralWithRewards = ReferralRow & { readonly referred_reward_id: string | null; readonly referrer_reward_id: string | null };
 
-/** The row with the rewards of both sides; `r` is the referral. */
-const withRewards = (rm: string): string => `
+/** The row with the rewards of both sides; `r` is the referral. Of a side that is forgotten there is neither reward nor code. */
+const withRewards = (rm: string, gone: Gone): string => `
   to_jsonb(r) || jsonb_build_object(
-    'referred_reward_id', (select reward_id from ${rm}.referral_rewards w where w.referral_id = r.referral_id and side = 'referred'),
-    'referrer_reward_id', (select reward_id from ${rm}.referral_rewards w where w.referral_id = r.referral_id and side = 'referrer'))`;
+    'referred_reward_id', case when not ${gone.is('r.referred_person')} then (
+      select reward_id from ${rm}.referral_rewards w where w.referral_id = r.referral_id and side = 'referred') end,
+    'referrer_reward_id', case when not ${gone.is('r.referrer_person')} then (
+      select reward_id from ${rm}.referral_rewards w where w.referral_id = r.referral_id and side = 'referrer') end)
+  || case when ${gone.is('r.referrer_person')} then '{"referral_code_used": null, "share_link_used": null}' else '{}'::jsonb end`;
 
 export class ReferralQueries {
   constructor(private readonly reads: LiveReads) {}
@@ -32,7 +35,8 @@ export class ReferralQueries {
   async byId({ tenant, mode }: Scope, referralId: string): Promise<ReferralFacts | undefined> {
     const row = await this.reads.first<ReferralWithRewards>({
       name: 'referral_by_id',
-      text: (rm) => `select ${withRewards(rm)} as json from ${rm}.referrals r where referral_id = $1 and tenant = $2 and mode = $3`,
+      text: (rm, gone) =>
+        `select ${withRewards(rm, gone)} as json from ${rm}.referrals r where referral_id = $1 and tenant = $2 and mode = $3`,
       values: [referralId, tenant, mode],
     });
     return row && referralFacts(row);
@@ -60,22 +64,39 @@ export class ReferralQueries {
     const counted = counter && [conditions.parameter(counter.countedBy), conditions.parameter(counter.party)];
     const page = `limit ${conditions.parameter(limit)} offset ${conditions.parameter(offset)}`;
     const list = await this.reads.first<{ total: number | Readonly<Record<string, number>> | null; items: ReferralWithRewards[] }>({
-      text: (rm) => `
-        select json_build_object(
-          'total', ${
-            counted
-              ? `(select referrals from ${rm}.referral_counts where tenant = $1 and mode = $2 and counted_by = ${counted[0]} and party = ${counted[1]})`
-              : `(select count(*) from ${rm}.referrals where ${conditions.where})`
-          },
-          'items', (
-            select coalesce(json_agg(${withRewards(rm)} order by r.date_started desc, r.referral_id), '[]')
-            from (select * from ${rm}.referrals where ${conditions.where} order by date_started desc, referral_id ${page}) r)
-        ) as json`,
+      text: (rm, gone) => {
+        const persons = personsNamedBy(filter);
+        const where = [conditions.where, ...persons.map((person) => `not ${gone.is(person)}`)].join(' and ');
+        const countedTotal = `to_jsonb((select count(*) from ${rm}.referrals where ${where}))`;
+        const keptTotal =
+          counted &&
+          `(select referrals from ${rm}.referral_counts where tenant = $1 and mode = $2 and counted_by = ${counted[0]} and party = ${counted[1]})`;
+        // The kept counter of a person goes down piece by piece.
+        const total =
+          keptTotal === undefined
+            ? countedTotal
+            : persons.length === 0
+              ? keptTotal
+              : `case when ${gone.anybody} then ${countedTotal} else ${keptTotal} end`;
+        return `
+          select json_build_object(
+            'total', ${total},
+            'items', (
+              select coalesce(json_agg(${withRewards(rm, gone)} order by r.date_started desc, r.referral_id), '[]')
+              from (select * from ${rm}.referrals where ${where} order by date_started desc, referral_id ${page}) r)
+          ) as json`;
+      },
       values: conditions.values,
     });
     return { totalCount: totalOf(list?.total, filter), items: (list?.items ?? []).map(referralFacts) };
   }
 }
+
+/** The columns of the people whom a filter names by their ids. */
+const personsNamedBy = ({ referrerUserId, referredUserId }: ReferralFilter): readonly string[] => [
+  ...(referrerUserId === undefined ? [] : ['referrer_person']),
+  ...(referredUserId === undefined ? [] : ['referred_person']),
+];
 
 /** The kept counter that answers a filter, if one does. */
 function counterFor(filter: ReferralFilter): { readonly countedBy: CountedBy; readonly party: string } | undefined {

@@ -1,7 +1,7 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import type { RewardValue } from '../../src/domain/program.js';
 import type { LedgerEvent, Projector, RowKey, Rows } from '../../src/projecting/projector.js';
-import { ERASURES, LOOKS_UP } from '../erasures.js';
+import { ERASURES } from '../erasures.js';
 import { bucketOf, contribution, nextDue, NOTHING, type BalanceItem, type Figures } from './contribution.js';
 import { balanceItems, balances, type BalanceItemRow, type BalanceRow } from './table.js';
 
@@ -18,7 +18,6 @@ export const rewardBalancesProjector: Projector = {
     'RewardRestored',
     ...ERASURES,
   ]),
-  looksUp: LOOKS_UP,
 
   keys({ event, accountRef }) {
     switch (event.type) {
@@ -35,11 +34,6 @@ export const rewardBalancesProjector: Projector = {
     }
   },
 
-  lookups: ({ event, accountRef }) =>
-    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
-      ? [balanceItems.lookup({ person: event.persons }), balances.lookup({ account_ref: [accountRef], person: event.persons })]
-      : [],
-
   apply(ledgerEvent, rows) {
     const { event } = ledgerEvent;
     switch (event.type) {
@@ -55,15 +49,22 @@ export const rewardBalancesProjector: Projector = {
         return change(rows, event.rewardId, () => ({ cancelled: true }));
       case 'RewardRestored':
         return change(rows, event.rewardId, () => ({ cancelled: false }));
-      case 'ErasureRequested':
-      case 'ErasureCompleted':
-        for (const item of balanceItems.held(rows)) if (event.persons.includes(item.person)) balanceItems.delete(rows, item.reward_id);
-        for (const { account_ref, person, type, unit_key } of balances.held(rows))
-          if (event.persons.includes(person)) balances.delete(rows, account_ref, person, type, unit_key);
-        return;
       default:
         return;
     }
+  },
+
+  forgetting: {
+    lookups: ({ accountRef, persons }) => [
+      balances.lookup({ account_ref: [accountRef], person: [...persons] }),
+      balanceItems.lookup({ person: [...persons] }),
+    ],
+
+    clean(_forgotten, rows) {
+      for (const { account_ref, person, type, unit_key } of balances.found(rows))
+        balances.delete(rows, account_ref, person, type, unit_key);
+      for (const { reward_id } of balanceItems.found(rows)) balanceItems.delete(rows, reward_id);
+    },
   },
 };
 

@@ -26,17 +26,17 @@ export class RewardBalanceQueries {
   async list({ tenant, mode }: Scope, { accountRef, userId, type, now }: BalanceFilter): Promise<BalanceFacts[]> {
     const found = await this.reads.first<{ balances: SummedBalance[]; due: BalanceItemRow[] }>({
       name: 'balances',
-      text: (rm) => `
+      text: (rm, gone) => `
         select json_build_object(
           'balances', (select coalesce(json_agg(b), '[]') from (
             select type, unit_key, (array_agg(unit order by first_revision))[1] as unit,
               ${FIGURES.map((figure) => `sum("${figure}")::bigint as "${figure}"`).join(', ')}
             from ${rm}.reward_balances
-            where account_ref = $1 and tenant = $2 and mode = $3 and ($4::text is null or user_id = $4) and ($5::text is null or type = $5)
+            where account_ref = $1 and tenant = $2 and mode = $3 and ($4::text is null or user_id = $4) and ($5::text is null or type = $5) and not ${gone.is('person')}
             group by type, unit_key) b),
           'due', (select coalesce(json_agg(i), '[]') from ${rm}.balance_items i
             where account_ref = $1 and due_at <= $6 and tenant = $2 and mode = $3
-              and ($4::text is null or user_id = $4) and ($5::text is null or type = $5))
+              and ($4::text is null or user_id = $4) and ($5::text is null or type = $5) and not ${gone.is('person')})
         ) as json`,
       values: [accountRef, tenant, mode, userId ?? null, type ?? null, now],
     });

@@ -21,7 +21,9 @@ export class RewardQueries {
   async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardFacts | undefined> {
     const row = await this.reads.first<RewardWithRedemptions>({
       name: 'reward_by_id',
-      text: (rm) => `select ${withRedemptions(rm)} as json from ${rm}.rewards r where reward_id = $1 and tenant = $2 and mode = $3`,
+      text: (rm, gone) => `
+        select ${withRedemptions(rm)} as json from ${rm}.rewards r
+        where reward_id = $1 and tenant = $2 and mode = $3 and not ${gone.is('person')}`,
       values: [rewardId, tenant, mode],
     });
     return row && rewardFacts(row, this.clock());
@@ -32,8 +34,9 @@ export class RewardQueries {
     if (rewardIds.length === 0) return new Map();
     const found = await this.reads.all<RewardWithRedemptions>({
       name: 'rewards_by_ids',
-      text: (rm) =>
-        `select ${withRedemptions(rm)} as json from ${rm}.rewards r where reward_id = any ($1::text[]) and tenant = $2 and mode = $3`,
+      text: (rm, gone) => `
+        select ${withRedemptions(rm)} as json from ${rm}.rewards r
+        where reward_id = any ($1::text[]) and tenant = $2 and mode = $3 and not ${gone.is('person')}`,
       values: [rewardIds, tenant, mode],
     });
     return new Map(found.map((row) => [row.reward_id, rewardFacts(row, this.clock())]));
@@ -51,8 +54,9 @@ export class RewardQueries {
       .equal('user_id', userId)
       .equal('type', type);
     const rows = await this.reads.all<RewardWithRedemptions>({
-      text: (rm) =>
-        `select ${withRedemptions(rm)} as json from ${rm}.rewards r where ${conditions.where} order by date_given desc, reward_id`,
+      text: (rm, gone) => `
+        select ${withRedemptions(rm)} as json from ${rm}.rewards r
+        where ${conditions.where} and not ${gone.is('person')} order by date_given desc, reward_id`,
       values: conditions.values,
     });
     return rows.map((row) => rewardFacts(row, this.clock()));

@@ -1,6 +1,6 @@
 import type { AccountEventOf, Profile } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
-import { ERASURES, LOOKS_UP } from '../erasures.js';
+import { ERASURES } from '../erasures.js';
 import { userAccounts, userCounts, users, type UserAccountRow, type UserRow } from './table.js';
 
 /** Users as they are shown and found. A person whose key is destroyed has no row; what happens to such a person is passed over. */
@@ -12,7 +12,6 @@ export const usersProjector: Projector = {
     ...(['UserIdentified', 'UserProfileChanged', 'ReferralCodeAssigned', 'UserBlocked', 'UserUnblocked'] as const),
     ...ERASURES,
   ]),
-  looksUp: LOOKS_UP,
 
   keys({ event, accountRef, tenant, mode }) {
     switch (event.type) {
@@ -36,11 +35,6 @@ export const usersProjector: Projector = {
     }
   },
 
-  lookups: ({ event }) =>
-    event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
-      ? [userAccounts.lookup({ referred_by_person: event.persons })]
-      : [],
-
   apply(ledgerEvent, rows) {
     const { event, accountRef, tenant, mode } = ledgerEvent;
     const changeUser = (person: string, change: (row: UserRow) => UserRow): void =>
@@ -59,7 +53,8 @@ export const usersProjector: Projector = {
           ...row,
           referred_person: event.referred.person,
           referred_by_code: event.code.value,
-          referred_by_person: event.code.subject,
+          // Only beside a code: a row without one is found by nobody's erasure.
+          referred_by_person: event.code.value === null ? null : event.code.subject,
           is_converted: false,
         }));
       case 'ReferralConverted':
@@ -85,6 +80,14 @@ export const usersProjector: Projector = {
         return;
     }
   },
+
+  forgetting: {
+    lookups: ({ persons }) => [userAccounts.lookup({ referred_by_person: [...persons] })],
+
+    clean(_forgotten, rows) {
+      for (const row of userAccounts.found(rows)) userAccounts.put(rows, { ...row, referred_by_code: null, referred_by_person: null });
+    },
+  },
 };
 
 function erase(
@@ -97,9 +100,6 @@ function erase(
   const left = (userCounts.get(rows, tenant, mode)?.users ?? 0) - gone.length;
   if (gone.length > 0 && left > 0) userCounts.put(rows, { tenant, mode, users: left });
   else if (gone.length > 0) userCounts.delete(rows, tenant, mode);
-  for (const row of userAccounts.held(rows))
-    if (row.referred_by_person !== null && persons.includes(row.referred_by_person))
-      userAccounts.put(rows, { ...row, referred_by_code: null });
   // By the request alone: when the tombstone comes, the account may have begun anew.
   if (type === 'ErasureRequested' && account !== null) userAccounts.delete(rows, accountRef);
 }

@@ -1,12 +1,14 @@
 import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import { Conditions, containing, type ListPage, type LiveReads, type PageRequest } from '../../src/projecting/live-reads.js';
+import { Conditions, containing, type Gone, type ListPage, type LiveReads, type PageRequest } from '../../src/projecting/live-reads.js';
 import type { UserAccountRow, UserRow } from './table.js';
 
 type UserWithAccount = { readonly user: UserRow; readonly account: UserAccountRow | null };
 
-const WITH_ACCOUNT = `json_build_object('user', to_json(u), 'account', to_json(a))`;
+/** `u` is the user, `a` the account. */
+const withAccount = (gone: Gone): string => `
+  json_build_object('user', to_json(u), 'account', case when ${gone.is('a.referred_by_person')} then to_jsonb(a) || '{"referred_by_code": null}' else to_jsonb(a) end)`;
 
 export class UserQueries {
   constructor(private readonly reads: LiveReads) {}
@@ -15,8 +17,8 @@ export class UserQueries {
   async byUserId({ tenant, mode }: Scope, accountRef: AccountRef, userId: string): Promise<UserFacts | undefined> {
     const found = await this.reads.first<UserWithAccount>({
       name: 'user_by_id',
-      text: (rm) => `
-        select ${WITH_ACCOUNT} as json from ${rm}.users u left join ${rm}.user_accounts a using (account_ref)
+      text: (rm, gone) => `
+        select ${withAccount(gone)} as json from ${rm}.users u left join ${rm}.user_accounts a using (account_ref)
         where account_ref = $1 and user_id = $2 and u.tenant = $3 and u.mode = $4
         order by u.date_created desc limit 1`,
       values: [accountRef, userId, tenant, mode],
@@ -29,8 +31,8 @@ export class UserQueries {
     if (persons.length === 0) return new Map();
     const found = await this.reads.all<UserWithAccount>({
       name: 'users_by_persons',
-      text: (rm) => `
-        select ${WITH_ACCOUNT} as json from ${rm}.users u left join ${rm}.user_accounts a using (account_ref)
+      text: (rm, gone) => `
+        select ${withAccount(gone)} as json from ${rm}.users u left join ${rm}.user_accounts a using (account_ref)
         where person = any ($1::text[]) and u.tenant = $2 and u.mode = $3`,
       values: [persons, tenant, mode],
     });
@@ -47,11 +49,11 @@ export class UserQueries {
     const page = `limit ${conditions.parameter(limit)} offset ${conditions.parameter(offset)}`;
     const newestFirst = 'date_created desc, person';
     const list = await this.reads.first<{ total: number | null; items: UserWithAccount[] }>({
-      text: (rm) => `
+      text: (rm, gone) => `
         select json_build_object(
           'total', ${piece === undefined ? `(select users from ${rm}.user_counts where tenant = $1 and mode = $2)` : `(select count(*) from ${rm}.users where ${conditions.where})`},
           'items', (
-            select coalesce(json_agg(${WITH_ACCOUNT} order by u.date_created desc, u.person), '[]')
+            select coalesce(json_agg(${withAccount(gone)} order by u.date_created desc, u.person), '[]')
             from (select * from ${rm}.users where ${conditions.where} order by ${newestFirst} ${page}) u left join ${rm}.user_accounts a using (account_ref))
         ) as json`,
       values: conditions.values,

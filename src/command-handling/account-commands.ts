@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { AccountEvent, EventField, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide } from '../domain/account/account.decider.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
@@ -7,22 +6,24 @@ import { openedFor, type ProfileChanges } from '../domain/account/identify-user.
 import type { CodeOwner, ReferralContext, Referrer } from '../domain/account/referral.js';
 import type { Seen } from '../domain/account/seen.js';
 import { fieldsNotGranted, type UserFields } from '../domain/account/user-grant.js';
-import type { Provided } from '../domain/need.js';
+import type { InNeed, NeededReservation, Provided } from '../domain/need.js';
 import type { Personal, SubjectId } from '../domain/personal.js';
 import type { GrantTerms, RewardTerms, RewardValue } from '../domain/program.js';
-import { refused, type Decision, type Refused } from '../domain/refusal.js';
+import { refused, type Decision, type Refusal, type Refused } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import { programOf, programsOf } from '../domain/tenant/program-document.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
+import { Claims } from './claims.js';
 import type { CodeOwners } from './code-owners.js';
 import { deterministicId } from './deterministic-id.js';
 import type { ErasureProcess } from './erasure-process.js';
 import type { Outcome } from './handle-command.js';
 import type { ModerationProcess } from './moderation-process.js';
+import type { NewSubjects } from './new-subjects.js';
 import { Provisions } from './provisions.js';
-import type { Reservations, Reserved } from './reservations.js';
+import type { Reservations } from './reservations.js';
 import type { Streams } from './streams.js';
 import type { TankCodes } from './tank-codes.js';
 import type { TenantDirectory } from './tenant-directory.js';
@@ -119,9 +120,7 @@ export type AccountOutcome = Exclude<Outcome<AccountState, AccountEvent>, { kind
 
 /** What one command has got hold of so far, whichever try to decide it is on. */
 interface Attempt {
-  readonly reserved: Reserved[];
-  /** Codes made for the user, by program: not made anew for every try. */
-  readonly generated: Map<string, { readonly code: string; readonly reserved: Reserved }>;
+  readonly claims: Claims;
   readonly provisions: Provisions;
 }
 
@@ -136,17 +135,20 @@ export class AccountCommands {
     private readonly moderations: ModerationProcess,
     private readonly tankCodes: TankCodes,
     private readonly erasures: ErasureProcess,
+    private readonly subjects: NewSubjects,
     private readonly clock: () => number = Date.now,
   ) {}
 
   async execute(meta: CommandMeta, account: AccountRef, request: AccountRequest): Promise<AccountOutcome> {
     const stream = this.names.accountStream(meta.scope, account);
     const provisions = new Provisions(this.streams, this.names, this.tankCodes, meta, account, this.clock);
-    const attempt: Attempt = { reserved: [], generated: new Map(), provisions };
+    const attempt: Attempt = { claims: new Claims(this.reservations, meta, account), provisions };
     for (;;) {
       const outcome = await this.streams.accounts.handle(stream, meta, (state) => this.decide(meta, account, state, request, attempt));
-      if (outcome.kind === 'in-need') await provisions.get(outcome.needs);
-      else if (outcome.kind === 'held') await this.moderations.drive(meta.scope, outcome.heldBy, meta);
+      if (outcome.kind === 'in-need') {
+        await attempt.claims.get(outcome.needs);
+        await provisions.get(outcome.needs);
+      } else if (outcome.kind === 'held') await this.moderations.drive(meta.scope, outcome.heldBy, meta);
       else {
         await this.giveBack(meta, attempt, outcome);
         return outcome.kind === 'accepted' ? this.carriedOut(meta, account, outcome) : outcome;
@@ -176,7 +178,7 @@ export class AccountCommands {
     const { provided } = attempt.provisions;
     switch (request.type) {
       case 'SyncAccount': {
-        const newAccount = newSubject(meta, 'account', state);
+        const newAccount = await this.newAccount(account, state);
         const context = await this.context(meta, account, state, request.codes, provided, now);
         return decide(state, { ...request, newAccount, context });
       }
@@ -239,63 +241,22 @@ export class AccountCommands {
   ): Promise<Decision<AccountEvent>> {
     const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
     const openAccount =
-      request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: newSubject(meta, 'account', state) };
+      request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: await this.newAccount(account, state) };
     const opened = openedFor(state, openAccount, now)?.account;
     if (!opened) return refused('ACCOUNT_NOT_FOUND');
-    const newPerson = newSubject(meta, 'person', state);
-    const person = opened.personsByUserId.get(userId) ?? newPerson;
+    const known = opened.personsByUserId.get(userId);
     const tenant = await this.tenant(meta.scope);
-    const against = whyNot(request, opened, person, tenant);
+    const against = whyNot(request, opened, known, tenant);
     // Before anything is reserved: what will be refused must not take a code even for a moment.
     if (against) return against;
-    const isKnown = opened.personsByUserId.has(userId);
-    if (!isKnown && isSuppressed(opened, this.names.userRef(meta.scope, account, userId))) return refused('DO_NOT_TRACK');
-    const codes = await this.claimCodes(meta, account, opened, person, tenant, request, attempt);
-    if ('refused' in codes) return codes;
-    if (paymentProviderId !== undefined && opened.paymentProviderId === null) {
-      const claimed = await this.reservations.paymentProviderId(meta, paymentProviderId, account, opened.account);
-      if ('refused' in claimed) return refused('PAYMENT_PROVIDER_ID_USED');
-      attempt.reserved.push(claimed);
-    }
+    if (known === undefined && isSuppressed(opened, this.names.userRef(meta.scope, account, userId))) return refused('DO_NOT_TRACK');
+    const newPerson = known ?? (await this.subjects.person(meta.scope, account, userId, state));
+    const codes = claimedCodes(request, opened, newPerson, tenant, attempt.claims);
+    if (!Array.isArray(codes)) return codes;
     const context = await this.context(meta, account, state, request.codes, attempt.provisions.provided, now);
     return decide(state, {
       ...{ type: 'UpsertUser', userId, newPerson, openAccount, mustBeNew, seen, changes, codes, paymentProviderId, context },
     });
-  }
-
-  /** Reserves the codes that were asked for, and a generated one for each program in which the user has none. */
-  private async claimCodes(
-    meta: CommandMeta,
-    account: AccountRef,
-    state: OpenAccount,
-    person: PersonId,
-    tenant: OpenTenant,
-    request: UpsertUserRequest,
-    { reserved, generated }: Attempt,
-  ): Promise<{ readonly code: string; readonly programId: string }[] | Refused> {
-    const wanted = wantedCodes(request, tenant);
-    if ('refused' in wanted) return wanted;
-    const user = state.users.get(person);
-    const claimed: { code: string; programId: string }[] = [];
-    for (const [programId, code] of wanted) {
-      const own = user?.codes.get(code.toLowerCase());
-      if (own && own.programId !== programId) return refused('CODE_PROGRAM_CONFLICT', 'a code of the user belongs to another program');
-      if (!own) {
-        const result = await this.reservations.code(meta, code, account, person, programId);
-        if ('refused' in result) return refused(result.refused === 'CODE_PROGRAM_CONFLICT' ? result.refused : 'REFERRAL_CODE_TAKEN');
-        reserved.push(result);
-      }
-      claimed.push({ code, programId });
-    }
-    for (const { id: programId } of programsOf(tenant)) {
-      if (wanted.has(programId) || user?.primaryCodes.has(programId)) continue;
-      const own =
-        generated.get(programId) ?? (await this.reservations.generate(meta, nameOf(request.changes, user), account, person, programId));
-      generated.set(programId, own);
-      reserved.push(own.reserved);
-      claimed.push({ code: own.code, programId });
-    }
-    return claimed;
   }
 
   /** Looks up what the programs may make of the events: the referrer only where there is a referral. */
@@ -327,26 +288,24 @@ export class AccountCommands {
   }
 
   /** The command has its outcome already: what becomes of the tidying-up does not change it. */
-  private async giveBack(meta: CommandMeta, { reserved, provisions }: Attempt, outcome: AccountOutcome): Promise<void> {
-    const settled = provisions.settle(outcome.kind === 'accepted' ? outcome.events : []);
-    await Promise.allSettled([settled, this.releaseUnused(meta, reserved, outcome)]);
+  private async giveBack(meta: CommandMeta, { claims, provisions }: Attempt, outcome: AccountOutcome): Promise<void> {
+    const events = outcome.kind === 'accepted' ? outcome.events : [];
+    await Promise.allSettled([provisions.settle(events), claims.release(this.recordedIn(meta.scope, events), this.clock())]);
   }
 
-  /** A reservation that the account did not record after all is given back. Not given back, by a crash or an outage, it lapses by itself. */
-  private async releaseUnused(meta: CommandMeta, reserved: readonly Reserved[], outcome: AccountOutcome): Promise<void> {
-    if (reserved.length === 0) return;
-    const used = new Set<string>();
-    if (outcome.kind === 'accepted') {
-      for (const event of outcome.events) {
-        if (event.type === 'ReferralCodeAssigned' && event.code.value !== null)
-          used.add(this.names.codeStream(meta.scope, event.code.value));
-        if (event.type === 'PaymentProviderIdSet' && event.paymentProviderId.value !== null) {
-          used.add(this.names.paymentProviderIdStream(meta.scope, event.paymentProviderId.value));
-        }
-      }
+  /** The streams of the codes and payment provider ids that these events record. */
+  private recordedIn(scope: Scope, events: readonly AccountEvent[]): ReadonlySet<string> {
+    const recorded = new Set<string>();
+    for (const event of events) {
+      if (event.type === 'ReferralCodeAssigned' && event.code.value !== null) recorded.add(this.names.codeStream(scope, event.code.value));
+      if (event.type === 'PaymentProviderIdSet' && event.paymentProviderId.value !== null)
+        recorded.add(this.names.paymentProviderIdStream(scope, event.paymentProviderId.value));
     }
-    const unused = reserved.filter(({ stream }) => !used.has(stream));
-    await Promise.allSettled(unused.map((reservation) => this.reservations.releaseUnlessRecorded(meta, reservation, this.clock())));
+    return recorded;
+  }
+
+  private async newAccount(account: AccountRef, state: AccountState): Promise<SubjectId> {
+    return state.status === 'open' ? state.account : this.subjects.account(account, state);
   }
 
   /** What a decision about this account's referral must know: the code's owner, or the referrer that stands already. */
@@ -392,12 +351,6 @@ export class AccountCommands {
   }
 }
 
-/** The same for the same command. A command id that came back after it was purged must not name somebody whose key is destroyed. */
-function newSubject({ commandId }: CommandMeta, what: 'account' | 'person', { remains }: AccountState): SubjectId {
-  const subject = deterministicId(commandId, what);
-  return remains.forgotten.has(subject) ? randomUUID() : subject;
-}
-
 const erasureIdOf = ({ commandId }: CommandMeta): string => deterministicId(commandId, 'erasure');
 
 const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
@@ -410,8 +363,8 @@ const eventRewardId = (account: AccountRef, userEventId: string, programId: stri
   idWithin(account, JSON.stringify([userEventId, programId, rule]));
 
 /** What the state alone says against it, in the order in which reasons count. */
-function whyNot(request: UpsertUserRequest, account: OpenAccount, person: PersonId, tenant: OpenTenant): Refused | undefined {
-  const user = account.users.get(person);
+function whyNot(request: UpsertUserRequest, account: OpenAccount, known: PersonId | undefined, tenant: OpenTenant): Refused | undefined {
+  const user = known === undefined ? undefined : account.users.get(known);
   if (request.granted !== undefined) {
     const { paymentProviderId } = account;
     const stored = {
@@ -424,6 +377,53 @@ function whyNot(request: UpsertUserRequest, account: OpenAccount, person: Person
     if (fields.length > 0) return refused('FIELD_NOT_GRANTED', `the token does not carry what the body says of ${fields.join(', ')}`);
   }
   return user && request.mustBeNew ? refused('USER_EXISTS') : undefined;
+}
+
+/**
+ * The codes that were asked for, and a generated one for each program in which the user has none, as far as they are reserved; else
+ * what is still to be reserved, the payment provider id included.
+ */
+function claimedCodes(
+  request: UpsertUserRequest,
+  account: OpenAccount,
+  person: PersonId,
+  tenant: OpenTenant,
+  claims: Claims,
+): { readonly code: string; readonly programId: string }[] | Refused | InNeed {
+  const wanted = wantedCodes(request, tenant);
+  if ('refused' in wanted) return wanted;
+  const { paymentProviderId } = request;
+  const { lapses } = account.remains;
+  const user = account.users.get(person);
+  const codes: { code: string; programId: string }[] = [];
+  const needs: NeededReservation[] = [];
+  for (const [programId, code] of wanted) {
+    const own = user?.codes.get(code.toLowerCase());
+    if (own && own.programId !== programId) return refused('CODE_PROGRAM_CONFLICT', 'a code of the user belongs to another program');
+    if (own) codes.push({ code, programId });
+    else needs.push({ kind: 'reservation', what: { kind: 'code', code, person, programId }, lapses });
+  }
+  const name = nameOf(request.changes, user);
+  for (const { id: programId } of programsOf(tenant)) {
+    if (wanted.has(programId) || user?.primaryCodes.has(programId)) continue;
+    needs.push({ kind: 'reservation', what: { kind: 'generated-code', name, person, programId }, lapses });
+  }
+  if (paymentProviderId !== undefined && account.paymentProviderId === null) {
+    const subject = account.account;
+    needs.push({ kind: 'reservation', what: { kind: 'payment-provider-id', id: paymentProviderId, subject }, lapses });
+  }
+  for (const need of needs) {
+    const claimed = claims.of(need);
+    if (claimed === undefined) return { needs: needs.filter((other) => claims.of(other) === undefined) };
+    if ('refused' in claimed) return refusalOf(need, claimed.refused);
+    if (claimed.code !== null && 'programId' in need.what) codes.push({ code: claimed.code, programId: need.what.programId });
+  }
+  return codes;
+}
+
+function refusalOf({ what }: NeededReservation, refusal: Refusal): Refused {
+  if (what.kind === 'payment-provider-id') return refused('PAYMENT_PROVIDER_ID_USED');
+  return refused(refusal === 'CODE_PROGRAM_CONFLICT' ? refusal : 'REFERRAL_CODE_TAKEN');
 }
 
 /** First and last name after the changes; what is left out stays as it is stored. */

@@ -24,6 +24,8 @@ export type Outcome<S, E> =
       readonly kind: 'accepted';
       /** What this command brought about; empty when there was nothing left to do. */
       readonly events: readonly E[];
+      /** Of these events, in order. */
+      readonly eventIds: readonly string[];
       /** The state right after it. */
       readonly state: S;
       readonly position: Position | null;
@@ -89,12 +91,15 @@ export class CommandHandling<S, E extends DomainEvent> {
           return { kind: 'refused', refused: decision.refused, details: decision.details ?? [], position: folded.position };
         if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
         if ('needs' in decision) return { kind: 'in-need', needs: decision.needs };
-        if (!isEffect) return { kind: 'accepted', events: [], state: folded.state, position: folded.position, replayed: false };
+        if (!isEffect)
+          return { kind: 'accepted', events: [], eventIds: [], state: folded.state, position: folded.position, replayed: false };
         const appended = await this.append(stream, folded, meta, decision.events);
         if (appended === 'too-large')
           return { kind: 'refused', refused: 'RECORD_TOO_LARGE', details: [TOO_LARGE], position: folded.position };
-        if (appended)
-          return { kind: 'accepted', events: decision.events, state: appended.state, position: appended.position, replayed: false };
+        if (appended) {
+          const { eventIds, after } = appended;
+          return { kind: 'accepted', events: decision.events, eventIds, state: after.state, position: after.position, replayed: false };
+        }
         tries++;
         folded = await this.refresh(stream);
         isNewest = true;
@@ -128,13 +133,13 @@ export class CommandHandling<S, E extends DomainEvent> {
     folded: Folded<S>,
     { scope, ...meta }: CommandMeta,
     events: readonly E[],
-  ): Promise<Folded<S> | 'too-large' | undefined> {
+  ): Promise<{ readonly eventIds: readonly string[]; readonly after: Folded<S> } | 'too-large' | undefined> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
-    const ids = events.map((_, step) => deterministicId(decision, step));
+    const eventIds = events.map((_, step) => deterministicId(decision, step));
     const before = this.cache.forgets;
     const { epoch } = this.log;
-    const encoded = await this.codec.encode(events, envelope, ids);
+    const encoded = await this.codec.encode(events, envelope, eventIds);
     const appended = await this.log.append(stream, folded.revision, encoded, endOf(folded)).catch((error: unknown) => {
       if (error instanceof AppendTooLarge) return undefined;
       throw error;
@@ -146,7 +151,8 @@ export class CommandHandling<S, E extends DomainEvent> {
     const handled = isRepeatable(envelope)
       ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt: Date.now() })
       : folded.handled;
-    return this.cache.keep(stream, { state, revision, position, eventId: ids.at(-1) ?? null, epoch, handled }, before);
+    const after = { state, revision, position, eventId: eventIds.at(-1) ?? null, epoch, handled };
+    return { eventIds, after: this.cache.keep(stream, after, before) };
   }
 
   /** Goes on from what is remembered, unless the log lost what that rests on. */
@@ -179,10 +185,10 @@ export class CommandHandling<S, E extends DomainEvent> {
     { lastRevision }: Handled,
     commandId: string,
   ): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }>> {
-    const { events, asOf } = await replay<S, E>({ log: this.log, codec: this.codec, folding: this.folding }, stream, {
+    const { events, eventIds, asOf } = await replay<S, E>({ log: this.log, codec: this.codec, folding: this.folding }, stream, {
       lastRevision,
       commandId,
     });
-    return { kind: 'accepted', events, state: asOf.state, position: asOf.position, replayed: true };
+    return { kind: 'accepted', events, eventIds, state: asOf.state, position: asOf.position, replayed: true };
   }
 }

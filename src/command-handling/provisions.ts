@@ -38,6 +38,9 @@ export class Provisions {
         case 'announcement':
           await this.announce(need);
           break;
+        // See Claims.
+        case 'reservation':
+          break;
       }
     }
   }

@@ -7,6 +7,8 @@ import type { Folded } from './stream-cache.js';
 /** What a command did when it was carried out. */
 export interface Replayed<S, E> {
   readonly events: readonly E[];
+  /** Of these events, in order. */
+  readonly eventIds: readonly string[];
   /** The stream right after them. */
   readonly asOf: Folded<S>;
 }
@@ -22,11 +24,16 @@ export async function replay<S, E extends DomainEvent>(
 ): Promise<Replayed<S, E>> {
   let asOf = nothing(folding);
   const events: E[] = [];
+  const eventIds: string[] = [];
   for await (const page of pages(log.readStream(stream))) {
     const decoded = (await codec.decodeAll(page)).filter(({ recorded }) => recorded.revision <= lastRevision);
     asOf = fold(folding, asOf, decoded);
-    events.push(...decoded.filter(({ envelope }) => envelope.commandId === commandId).map(({ event }) => event as E));
+    for (const { event, envelope, recorded } of decoded) {
+      if (envelope.commandId !== commandId) continue;
+      events.push(event as E);
+      eventIds.push(recorded.id);
+    }
     if (decoded.length < page.length) break;
   }
-  return { events, asOf };
+  return { events, eventIds, asOf };
 }

@@ -1,30 +1,38 @@
-import { randomInt } from 'node:crypto';
-import type { PersonId } from '../domain/account/account.events.js';
+import { randomInt, randomUUID } from 'node:crypto';
+import { decide as decideAccount } from '../domain/account/account.decider.js';
+import { hasRecorded } from '../domain/account/lapse-reservation.js';
 import { personal, type SubjectId } from '../domain/personal.js';
-import { decide, type Holder, type ReservationKind } from '../domain/reservation/reservation.decider.js';
+import { decide, type Holder } from '../domain/reservation/reservation.decider.js';
+import type { ReservationKind } from '../domain/reservation/reservation-kind.js';
 import type { Refusal } from '../domain/refusal.js';
-import type { AccountRef, Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { stepOf } from './step-of-command.js';
+import { freshStepOf } from './step-of-command.js';
 import type { Streams } from './streams.js';
 
-/** A reservation that its account has not confirmed after this time is nobody's: its command is long over. */
-const UNCONFIRMED_MS = 120_000;
+/** A reservation that its account has not recorded after this time may be taken over: its command is most likely over. */
+const UNRECORDED_MS = 120_000;
 const CODE_LENGTH_MAX = 15;
-const CANDIDATES_MAX = 50;
+const CANDIDATES_MAX = 60;
+/** After the first few candidates a free one is looked for among so many at a time. */
+const CANDIDATES_AT_ONCE = 8;
 
-/** Something unique to be reserved: who gets it, in which stream, and how to tell whether its present holder really has it. */
-interface Claim {
+/** Something unique to be reserved: in which stream, and who is to have it. */
+interface Wanted {
   readonly stream: string;
   readonly kind: ReservationKind;
   readonly key: string;
+  /** With whose key it is sealed. */
   readonly subject: SubjectId;
   readonly holder: Holder;
   readonly programId: string | null;
 }
 
-export type Reserved = Pick<Claim, 'stream' | 'kind' | 'key' | 'holder'>;
+/** A claim that a command has on a reservation. */
+export interface Reserved {
+  readonly stream: string;
+  readonly claim: string;
+}
 
 /** Codes and payment provider ids belong to one holder each. They are reserved before the account records them. */
 export class Reservations {
@@ -36,22 +44,16 @@ export class Reservations {
   code(
     meta: CommandMeta,
     code: string,
-    account: AccountRef,
-    person: PersonId,
+    holder: Holder & { readonly person: SubjectId },
     programId: string,
   ): Promise<Reserved | { readonly refused: Refusal }> {
     const stream = this.names.codeStream(meta.scope, code);
-    return this.reserve(meta, { stream, kind: 'referral-code', key: code, subject: person, holder: { account, person }, programId });
+    return this.reserve(meta, { stream, kind: 'referral-code', key: code, subject: holder.person, holder, programId });
   }
 
-  paymentProviderId(
-    meta: CommandMeta,
-    id: string,
-    account: AccountRef,
-    subject: SubjectId,
-  ): Promise<Reserved | { readonly refused: Refusal }> {
+  /** @param subject with whose key it is sealed. */
+  paymentProviderId(meta: CommandMeta, id: string, holder: Holder, subject: SubjectId): Promise<Reserved | { readonly refused: Refusal }> {
     const stream = this.names.paymentProviderIdStream(meta.scope, id);
-    const holder = { account, person: null };
     return this.reserve(meta, { stream, kind: 'payment-provider-id', key: id, subject, holder, programId: null });
   }
 
@@ -59,54 +61,63 @@ export class Reservations {
   async generate(
     meta: CommandMeta,
     name: string,
-    account: AccountRef,
-    person: PersonId,
+    holder: Holder & { readonly person: SubjectId },
     programId: string,
-  ): Promise<{ readonly code: string; readonly reserved: Reserved }> {
+  ): Promise<Reserved & { readonly code: string }> {
     const base = name
       .replace(/[^0-9A-Za-z]/g, '')
       .slice(0, CODE_LENGTH_MAX)
       .toUpperCase();
-    for (let step = 0; step < CANDIDATES_MAX; step++) {
-      const code = candidate(base, step);
-      const reserved = await this.code(meta, code, account, person, programId);
-      if (!('refused' in reserved)) return { code, reserved };
+    for (let step = 0; step < CANDIDATES_MAX;) {
+      // The first ones are often free: reading ahead would only cost.
+      const count = step < 2 ? 1 : CANDIDATES_AT_ONCE;
+      const candidates = Array.from({ length: count }, (_, index) => candidate(base, step + index));
+      step += count;
+      for (const code of count === 1 ? candidates : await this.freeOf(meta, candidates, holder)) {
+        const reserved = await this.code(meta, code, holder, programId);
+        if (!('refused' in reserved)) return { ...reserved, code };
+      }
     }
     throw new Error('no free referral code was found');
   }
 
-  /** Gives back what the account has not recorded: the same holder may have come a second time, by another process, and recorded it. */
-  async releaseUnlessRecorded(meta: CommandMeta, reserved: Reserved, now: number): Promise<void> {
-    const { stream, holder } = reserved;
-    if (await this.isConfirmed(meta.scope, holder, reserved)) return;
-    await this.streams.reservations.handle(stream, stepOf(meta, 'release'), (state) => decide(state, { type: 'Release', holder, now }));
+  /** Gives back one command's claim. What other commands of the same holder claimed, and may have recorded, stays reserved. */
+  async release(meta: CommandMeta, { stream, claim }: Reserved, now: number): Promise<void> {
+    await this.streams.reservations.handle(stream, freshStepOf(meta), (state) => decide(state, { type: 'Release', claim, now }));
   }
 
-  private async reserve(meta: CommandMeta, claim: Claim): Promise<Reserved | { readonly refused: Refusal }> {
-    const { stream, kind, holder, programId } = claim;
-    const key = personal(claim.subject, claim.key);
-    const now = Date.now();
-    const outcome = await this.streams.reservations.handle(stream, stepOf(meta, `reserve ${stream}`), async (state) => {
-      const abandoned =
-        state.status === 'held' && state.since < now - UNCONFIRMED_MS && !(await this.isConfirmed(meta.scope, state.holder, claim));
-      return decide(state, { type: 'Reserve', kind, key, holder, programId, takeOver: abandoned, now });
+  /** Those that nobody had a moment ago, in the same order. */
+  private async freeOf(meta: CommandMeta, codes: readonly string[], { account, person }: Holder): Promise<string[]> {
+    const states = await Promise.all(codes.map((code) => this.streams.reservations.load(this.names.codeStream(meta.scope, code))));
+    return codes.filter((_, index) => {
+      const state = states[index]?.state;
+      return state?.status !== 'held' || (state.holder.account === account && state.holder.person === person);
     });
-    if (outcome.kind === 'refused') return { refused: outcome.refused };
-    return { stream, kind, key: claim.key, holder };
   }
 
-  private async isConfirmed(scope: Scope, { account, person }: Holder, { kind, key }: Pick<Claim, 'kind' | 'key'>): Promise<boolean> {
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
-    // Somebody forgotten keeps the code for good: it is never given to anybody else.
-    if (person !== null && state.remains.forgotten.has(person)) return true;
-    if (state.status === 'absent') return false;
-    const user = person === null ? undefined : state.users.get(person);
-    switch (kind) {
-      case 'payment-provider-id':
-        return state.paymentProviderId === key;
-      case 'referral-code':
-        return user !== undefined && (user.profile === null || user.codes.has(key.toLowerCase()));
-    }
+  private async reserve(meta: CommandMeta, wanted: Wanted): Promise<Reserved | { readonly refused: Refusal }> {
+    const { stream, kind, holder, programId } = wanted;
+    const key = personal(wanted.subject, wanted.key);
+    const claim = randomUUID();
+    const outcome = await this.streams.reservations.handle(stream, freshStepOf(meta), async (state) => {
+      const now = Date.now();
+      // Lapsed anew in every try: whoever reserves anew for the holder after that makes the append of this try conflict.
+      const takeOver = state.status === 'held' && state.since < now - UNRECORDED_MS && (await this.lapse(meta, state.holder, wanted));
+      return decide(state, { type: 'Reserve', kind, key, holder, programId, claim, takeOver, now });
+    });
+    return outcome.kind === 'refused' ? { refused: outcome.refused } : { stream, claim };
+  }
+
+  /** True: the holder has not recorded it, and no command can do so any more with a claim that is there. */
+  private async lapse(meta: CommandMeta, { account, person }: Holder, { kind, key }: Wanted): Promise<boolean> {
+    const stream = this.names.accountStream(meta.scope, account);
+    const { state } = await this.streams.accounts.load(stream);
+    // Almost always: without waiting for the commands of that account.
+    if (hasRecorded(state, { kind, key, person })) return false;
+    const outcome = await this.streams.accounts.handle(stream, freshStepOf(meta), (now) =>
+      decideAccount(now, { type: 'LapseReservation', kind, key, person, now: Date.now() }),
+    );
+    return outcome.kind === 'accepted' && outcome.events.length > 0;
   }
 }
 

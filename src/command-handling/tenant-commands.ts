@@ -34,7 +34,10 @@ export interface NewTenant {
   readonly program: ProgramDocument;
 }
 
-/** Making and changing tenants. `announce` tells every process that a tenant changed, so that it counts at the next request. */
+/**
+ * Making and changing tenants. `announce` tells every process that a tenant changed, so that it counts at the next request. A change that could
+ * not be announced stands all the same, and counts everywhere within seconds: reporting a failure would lose keys that are shown once.
+ */
 export class TenantCommands {
   constructor(
     private readonly streams: Streams,
@@ -85,7 +88,7 @@ export class TenantCommands {
       decide(state, command),
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
-    await this.announce(alias);
+    await this.announce(alias).catch(() => undefined);
     if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
     return outcome.state;
   }

@@ -1,12 +1,13 @@
 import type { List } from 'immutable';
 import type { AnnouncedReferral, Party } from './account/account.events.js';
+import type { SubjectId } from './personal.js';
 import type { PromisedTank } from './program.js';
 
 /**
  * What a decision turns out to need from another stream. It is got, and then the command is decided again with it: a decider cannot
  * go and look, and only the decision knows what it comes to.
  */
-export type Need = NeededTankCode | NeededAnnouncement;
+export type Need = NeededTankCode | NeededAnnouncement | NeededReservation;
 
 /** A code of a pool for the reward that is about to be granted. */
 export interface NeededTankCode {
@@ -23,6 +24,18 @@ export interface NeededAnnouncement {
   readonly kind: 'announcement';
   readonly referralId: string;
   readonly referrer: Party;
+}
+
+/** A code or a payment provider id must be reserved for the account before it records it. */
+export interface NeededReservation {
+  readonly kind: 'reservation';
+  readonly what:
+    | { readonly kind: 'code'; readonly code: string; readonly person: SubjectId; readonly programId: string }
+    /** A free one after the name. */
+    | { readonly kind: 'generated-code'; readonly name: string; readonly person: SubjectId; readonly programId: string }
+    | { readonly kind: 'payment-provider-id'; readonly id: string; readonly subject: SubjectId };
+  /** How often reservations of the account have lapsed: one that was made before the newest lapse is not to be relied on. */
+  readonly lapses: number;
 }
 
 /** What was got so far, by reward and by referral. */

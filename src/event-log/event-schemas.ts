@@ -18,6 +18,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ReferralFlagged: 1,
   ReferralAnnounced: 1,
   ReferralWithdrawn: 1,
+  ReservationLapsed: 1,
   UserEventReceived: 1,
   ReferrerRewardEarnedByEvent: 1,
   ModerationPrepared: 1,
@@ -34,8 +35,8 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ErasureRequested: 1,
   ErasureCompleted: 1,
   PersonalDataViewed: 1,
-  ReservationMade: 1,
-  ReservationReleased: 1,
+  ReservationMade: 2,
+  ReservationReleased: 2,
   TenantAliasEntered: 1,
   TenantCreated: 1,
   ApiKeyIssued: 1,
@@ -75,8 +76,15 @@ export const UPCASTERS: Upcasters = {
     (data) => ({ ...data, rule: RULE_OF_SOURCE[String(data['source'])] ?? null, redeemsAutomatically: false }),
     withPersonalTexts,
   ],
+  ReservationMade: [withoutClaim],
+  ReservationReleased: [withoutClaim],
   RewardWithheld: [(data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null })],
 };
+
+/** A reservation had a holder alone: whoever released it released all of it. */
+function withoutClaim(data: EventData): EventData {
+  return { ...data, claim: null };
+}
 
 /** Programs had no limits and no automatic redemption when these terms were written down. */
 function withoutLimits(data: EventData): EventData {

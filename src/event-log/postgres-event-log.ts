@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { isUnavailable, openPool } from '../postgres/database.js';
+import { isPassing, openPool } from '../postgres/database.js';
 import { checkAppend } from './append-checks.js';
 import { Doorbell } from './doorbell.js';
 import {
@@ -530,13 +530,7 @@ async function readLogId(connection: pg.Pool | pg.Client): Promise<string> {
   return row.log_id;
 }
 
-/**
- * Besides an absent server: a transaction that was undone (deadlock, serialisation), a server out of room, shutting down, or read-only because it
- * is not the leading one. The same batch may succeed a moment later, on this server or on the one that takes over.
- */
-function isTransient(error: unknown): boolean {
-  return isUnavailable(error) || error instanceof EventLogUnavailable || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
-}
+const isTransient = (error: unknown): boolean => error instanceof EventLogUnavailable || isPassing(error);
 
 function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -29,6 +29,9 @@ export interface KeyedRequest {
   readonly fingerprint: string;
 }
 
+/** Whether a text can be an idempotency key: 1 to 255 printable characters. */
+export const isIdempotencyKey = (text: string): boolean => /^[\x20-\x7e]{1,255}$/.test(text);
+
 /** How often a claim that could not be given back, the database being away, is tried again. */
 const RELEASE_EVERY_MS = 500;
 

@@ -7,7 +7,7 @@ import type { Position } from '../event-log/event-log.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError, badRequest, unavailable } from './api-error.js';
 import { callerOf } from './edge/access.js';
-import type { IdempotentRequests, KeptAnswer, KeyedRequest, Named } from './idempotent-requests.js';
+import { isIdempotencyKey, type IdempotentRequests, type KeptAnswer, type KeyedRequest, type Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** What a write came to. */
@@ -107,8 +107,7 @@ export class Writes {
   private keyedRequest(request: FastifyRequest): KeyedRequest | null {
     const key = request.headers['idempotency-key'];
     if (key === undefined) return null;
-    if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key))
-      throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    if (typeof key !== 'string' || !isIdempotencyKey(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
     const { scope } = callerOf(request);
     const target = (request.raw.url ?? '').replace(/\/+(?=\?|$)/, '');
     return {

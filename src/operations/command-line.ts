@@ -28,11 +28,18 @@ export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> 
   const config = loadConfig();
   const logger = commandLogger();
   const actor = { kind: 'operator' as const, id: 'command-line' };
-  const core = await openCore({ config, logger, actor, applicationName: 'ledger-cli' });
+  return withOpened(await openCore({ config, logger, actor, applicationName: 'ledger-cli' }), work);
+}
+
+/** What was opened is closed whatever happens. Work that is done stands: that something could not be closed after it is only noted. */
+export async function withOpened<C extends { close(): Promise<void> }, T>(opened: C, work: (opened: C) => Promise<T>): Promise<T> {
   try {
-    return await work(core);
+    return await work(opened);
   } finally {
-    await core.close();
+    await opened.close().catch((error: unknown) => {
+      const [why] = (error instanceof Error ? error.message : '').split('\n');
+      note(`what was opened for the command could not be closed: ${why || 'unknown error'}`);
+    });
   }
 }
 

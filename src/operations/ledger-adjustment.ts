@@ -1,10 +1,14 @@
 import type { Core } from '../core.js';
 import type { Refusal } from '../domain/refusal.js';
 import type { Scope } from '../domain/scope.js';
+import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
-import type { StoredMetadata } from '../event-log/envelope.js';
 import { memberOfStaff, operatorMeta } from './audit.js';
 import { CommandError } from './command-line.js';
+import type { Done } from './ledger-command.js';
+import { onceByKey, type KeyedBy } from './operator-keys.js';
+
+export type { KeptAnswers } from './operator-keys.js';
 
 export interface AdjustmentRequest {
   readonly accountId: string;
@@ -20,31 +24,71 @@ export interface AdjustmentRequest {
 export interface Adjusted {
   /** The reward's event, or that of the first redemption. */
   readonly eventId: string;
+  /** Of the newest event of the correction. */
   readonly position: Position | null;
 }
 
-/** `ledger adjust`: through the same door as everybody's commands. @throws {CommandError} */
+/**
+ * `ledger adjust`: through the same door as everybody's commands. The answer is made from the decision; what is read after it could fail,
+ * and somebody would correct a second time. With a key, the same key again is the same correction, whoever asks.
+ * @throws {CommandError} for a refusal. @throws {ApiError} for a key that is in use or was used for another correction.
+ */
 export async function adjustLedger(
-  { accounts, log, names }: Pick<Core, 'accounts' | 'log' | 'names'>,
+  core: Pick<Core, 'accounts' | 'names'>,
   scope: Scope,
-  { accountId, userId, unit, amount, reason, ...staff }: AdjustmentRequest,
+  request: AdjustmentRequest,
+  keyed?: KeyedBy,
 ): Promise<Adjusted> {
-  const account = names.accountRef(scope, accountId);
-  const meta = operatorMeta(scope, 'AdjustCredit');
-  const outcome = await accounts.execute(meta, account, {
+  if (keyed === undefined) return (await adjust(core, request, operatorMeta(scope, 'AdjustCredit'))).done;
+  const { accountId, userId, unit, amount, reason, approvedBy } = request;
+  // Not who types it: a colleague who repeats it means the same correction.
+  const asked = { accountId, userId, unit, amount, reason, approvedBy };
+  return onceByKey(core.names, { scope, operation: 'ledger adjust', asked, causationId: 'AdjustCredit', ...keyed }, (meta) =>
+    adjust(core, request, meta),
+  );
+}
+
+/** The same with what goes on record of it: a repetition is recorded as one. */
+export async function adjustOnRecord(
+  core: Pick<Core, 'accounts' | 'names'>,
+  scope: Scope,
+  request: AdjustmentRequest,
+  keyed?: KeyedBy,
+): Promise<Done<Adjusted>> {
+  let repeated: true | undefined;
+  const onReplayed = (): void => {
+    repeated = true;
+    keyed?.onReplayed?.();
+  };
+  const result = await adjustLedger(core, scope, request, keyed && { ...keyed, onReplayed });
+  const { accountId, userId, unit, amount } = request;
+  const account = core.names.accountRef(scope, accountId);
+  const user = core.names.userRef(scope, account, userId);
+  return { result, parameters: { account, user, unit, amount, repeated }, stands: 'the correction stands' };
+}
+
+async function adjust(
+  { accounts, names }: Pick<Core, 'accounts' | 'names'>,
+  { accountId, userId, unit, amount, reason, ...staff }: AdjustmentRequest,
+  meta: CommandMeta,
+): Promise<{ readonly done: Adjusted; readonly replayed: boolean }> {
+  const { scope } = meta;
+  const outcome = await accounts.execute(meta, names.accountRef(scope, accountId), {
     ...{ type: 'AdjustCredit', userId, unit, amount, reason },
     ...{ approvedBy: memberOfStaff(names, scope, staff.approvedBy), by: memberOfStaff(names, scope, staff.by) },
   });
-  if (outcome.kind === 'refused') throw new CommandError(whyNot(outcome.refused, outcome.details, accountId, userId));
-  const isMoney = (type: string): boolean => type === 'RewardGranted' || type === 'CreditRedeemed';
-  for await (const { id, type, metadata } of log.readStream(names.accountStream(scope, account))) {
-    const { command } = JSON.parse(metadata) as StoredMetadata;
-    if (command === meta.commandId && isMoney(type)) return { eventId: id, position: outcome.position };
-  }
-  throw new Error('an adjustment was accepted and is not there');
+  if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));
+  const { events, eventIds, position, replayed } = outcome;
+  const eventId = eventIds[events.findIndex(({ type }) => type === 'RewardGranted' || type === 'CreditRedeemed')];
+  if (eventId === undefined) throw new Error('an adjustment was accepted and has no event of its own');
+  return { done: { eventId, position }, replayed };
 }
 
-function whyNot(refused: Refusal, details: readonly string[], accountId: string, userId: string): string {
+function refusalText(
+  refused: Refusal,
+  details: readonly string[],
+  { accountId, userId }: Pick<AdjustmentRequest, 'accountId' | 'userId'>,
+): string {
   switch (refused) {
     case 'ACCOUNT_NOT_FOUND':
       return `there is no account ${accountId}`;

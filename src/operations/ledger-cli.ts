@@ -1,8 +1,10 @@
 import { Option, type Command } from 'commander';
+import { isIdempotencyKey } from '../http/idempotent-requests.js';
 import { operatingSystemUser } from './audit.js';
 import { CommandError, note, printJson } from './command-line.js';
 import { audited, filled, ledgerGroup, scopeOf, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
-import { adjustLedger } from './ledger-adjustment.js';
+import { adjustOnRecord, type AdjustmentRequest } from './ledger-adjustment.js';
+import { withOwnKeys } from './own-keys.js';
 import { exportLedger } from './ledger-export.js';
 import { printStatement, statementCsv } from './ledger-output.js';
 import { changePeriod } from './ledger-periods.js';
@@ -28,6 +30,7 @@ interface AdjustOptions extends LedgerOptions {
   readonly amount: string;
   readonly reason: string;
   readonly approvedBy: string;
+  readonly idempotencyKey?: string;
 }
 
 /** `ledger statement`, `close`, `reopen`, `adjust` and `export`. */
@@ -80,19 +83,15 @@ export function addLedgerCommands(cli: Command): void {
     .requiredOption('--amount <amount>', '+n adds a reward by hand, -n redeems')
     .requiredOption('--reason <text>', 'why')
     .requiredOption('--approved-by <name>', 'who answers for it')
-    .action(async (alias: string, accountId: string, { mode, by, json, ...options }: AdjustOptions) => {
+    .option('--idempotency-key <key>', 'the same key again is the same correction')
+    .action(async (alias: string, accountId: string, options: AdjustOptions) => {
+      const { mode, by, json } = options;
       const scope = scopeOf(alias, mode);
-      const who = by ?? operatingSystemUser();
-      const request = {
-        ...{ accountId, userId: options.user, unit: parseUnit(options.unit), amount: parseAmount(options.amount), by: who },
-        ...{ reason: filled('--reason', options.reason), approvedBy: filled('--approved-by', options.approvedBy) },
-      };
-      const adjusted = await audited(scope, who, 'ledger adjust', async (core) => {
-        const result = await adjustLedger(core, scope, request);
-        const account = core.names.accountRef(scope, accountId);
-        const user = core.names.userRef(scope, account, request.userId);
-        return { result, parameters: { account, user, unit: request.unit, amount: request.amount }, stands: 'the correction stands' };
-      });
+      const request = adjustmentOf(accountId, options, by ?? operatingSystemUser());
+      const key = parseIdempotencyKey(options.idempotencyKey);
+      const adjusted = await audited(scope, by, 'ledger adjust', (core) =>
+        withOwnKeys(core, key, (keyed) => adjustOnRecord(core, scope, request, keyed)),
+      );
       if (json) return printJson(adjusted);
       process.stdout.write(`adjusted by ${request.amount} ${request.unit}: event ${adjusted.eventId} at ${adjusted.position ?? ''}\n`);
     });
@@ -109,6 +108,23 @@ export function addLedgerCommands(cli: Command): void {
       });
       note(`${exported.events} events; digest ${exported.digest}`);
     });
+}
+
+function adjustmentOf(accountId: string, options: AdjustOptions, by: string): AdjustmentRequest {
+  return {
+    accountId,
+    userId: options.user,
+    unit: parseUnit(options.unit),
+    amount: parseAmount(options.amount),
+    reason: filled('--reason', options.reason),
+    approvedBy: filled('--approved-by', options.approvedBy),
+    by,
+  };
+}
+
+function parseIdempotencyKey(key: string | undefined): string | undefined {
+  if (key !== undefined && !isIdempotencyKey(key)) throw new CommandError('--idempotency-key must be 1 to 255 printable characters');
+  return key;
 }
 
 function parseAmount(text: string): number {

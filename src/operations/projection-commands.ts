@@ -115,7 +115,7 @@ export async function diffProjection({ parts, signal }: ProjectionOperator, proj
     if (!ready) throw new GenerationRefused(`there is no new generation of ${projector.name}: rebuild it first`);
     const follower = await Follower.open(parts, projector, ready);
     return withSnapshot(parts.pool, async (snapshot) => {
-      await atOnePosition(parts, client, [{ projector, live, follower }], () => snapshot.take(), { signal });
+      await atOnePosition(parts, client, [{ projector, live, follower }], () => snapshot.take(), { signal, compares: true });
       const { rows, differences: count } = await countDifferences(snapshot.client, projector, live.generation, ready.generation);
       const listed = count === 0 ? [] : await listDifferences(snapshot.client, projector, live.generation, ready.generation, limit);
       const differences = listed.map((difference) => shownDifference(projector, difference));

@@ -78,7 +78,7 @@ export interface OperationResult {
 
 /** Does it under the lock and leaves a line of history for each projection, whatever becomes of it. */
 export async function recorded(
-  { parts, actor, signal }: ProjectionOperator,
+  { parts, actor, signal, warn }: ProjectionOperator,
   action: ProjectionAction,
   projectors: readonly Projector[],
   where: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>,
@@ -94,10 +94,9 @@ export async function recorded(
         if (how) await recordEnd(pool, ids[index] ?? '', how);
       }
     };
+    let result: OperationResult;
     try {
-      const { document, ends } = await work(client, AbortSignal.any([signal, lost]));
-      await end((projection) => ends.get(projection));
-      return document;
+      result = await work(client, AbortSignal.any([signal, lost]));
     } catch (error) {
       const failed: OperationEnd =
         error instanceof Interrupted
@@ -106,5 +105,11 @@ export async function recorded(
       await end(() => failed).catch(() => undefined);
       throw error;
     }
+    const { document, ends } = result;
+    // What was done stands: reported as a failure, somebody would do it a second time.
+    await end((projection) => ends.get(projection)).catch((error: unknown) =>
+      warn(`the ${action} stands; its line of history could not be written: ${describeError(error)}`),
+    );
+    return document;
   });
 }

@@ -1,7 +1,12 @@
-import { Logger as WorkerLogger, run, runMigrations, type Runner, type TaskList } from 'graphile-worker';
+import { EventEmitter } from 'node:events';
+import { Logger as WorkerLogger, run, runMigrations, type Runner, type TaskList, type WorkerEvents } from 'graphile-worker';
 import type { Pool } from 'pg';
+import { errorCode } from '../error-code.js';
 import { backOffMs, pause } from '../pause.js';
+import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { Reaction } from './policy.js';
+import { QueuePool } from './queue-pool.js';
+import { StrandedJobs, workerName } from './stranded-jobs.js';
 
 /** Times are kept in Postgres (graphile-worker), so nothing that matters is lost with a process. */
 
@@ -19,17 +24,36 @@ type RegularTask = keyof typeof REGULAR;
 
 const AT_ONCE = 2;
 const POLL_MS = 1_000;
+/** Jobs that take longer are cut off at the end of the process, and run again in the next one. */
+const STOP_WITHIN_MS = 5_000;
+const UNLOCK_EVERY_MS = 2_500;
+/** How soon a job that met a store that is away is tried again. */
+const AGAIN = { first: 200, max: 5_000 } as const;
+/** A statement that runs into its time limit may do so every time: it must not keep the others from their turn. */
+const STATEMENT_TIMEOUT = '57014';
+
+export interface JobsOptions {
+  readonly handlers: JobHandlers;
+  /** An error that says that a store is away: the job waits for it, in hand. */
+  readonly isUnavailable: (error: unknown) => boolean;
+  readonly logger: { warn(fields: object, message: string): void };
+}
 
 export class Jobs {
   private readonly stopping = new AbortController();
-  private running: Promise<void> | undefined;
+  private readonly queue: QueuePool;
+  private readonly stranded: StrandedJobs;
+  private running: Promise<unknown> | undefined;
   private runner: Runner | undefined;
 
   constructor(
     private readonly pool: Pool,
-    private readonly handlers: JobHandlers,
-    private readonly logger: { warn(fields: object, message: string): void },
-  ) {}
+    private readonly presence: Pick<ProcessPresence, 'id'>,
+    private readonly options: JobsOptions,
+  ) {
+    this.queue = new QueuePool(pool, options.logger);
+    this.stranded = new StrandedJobs(pool, presence.id, (ids) => this.queue.strandedAmong(ids));
+  }
 
   /** Makes the queue's own tables, if they are not there. */
   async prepare(): Promise<void> {
@@ -46,21 +70,23 @@ export class Jobs {
 
   /** Works in the background and goes on through every outage until `stop`. */
   start(): void {
-    this.running ??= this.work();
+    this.running ??= Promise.all([this.work(), this.unlockStranded()]);
   }
 
-  /** Lets the jobs in hand finish. */
+  /** Lets the jobs in hand finish, as far as they do so in time. Nothing of the queue happens, or fails, after that. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    await this.runner?.stop().catch(() => undefined);
-    await this.running;
+    const patience = new AbortController();
+    await Promise.race([Promise.all([this.runner?.stop().catch(() => undefined), this.running]), pause(STOP_WITHIN_MS, patience.signal)]);
+    patience.abort();
+    this.queue.close();
   }
 
   private async work(): Promise<void> {
     for (let failures = 0; !this.stopping.signal.aborted; failures++) {
       try {
         this.runner = await run({
-          pgPool: this.pool,
+          pgPool: this.queue.pool,
           taskList: this.tasks(),
           crontab: Object.entries(REGULAR)
             .map(([task, when]) => `${when} ${task}`)
@@ -69,25 +95,68 @@ export class Jobs {
           pollInterval: POLL_MS,
           noHandleSignals: true,
           logger: silent,
+          events: this.events(),
         });
         if (this.stopping.signal.aborted) await this.runner.stop();
         await this.runner.promise;
       } catch (error) {
-        this.logger.warn({ error: error instanceof Error ? error.name : 'unknown error' }, 'jobs are interrupted, trying again');
+        this.options.logger.warn({ error: error instanceof Error ? error.name : 'unknown error' }, 'jobs are interrupted, trying again');
       }
       await pause(backOffMs(failures, { first: 200, max: 5_000 }), this.stopping.signal);
     }
   }
 
+  private events(): WorkerEvents {
+    const events: WorkerEvents = new EventEmitter();
+    // Before any job is fetched: who died with a job in hand is told by the name under which it is locked.
+    events.on('pool:create', ({ workerPool }) => (workerPool.id = workerName(this.presence.id)));
+    // The queue's pool never lets a fetch fail. What the library had asked at its start did, and it would remember that for ever.
+    events.on('worker:getJob:error', () => void this.runner?.stop().catch(() => undefined));
+    return events;
+  }
+
+  private async unlockStranded(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      // The database is away: there is another time.
+      await this.stranded.unlock().catch(() => undefined);
+      await pause(UNLOCK_EVERY_MS, this.stopping.signal);
+    }
+  }
+
+  /**
+   * While a store is away a job stays in hand and goes on soon after: given back, it would wait the longer the longer the outage took.
+   * @throws {JobFailed}
+   */
+  private async carryOut(work: () => Promise<void>): Promise<void> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await work();
+      } catch (error) {
+        const waits = this.options.isUnavailable(error) && errorCode(error) !== STATEMENT_TIMEOUT && !this.stopping.signal.aborted;
+        if (!waits) throw new JobFailed(error);
+      }
+      await pause(backOffMs(failures, AGAIN), this.stopping.signal);
+    }
+  }
+
   private tasks(): TaskList {
+    const { handlers } = this.options;
     return {
-      'settle-reward': (payload) => this.handlers['settle-reward'](texts(payload)),
-      'finish-moderation': (payload) => this.handlers['finish-moderation'](texts(payload)),
-      'finish-erasure': (payload) => this.handlers['finish-erasure'](texts(payload)),
-      'purge-idempotency-keys': () => this.handlers['purge-idempotency-keys'](),
-      'scrub-erased': () => this.handlers['scrub-erased'](),
-      'check-erasures': () => this.handlers['check-erasures'](),
+      'settle-reward': (payload) => this.carryOut(() => handlers['settle-reward'](texts(payload))),
+      'finish-moderation': (payload) => this.carryOut(() => handlers['finish-moderation'](texts(payload))),
+      'finish-erasure': (payload) => this.carryOut(() => handlers['finish-erasure'](texts(payload))),
+      'purge-idempotency-keys': () => this.carryOut(() => handlers['purge-idempotency-keys']()),
+      'scrub-erased': () => this.carryOut(() => handlers['scrub-erased']()),
+      'check-erasures': () => this.carryOut(() => handlers['check-erasures']()),
     };
+  }
+}
+
+/** The queue keeps the message with the job, so it names the error only: its own message may quote values. */
+class JobFailed extends Error {
+  override readonly name = 'JobFailed';
+  constructor(cause: unknown) {
+    super([cause instanceof Error ? cause.name : 'unknown error', errorCode(cause) ?? ''].join(' ').trim());
   }
 }
 

@@ -137,6 +137,12 @@ export function isUnavailable(error: unknown): boolean {
   return causesOf(error).some(isUnavailable);
 }
 
+/**
+ * Besides an absent server: a transaction that was undone (deadlock, serialisation), a server out of room, shutting down, or read-only because it
+ * is not the leading one. The same statement may succeed a moment later, on this server or on the one that takes over.
+ */
+export const isPassing = (error: unknown): boolean => isUnavailable(error) || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
+
 /** Node reports a host with several addresses as one error with an error per address in `errors`. */
 function causesOf(error: unknown): readonly unknown[] {
   if (typeof error !== 'object' || error === null) return [];

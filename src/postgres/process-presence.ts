@@ -30,8 +30,16 @@ export class ProcessPresence {
   /** SQL that is true while any process shows its presence in this database. */
   static readonly isAnybody = `exists (
     select from pg_locks
-    where locktype = 'advisory' and classid = ${LOCK_CLASS} and objsubid = 2 and granted
+    where locktype = 'advisory' and classid = ${LOCK_CLASS} and objsubid = 2 and mode = 'ExclusiveLock' and granted
       and database = (select oid from pg_database where datname = current_database()))`;
+
+  /** SQL that is true while any other process than that of this id does. `id`: an expression of ours, never a value from outside. */
+  static isAnybodyBut(id: string): string {
+    return `exists (
+      select from pg_locks
+      where locktype = 'advisory' and classid = ${LOCK_CLASS} and objsubid = 2 and mode = 'ExclusiveLock' and granted and objid::bigint <> (${id})::bigint
+        and database = (select oid from pg_database where datname = current_database()))`;
+  }
 
   /**
    * SQL that is true when the process of that id is gone. `owner`: an expression of ours, never a value from outside.

@@ -80,7 +80,10 @@ export async function scrubIfNeeded(pool: Pool, options: ScrubOptions): Promise<
 /** A read model that is behind still holds who was erased; rewriting it would only move the bytes. */
 async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS; !(await reached()); await delay(AGAIN_MS))
-    if (performance.now() > end) throw new ScrubNotPossible('read models are behind the log: let the service catch up, and scrub again');
+    if (performance.now() > end)
+      throw new ScrubNotPossible(
+        'read models are behind the log, or still hold people who were forgotten: let the service catch up, and scrub again',
+      );
 }
 
 /** A generation that is kept for going back, or waits to become live, is not kept up: it would go on holding who was erased. */

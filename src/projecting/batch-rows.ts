@@ -24,6 +24,7 @@ const textOf = (key: readonly string[]): string => (key.length === 1 ? (key[0] ?
 /** The rows of one batch in memory. Changes of an event that fails half-way are taken back: see `attempt`. */
 export class BatchRows implements Rows {
   private readonly tables: ReadonlyMap<string, { readonly table: ReadModelTable; readonly entries: Entries }>;
+  private readonly foundKeys = new Map<string, Set<string>>();
   private readonly toLoad = new Map<string, (readonly string[])[]>();
   private undo: (() => void)[] = [];
 
@@ -55,14 +56,17 @@ export class BatchRows implements Rows {
   }
 
   /** A row that was looked up: its key was not announced. */
-  found(table: string, row: Row): void {
+  wasFound(table: string, row: Row): void {
     const key = this.keyOf(table, row);
     const entries = this.entriesOf(table);
     if (!entries.has(textOf(key))) entries.set(textOf(key), { key, row, stored: true, changed: false });
+    const keys = this.foundKeys.get(table) ?? new Set();
+    this.foundKeys.set(table, keys.add(textOf(key)));
   }
 
-  held(table: string): readonly Row[] {
-    return [...this.entriesOf(table).values()].flatMap(({ row }) => (row ? [row] : []));
+  found(table: string): readonly Row[] {
+    const entries = this.entriesOf(table);
+    return [...(this.foundKeys.get(table) ?? [])].map((key) => entries.get(key)?.row).filter((row) => row !== undefined);
   }
 
   get(table: string, key: readonly string[]): Row | undefined {

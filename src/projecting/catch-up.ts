@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { generationRecords, GenerationRefused, type GenerationRecord } from './generation-records.js';
+import { countUnfinishedErasures, untilErasuresAreFinished } from './erasure-pieces.js';
 import { decodePage } from './page.js';
 import { ProjectionTrack } from './projection-track.js';
 import type { DecodeEvents, Projector } from './projector.js';
@@ -57,6 +58,11 @@ export class Follower {
     }
     return true;
   }
+
+  /** Cleans whom the events forget out of all rows. */
+  async cleanAll(signal?: AbortSignal): Promise<void> {
+    while (this.track.isCleaning && !(signal?.aborted ?? false)) await this.track.cleanOn();
+  }
 }
 
 /** A generation and the live one that it is brought to. */
@@ -70,6 +76,8 @@ interface FollowOptions {
   readonly signal?: AbortSignal;
   /** Called after each page with how many events it was. */
   readonly onPage?: (events: number) => void;
+  /** Rows are compared: nobody who is forgotten may be in some of those of the live ones, either. */
+  readonly compares?: boolean;
 }
 
 /** Events that are applied while the live generation is held. */
@@ -93,18 +101,20 @@ export async function atOnePosition<T>(
     // One after the other for what is far behind; then all at once, so that next to nothing is left for when they are held.
     for (const pairing of pairings) await approach(client, [pairing], options);
     await approach(client, pairings, options);
+    const lives = pairings.map(({ live }) => live);
+    if (options.compares) await untilErasuresAreFinished(client, lives, options);
     await client.query('begin');
     try {
       const since = performance.now();
-      const held = await holdLive(
-        client,
-        pairings.map(({ live }) => live),
-      );
+      const held = await holdLive(client, lives);
       const eventsMax = attempt < PATIENT_ATTEMPTS ? HELD_EVENTS_MAX : Infinity;
       const reached = await Promise.all(
         pairings.map(({ follower, projector }) => follower.follow(held.get(projector.name), { eventsMax })),
       );
-      if (reached.every((there) => there)) {
+      const isClean =
+        !pairings.some(({ follower }) => follower.track.isCleaning) &&
+        (!options.compares || (await countUnfinishedErasures(client, lives)) === 0);
+      if (reached.every((there) => there) && isClean) {
         for (const { follower, projector } of pairings)
           if (log.compare(follower.track.position, held.get(projector.name)) !== 0)
             throw new GenerationRefused(`generation ${follower.track.generation} of ${projector.name} is ahead of the live one`);
@@ -127,8 +137,10 @@ async function approach(client: PoolClient, pairings: readonly Pairing[], option
     pairings.map(async ({ follower, projector }) => {
       while (!(await follower.follow(positions.get(projector.name), { eventsMax: HELD_EVENTS_MAX * 50, ...options })))
         if (options.signal?.aborted) throw new Interrupted();
+      await follower.cleanAll(options.signal);
     }),
   );
+  if (options.signal?.aborted) throw new Interrupted();
 }
 
 /** The operator, or the loss of the lock, put an end to it. */

@@ -1,4 +1,13 @@
-import type { LedgerEvent, Lookup, Projector, ReadModelTable, Row, RowKey, Rows } from './projector.js';
+import {
+  forgottenBy,
+  type Forgotten,
+  type LedgerEvent,
+  type Lookup,
+  type Projector,
+  type ReadModelTable,
+  type Row,
+  type Rows,
+} from './projector.js';
 
 /** A table that is held whole. Indexes by one column are made when a lookup first asks for them. */
 interface FoldedTable {
@@ -22,8 +31,8 @@ export type RowObserver = (table: string, key: readonly string[]) => void;
  */
 export class FoldedRows implements Rows {
   private readonly tables: ReadonlyMap<string, FoldedTable>;
-  /** The rows that the event in hand found or named, for `held`. */
-  private inHand = new Map<string, Set<string>>();
+  /** The rows that the lookups of the event in hand found. */
+  private foundKeys = new Map<string, Set<string>>();
   private undo: Undo[] = [];
   private count = 0;
 
@@ -60,21 +69,19 @@ export class FoldedRows implements Rows {
     this.change(this.of(table), key, undefined);
   }
 
-  held(table: string): readonly Row[] {
+  found(table: string): readonly Row[] {
     const { rows } = this.of(table);
-    return [...(this.inHand.get(table) ?? [])].flatMap((key) => {
-      const row = rows.get(key);
-      return row ? [row] : [];
-    });
+    return [...(this.foundKeys.get(table) ?? [])].map((key) => rows.get(key)).filter((row) => row !== undefined);
   }
 
   /** Folds one event. If that throws, its changes are taken back and the error is returned. */
   attempt(projector: Projector, event: LedgerEvent): { readonly failed: unknown } | undefined {
     this.undo = [];
-    this.inHand.clear();
+    this.foundKeys.clear();
     try {
-      if (projector.looksUp?.has(event.event.type) ?? false) this.lookUp(projector, event);
       projector.apply(event, this);
+      const forgotten = forgottenBy(event);
+      if (forgotten) this.forget(projector, forgotten);
       return undefined;
     } catch (failed) {
       for (const { folded, key, before } of this.undo.reverse()) this.set(folded, key, before);
@@ -82,24 +89,23 @@ export class FoldedRows implements Rows {
     }
   }
 
-  /** In two rounds, as a batch does: what was found may name more. */
-  private lookUp(projector: Projector, event: LedgerEvent): void {
-    for (let round = 0; round < 2; round++) for (const lookup of projector.lookups?.(event, this) ?? []) this.find(lookup);
-    this.take(projector.keys(event));
-    this.take(projector.furtherKeys?.(event, this) ?? []);
-  }
-
-  private take(keys: readonly RowKey[]): void {
-    for (const { table, key } of keys) this.handOf(table).add(textOf(key));
+  /** All rows in one piece: they are in memory anyway. */
+  private forget({ forgetting }: Projector, forgotten: Forgotten): void {
+    for (const lookup of forgetting.lookups(forgotten)) this.find(lookup);
+    for (const lookup of forgetting.dependents?.(forgotten, this) ?? []) this.find(lookup);
+    forgetting.clean(forgotten, this, { isWhole: true });
   }
 
   private find({ table, where }: Lookup): void {
     const folded = this.of(table);
-    const [[column, values] = ['', []], ...others] = Object.entries(where);
+    const [[column, values] = ['', []], ...more] = Object.entries(where);
+    const others = more.map(([name, wanted]) => [name, new Set(wanted)] as const);
     const index = this.indexOf(folded, column);
+    const found = this.foundKeys.get(table) ?? new Set();
+    this.foundKeys.set(table, found);
     for (const key of values.flatMap((value) => [...(index.get(value) ?? [])])) {
       const row = folded.rows.get(key);
-      if (row && others.every(([name, wanted]) => wanted.includes(String(row[name])))) this.handOf(table).add(key);
+      if (row && others.every(([name, wanted]) => wanted.has(String(row[name])))) found.add(key);
     }
   }
 
@@ -110,12 +116,6 @@ export class FoldedRows implements Rows {
     for (const [key, row] of folded.rows) enter(index, row[column], key);
     folded.indexes.set(column, index);
     return index;
-  }
-
-  private handOf(table: string): Set<string> {
-    const hand = this.inHand.get(table) ?? new Set();
-    this.inHand.set(table, hand);
-    return hand;
   }
 
   private change(folded: FoldedTable, key: readonly string[], row: Row | undefined): void {

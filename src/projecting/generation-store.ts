@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import type { Position } from '../event-log/event-log.js';
 import type { TableChanges } from './batch-rows.js';
+import type { NextPiece } from './erasure-pieces.js';
 import { quoted, schemaOf } from './identifiers.js';
-import type { Lookup, Projector, ReadModelTable, Row } from './projector.js';
+import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from './projector.js';
 
 /** An event that is kept back because its stream is parked. */
 export interface ParkedEvent {
@@ -20,6 +21,8 @@ export interface BatchToWrite {
   readonly position: Position;
   /** The checkpoint's version as it was when the rows were loaded. */
   readonly expectedVersion: string;
+  /** An erasure of which a piece is cleaned, and where the next one begins; `next` undefined: it is finished. */
+  readonly erasure: { readonly forgotten: Forgotten; readonly next: NextPiece | undefined } | undefined;
 }
 
 type Keys = ReadonlyMap<string, readonly (readonly string[])[]>;
@@ -62,20 +65,29 @@ export class GenerationStore {
     });
   }
 
-  /** The rows that these lookups find. Planned anew each time: they are rare, and what they find differs widely. */
-  async find(lookups: readonly Lookup[]): Promise<{ readonly table: string; readonly row: Row }[]> {
-    const found: { table: string; row: Row }[] = [];
-    for (const { table: name, where } of lookups) {
-      const table = this.tables.find((candidate) => candidate.name === name);
-      if (!table) throw new Error(`there is no table ${name}`);
-      const conditions = Object.keys(where).map((column, place) => `t.${quoted(column)} = any ($${place + 1}::text[])`);
-      const { rows } = await this.pool.query<{ row: Row }>(
-        `select to_json(t) as "row" from ${this.place(table)} t where ${conditions.join(' and ')}`,
-        Object.values(where),
-      );
-      found.push(...rows.map(({ row }) => ({ table: name, row })));
-    }
-    return found;
+  /**
+   * The rows that a lookup finds, at most so many, behind the row with these values in the columns that it goes along. Planned anew each
+   * time: what lookups find differs widely.
+   */
+  async find({ table: name, where, along = [] }: Lookup, limit: number, after: NextPiece['after']): Promise<readonly Row[]> {
+    const table = this.tables.find((candidate) => candidate.name === name);
+    if (!table) throw new Error(`there is no table ${name}`);
+    const values: unknown[] = [];
+    const parameter = (value: unknown): string => `$${values.push(value)}`;
+    // One value is compared as one: the index then gives the rows in its order, and nothing is sorted.
+    const conditions = Object.entries(where).map(([column, wanted]) =>
+      wanted.length === 1
+        ? `t.${quoted(column)} = ${parameter(wanted[0])}::text`
+        : `t.${quoted(column)} = any (${parameter(wanted)}::text[])`,
+    );
+    if (after) conditions.push(behind(table, along, after.map(parameter)));
+    const order = along.map(({ column, descending }) => `t.${quoted(column)}${descending ? ' desc' : ''}`);
+    const { rows } = await this.pool.query<{ row: Row }>(
+      `select to_json(t) as "row" from ${this.place(table)} t where ${conditions.join(' and ')}
+       ${order.length === 0 ? '' : `order by ${order.join(', ')}`} limit ${limit}`,
+      values,
+    );
+    return rows.map(({ row }) => row);
   }
 
   // The lateral subquery with `offset 0` keeps the planner at one index lookup per key. As a plain join, a plan prepared while the
@@ -93,7 +105,7 @@ export class GenerationStore {
    * longer what was expected: somebody else writes this generation. The update of the checkpoint row decides and orders everything
    * else: each other part takes its rows from `moved`, which is empty for the loser.
    */
-  async write({ changes, parked, position, expectedVersion }: BatchToWrite): Promise<boolean> {
+  async write({ changes, parked, position, expectedVersion, erasure }: BatchToWrite): Promise<boolean> {
     const values: unknown[] = [position, this.projector.name, this.generation, expectedVersion];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
     const parts = [
@@ -102,9 +114,10 @@ export class GenerationStore {
         where projection = $2 and generation = $3 and version = $4::bigint returning projection, generation)`,
       ...changes.flatMap((change, number) => [...this.upsert(change, number, parameter), ...this.deletion(change, number, parameter)]),
       ...this.parking(parked, parameter),
+      ...(erasure ? [this.erasure(erasure, parameter)] : []),
     ];
     const result = await this.pool.query<{ moved: boolean }>({
-      ...this.preparedName(changes, parked),
+      ...(erasure ? {} : this.preparedName(changes, parked)),
       // The log is the truth: a checkpoint and its rows that are lost together in a crash of the server are simply made again. So
       // nobody waits for the disk here. The setting lasts for this transaction only.
       text: `with ${parts.join(', ')}
@@ -155,6 +168,21 @@ export class GenerationStore {
     ];
   }
 
+  private erasure({ forgotten, next }: NonNullable<BatchToWrite['erasure']>, parameter: (value: unknown) => string): string {
+    const { erasureId, tenant, mode, accountRef, persons } = forgotten;
+    const key = `${parameter(accountRef)}::text, ${parameter(erasureId)}::text`;
+    if (next === undefined)
+      return `finished as (
+        delete from ledger.projection_erasures e using moved
+        where e.projection = moved.projection and e.generation = moved.generation and (e.account_ref, e.erasure_id) = (${key}))`;
+    const others = [tenant, mode].map((value) => `${parameter(value)}::text`).join(', ');
+    return `unfinished as (
+      insert into ledger.projection_erasures (projection, generation, account_ref, erasure_id, tenant, mode, persons, next_piece)
+      select moved.projection, moved.generation, ${key}, ${others}, ${parameter([...persons])}::text[], ${parameter(JSON.stringify(next))}::jsonb
+      from moved
+      on conflict (projection, generation, account_ref, erasure_id) do update set next_piece = excluded.next_piece)`;
+  }
+
   // Common batches are prepared. Those that delete are planned each time, with the sizes of that time, for the reason given at `selectByKeys`.
   private preparedName(changes: readonly TableChanges[], parked: readonly ParkedEvent[]): { readonly name?: string } {
     if (parked.length > 0 || changes.some(({ deletes }) => deletes.length > 0)) return {};
@@ -164,6 +192,22 @@ export class GenerationStore {
   private place(table: ReadModelTable): string {
     return `${quoted(this.schema)}.${quoted(table.name)}`;
   }
+}
+
+/** The condition that a row comes behind the one with these values, in the order of these columns. */
+function behind(table: ReadModelTable, along: NonNullable<Lookup['along']>, parameters: readonly string[]): string {
+  const columns = along.map(({ column, descending }, place) => ({
+    name: `t.${quoted(column)}`,
+    value: `${parameters[place]}::${bareType(table.columns[column] ?? 'text')}`,
+    operator: descending ? '<' : '>',
+  }));
+  const [first] = columns;
+  if (!first) return 'true';
+  const alternatives = columns.map(({ name, value, operator }, place) =>
+    [...columns.slice(0, place).map((before) => `${before.name} = ${before.value}`), `${name} ${operator} ${value}`].join(' and '),
+  );
+  // Said on its own, the first column is where the index begins to be read.
+  return `${first.name} ${first.operator}= ${first.value} and (${alternatives.join(' or ')})`;
 }
 
 /** `text not null default ''` → `text`. */

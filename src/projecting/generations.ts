@@ -169,13 +169,13 @@ export class LiveGenerations {
     private readonly options: { readonly maxAgeMs?: number } = {},
   ) {}
 
-  /** The schema that a query reads. @throws {ReadModelsIncomplete} */
-  async liveSchema(projection: string): Promise<string> {
+  /** The generation that a query reads, and its schema. @throws {ReadModelsIncomplete} */
+  async liveGeneration(projection: string): Promise<{ readonly generation: number; readonly schema: string }> {
     if (this.isOutdated) await this.refresh();
     if (!this.complete) throw new ReadModelsIncomplete('the read models are being built from another log');
     const generation = this.live.get(projection);
     if (generation === undefined) throw new ReadModelsIncomplete(`projection ${projection} has no live generation yet`);
-    return schemaOf(projection, generation);
+    return { generation, schema: schemaOf(projection, generation) };
   }
 
   /** Reads the rows now; callers that come meanwhile share the one read. */

@@ -6,9 +6,20 @@ import { quoted } from './identifiers.js';
 export interface ReadStatement {
   /** Set for statements whose text is always the same: they are prepared once per connection. */
   readonly name?: string;
-  /** Selects one JSON column, named `json`. `rm` is the schema of the live generation, ready to stand before a table's name. */
-  readonly text: (rm: string) => string;
+  /**
+   * Selects one JSON column, named `json`. `rm` is the schema of the live generation, ready to stand before a table's name. A row about a
+   * person may be there for a while after the person was forgotten: `gone` tells which.
+   */
+  readonly text: (rm: string, gone: Gone) => string;
   readonly values: readonly unknown[];
+}
+
+/** Conditions about the people who are forgotten and not cleaned out of all rows yet. */
+export interface Gone {
+  /** Whether a column of persons names one of them. Null names nobody. */
+  is(column: string): string;
+  /** Whether there is anybody. */
+  readonly anybody: string;
 }
 
 /**
@@ -18,16 +29,16 @@ export interface ReadStatement {
 export class LiveReads {
   constructor(
     private readonly pool: Pool,
-    private readonly generations: Pick<LiveGenerations, 'liveSchema'>,
+    private readonly generations: Pick<LiveGenerations, 'liveGeneration'>,
     private readonly projection: string,
   ) {}
 
   /** @throws what the database throws while it is away. T: what the statement's text selects. */
   async all<T>({ name, text, values }: ReadStatement): Promise<T[]> {
-    const schema = await this.generations.liveSchema(this.projection);
+    const { schema, generation } = await this.generations.liveGeneration(this.projection);
     const { rows } = await this.pool.query<{ json: T }>({
       ...(name === undefined ? {} : { name: `${schema}.${name}` }),
-      text: text(quoted(schema)),
+      text: text(quoted(schema), goneFrom(this.projection, generation)),
       values: [...values],
     });
     return rows.map((row) => row.json);
@@ -36,6 +47,17 @@ export class LiveReads {
   async first<T>(statement: ReadStatement): Promise<T | undefined> {
     return (await this.all<T>(statement))[0];
   }
+}
+
+/**
+ * The list is made once in a statement, and is empty nearly always. Names and numbers of ours only stand in the text.
+ */
+function goneFrom(projection: string, generation: number): Gone {
+  const erasures = `from ledger.projection_erasures where projection = '${projection}' and generation = ${generation}`;
+  return {
+    is: (column) => `coalesce(${column} = any (array(select unnest(persons) ${erasures})), false)`,
+    anybody: `exists (select ${erasures})`,
+  };
 }
 
 /** The conditions of a query that grows with its filters, with the parameters they need. */

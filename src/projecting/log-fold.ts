@@ -3,7 +3,7 @@ import { FoldedRows, type RowObserver } from './folded-rows.js';
 import type { ParkedEvent } from './generation-store.js';
 import { describeError, StoppedAtUndecodable } from './projecting-errors.js';
 import { BEHIND_A_PARKED_EVENT } from './projection-track.js';
-import type { DecodeEvents, LedgerEvent, Projector, UndecodableEvent } from './projector.js';
+import { forgottenBy, type DecodeEvents, type LedgerEvent, type Projector, type UndecodableEvent } from './projector.js';
 
 /** One projection's fold of the log, in memory. Parks what cannot be applied by the same rules as the one that follows the log live. */
 export class ProjectionFold {
@@ -27,7 +27,7 @@ export class ProjectionFold {
     if (this.parkedStreams.has(event.stream)) {
       this.park(event, BEHIND_A_PARKED_EVENT, false);
       // Whoever asked to be forgotten does not wait until somebody has put the stream right.
-      if (this.projector.looksUp?.has(event.event.type) ?? false) this.rows.attempt(this.projector, event);
+      if (forgottenBy(event)) this.rows.attempt(this.projector, event);
       return;
     }
     const failure = this.rows.attempt(this.projector, event);

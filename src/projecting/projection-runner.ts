@@ -30,6 +30,8 @@ export interface ProjectionRunnerOptions {
   readonly leaseEveryMs?: number;
   /** How often a process that does not lead looks at the checkpoints while somebody waits. Default 15. */
   readonly pollEveryMs?: number;
+  /** Rows about a forgotten person that are cleaned at once. Default 500. */
+  readonly pieceRowsMax?: number;
   /** Back-off after failures. Default 100 to 5 000. */
   readonly retryMs?: { readonly first: number; readonly max: number };
   readonly logger?: RunnerLog;
@@ -175,7 +177,7 @@ export class ProjectionRunner {
     for (const projector of projectors.filter(({ name }) => held.has(name))) {
       const generation = generations.generationOf(projector.name);
       if (generation === undefined) throw new Error(`projection ${projector.name} has no live generation`);
-      const track = new ProjectionTrack(pool, projector, generation, log, this.knownTypes);
+      const track = new ProjectionTrack(pool, projector, generation, log, this.knownTypes, this.options.pieceRowsMax);
       await this.restore(track);
       tracks.set(projector.name, track);
     }
@@ -211,7 +213,7 @@ export class ProjectionRunner {
 
   private async followLog(turn: Turn): Promise<void> {
     const { log } = this.options;
-    for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
+    for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0 || track.isCleaning) this.catchUpAlone(track, turn);
     for await (const recorded of log.follow(turn.tail, { signal: turn.signal, pageSize: this.pageSize })) {
       const page = await this.decodeTail(recorded, turn);
       if (!page) continue;
@@ -246,6 +248,8 @@ export class ProjectionRunner {
     try {
       await track.apply(page);
       await this.applied(track);
+      // The others go along with the tail meanwhile.
+      if (track.isCleaning) this.catchUpAlone(track, turn);
     } catch (error) {
       this.catchUpAlone(track, turn, error);
     }
@@ -287,10 +291,12 @@ export class ProjectionRunner {
         const page = await decodePage(await log.readAll(track.position, this.pageSize), decode);
         if (page) await track.apply(page);
         await this.applied(track);
+        // A page, a piece, a page: nobody's events wait until somebody with very many rows is forgotten.
+        if (track.isCleaning) await this.cleanOn(track);
         failed = undefined;
         failures = 0;
         // Compared and joined in one go: no page of the tail can slip in between, and the tail drops what a track has already.
-        if (!page || log.compare(track.position, turn.tail) >= 0) {
+        if (!track.isCleaning && (!page || log.compare(track.position, turn.tail) >= 0)) {
           turn.joined.add(track);
           return;
         }
@@ -298,6 +304,11 @@ export class ProjectionRunner {
         failed = error;
       }
     }
+  }
+
+  private async cleanOn(track: ProjectionTrack): Promise<void> {
+    await track.cleanOn();
+    if (!track.isCleaning) this.options.logger?.info({ projection: track.name }, 'forgotten people are cleaned out of all rows');
   }
 
   /** After a failure: the rows' state is loaded again, since a write may have happened although its answer was lost. */

@@ -2,12 +2,16 @@ import type { Pool } from 'pg';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { BatchRows } from './batch-rows.js';
 import { parkedStreams, type Checkpoint } from './checkpoints.js';
-import { GenerationStore, type ParkedEvent } from './generation-store.js';
+import { FIRST_PIECE, findPiece, unfinishedErasure, type FoundPiece, type NextPiece } from './erasure-pieces.js';
+import { GenerationStore, type BatchToWrite, type ParkedEvent } from './generation-store.js';
 import type { Page, PageEvent } from './page.js';
 import { CheckpointMoved, describeError, isDataError, StoppedAtUndecodable } from './projecting-errors.js';
-import type { LedgerEvent, Projector } from './projector.js';
+import { forgottenBy, type Forgotten, type LedgerEvent, type Projector } from './projector.js';
 
 export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
+
+/** A piece takes some ten milliseconds of everybody's time. */
+const PIECE_ROWS_MAX = 500;
 
 /**
  * One generation of one projection on its way along the log: applies pages, each with its checkpoint in one transaction. Knows
@@ -19,10 +23,12 @@ export class ProjectionTrack {
   private parked = new Set<string>();
   private at: Position | undefined;
   private expectedVersion = '0';
+  private unfinished = false;
 
   /**
    * @param knownTypes every type that some projection handles: an undecodable event of a known type stops those that handle it,
    *   one of an unknown type stops all, since nobody can say who would have had to read it.
+   * @param pieceRowsMax rows about forgotten people that are found and cleaned at once.
    */
   constructor(
     private readonly pool: Pool,
@@ -30,6 +36,7 @@ export class ProjectionTrack {
     readonly generation: number,
     private readonly log: Pick<EventLog, 'compare'>,
     private readonly knownTypes: ReadonlySet<string>,
+    private readonly pieceRowsMax = PIECE_ROWS_MAX,
   ) {
     this.store = new GenerationStore(pool, projector, generation);
     this.handles = projector.handles;
@@ -51,6 +58,7 @@ export class ProjectionTrack {
   async restoreFrom(checkpoint: Checkpoint): Promise<void> {
     // Read after the checkpoint: whoever changes the parked streams in between raises the version, and the next write fails on it.
     this.parked = new Set(await parkedStreams(this.pool, this.name, this.generation));
+    this.unfinished = (await unfinishedErasure(this.pool, this.name, this.generation)) !== undefined;
     this.at = checkpoint.position;
     this.expectedVersion = checkpoint.version;
   }
@@ -85,23 +93,48 @@ export class ProjectionTrack {
     if (stopped) throw new StoppedAtUndecodable(stopped.position, stopped.undecodable ?? '');
   }
 
-  private concerns({ type, undecodable }: PageEvent): boolean {
-    return this.handles.has(type) || (undecodable !== undefined && !this.knownTypes.has(type));
+  /** Whether people who are forgotten are still in some of its rows: `cleanOn` is to be called until they are in none. */
+  get isCleaning(): boolean {
+    return this.unfinished;
   }
 
-  private looksUp({ event }: LedgerEvent): boolean {
-    return this.projector.looksUp?.has(event.type) ?? false;
+  /**
+   * Cleans one more piece of the oldest erasure that is not finished, where the track stands: its position stays.
+   * @throws {CheckpointMoved} with nothing lost.
+   */
+  async cleanOn(): Promise<void> {
+    const erasure = await unfinishedErasure(this.pool, this.name, this.generation);
+    const position = this.at;
+    if (!erasure || position === undefined) {
+      this.unfinished = false;
+      return;
+    }
+    const rows = new BatchRows(this.projector.tables);
+    const piece = await this.findPiece(rows, erasure.forgotten, erasure.next);
+    await this.loadAnnounced(rows);
+    this.projector.forgetting.clean(erasure.forgotten, rows, piece);
+    await this.put(rows, { parked: [], position, erasure: { forgotten: erasure.forgotten, next: piece.next } });
+  }
+
+  private findPiece(rows: BatchRows, forgotten: Forgotten, begin: NextPiece): Promise<FoundPiece> {
+    const { forgetting } = this.projector;
+    const find = this.store.find.bind(this.store);
+    return findPiece(find, rows, { forgetting, forgotten, begin, rowsMax: this.pieceRowsMax });
+  }
+
+  private concerns({ type, undecodable }: PageEvent): boolean {
+    return this.handles.has(type) || (undecodable !== undefined && !this.knownTypes.has(type));
   }
 
   private isAhead(position: Position): boolean {
     return this.log.compare(position, this.at) > 0;
   }
 
-  /** What looks rows up by their contents must find them written: each such event begins a batch of its own. */
+  /** Rows are found by their contents when they are written: each event of an erasure begins a batch of its own. */
   private async applyInOrder(position: Position, events: readonly LedgerEvent[]): Promise<void> {
     let rest = events;
     for (;;) {
-      const next = rest.findIndex((event, index) => index > 0 && this.looksUp(event));
+      const next = rest.findIndex((event, index) => index > 0 && forgottenBy(event) !== undefined);
       const before = rest[next - 1];
       if (next < 0 || !before) return this.applyUpTo(position, rest);
       await this.applyUpTo(before.position, rest.slice(0, next));
@@ -134,11 +167,16 @@ export class ProjectionTrack {
       parkedNow.add(event.stream);
     };
 
+    const begun = refused === undefined ? await this.beginToForget(rows, events) : undefined;
+    const apply = (event: LedgerEvent): void => {
+      this.projector.apply(event, rows);
+      if (begun?.event === event) this.projector.forgetting.clean(begun.forgotten, rows, begun.piece);
+    };
     const unreadable =
       refused === undefined
         ? await this.loadRows(
             rows,
-            events.filter((event) => !isParked(event) || this.looksUp(event)),
+            events.filter((event) => !isParked(event) || event === begun?.event),
           )
         : new Map<LedgerEvent, string>();
     for (const event of events) {
@@ -146,18 +184,29 @@ export class ProjectionTrack {
       if (isParked(event)) {
         park(event, BEHIND_A_PARKED_EVENT);
         // Whoever asked to be forgotten does not wait until somebody has put the stream right.
-        if (this.looksUp(event)) rows.attempt(() => this.projector.apply(event, rows));
+        if (event === begun?.event) rows.attempt(() => apply(event));
       } else if (reason !== undefined) park(event, reason);
       else {
-        const failure = rows.attempt(() => this.projector.apply(event, rows));
+        const failure = rows.attempt(() => apply(event));
         if (failure) park(event, describeError(failure.failed));
       }
     }
-
-    const batch = { changes: rows.changes(), parked, position, expectedVersion: this.expectedVersion };
-    if (!(await this.store.write(batch))) throw new CheckpointMoved(this.name);
-    this.movedTo(position);
+    await this.put(rows, { parked, position, erasure: begun && { forgotten: begun.forgotten, next: begun.piece.next } });
     for (const stream of parkedNow) this.parked.add(stream);
+  }
+
+  /** Only the first event of a batch can be one of an erasure: its first piece is cleaned with the batch. */
+  private async beginToForget(rows: BatchRows, [event]: readonly LedgerEvent[]) {
+    const forgotten = event && forgottenBy(event);
+    return forgotten && { event, forgotten, piece: await this.findPiece(rows, forgotten, FIRST_PIECE) };
+  }
+
+  private async put(rows: BatchRows, batch: Pick<BatchToWrite, 'parked' | 'position' | 'erasure'>): Promise<void> {
+    const written = await this.store.write({ ...batch, changes: rows.changes(), expectedVersion: this.expectedVersion });
+    if (!written) throw new CheckpointMoved(this.name);
+    this.movedTo(batch.position);
+    // A finished one is not the last for sure: `cleanOn` finds out.
+    if (batch.erasure?.next !== undefined) this.unfinished = true;
   }
 
   /** Loads the rows that these events announce. Returns the events whose keys cannot be told, with the reason. */
@@ -172,24 +221,15 @@ export class ProjectionTrack {
           unreadable.set(event, describeError(error));
         }
       }
-      for (const { table, row } of await this.store.load(rows.takeAnnounced())) rows.loaded(table, row);
+      await this.loadAnnounced(rows);
     };
     const { projector } = this;
-    await this.lookUp(rows, events);
     await announce((event) => projector.keys(event));
     if (projector.furtherKeys) await announce((event) => projector.furtherKeys?.(event, rows) ?? []);
     return unreadable;
   }
 
-  /** Only the first event of a batch looks up. Twice: what was found may name more. */
-  private async lookUp(rows: BatchRows, [first]: readonly LedgerEvent[]): Promise<void> {
-    const { projector } = this;
-    if (!first || !projector.lookups || !this.looksUp(first)) return;
-    const done = new Set<string>();
-    for (let round = 0; round < 2; round++) {
-      const wanted = projector.lookups(first, rows).filter((lookup) => !done.has(JSON.stringify(lookup)));
-      for (const lookup of wanted) done.add(JSON.stringify(lookup));
-      for (const { table, row } of await this.store.find(wanted)) rows.found(table, row);
-    }
+  private async loadAnnounced(rows: BatchRows): Promise<void> {
+    for (const { table, row } of await this.store.load(rows.takeAnnounced())) rows.loaded(table, row);
   }
 }

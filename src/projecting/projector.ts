@@ -43,8 +43,8 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** The rows that a batch touches, held in memory: the runner loads them before and writes what changed after. */
 export interface Rows {
-  /** All rows of a table that are in memory, those that `lookups` found among them. */
-  held(table: string): readonly Row[];
+  /** The rows that the lookups of the piece in hand found and that are still there. */
+  found(table: string): readonly Row[];
   /** A loaded or already changed row; undefined when there is none. The key must have been announced by `keys`. */
   get(table: string, key: readonly string[]): Row | undefined;
   put(table: string, row: Row): void;
@@ -61,6 +61,42 @@ export interface RowKey {
 export interface Lookup {
   readonly table: string;
   readonly where: Readonly<Record<string, readonly string[]>>;
+  /**
+   * The columns by which that index goes on: a piece begins behind the last row of the piece before. Left out where a row that was cleaned
+   * is not found again.
+   */
+  readonly along?: readonly IndexColumn[];
+}
+
+export interface IndexColumn {
+  readonly column: string;
+  readonly descending?: boolean;
+}
+
+/** Whom an erasure forgets: both of its events say it. */
+export interface Forgotten {
+  readonly erasureId: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly accountRef: string;
+  readonly persons: ReadonlySet<string>;
+}
+
+/**
+ * How a read model forgets people. Rows about them are found by their contents, a bounded piece of them at a time, so that nobody else's
+ * events wait for somebody with very many. Until the last piece is cleaned, queries leave these people out (`LiveReads`).
+ */
+export interface Forgetting {
+  lookups(forgotten: Forgotten): readonly Lookup[];
+  /** Rows that can be found only through those that `lookups` found, and may be any number for each of them. */
+  dependents?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly Lookup[];
+  /** Further rows that `clean` reads or writes. */
+  keys?(rows: Pick<Rows, 'found'>): readonly RowKey[];
+  /**
+   * Cleans what was found; what is clean already stays as it is.
+   * @param piece not whole: there are more dependents than were found. The rows they depend on are found again, and must stay until then.
+   */
+  clean(forgotten: Forgotten, rows: Rows, piece: { readonly isWhole: boolean }): void;
 }
 
 /**
@@ -79,11 +115,15 @@ export interface Projector {
    * Further rows that only a loaded row can name, asked once the rows of `keys` are there. A row that an earlier event of the same
    * batch makes is not there yet: that event's own `keys` must name what its followers will need.
    */
-  furtherKeys?(event: LedgerEvent, rows: Pick<Rows, 'get' | 'held'>): readonly RowKey[];
-  /** The types of which `lookups` is asked. Each ends a batch before it, so such events must be rare. */
-  readonly looksUp?: ReadonlySet<AccountEvent['type']>;
-  /** Rows that only their contents can name, before `keys` are loaded. Asked once more with what was found. */
-  lookups?(event: LedgerEvent, rows: Pick<Rows, 'held'>): readonly Lookup[];
+  furtherKeys?(event: LedgerEvent, rows: Pick<Rows, 'get'>): readonly RowKey[];
+  /** Asked at the events of an erasure, behind `apply`. Each of them ends a batch before it. */
+  readonly forgetting: Forgetting;
   /** Folds one event into the rows. Throws only when the event contradicts the rows: its account is parked then. */
   apply(event: LedgerEvent, rows: Rows): void;
+}
+
+/** Whom an event forgets; undefined: it is none of an erasure. */
+export function forgottenBy({ event, tenant, mode, accountRef }: LedgerEvent): Forgotten | undefined {
+  if (event.type !== 'ErasureRequested' && event.type !== 'ErasureCompleted') return undefined;
+  return { erasureId: event.erasureId, tenant, mode, accountRef, persons: new Set(event.persons) };
 }

@@ -1,9 +1,11 @@
 import type { Pool } from 'pg';
 import type { EventLog } from '../event-log/event-log.js';
 import { liveCheckpoints } from './checkpoints.js';
+import { countUnfinishedErasures } from './erasure-pieces.js';
 
 /**
- * Notes where the log ends now. What is returned tells whether the live read models of these projections have come so far.
+ * Notes where the log ends now. What is returned tells whether the live read models of these projections have come so far, and nobody who
+ * is forgotten is left in some of their rows.
  * @throws while a store is away.
  */
 export async function readModelsReachHead(
@@ -14,6 +16,7 @@ export async function readModelsReachHead(
   const head = await log.head();
   return async () => {
     const checkpoints = await liveCheckpoints(pool, projections);
-    return checkpoints.every(({ position }) => log.compare(position, head) >= 0);
+    if (!checkpoints.every(({ position }) => log.compare(position, head) >= 0)) return false;
+    return (await countUnfinishedErasures(pool, checkpoints)) === 0;
   };
 }

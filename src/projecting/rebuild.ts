@@ -178,7 +178,7 @@ async function finish(
   let events = 0;
   const onPage = (applied: number): void => onProgress?.({ phase: 'following', projection, events: (events += applied) });
   return withSnapshot(parts.pool, async (snapshot) => {
-    await atOnePosition(parts, client, [{ projector, live, follower }], () => snapshot.take(), { signal, onPage });
+    await atOnePosition(parts, client, [{ projector, live, follower }], () => snapshot.take(), { signal, onPage, compares: true });
     await reached('caught-up');
     onProgress?.({ phase: 'verifying', projection, rows: 0 });
     const { rows, differences } = await countDifferences(snapshot.client, projector, live.generation, generation);

@@ -4,6 +4,7 @@ import type { Position } from '../event-log/event-log.js';
 import { placeOf } from './bulk-load.js';
 import { holdLive, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
 import { copyRows } from './copy-rows.js';
+import { countUnfinishedErasures, untilErasuresAreFinished } from './erasure-pieces.js';
 import { differ } from './generation-diff.js';
 import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
 import { quoted, schemaOf } from './identifiers.js';
@@ -79,15 +80,15 @@ export async function repair(
     });
   for (;;) {
     await fold(options.signal);
+    const lives = repairs.map(({ live }) => live);
+    // A piece counts on the rows that the pieces before have left.
+    await untilErasuresAreFinished(client, lives, options);
     if (options.signal.aborted) throw new Interrupted();
     await client.query('begin');
     try {
-      const held = await holdLive(
-        client,
-        repairs.map(({ live }) => live),
-      );
+      const held = await holdLive(client, lives);
       for (const each of repairs) each.fold.until = held.get(each.projector.name);
-      if (await isNear(parts, repairs)) {
+      if ((await isNear(parts, repairs)) && (await countUnfinishedErasures(client, lives)) === 0) {
         await fold(new AbortController().signal);
         const repaired: RepairedProjection[] = [];
         for (const each of repairs) repaired.push(await putRight(client, each, scope, [...accounts]));

@@ -1,4 +1,4 @@
-import type { Lookup, ReadModelTable, Row, RowKey, Rows } from './projector.js';
+import type { IndexColumn, Lookup, ReadModelTable, Row, RowKey, Rows } from './projector.js';
 
 /** What a table is made of; the columns are those of its row type, so that the compiler finds the one that was forgotten. */
 export interface TableDefinition<R extends Row> {
@@ -6,6 +6,11 @@ export interface TableDefinition<R extends Row> {
   readonly columns: Readonly<Record<keyof R & string, string>>;
   readonly primaryKey: readonly (keyof R & string)[];
   readonly indexes: ReadModelTable['indexes'];
+}
+
+/** A column of an index of the table; its values are never null. */
+export interface IndexColumnOf<R extends Row> extends IndexColumn {
+  readonly column: keyof R & string;
 }
 
 /**
@@ -34,13 +39,14 @@ export class TableOf<R extends Row> implements ReadModelTable {
     return rows.get(this.name, key) as R | undefined;
   }
 
-  /** Those in memory that `lookups` found or that were named by key. */
-  held(rows: Pick<Rows, 'held'>): readonly R[] {
-    return rows.held(this.name) as readonly R[];
+  /** Those that the lookups of the piece in hand found. */
+  found(rows: Pick<Rows, 'found'>): readonly R[] {
+    return rows.found(this.name) as readonly R[];
   }
 
-  lookup(where: { readonly [C in keyof R & string]?: readonly string[] }): Lookup {
-    return { table: this.name, where: where as Readonly<Record<string, readonly string[]>> };
+  lookup(where: { readonly [C in keyof R & string]?: readonly string[] }, along?: readonly IndexColumnOf<R>[]): Lookup {
+    const conditions = where as Readonly<Record<string, readonly string[]>>;
+    return along === undefined ? { table: this.name, where: conditions } : { table: this.name, where: conditions, along };
   }
 
   put(rows: Rows, row: R): void {

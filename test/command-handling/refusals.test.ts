@@ -165,6 +165,7 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
         key: { subject: 's', value: 'X' },
         holder: { account, person: 'p' },
         programId: 'default',
+        claim: `of ${account}`,
         takeOver: false,
         now: 1,
       }) as const;

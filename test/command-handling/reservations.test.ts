@@ -147,6 +147,7 @@ describe('a reservation', () => {
       key: personal(person, 'LAPSED'),
       holder: { account, person },
       programId: 'default',
+      claim: 'of a crashed command',
     } as const;
     const { decide } = await import('../../src/domain/reservation/reservation.decider.js');
     await one.streams.reservations.handle(one.names.codeStream(scope, 'LAPSED'), aRequest(), (state) =>

@@ -149,6 +149,12 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
     waits('the referral', { type: 'FlagReferral', referralId: 'referral', now: NOW }),
     goesOn('one that has not started', { type: 'FlagReferral', referralId: 'next', now: NOW }),
   ],
+  // It is of what somebody else may take, and the moderation is about rewards.
+  LapseReservation: [
+    goesOn('a code that was never recorded', {
+      ...{ type: 'LapseReservation', kind: 'referral-code', key: 'NEVER', person: BOB.person, now: NOW },
+    }),
+  ],
   SettleReward: [
     waits('of the referral, when its time has come', { type: 'SettleReward', rewardId: 'held', now: NOW }),
     goesOn('of the referral, before', { type: 'SettleReward', rewardId: 'held', now: NOW - 3 }),

@@ -13,87 +13,123 @@ import { NOW } from './support/account-scenario.js';
 const ANN: Holder = { account: 'a'.repeat(32), person: 'ann' };
 const BOB: Holder = { account: 'b'.repeat(32), person: 'bob' };
 
-const made = (holder: Holder, code = 'LUCKY', at = NOW, programId = 'default'): ReservationEvent => ({
-  ...{ type: 'ReservationMade', at, kind: 'referral-code', key: personal(holder.person ?? '', code), holder, programId },
-});
-const released = (holder: Holder, at = NOW): ReservationEvent => ({ type: 'ReservationReleased', at, holder });
+const made = (holder: Holder, over: { code?: string; at?: number; programId?: string; claim?: string | null } = {}): ReservationEvent => {
+  const { code = 'LUCKY', at = NOW, programId = 'default', claim = 'new' } = over;
+  return { type: 'ReservationMade', at, kind: 'referral-code', key: personal(holder.person ?? '', code), holder, programId, claim };
+};
+const released = (holder: Holder, claim: string | null, at = NOW): ReservationEvent => ({ type: 'ReservationReleased', at, holder, claim });
 const reserve = (holder: Holder, over: Partial<Reserve> & { code?: string } = {}): Reserve => {
   const { code = 'LUCKY', ...members } = over;
   return {
-    ...{
-      type: 'Reserve',
-      kind: 'referral-code',
-      key: personal(holder.person ?? '', code),
-      holder,
-      programId: 'default',
-      takeOver: false,
-      now: NOW,
-    },
+    type: 'Reserve',
+    kind: 'referral-code',
+    key: personal(holder.person ?? '', code),
+    holder,
+    programId: 'default',
+    claim: 'new',
+    takeOver: false,
+    now: NOW,
     ...members,
   };
 };
+const release = (claim: string) => ({ type: 'Release', claim, now: NOW }) as const;
 
 const given = (...events: readonly ReservationEvent[]) => ({
   when: (command: Parameters<typeof decide>[1]) => expect(decide(events.reduce(evolve, initialState), command)),
 });
+const ANNS = made(ANN, { at: 5, claim: 'first' });
 
 it('belongs to who comes first', () => {
   given()
     .when(reserve(ANN))
     .toStrictEqual({ events: [made(ANN)] });
-  given(made(ANN, 'LUCKY', 5))
-    .when(reserve(BOB))
-    .toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
+  given(ANNS).when(reserve(BOB)).toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
 });
 
-it('is made once for the same holder; another spelling is the newest one', () => {
-  given(made(ANN, 'LUCKY', 5))
+it('gets a claim of each command of its holder; the newest spelling is the one that is shown', () => {
+  given(ANNS)
     .when(reserve(ANN))
+    .toStrictEqual({ events: [made(ANN)] });
+  given(ANNS)
+    .when(reserve(ANN, { claim: 'first' }))
     .toStrictEqual({ events: [] });
-  given(made(ANN, 'LUCKY', 5))
+  given(ANNS)
     .when(reserve(ANN, { code: 'Lucky' }))
-    .toStrictEqual({ events: [made(ANN, 'Lucky')] });
+    .toStrictEqual({ events: [made(ANN, { code: 'Lucky' })] });
 });
 
 it('belongs to one program', () => {
-  given(made(ANN, 'LUCKY', 5))
+  given(ANNS)
     .when(reserve(ANN, { programId: 'partners' }))
     .toStrictEqual({ refused: 'CODE_PROGRAM_CONFLICT' });
 });
 
-it('is free again once its holder released it', () => {
-  given(made(ANN, 'LUCKY', 5))
-    .when({ type: 'Release', holder: ANN, now: NOW })
-    .toStrictEqual({ events: [released(ANN)] });
-  given(made(ANN, 'LUCKY', 5), released(ANN, 6))
+it('is free again once its only claim is released', () => {
+  given(ANNS)
+    .when(release('first'))
+    .toStrictEqual({ events: [released(ANN, 'first')] });
+  given(ANNS, released(ANN, 'first', 6))
     .when(reserve(BOB))
     .toStrictEqual({ events: [made(BOB)] });
 });
 
-it('is released by nobody else, and not twice', () => {
-  given(made(ANN, 'LUCKY', 5))
-    .when({ type: 'Release', holder: BOB, now: NOW })
-    .toStrictEqual({ events: [] });
-  given(made(ANN, 'LUCKY', 5), released(ANN, 6))
-    .when({ type: 'Release', holder: ANN, now: NOW })
-    .toStrictEqual({ events: [] });
-  given().when({ type: 'Release', holder: ANN, now: NOW }).toStrictEqual({ events: [] });
+it('stays reserved while another command of its holder has a claim', () => {
+  for (const [gone, left] of [
+    ['first', 'second'],
+    ['second', 'first'],
+  ] as const) {
+    const shared = [ANNS, made(ANN, { at: 6, claim: 'second' }), released(ANN, gone, 7)];
+    given(...shared)
+      .when(reserve(BOB))
+      .toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
+    given(...shared)
+      .when(release(left))
+      .toStrictEqual({ events: [released(ANN, left)] });
+    given(...shared, released(ANN, left, 8))
+      .when(reserve(BOB))
+      .toStrictEqual({ events: [made(BOB)] });
+  }
 });
 
-describe('one that its holder never confirmed', () => {
-  it('may be taken over', () => {
-    given(made(ANN, 'LUCKY', 5))
+it('is released by nobody else, and not twice', () => {
+  given(ANNS).when(release('new')).toStrictEqual({ events: [] });
+  given(ANNS, released(ANN, 'first', 6))
+    .when(release('first'))
+    .toStrictEqual({ events: [] });
+  given(ANNS, released(ANN, null, 6), made(BOB, { claim: 'his' }))
+    .when(release('first'))
+    .toStrictEqual({ events: [] });
+  given().when(release('first')).toStrictEqual({ events: [] });
+});
+
+it('of a command from before there were claims is freed by no command of today, and as a whole by those from then', () => {
+  const old = made(ANN, { at: 5, claim: null });
+  given(old, made(ANN, { at: 6, claim: 'second' }), released(ANN, 'second', 7))
+    .when(reserve(BOB))
+    .toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
+  given(old, made(ANN, { at: 6, claim: 'second' }), released(ANN, null, 7))
+    .when(reserve(BOB))
+    .toStrictEqual({ events: [made(BOB)] });
+});
+
+it('with more claims than are remembered is not freed by releases', () => {
+  const claims = Array.from({ length: 20 }, (_, index) => `claim ${index}`);
+  given(...claims.map((claim) => made(ANN, { claim })), ...claims.map((claim) => released(ANN, claim)))
+    .when(reserve(BOB))
+    .toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
+});
+
+describe('one that its holder never recorded', () => {
+  it('may be taken over, with all claims on it', () => {
+    given(ANNS, made(ANN, { claim: 'second' }))
       .when(reserve(BOB, { takeOver: true }))
-      .toStrictEqual({ events: [released(ANN), made(BOB)] });
+      .toStrictEqual({ events: [released(ANN, null), made(BOB)] });
   });
 
-  it('is made anew by its holder, for any program: from now on nobody takes it over', () => {
-    given(made(ANN, 'LUCKY', 5))
-      .when(reserve(ANN, { takeOver: true }))
-      .toStrictEqual({ events: [made(ANN)] });
-    given(made(ANN, 'LUCKY', 5))
+  it('is made anew by its holder, for any program', () => {
+    given(ANNS)
       .when(reserve(ANN, { takeOver: true, programId: 'partners' }))
-      .toStrictEqual({ events: [made(ANN, 'LUCKY', NOW, 'partners')] });
+      .toStrictEqual({ events: [released(ANN, null), made(ANN, { programId: 'partners' })] });
   });
 });
 

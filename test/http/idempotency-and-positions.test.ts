@@ -167,6 +167,50 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
   });
 });
 
+describe('the same user, sent through both services at once', () => {
+  test('is created once: whoever loses the race updates it', async () => {
+    for (let round = 0; round < 8; round++) {
+      const accountId = personal('acc');
+      await api.post('/accountsync', { id: accountId, subscription: TRIAL });
+      const body = {
+        id: personal(),
+        accountId,
+        referralCode: personal()
+          .slice(-12)
+          .replace(/[^0-9A-Za-z]/g, 'X'),
+      };
+      const answers = await Promise.all([api.post('/user', body), there.post('/user', body)]);
+      for (const answer of answers) {
+        expect(answer.body).toMatchObject({ id: body.id, referralCode: body.referralCode });
+        expect(answer.status).toBe(200);
+      }
+      expect((await api.get(`/code/${body.referralCode}`)).status).toBe(200);
+    }
+  });
+
+  test('keeps its code, although the other request is refused for something else', async () => {
+    const paymentProviderId = personal('cus');
+    const owner = await person();
+    expect((await api.post('/user', { id: owner.id, accountId: owner.accountId, paymentProviderId })).status).toBe(200);
+    for (let round = 0; round < 8; round++) {
+      const accountId = personal('acc');
+      await api.post('/accountsync', { id: accountId, subscription: TRIAL });
+      const body = {
+        id: personal(),
+        accountId,
+        referralCode: personal()
+          .slice(-12)
+          .replace(/[^0-9A-Za-z]/g, 'X'),
+      };
+      const [refusedOne, created] = await Promise.all([api.post('/user', { ...body, paymentProviderId }), there.post('/user', body)]);
+      expect(outcome(refusedOne)).toStrictEqual(refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'));
+      expect(created.status).toBe(200);
+      const thief = await api.post('/user', { ...body, id: personal(), accountId: owner.accountId });
+      expect(outcome(thief)).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
+    }
+  });
+});
+
 describe('a key', () => {
   test.each<[string, number, string, () => Promise<Write>]>([
     [

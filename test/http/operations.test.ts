@@ -31,16 +31,21 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const call = async (
-  method: string,
-  path: string,
-  credentials?: string,
-  body?: object,
-): Promise<{ status: number; body: Record<string, unknown> }> => {
-  const headers: Record<string, string> = credentials === undefined ? {} : { authorization: basic(credentials) };
+const callWith = async (
+  fields: Readonly<Record<string, string>>,
+  ...[method, path, credentials, body]: readonly [method: string, path: string, credentials?: string, body?: object]
+): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }> => {
+  const headers: Record<string, string> = { ...fields, ...(credentials === undefined ? {} : { authorization: basic(credentials) }) };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const response = await fetch(`${running.service.origin}${path}`, { method, headers, body: body && JSON.stringify(body) });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
+};
+
+const call = async (
+  ...asked: readonly [method: string, path: string, credentials?: string, body?: object]
+): Promise<{ status: number; body: Record<string, unknown> }> => {
+  const { status, body } = await callWith({}, ...asked);
+  return { status, body };
 };
 
 test('an operator is told whose key it is and what it opens', async () => {
@@ -103,14 +108,14 @@ const finance = (method: string, path: string, body?: object) => call(method, `/
 const support = (method: string, path: string, body?: object) => call(method, `/operations/projections${path}`, `:${keys.sam}`, body);
 
 /** A tenant with an account that has 700 of 1000 cents left. */
-async function tenantWithCredit(): Promise<{ readonly alias: string; readonly account: string }> {
+async function tenantWithCredit(): Promise<{ readonly alias: string; readonly account: string; readonly user: string }> {
   const { alias, live } = await running.service.createTenant();
   const [account, user] = [personal('acc'), personal('usr')];
   await live.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
   expect((await live.post('/user', { id: user, accountId: account, firstName: 'Ann' })).status).toBe(200);
   await live.post(`/rewards/account/${account}/user/${user}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 });
   expect((await live.post('/credit/bulkredeem', { accountId: account, unit: 'CENTS', amount: 300 })).status).toBe(200);
-  return { alias, account };
+  return { alias, account, user };
 }
 
 describe('for finance', () => {
@@ -127,11 +132,64 @@ describe('for finance', () => {
     expect(off.body).toMatchObject({ ok: false, differences: [{ account, unit: 'CENTS' }] });
   });
 
+  test('an adjustment is approved by another operator than its caller', async () => {
+    const { alias, account, user } = await tenantWithCredit();
+    const head = await running.service.head();
+    const adjust = (approvedBy: string, key = keys.fay) =>
+      call('POST', `/operations/ledger/${alias}/adjustment`, `:${key}`, {
+        ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy },
+      });
+    for (const approver of ['fay', 'Fay', 'somebody else', 'fay ', 'sam,both'])
+      expect(await adjust(approver)).toMatchObject({ status: 403, body: { apiErrorCode: 'FORBIDDEN' } });
+    expect((await adjust('both', keys.both)).status).toBe(403);
+    expect(await running.service.head()).toBe(head);
+    expect(await adjust('both')).toMatchObject({ status: 200, body: { eventId: expect.any(String) as unknown } });
+    expect(await adjust('sam')).toMatchObject({ status: 200 });
+  });
+
+  test('an adjustment with an idempotency key is one correction, and another one with the key is refused', async () => {
+    const { alias, account, user } = await tenantWithCredit();
+    const adjust = (amount: number, key: string) =>
+      callWith({ 'idempotency-key': key }, 'POST', `/operations/ledger/${alias}/adjustment`, `:${keys.fay}`, {
+        ...{ account, user, unit: 'CENTS', amount, reason: 'r', approvedBy: 'both' },
+      });
+    const first = await adjust(5, 'one');
+    expect(first).toMatchObject({ status: 200, body: { eventId: expect.any(String) as unknown, position: expect.any(String) as unknown } });
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    const again = await adjust(5, 'one');
+    expect([again.status, again.body]).toEqual([first.status, first.body]);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(await adjust(6, 'one')).toMatchObject({ status: 422, body: { apiErrorCode: 'IDEMPOTENCY_KEY_REUSED' } });
+    expect(await adjust(6, 'x'.repeat(256))).toMatchObject({ status: 400, body: { apiErrorCode: 'BAD_REQUEST' } });
+    const refused = await adjust(-10_000, 'two');
+    expect(refused).toMatchObject({ status: 400 });
+    const refusedAgain = await adjust(-10_000, 'two');
+    expect([refusedAgain.status, refusedAgain.body]).toEqual([400, refused.body]);
+    expect(refusedAgain.headers.get('idempotency-replayed')).toBe('true');
+    const stated = await finance('GET', `${alias}/statement?account=${account}`);
+    expect(stated.body).toMatchObject({ units: [{ closing: 705 }] });
+  });
+
+  test('of two adjustments with one key at once, one is under way or both are the same', async () => {
+    const { alias, account, user } = await tenantWithCredit();
+    const adjust = () =>
+      callWith({ 'idempotency-key': 'k' }, 'POST', `/operations/ledger/${alias}/adjustment`, `:${keys.fay}`, {
+        ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy: 'both' },
+      });
+    const answers = await Promise.all(Array.from({ length: 6 }, adjust));
+    const done = answers.filter(({ status }) => status === 200);
+    expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    for (const { status, body } of answers)
+      if (status !== 200) expect({ status, body }).toMatchObject({ status: 409, body: { apiErrorCode: 'REQUEST_IN_PROGRESS' } });
+    const stated = await finance('GET', `${alias}/statement?account=${account}`);
+    expect(stated.body).toMatchObject({ units: [{ closing: 705 }] });
+  });
+
   test('replay finds what somebody changed in a read model', async () => {
     const { alias, account } = await tenantWithCredit();
     expect(await finance('POST', `${alias}/replay`, { account })).toMatchObject({ status: 200, body: { differences: [] } });
     const { core } = running.service.service;
-    const schema = await new LiveGenerations(core.pool).liveSchema('reward-balances');
+    const { schema } = await new LiveGenerations(core.pool).liveGeneration('reward-balances');
     await core.pool.query(`update "${schema}".balance_items set redeemed = redeemed + 1 where tenant = $1`, [alias]);
     const { body } = await finance('POST', `${alias}/replay`);
     expect(body).toMatchObject({ differences: [{ account, readModel: 'reward-balances' }] });

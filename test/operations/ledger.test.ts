@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Core } from '../../src/core.js';
 import type { Scope } from '../../src/domain/scope.js';
+import type { EventLog } from '../../src/event-log/event-log.js';
+import { IdempotentRequests } from '../../src/http/idempotent-requests.js';
 import { readBalanceFile } from '../../src/operations/balance-file.js';
-import { adjustLedger } from '../../src/operations/ledger-adjustment.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { adjustLedger, type KeptAnswers } from '../../src/operations/ledger-adjustment.js';
 import { exportLedger } from '../../src/operations/ledger-export.js';
 import { changePeriod } from '../../src/operations/ledger-periods.js';
 import { reconcileLedger } from '../../src/operations/ledger-reconciliation.js';
@@ -92,6 +95,10 @@ async function converted(tenant: TestTenant): Promise<{ readonly referrer: strin
   await eventually(async () => (await balanceOf(tenant, referrer.accountId))['CENTS'] === 1_000);
   return { referrer: referrer.accountId, user: referrer.userId, referred };
 }
+
+/** By the log, whoever wrote to it. */
+const creditOf = async (tenant: TestTenant, { accountId }: { readonly accountId: string }): Promise<Record<string, number>> =>
+  closings((await statementOfAccount(core, scopeOf(tenant), { accountId })).units);
 
 const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
 
@@ -409,7 +416,104 @@ describe('an adjustment', () => {
     expect(await service.head()).toBe(head);
     expect((await replayLedger(core, scope, {})).differences).toEqual([]);
   });
+
+  test('is answered from its decision: a log that cannot be read after it makes no failure of it', async () => {
+    const tenant = await service.createTenant();
+    const owner = await user(tenant);
+    const unreadable = () => {
+      throw new Error('the log cannot be read');
+    };
+    const log: EventLog = Object.assign(Object.create(core.log) as EventLog, { readStream: unreadable });
+    const afterwards = { ...core, log };
+    const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 70, reason: 'r' };
+    const { eventId, position } = await adjustLedger(afterwards, scopeOf(tenant), request);
+    const { units } = await statementOfAccount(core, scopeOf(tenant), { accountId: owner.accountId });
+    expect(units[0]?.lines).toMatchObject([{ eventId, position, amount: 70 }]);
+  });
+
+  test('of what had to be settled first is answered with its redemption', async () => {
+    const tenant = await service.createTenant();
+    const scope = scopeOf(tenant);
+    const { accountId, userId } = await user(tenant);
+    const dateExpires = Date.now() + 200;
+    await give(tenant, { accountId, userId }, { dateExpires });
+    await give(tenant, { accountId, userId }, {});
+    await eventually(() => Promise.resolve(Date.now() > dateExpires));
+    const request = { accountId, userId, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: -70, reason: 'r' };
+    const { eventId, position } = await adjustLedger(core, scope, request);
+    const { units } = await statementOfAccount(core, scope, { accountId });
+    expect(units[0]?.lines.at(-1)).toMatchObject({ eventId, position, type: 'redeemed', amount: -70 });
+  });
+
+  describe('with an idempotency key', () => {
+    const wordsOf = (
+      tenant: TestTenant,
+      { accountId, userId }: Awaited<ReturnType<typeof user>>,
+      amount: string,
+      key: string,
+    ): readonly string[] => [
+      ...['ledger', 'adjust', tenant.alias, accountId, '--user', userId, '--unit', 'CENTS', '--amount', amount, '--json'],
+      ...['--reason', 'charged twice', '--approved-by', 'Ada', '--idempotency-key', key],
+    ];
+
+    test('is the same correction again, and another one is refused', async () => {
+      const tenant = await service.createTenant();
+      const owner = await user(tenant);
+      const first = await cli(...wordsOf(tenant, owner, '+25', 'one'));
+      expect(first).toMatchObject({ code: 0, err: '' });
+      const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
+      expect(again).toEqual({ ...first, err: 'a repetition: nothing was corrected a second time\n' });
+      const other = await cli(...wordsOf(tenant, owner, '+26', 'one'));
+      expect(other).toEqual({ code: 1, out: '', err: 'the idempotency key was used for another correction\n' });
+      expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
+      expect(await operationsOf(tenant)).toMatchObject([
+        { parameters: { amount: '25' } },
+        { parameters: { amount: '25', repeated: 'true' } },
+      ]);
+    });
+
+    test('has its one effect and one answer although its process died before it could answer', async () => {
+      const tenant = await service.createTenant();
+      const scope = scopeOf(tenant);
+      const owner = await user(tenant);
+      const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 25, reason: 'charged twice' };
+      const dead = await keysOfOperators({ keep: () => new Promise<void>(() => undefined) });
+      void adjustLedger(core, scope, request, { key: 'one', answers: dead.answers });
+      await eventually(async () => (await creditOf(tenant, owner))['CENTS'] === 25);
+      expect(await cli(...wordsOf(tenant, owner, '+25', 'one'))).toEqual({
+        ...{ code: 1, out: '', err: 'a correction with this idempotency key is still under way\n' },
+      });
+      await dead.stop();
+      const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
+      const { units } = await statementOfAccount(core, scope, { accountId: owner.accountId });
+      const effects = units.flatMap(({ lines }) => lines.map(({ eventId, position }) => ({ eventId, position })));
+      expect(effects).toHaveLength(1);
+      expect(again.code).toBe(0);
+      expect(JSON.parse(again.out)).toEqual(effects[0]);
+      expect(await cli(...wordsOf(tenant, owner, '+26', 'one'))).toMatchObject({ code: 1 });
+    });
+
+    test('keeps what it was refused for', async () => {
+      const tenant = await service.createTenant();
+      const owner = await user(tenant);
+      const first = await cli(...wordsOf(tenant, owner, '-25', 'one'));
+      expect(first).toMatchObject({ code: 1, out: '' });
+      expect((await cli(...wordsOf(tenant, owner, '+25', 'two'))).code).toBe(0);
+      expect(await cli(...wordsOf(tenant, owner, '-25', 'one'))).toEqual(first);
+      expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
+      const long = await cli(...wordsOf(tenant, owner, '+25', 'x'.repeat(256)));
+      expect(long).toEqual({ code: 1, out: '', err: '--idempotency-key must be 1 to 255 printable characters\n' });
+    });
+  });
 });
+
+/** Kept answers as another process has them, whose end is `stop`; of its operations some may be replaced. */
+async function keysOfOperators(replaced: Partial<KeptAnswers> = {}): Promise<{ answers: KeptAnswers; stop: () => Promise<void> }> {
+  const presence = new ProcessPresence(core.pool);
+  await presence.start();
+  const answers = new IdempotentRequests(core.pool, presence, core.answersKey, core.keys);
+  return { answers: Object.assign(answers, replaced), stop: () => presence.stop() };
+}
 
 describe('a period', () => {
   test('is closed once it is over, and opened again, each once', async () => {

@@ -156,6 +156,20 @@ test('a repair stands also when its audit entry cannot be written, and says so',
   expect(warnings).toEqual(['the repair stands; the audit entry could not be written: the log is away']);
 });
 
+test('a rebuild stands also when its line of history cannot be written, and says so', async () => {
+  const { pool } = service.service.core;
+  await pool.query(`create function ledger.refuse_history() returns trigger language plpgsql as $$ begin raise exception 'no room'; end $$;
+    create trigger refuse_history before update on ledger.projection_history for each row when (new.outcome = 'done')
+      execute function ledger.refuse_history()`);
+  try {
+    const told = warnings.length;
+    expect(await rebuilt('users')).toMatchObject({ projections: [{ projection: 'users' }] });
+    expect(warnings.slice(told)).toEqual([expect.stringMatching(/^the rebuild stands; its line of history could not be written: /)]);
+  } finally {
+    await pool.query('drop function ledger.refuse_history cascade');
+  }
+});
+
 test('all projections are built in one pass and switched at once; status says where they stand', async () => {
   expect(await rebuilt()).toMatchObject({ projections: { length: 6 } });
   const ready = await operate(showStatus);

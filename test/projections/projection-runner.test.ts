@@ -155,7 +155,7 @@ describe('leading', () => {
     await client.query('commit');
     client.release();
     await projected.generations.refresh();
-    expect(await projected.generations.liveSchema('users')).toBe('rm_users_2');
+    expect(await projected.generations.liveGeneration('users')).toStrictEqual({ schema: 'rm_users_2', generation: 2 });
     await until(async () => (await usersCounted()) === 3);
     expect((await runner.status()).find(({ projection }) => projection === 'users')).toMatchObject({ generation: 2, lagEvents: 0 });
   });

@@ -174,7 +174,7 @@ describe('while others read and write', () => {
             ...projector,
             apply: (event, rows) => {
               projector.apply(event, {
-                held: (table) => rows.held(table),
+                found: (table) => rows.found(table),
                 get: (table, key) => rows.get(table, key),
                 delete: (table, key) => rows.delete(table, key),
                 put: (table, row) => rows.put(table, table === 'reward_balances' ? { ...row, fuel_tank_codes: 1 } : row),

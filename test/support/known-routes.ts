@@ -1,8 +1,24 @@
 import type { FastifyInstance } from 'fastify';
-import type { RunningService } from './running-service.js';
+import { isCompiled, type RunningService } from './running-service.js';
 
-/** Every method and path template that the router knows, as `GET /api/v1/{tenantAlias}/users`. */
-export function knownRoutes({ service }: RunningService): readonly string[] {
+/** What describes the interface is not in the description. */
+const DESCRIPTION = [
+  '/openapi.json',
+  '/docs',
+  '/docs/start.js',
+  '/docs/swagger-ui.css',
+  '/docs/swagger-ui-bundle.js',
+  '/docs/favicon-32x32.png',
+];
+
+/** Every method and path template that the router knows (of the compiled service: that its description names), as `GET /api/v1/{tenantAlias}/users`. */
+export function knownRoutes({ service, description }: RunningService): readonly string[] {
+  if (isCompiled) {
+    const described = Object.entries(description.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    return [...described, ...DESCRIPTION.map((path) => `GET ${path}`)];
+  }
   const server: FastifyInstance = service.app.getHttpAdapter().getInstance();
   const branch: string[] = [];
   return server

@@ -1,14 +1,18 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenant.decider.js';
 import type { Position } from '../../src/event-log/event-log.js';
+import { openCore } from '../../src/core.js';
 import { startService, type Service } from '../../src/service.js';
+import { projectRoot, startServiceProcess } from '../../bench/service-process.js';
 import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
 import { OpenApiValidator, type ReceivedAnswer } from './openapi-validator.js';
@@ -56,6 +60,55 @@ export async function createStores(): Promise<TestStores> {
   return { databaseUrl: database.url, masterKeyFile, remove };
 }
 
+/** True where the file runs against dist/ (the project `compiled` of jest). */
+export const isCompiled = Reflect.get(globalThis, 'TEST_TARGET') === 'dist';
+
+type Environment = Readonly<Record<string, string>>;
+
+async function startHere(environment: Environment, write: (line: string) => void): Promise<Service> {
+  return startService({ config: loadConfig(environment), logger: pino({ level: 'trace' }, { write }), version: '0.0.0' });
+}
+
+function unreachable(part: string): never {
+  throw new Error(`the ${part} of the compiled service cannot be reached from outside`);
+}
+
+/** `node dist/src/main.js`, and beside it what the tests need of a core: a further process on the same stores, as the command line is. */
+async function startCompiled(environment: Environment, write: (line: string) => void): Promise<Service> {
+  await promisify(execFile)(process.execPath, [join(projectRoot(), 'scripts/build-if-stale.mjs')]);
+  const { PORT: _, ...env } = environment;
+  const served = await startServiceProcess({ env: { ...env, LOG_LEVEL: 'trace' }, onOutput: write });
+  try {
+    await served.ready();
+    const core = await openCore({
+      config: loadConfig(environment),
+      logger: pino({ level: 'silent' }),
+      actor: { kind: 'system', id: 'service' },
+      applicationName: 'ledger-test',
+    });
+    const stop = async (): Promise<void> => {
+      await core.close();
+      const code = await served.terminate();
+      if (code !== 0) throw new Error(`the service ended with ${code}`);
+    };
+    return {
+      ...{ core, url: served.url, stop },
+      get app() {
+        return unreachable('application');
+      },
+      get projections() {
+        return unreachable('projections');
+      },
+      get policies() {
+        return unreachable('policies');
+      },
+    };
+  } catch (error) {
+    await served.kill();
+    throw error;
+  }
+}
+
 /** The service as it runs, on a port of its own. Every answer to its clients is held against its own description of the interface. */
 export class RunningService {
   private readonly lines: string[] = [];
@@ -75,13 +128,12 @@ export class RunningService {
   /** `environment` comes on top of what the stores say. */
   static async start(stores: TestStores, environment: Readonly<Record<string, string>> = {}): Promise<RunningService> {
     const lines: string[] = [];
-    const config = loadConfig({
+    const settings = {
       ...{ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile, PORT: '0', DATABASE_CONNECTIONS_MAX: '8' },
       ...{ POSITION_WAIT_MS: '20000', SHUTDOWN_GRACE_MS: '2000', PUBLIC_URL: 'https://share.example' },
       ...environment,
-    });
-    const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-    const service = await startService({ config, logger, version: '0.0.0' });
+    };
+    const service = await (isCompiled ? startCompiled : startHere)(settings, (text) => void lines.push(text));
     const response = await fetch(`${service.url}/openapi.json`);
     const description = (await response.json()) as OpenAPIObject;
     return new RunningService(service, service.url, description, lines);
@@ -122,7 +174,9 @@ export class RunningService {
 
   /** Log lines that name a person, an id, a code, a key, an idempotency key. There must be none. */
   indiscretions(): readonly string[] {
-    return this.lines.filter((line) => line.toLowerCase().includes(MARK) || [...this.secrets].some((secret) => line.includes(secret)));
+    // Of another process the log comes in pieces that are no lines.
+    const lines = this.logText.split('\n');
+    return lines.filter((line) => line.toLowerCase().includes(MARK) || [...this.secrets].some((secret) => line.includes(secret)));
   }
 
   /** Stops it. @throws when its log is not discreet. */

@@ -6,6 +6,10 @@ export interface TcpProxy {
   readonly port: number;
   /** Breaks all connections; new ones work. */
   cut(): void;
+  /** Breaks all connections, and new ones at once, as a server that is down does. */
+  refuse(): void;
+  /** New connections work again. */
+  accept(): void;
   /** Nothing comes through any more, in either direction; new connections are taken and lead nowhere. */
   freeze(): void;
   /** Everything goes on, what was sent meanwhile included. */
@@ -16,7 +20,12 @@ export interface TcpProxy {
 export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
+  let refusing = false;
   const server = createServer((client) => {
+    if (refusing) {
+      client.on('error', () => undefined).resetAndDestroy();
+      return;
+    }
     const upstream = new Socket().connect(target.port, target.host);
     for (const [socket, other] of [
       [client, upstream],
@@ -44,6 +53,13 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
   return {
     port: address.port,
     cut,
+    refuse: () => {
+      refusing = true;
+      cut();
+    },
+    accept: () => {
+      refusing = false;
+    },
     freeze: () => {
       frozen = true;
       for (const socket of sockets) socket.pause();

@@ -18,6 +18,7 @@ import { flagReferral, type FlagReferral } from './flag-referral.js';
 import { grantEventReward, type GrantEventReward } from './grant-event-reward.js';
 import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
 import { upsertUser, type UpsertUser } from './identify-user.js';
+import { lapseReservation, type LapseReservation } from './lapse-reservation.js';
 import {
   applyModeration,
   prepareModeration,
@@ -49,6 +50,7 @@ export type AccountCommand =
   | AnnounceReferral
   | WithdrawReferral
   | FlagReferral
+  | LapseReservation
   | SettleReward
   | PrepareModeration
   | ApplyModeration
@@ -91,6 +93,8 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return withdrawReferral(state, command);
     case 'FlagReferral':
       return flagReferral(state, command);
+    case 'LapseReservation':
+      return lapseReservation(state, command);
     case 'SettleReward':
       return settleReward(state, command);
     case 'PrepareModeration':

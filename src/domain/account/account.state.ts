@@ -43,6 +43,8 @@ export interface Remains {
   readonly grantedByRule: Map<string, GrantedOfRule>;
   /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
   readonly tankCodes: Map<string, string>;
+  /** How often something reserved for the account lapsed before the account recorded it. */
+  readonly lapses: number;
 }
 
 export interface OpenAccount {
@@ -147,6 +149,7 @@ export interface RewardState {
 const NOTHING_REMAINS: Remains = {
   ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
   ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
+  lapses: 0,
 };
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
@@ -177,6 +180,7 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
   if (event.type === 'ErasureRequested') return erase(state, event);
   if (event.type === 'ErasureCompleted')
     return { ...state, remains: { ...state.remains, erasures: state.remains.erasures.delete(event.erasureId) } };
+  if (event.type === 'ReservationLapsed') return { ...state, remains: { ...state.remains, lapses: state.remains.lapses + 1 } };
   if (state.status === 'absent') return state;
   switch (event.type) {
     case 'SubscriptionChanged':
@@ -321,6 +325,7 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
     tankCodes: remains.tankCodes,
+    lapses: remains.lapses,
   };
   if (state.status === 'absent') return { status: 'absent', remains: after };
   if (account !== null) return { status: 'absent', remains: { ...after, tankCodes: after.tankCodes.merge(tankCodesOf(state)) } };

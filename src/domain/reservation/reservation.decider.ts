@@ -2,13 +2,16 @@ import type { Personal } from '../personal.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
 import type { PersonId } from '../account/account.events.js';
+import type { ReservationKind } from './reservation-kind.js';
 
 /**
  * Uniqueness across accounts: one stream per code or payment provider id. The first to append to it has it. A reservation is made
- * before the account records what it is for; one that its account never confirmed may be taken over.
+ * before the account records what it is for; one that its account never recorded may be taken over.
+ *
+ * Every command that reserves makes a claim of its own, also beside claims of other commands for the same holder. A command that did
+ * not record what it reserved releases its claim alone: the reservation is free once no claim is left, so a refused command cannot
+ * free what another command of the same holder is about to record.
  */
-export type ReservationKind = 'referral-code' | 'payment-provider-id';
-
 export interface Holder {
   readonly account: AccountRef;
   /** Null when it belongs to the account as a whole. */
@@ -24,8 +27,16 @@ export type ReservationEvent =
       readonly key: Personal<string>;
       readonly holder: Holder;
       readonly programId: string | null;
+      /** The command's claim; null: one that no command can release. */
+      readonly claim: string | null;
     }
-  | { readonly type: 'ReservationReleased'; readonly at: number; readonly holder: Holder };
+  | {
+      readonly type: 'ReservationReleased';
+      readonly at: number;
+      readonly holder: Holder;
+      /** The claim that ends; null: all of them. */
+      readonly claim: string | null;
+    };
 
 export type ReservationState =
   | { readonly status: 'free' }
@@ -36,11 +47,16 @@ export type ReservationState =
       readonly keySubject: string;
       readonly programId: string | null;
       readonly since: number;
+      /** Claims of commands that have not released them, at least one. A command that recorded what it reserved keeps its claim. */
+      readonly claims: readonly (string | null)[];
     };
 
 export const initialState: ReservationState = { status: 'free' };
 
-export function evolve(_state: ReservationState, event: ReservationEvent): ReservationState {
+/** Claims of commands that crash stay. More of them than this, and the reservation is no longer freed by a release, only taken over. */
+const CLAIMS_MAX = 16;
+
+export function evolve(state: ReservationState, event: ReservationEvent): ReservationState {
   switch (event.type) {
     case 'ReservationMade':
       return {
@@ -50,10 +66,19 @@ export function evolve(_state: ReservationState, event: ReservationEvent): Reser
         keySubject: event.key.subject,
         programId: event.programId,
         since: event.at,
+        claims: withClaim(state.status === 'held' && sameHolder(state.holder, event.holder) ? state.claims : [], event.claim),
       };
-    case 'ReservationReleased':
-      return { status: 'free' };
+    case 'ReservationReleased': {
+      if (state.status === 'free' || event.claim === null) return { status: 'free' };
+      const claims = state.claims.filter((claim) => claim !== event.claim);
+      return claims.length === 0 ? { status: 'free' } : { ...state, claims };
+    }
   }
+}
+
+function withClaim(claims: readonly (string | null)[], claim: string | null): readonly (string | null)[] {
+  const added = claims.length < CLAIMS_MAX ? claim : null;
+  return claims.includes(added) ? claims : [...claims, added];
 }
 
 export interface Reserve {
@@ -62,14 +87,16 @@ export interface Reserve {
   readonly key: Personal<string>;
   readonly holder: Holder;
   readonly programId: string | null;
-  /** True when the present holder, whoever it is, was looked up and never confirmed its reservation in time. */
+  /** Names the command's claim; no two commands have the same. */
+  readonly claim: string;
+  /** True when the present holder never recorded what is reserved, and can no longer do so with the claims that are there. */
   readonly takeOver: boolean;
   readonly now: number;
 }
 
 export interface Release {
   readonly type: 'Release';
-  readonly holder: Holder;
+  readonly claim: string;
   readonly now: number;
 }
 
@@ -80,24 +107,21 @@ export function decide(state: ReservationState, command: ReservationCommand): De
     case 'Reserve':
       return reserve(state, command);
     case 'Release':
-      return state.status === 'held' && sameHolder(state.holder, command.holder)
-        ? { events: [{ type: 'ReservationReleased', at: command.now, holder: command.holder }] }
+      return state.status === 'held' && state.claims.includes(command.claim)
+        ? { events: [{ type: 'ReservationReleased', at: command.now, holder: state.holder, claim: command.claim }] }
         : { events: [] };
   }
 }
 
-function reserve(state: ReservationState, { kind, key, holder, programId, takeOver, now }: Reserve): Decision<ReservationEvent> {
-  const made: ReservationEvent = { type: 'ReservationMade', at: now, kind, key, holder, programId };
+function reserve(state: ReservationState, command: Reserve): Decision<ReservationEvent> {
+  const { kind, key, holder, programId, claim, takeOver, now } = command;
+  const made: ReservationEvent = { type: 'ReservationMade', at: now, kind, key, holder, programId, claim };
   if (state.status === 'free') return { events: [made] };
-  if (sameHolder(state.holder, holder)) {
-    // Its own that was never confirmed is made anew: else another one could take it over while the holder confirms it.
-    if (takeOver) return { events: [made] };
-    if (state.programId !== programId) return refused('CODE_PROGRAM_CONFLICT');
-    // Sent again in another spelling: the newest spelling is the one that is shown.
-    return { events: state.key === key.value ? [] : [made] };
-  }
-  if (!takeOver) return refused('RESERVED_BY_ANOTHER');
-  return { events: [{ type: 'ReservationReleased', at: now, holder: state.holder }, made] };
+  // Also the holder's own: its claims that are there are of commands that ended, and the new one may be for another program.
+  if (takeOver) return { events: [{ type: 'ReservationReleased', at: now, holder: state.holder, claim: null }, made] };
+  if (!sameHolder(state.holder, holder)) return refused('RESERVED_BY_ANOTHER');
+  if (state.programId !== programId) return refused('CODE_PROGRAM_CONFLICT');
+  return { events: state.claims.includes(claim) && state.key === key.value ? [] : [made] };
 }
 
 export const sameHolder = (a: Holder, b: Holder): boolean => a.account === b.account && a.person === b.person;

@@ -1,5 +1,5 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query as QueryParameters, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { digestOf } from '../../canonical-json.js';
@@ -9,11 +9,12 @@ import type { Core } from '../../core.js';
 import type { Mode, Scope } from '../../domain/scope.js';
 import { ApiError, badRequest } from '../../http/api-error.js';
 import { Access, CallingOperator } from '../../http/edge/access.js';
+import { isIdempotencyKey } from '../../http/idempotent-requests.js';
 import { Fails } from '../../http/openapi.js';
 import { ApiTextQuery } from '../../http/requests/described-queries.js';
 import type { Operator } from '../../operators.js';
 import { parseBalances } from '../balance-file.js';
-import { adjustLedger } from '../ledger-adjustment.js';
+import { adjustOnRecord } from '../ledger-adjustment.js';
 import { auditedOn, type AuditFrame, type Done } from '../ledger-command.js';
 import { ledgerDigest } from '../ledger-digest.js';
 import { changePeriod } from '../ledger-periods.js';
@@ -159,17 +160,34 @@ export class LedgerController {
   @ApiRequest(adjustmentRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
-  async adjust(@CallingOperator() operator: Operator, @Param('tenant') alias: string, @Body() body: unknown) {
+  @ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description: 'The same key with the same correction gives the same answer and has no second effect, on the command line as well.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  })
+  @Fails('TENANT_NOT_FOUND', 'FORBIDDEN', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
+  async adjust(
+    @CallingOperator() operator: Operator,
+    @Param('tenant') alias: string,
+    @Headers('idempotency-key') key: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: unknown,
+  ) {
     const { mode: scopeMode, account: accountId, user: userId, ...correction } = parsed(adjustmentRequest, body);
+    if (key !== undefined && !isIdempotencyKey(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
     const scope = await this.scopeOf(alias, scopeMode);
-    return this.onRecord(operator, scope, 'ledger adjust', async (core) => {
-      const result = await adjustLedger(core, scope, { accountId, userId, ...correction, by: operator.name });
-      const account = core.names.accountRef(scope, accountId);
-      const { unit, amount } = correction;
-      const user = core.names.userRef(scope, account, userId);
-      return { result, parameters: { account, user, unit, amount }, stands: 'the correction stands' };
-    });
+    this.checkApprover(operator, correction.approvedBy);
+    const { answers } = this.operations;
+    const onReplayed = (): void => void reply.header('Idempotency-Replayed', 'true');
+    return this.onRecord(operator, scope, 'ledger adjust', (core) =>
+      adjustOnRecord(
+        core,
+        scope,
+        { accountId, userId, ...correction, by: operator.name },
+        key === undefined ? undefined : { key, answers, onReplayed },
+      ),
+    );
   }
 
   @ApiOperation({ summary: 'What the chain of the tenant holds now, to be kept elsewhere: `sign`, `mode`' })
@@ -228,6 +246,12 @@ export class LedgerController {
       const result = await changePeriod(core, scope, type, { period, comment, by: operator.name });
       return { result, parameters: { period }, stands: `${period} is ${result.status}` };
     });
+  }
+
+  /** Two people answer for a correction. */
+  private checkApprover({ name }: Operator, approvedBy: string): void {
+    if (approvedBy !== name && this.operations.operators.has(approvedBy)) return;
+    throw new ApiError('FORBIDDEN', { message: 'approvedBy must be another operator than the caller' });
   }
 
   private async scopeOf(tenant: string, scopeMode: Mode): Promise<Scope> {

@@ -1,10 +1,15 @@
 import type { Core } from '../../core.js';
+import type { Operators } from '../../operators.js';
+import type { KeptAnswers } from '../operator-keys.js';
 
-/** The core, as something that can be injected. */
+/** What the operations over HTTP stand on, as something that can be injected. */
 export class OperationsCore {
   constructor(
     readonly core: Core,
     /** Leaves a line in the log of the service. */
     readonly warn: (line: string) => void,
+    readonly answers: KeptAnswers,
+    /** Who may approve a correction. */
+    readonly operators: Pick<Operators, 'has'>,
   ) {}
 }

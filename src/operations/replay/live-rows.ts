@@ -7,6 +7,7 @@ import { redemptions, rewards } from '../../../projections/rewards/table.js';
 import { userAccounts, users } from '../../../projections/users/table.js';
 import type { Scope } from '../../domain/scope.js';
 import { liveCheckpoints, type Checkpoint } from '../../projecting/checkpoints.js';
+import { countUnfinishedErasures } from '../../projecting/erasure-pieces.js';
 import { quoted, schemaOf } from '../../projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../projecting/projector.js';
 import { CommandError } from '../command-line.js';
@@ -76,6 +77,8 @@ export class ReadModelSnapshot {
       if (READ_MODELS.some((name) => !checkpoints.has(name)))
         throw new CommandError('there are no read models yet: start the service once');
       if (rows[0]?.rebuilt === false) throw new CommandError('the read models are being made anew: try again when the service is ready');
+      if ((await countUnfinishedErasures(client, [...checkpoints.values()])) > 0)
+        throw new CommandError('people who were forgotten are still being cleaned out of the read models: try again in a moment');
       return new ReadModelSnapshot(client, checkpoints);
     } catch (error) {
       client.release(true);

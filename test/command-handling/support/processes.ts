@@ -5,6 +5,7 @@ import { CodeOwners } from '../../../src/command-handling/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
 import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
+import { NewSubjects } from '../../../src/command-handling/new-subjects.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
 import { TankCodes } from '../../../src/command-handling/tank-codes.js';
@@ -99,7 +100,18 @@ export class TestProcess {
     });
     const reservations = new Reservations(this.streams, NAMES);
     this.accounts = new AccountCommands(
-      ...([this.streams, NAMES, this.owners, reservations, tenants, this.moderations, tankCodes, this.erasures, clock] as const),
+      ...([
+        this.streams,
+        NAMES,
+        this.owners,
+        reservations,
+        tenants,
+        this.moderations,
+        tankCodes,
+        this.erasures,
+        new NewSubjects(NAMES, keys),
+        clock,
+      ] as const),
     );
     this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
   }

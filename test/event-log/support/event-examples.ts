@@ -118,6 +118,7 @@ export const EVENT_EXAMPLES: Examples = {
   },
   ReferralAnnounced: { type: 'ReferralAnnounced', at: 13, referralId: REFERRAL, account: ACME, person: ANN_ID },
   ReferralWithdrawn: { type: 'ReferralWithdrawn', at: 13, referralId: REFERRAL },
+  ReservationLapsed: { type: 'ReservationLapsed', at: 13, kind: 'referral-code', holder: BOB_ID },
   UserEventReceived: {
     ...{ type: 'UserEventReceived', at: 13, userEventId: MODERATION, person: BOB_ID, batch: 'e'.repeat(64) },
     content: personal(BOB_ID, {
@@ -166,9 +167,9 @@ export const EVENT_EXAMPLES: Examples = {
   PersonalDataViewed: { type: 'PersonalDataViewed', at: 43, account: ACME, person: BOB_ID },
   ReservationMade: {
     ...{ type: 'ReservationMade', at: 24, kind: 'referral-code', key: personal(BOB_ID, 'BOBSCODE') },
-    ...{ holder: { account: ACME, person: BOB_ID }, programId: 'default' },
+    ...{ holder: { account: ACME, person: BOB_ID }, programId: 'default', claim: MODERATION },
   },
-  ReservationReleased: { type: 'ReservationReleased', at: 25, holder: { account: ACME, person: null } },
+  ReservationReleased: { type: 'ReservationReleased', at: 25, holder: { account: ACME, person: null }, claim: null },
   TenantAliasEntered: { type: 'TenantAliasEntered', at: 26, alias: 'acme' },
   TenantCreated: { type: 'TenantCreated', at: 26, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
   ApiKeyIssued: { type: 'ApiKeyIssued', at: 27, keyId: 'live-1', mode: 'live', hash: 'f'.repeat(64), sealed: 'c2VhbGVk' },

@@ -100,6 +100,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   ReferralFlagged: { referralId, fraudSignals },
   ReferralAnnounced: { referralId, account: id('account'), person },
   ReferralWithdrawn: { referralId },
+  ReservationLapsed: { kind: fc.constantFrom('referral-code', 'payment-provider-id'), holder: orNull(person) },
   UserEventReceived: {
     ...{ userEventId: id('event'), person, batch: orNull(id('batch')) },
     content: hidden(

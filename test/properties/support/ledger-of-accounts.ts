@@ -4,6 +4,7 @@ import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOut
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
 import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
+import { NewSubjects } from '../../../src/command-handling/new-subjects.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
 import { TankCodes } from '../../../src/command-handling/tank-codes.js';
@@ -24,13 +25,13 @@ import type { LedgerEvent } from '../../../src/projecting/projector.js';
 import { InMemoryEventLog } from '../../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../../support/in-memory-subject-keys.js';
 
-const SCOPE = { tenant: 'demo', mode: 'live' } as const;
-const NAMES = new KeyedNames(Buffer.alloc(32, 1));
+export const SCOPE = { tenant: 'demo', mode: 'live' } as const;
+export const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 const MANY = 100_000;
 
 /** A whole ledger in memory, from commands to policies, with as many processes on it as wanted: its log is all that they share. */
 export class LedgerOfAccounts {
-  private readonly log = new InMemoryEventLog();
+  readonly log = new InMemoryEventLog();
   private readonly keys = new InMemorySubjectKeys();
   private readonly codec = new EventCodec(this.keys);
   private reactedTo: Position | undefined;
@@ -82,7 +83,7 @@ export class LedgerOfAccounts {
 
 export class LedgerProcess {
   readonly accounts: AccountCommands;
-  private readonly streams: Streams;
+  readonly streams: Streams;
   private readonly tenants: TenantCommands;
   private readonly moderationProcess: ModerationProcess;
   private readonly moderations: ModerationCommandHandler;
@@ -99,7 +100,8 @@ export class LedgerProcess {
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
     const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
-    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures);
+    const subjects = new NewSubjects(NAMES, keys);
+    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures, subjects);
     this.moderations = new ModerationCommandHandler(moderations, this.streams, NAMES);
   }
 

@@ -1,0 +1,92 @@
+import { canonicalJson } from '../canonical-json.js';
+import { deterministicId } from '../command-handling/deterministic-id.js';
+import type { Scope } from '../domain/scope.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import { unavailable } from '../http/api-error.js';
+import type { IdempotentRequests, KeptAnswer, KeyedRequest } from '../http/idempotent-requests.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import { operatorMeta } from './audit.js';
+import { CommandError } from './command-line.js';
+
+/** The memory of answers by idempotency key, which the service and the command line share. */
+export type KeptAnswers = Pick<IdempotentRequests, 'claim' | 'keep' | 'abandon'>;
+
+/** An operator's idempotency key, and where its answers are kept. */
+export interface KeyedBy {
+  readonly key: string;
+  readonly answers: KeptAnswers;
+  /** Is called when the answer was given before, or the effect was recorded before. */
+  readonly onReplayed?: () => unknown;
+}
+
+interface KeyedOperation extends KeyedBy {
+  readonly scope: Scope;
+  /** As it is called: `ledger adjust`. */
+  readonly operation: string;
+  /** What makes it the same operation when the key is used again. */
+  readonly asked: object;
+  readonly causationId: string;
+}
+
+/** An answer is kept whether the work was done or refused. */
+const DONE = 200;
+const REFUSED = 400;
+
+/**
+ * Runs an operation once per key of a tenant and mode, from whichever process. Keys of operators are apart from those of the tenant's own
+ * clients: neither can block the other's. The key rides with the events, so after a crash the log answers with the effect that is there.
+ * @throws {CommandError} for a refusal, also for one that was kept.
+ * @throws {ApiError} IDEMPOTENCY_KEY_REUSED, REQUEST_IN_PROGRESS; UNAVAILABLE when a refusal cannot be kept.
+ */
+export async function onceByKey<T>(
+  names: KeyedNames,
+  operation: KeyedOperation,
+  work: (meta: CommandMeta) => Promise<{ readonly done: T; readonly replayed: boolean }>,
+): Promise<T> {
+  const { scope, answers, onReplayed } = operation;
+  const request = keyedRequest(names, operation);
+  const kept = await answers.claim(request);
+  if (kept) {
+    onReplayed?.();
+    return again<T>(kept);
+  }
+  const { key, fingerprint } = request;
+  const commandId = deterministicId(`${scope.tenant}/${scope.mode}/${key}`, 'operation');
+  const meta = { ...operatorMeta(scope, operation.causationId), commandId, idempotency: { key, fingerprint } };
+  let outcome: { readonly done: T; readonly replayed: boolean };
+  try {
+    outcome = await work(meta);
+  } catch (error) {
+    if (!(error instanceof CommandError)) answers.abandon(request);
+    // Asked again, it might come to something else than the operator was told.
+    else if (!(await isKept(answers, request, { status: REFUSED, body: { reason: error.message }, position: null }))) throw unavailable();
+    throw error;
+  }
+  // An effect is in the log, which answers the next time, whatever becomes of the kept answer.
+  await isKept(answers, request, { status: DONE, body: outcome.done, position: null });
+  if (outcome.replayed) onReplayed?.();
+  return outcome.done;
+}
+
+function keyedRequest(names: KeyedNames, { scope, operation, asked, key }: KeyedOperation): KeyedRequest {
+  return {
+    scope,
+    key: names.digest('operation-key', scope.tenant, scope.mode, key),
+    fingerprint: names.digest('operation-fingerprint', operation, canonicalJson(asked)),
+  };
+}
+
+function again<T>({ status, body }: KeptAnswer): T {
+  if (status === REFUSED) throw new CommandError((body as { readonly reason: string }).reason);
+  return body as T;
+}
+
+async function isKept(answers: KeptAnswers, request: KeyedRequest, answer: KeptAnswer): Promise<boolean> {
+  try {
+    await answers.keep(request, answer);
+    return true;
+  } catch {
+    answers.abandon(request);
+    return false;
+  }
+}

@@ -1,0 +1,189 @@
+import { accepted, refOf, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
+import { DyingLog, GatedLog } from './support/troubled-logs.js';
+import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+
+/** Two processes on one log, and what each code and payment provider id comes to when commands of one account are under way side by side. */
+let ledger: SharedLedger;
+let one: TestProcess;
+let other: TestProcess;
+
+beforeAll(async () => {
+  ledger = await SharedLedger.open();
+  one = await ledger.process();
+  other = await ledger.process();
+});
+afterAll(() => ledger.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const { scope } = aRequest();
+const reservedBy = async (code: string) => (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
+const ownerOf = async (code: string) => (await one.owners.find(scope, code))?.party.ids.value ?? null;
+
+/** A process whose appends of the account wait until the test lets them through. */
+async function gatedProcess(accountId: string): Promise<{ process: TestProcess; gate: GatedLog }> {
+  const gates: GatedLog[] = [];
+  const process = await ledger.process({
+    around: (log) => {
+      const gate = new GatedLog(log, (stream) => stream.includes(refOf(accountId)));
+      gates.push(gate);
+      return gate;
+    },
+  });
+  const [gate] = gates;
+  if (!gate) throw new Error('no log was opened');
+  return { process, gate };
+}
+
+/** A process that dies right after the n-th append. */
+async function dyingProcess(lastAppend: number): Promise<TestProcess> {
+  return ledger.process({ around: (log) => new DyingLog(log, lastAppend) });
+}
+
+/** The clock of everybody in this process of the operating system goes on. */
+function pass(ms: number): void {
+  const { now } = Date;
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
+}
+const TWO_MINUTES = 120_000;
+
+describe('a refused command', () => {
+  beforeAll(async () => {
+    await one.sync('has-provider-id');
+    accepted(await one.upsert('has-provider-id', 'ann', { paymentProviderId: 'cus_taken' }));
+  });
+
+  it.each(['one process', 'two processes'])('never frees a code that the same user records beside it, in %s', async (where) => {
+    for (let round = 0; round < 10; round++) {
+      const [accountId, code] = [`beside ${where} ${round}`, `BS${where.slice(0, 3)}${round}`];
+      await one.sync(accountId);
+      const [refused, recorded] = await Promise.all([
+        one.upsert(accountId, 'u', { referralCode: code, paymentProviderId: 'cus_taken' }),
+        (where === 'one process' ? one : other).upsert(accountId, 'u', { referralCode: code }),
+      ]);
+      expect(refused).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
+      accepted(recorded);
+      expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
+      expect(await other.upsert('has-provider-id', 'thief', { referralCode: code })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    }
+  });
+
+  it('never frees a payment provider id that the same account records beside it', async () => {
+    for (let round = 0; round < 10; round++) {
+      const accountId = `pay beside ${round}`;
+      await one.userWithCode(accountId, 'u', `PAYBESIDE${round}`);
+      const id = `cus_beside_${round}`;
+      const [refused, recorded] = await Promise.all([
+        one.upsert(accountId, 'u', { paymentProviderId: id, referralCodes: { 'no such program': 'X' } }),
+        other.upsert(accountId, 'u', { paymentProviderId: id }),
+        one.upsert(accountId, 'v', { paymentProviderId: id, referralCode: `PAYBESIDE${round}` }),
+      ]);
+      expect(refused).toMatchObject({ refused: 'PROGRAM_UNKNOWN' });
+      accepted(recorded);
+      await one.sync(`pay thief ${round}`);
+      expect(await one.upsert(`pay thief ${round}`, 'bob', { paymentProviderId: id })).toMatchObject({
+        refused: 'PAYMENT_PROVIDER_ID_USED',
+      });
+    }
+  });
+
+  it('releases late, and only its own claim: not what another command recorded, nor what another user took since', async () => {
+    await one.userWithCode('late', 'u', 'LATEFIRST');
+    const { process: slow, gate } = await gatedProcess('late');
+    const waits = slow.upsert('late', 'u', { referralCode: 'LATECODE' });
+    await gate.reached;
+    // Meanwhile another command of the user reserves it, is refused and gives its claim back.
+    expect(await other.upsert('late', 'u', { referralCode: 'LATECODE', paymentProviderId: 'cus_taken' })).toMatchObject({
+      refused: 'PAYMENT_PROVIDER_ID_USED',
+    });
+    expect(await one.upsert('has-provider-id', 'thief', { referralCode: 'LATECODE' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    gate.open();
+    accepted(await waits);
+    expect(await ownerOf('LATECODE')).toEqual({ accountId: 'late', userId: 'u' });
+    expect(await reservedBy('LATECODE')).toMatchObject({ status: 'held', holder: { account: refOf('late') } });
+  });
+});
+
+describe('a command that stood still between its reservation and its record', () => {
+  it('loses the code to who took it over, and records nothing of it', async () => {
+    await one.userWithCode('still', 'u', 'STILLFIRST');
+    const { process: slow, gate } = await gatedProcess('still');
+    const waits = slow.upsert('still', 'u', { referralCode: 'STILLCODE' });
+    await gate.reached;
+    pass(TWO_MINUTES + 1_000);
+    await one.sync('takes-over');
+    accepted(await one.upsert('takes-over', 'bob', { referralCode: 'STILLCODE' }));
+    gate.open();
+    expect(await waits).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    expect(await ownerOf('STILLCODE')).toEqual({ accountId: 'takes-over', userId: 'bob' });
+    const still = await one.account('still');
+    expect(still.users.get(still.personsByUserId.get('u') ?? '')?.primaryCodes.get('default')).toBe('STILLFIRST');
+  });
+
+  it('also where it was to open the account, and with a payment provider id', async () => {
+    const { process: slow, gate } = await gatedProcess('still new');
+    const waits = slow.upsert('still new', 'u', { openAccount: 'still new', referralCode: 'STILLNEW', paymentProviderId: 'cus_still' });
+    await gate.reached;
+    pass(TWO_MINUTES + 1_000);
+    await one.sync('takes-both');
+    accepted(await one.upsert('takes-both', 'bob', { paymentProviderId: 'cus_still' }));
+    gate.open();
+    expect(await waits).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
+    // What it had reserved beside that is free again.
+    accepted(await one.upsert('takes-both', 'bob', { referralCode: 'STILLNEW' }));
+    expect(await ownerOf('STILLNEW')).toEqual({ accountId: 'takes-both', userId: 'bob' });
+  });
+
+  it('keeps the code where nobody asked for it', async () => {
+    await one.userWithCode('slow', 'u', 'SLOWFIRST');
+    const { process: slow, gate } = await gatedProcess('slow');
+    const waits = slow.upsert('slow', 'u', { referralCode: 'SLOWCODE' });
+    await gate.reached;
+    pass(TWO_MINUTES + 1_000);
+    gate.open();
+    accepted(await waits);
+    await one.sync('slow thief');
+    expect(await other.upsert('slow thief', 'bob', { referralCode: 'SLOWCODE' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    expect(await ownerOf('SLOWCODE')).toEqual({ accountId: 'slow', userId: 'u' });
+  });
+});
+
+describe('a new user sent twice', () => {
+  it('at the same time through two processes is created once and updated once', async () => {
+    for (let round = 0; round < 10; round++) {
+      const [accountId, code] = [`double ${round}`, `DOUBLE${round}`];
+      const user = { openAccount: accountId, referralCode: code, paymentProviderId: `cus_double_${round}`, changes: { firstName: 'Ann' } };
+      const outcomes = await Promise.all([one.upsert(accountId, 'u', user), other.upsert(accountId, 'u', user)]);
+      for (const outcome of outcomes) accepted(outcome);
+      expect((await one.account(accountId)).users.size).toBe(1);
+      expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
+      expect(await reservedBy(code)).toMatchObject({ status: 'held' });
+    }
+  });
+
+  it('again after a process died having reserved its code gets the code at once, in another command', async () => {
+    for (const openAccount of [undefined, 'died new']) {
+      const accountId = openAccount ?? 'died';
+      if (openAccount === undefined) await one.sync(accountId);
+      const code = openAccount === undefined ? 'DIEDCODE' : 'DIEDNEWCODE';
+      const over = { referralCode: code, ...(openAccount === undefined ? {} : { openAccount }) };
+      const dying = await dyingProcess(1);
+      await expect(dying.upsert(accountId, 'u', over)).rejects.toThrow(EventLogUnavailable);
+      expect(await reservedBy(code)).toMatchObject({ status: 'held', holder: { account: refOf(accountId) } });
+      accepted(await other.upsert(accountId, 'u', over));
+      expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
+    }
+  });
+
+  it('and forgotten in between is another person, whose codes are not those of the first', async () => {
+    await one.userWithCode('reborn', 'u', 'REBORN');
+    const first = (await one.account('reborn')).personsByUserId.get('u');
+    accepted(await one.send('reborn', { type: 'ForgetUser', userId: 'u', doNotTrack: false, preserveEmptyAccount: true }));
+    expect(await other.upsert('reborn', 'u', { referralCode: 'REBORN' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    accepted(await other.upsert('reborn', 'u', { changes: { firstName: 'Ann' } }));
+    const second = await one.account('reborn');
+    expect(second.personsByUserId.get('u')).not.toBe(first);
+    expect(second.users.get(second.personsByUserId.get('u') ?? '')?.profile).toMatchObject({ firstName: 'Ann' });
+  });
+});

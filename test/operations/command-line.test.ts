@@ -1,0 +1,34 @@
+import { jest } from '@jest/globals';
+import { TenantCommands } from '../../src/command-handling/tenant-commands.js';
+import { openStreams } from '../../src/command-handling/streams.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { EventCodec } from '../../src/event-log/codec.js';
+import { withOpened } from '../../src/operations/command-line.js';
+import { KeyedNames } from '../../src/privacy/keyed-names.js';
+import { InMemoryEventLog } from '../support/in-memory-event-log.js';
+import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+
+/** What a command did stands: nothing that comes after it makes a failure of it. */
+
+const failing = () => Promise.reject(new Error('the database is away\nand more'));
+
+test('a store that cannot be closed after the work is noted, and the work has its result', async () => {
+  const written: string[] = [];
+  const err = jest.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  try {
+    expect(await withOpened({ close: failing }, () => Promise.resolve('done'))).toBe('done');
+    await expect(withOpened({ close: failing }, () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+  } finally {
+    err.mockRestore();
+  }
+  expect(written).toEqual(Array.from({ length: 2 }, () => 'what was opened for the command could not be closed: the database is away\n'));
+});
+
+test('new keys of a tenant are returned although the change could not be announced', async () => {
+  const streams = openStreams(new InMemoryEventLog(), new EventCodec(new InMemorySubjectKeys()));
+  const names = new KeyedNames(Buffer.alloc(32, 1));
+  const commands = new TenantCommands(streams, names, Buffer.alloc(32, 3), failing, { kind: 'operator', id: 'command-line' });
+  const made = await commands.create({ alias: 'shop', programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
+  expect(made).toMatchObject({ alias: 'shop', liveApiKey: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
+  expect(await commands.rotateKeys('shop', ['live'], 0)).toEqual({ live: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
+});

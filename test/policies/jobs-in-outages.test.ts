@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import type pg from 'pg';
+import { Jobs } from '../../src/policies/jobs.js';
+import { StrandedJobs } from '../../src/policies/stranded-jobs.js';
+import { isUnavailable, openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+
+let database: TestDatabase;
+let direct: pg.Pool;
+let proxy: TcpProxy;
+let pool: pg.Pool;
+let jobs: Jobs;
+let work: () => Promise<void>;
+
+/** Jobs that all do the same. */
+function newJobs(on: pg.Pool, presence: Pick<ProcessPresence, 'id'>, handler: () => Promise<void>): Jobs {
+  const handlers = {
+    ...{ 'settle-reward': handler, 'finish-moderation': handler, 'finish-erasure': handler },
+    ...{ 'purge-idempotency-keys': handler, 'scrub-erased': handler, 'check-erasures': handler },
+  };
+  return new Jobs(on, presence, { handlers, isUnavailable, logger: { warn: () => undefined } });
+}
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  direct = openPool({ url: database.url, max: 4, applicationName: 'test', bigintAsText: true });
+  const url = new URL(database.url);
+  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  pool = openPool({ url: url.href, max: 5, applicationName: 'jobs', bigintAsText: true });
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  jobs = newJobs(pool, { id: 1 }, () => work());
+  await jobs.prepare();
+});
+afterEach(async () => {
+  proxy.accept();
+  proxy.thaw();
+  await jobs.stop();
+  await pool.end();
+  await proxy.close();
+  await direct.end();
+  await database.drop();
+});
+
+const settle = { kind: 'job' as const, task: 'settle-reward' as const, payload: {}, runAt: 0, key: 'one' };
+
+async function jobsLeft(): Promise<number> {
+  const { rows } = await direct.query<{ n: number }>('select count(*)::int as n from graphile_worker.jobs');
+  return rows[0]?.n ?? NaN;
+}
+
+/** Works on one job; it ends, with `outcome`, while the line is frozen, so that what it ends with is under way when `breakLine` comes. */
+async function endJobDuring(outcome: () => void, breakLine: () => void): Promise<{ readonly runs: () => number }> {
+  let runs = 0;
+  let goOn: () => void = () => undefined;
+  const started = new Promise<void>((resolve) => {
+    work = async () => {
+      runs += 1;
+      if (runs > 1) return;
+      resolve();
+      await new Promise<void>((release) => (goOn = release));
+      outcome();
+    };
+  });
+  await jobs.add(settle);
+  jobs.start();
+  await started;
+  proxy.freeze();
+  const asks = once(pool, 'acquire');
+  goOn();
+  await asks;
+  breakLine();
+  proxy.thaw();
+  return { runs: () => runs };
+}
+
+describe('the process outlives an outage of the database', () => {
+  it.each([
+    ['is cut', () => proxy.cut()],
+    ['is refused for a while', () => proxy.refuse()],
+  ])('whose connection %s while a job is completed', async (_, breakLine) => {
+    const { runs } = await endJobDuring(() => undefined, breakLine);
+    proxy.accept();
+    await eventually(async () => (await jobsLeft()) === 0);
+    expect(runs()).toBeLessThanOrEqual(2);
+  });
+
+  it('whose connection is cut while a job is marked as failed', async () => {
+    const { runs } = await endJobDuring(
+      () => {
+        throw new Error('it did not work');
+      },
+      () => proxy.cut(),
+    );
+    await eventually(async () => (await jobsLeft()) === 0);
+    expect(runs()).toBe(2);
+  });
+});
+
+it('the end of the process waits for no outage', async () => {
+  const isTried = new Promise<void>((resolve) => {
+    work = async () => {
+      resolve();
+      throw Object.assign(new Error('the store is away'), { code: 'ECONNREFUSED' });
+    };
+  });
+  await jobs.add(settle);
+  jobs.start();
+  await isTried;
+  proxy.refuse();
+  const began = performance.now();
+  await jobs.stop();
+  expect(performance.now() - began).toBeLessThan(8_000);
+});
+
+it('a job that meets a store that is away goes on as soon as it is back', async () => {
+  let runs = 0;
+  work = async () => {
+    runs += 1;
+    if (runs < 4) throw Object.assign(new Error('the store is away'), { code: 'ECONNREFUSED' });
+  };
+  await jobs.add(settle);
+  jobs.start();
+  await eventually(async () => (await jobsLeft()) === 0);
+  expect(runs).toBe(4);
+});
+
+describe('jobs that are locked and that nobody works on', () => {
+  const lockedBy = async (worker: string, key: string): Promise<void> => {
+    // Due only with the lock, or somebody would take it before.
+    await jobs.add({ ...settle, key, runAt: Date.now() + 3_600_000 });
+    await direct.query('update graphile_worker._private_jobs set locked_at = now(), locked_by = $1, run_at = now() where key = $2', [
+      worker,
+      key,
+    ]);
+  };
+  const keysLeft = async (): Promise<readonly (string | null)[]> => {
+    const { rows } = await direct.query<{ key: string | null }>('select key from graphile_worker.jobs order by key');
+    return rows.map(({ key }) => key);
+  };
+
+  it('run again when this process never heard that it has them; what it has in hand does not', async () => {
+    let runs = 0;
+    let goOn: () => void = () => undefined;
+    work = async () => {
+      runs += 1;
+      if (runs === 1) await new Promise<void>((release) => (goOn = release));
+    };
+    await jobs.add({ ...settle, key: 'in hand' });
+    jobs.start();
+    await eventually(async () => runs === 1);
+    await lockedBy('process-1', 'never heard of');
+    await eventually(async () => (await keysLeft()).length === 1);
+    expect({ left: await keysLeft(), runs }).toEqual({ left: ['in hand'], runs: 2 });
+    goOn();
+    await eventually(async () => (await keysLeft()).length === 0);
+  });
+
+  it('are unlocked when their process has been gone for some seconds, and not before', async () => {
+    const alive = new ProcessPresence(direct);
+    const here = new ProcessPresence(direct);
+    await Promise.all([alive.start(), here.start()]);
+    try {
+      const stranded = new StrandedJobs(direct, here.id, () => []);
+      const locked = async (): Promise<readonly (string | null)[]> => {
+        const { rows } = await direct.query<{ key: string }>(
+          'select key from graphile_worker.jobs where locked_by is not null order by key',
+        );
+        return rows.map(({ key }) => key);
+      };
+      await lockedBy(`process-${alive.id}`, 'of one that lives');
+      await lockedBy('process-77', 'of one that is gone');
+      await lockedBy(`process-${here.id}`, 'mine');
+      await lockedBy('pool-0123456789', 'of an older release');
+      const all = ['mine', 'of an older release', 'of one that is gone', 'of one that lives'];
+      await stranded.unlock(0);
+      await stranded.unlock(4_999);
+      expect(await locked()).toEqual(all);
+      await stranded.unlock(5_000);
+      expect(await locked()).toEqual(all.filter((key) => key !== 'of one that is gone'));
+
+      await alive.stop();
+      await eventually(async () => {
+        const { rows } = await direct.query<{ gone: boolean }>(`select not ${ProcessPresence.isAnybodyBut('$1')} as gone`, [here.id]);
+        return rows[0]?.gone === true;
+      });
+      await stranded.unlock(6_000);
+      expect((await locked()).length).toBe(3);
+      await stranded.unlock(11_000);
+      expect(await locked()).toEqual(['mine']);
+    } finally {
+      await Promise.all([alive.stop(), here.stop()]);
+    }
+  });
+});
