@@ -50,7 +50,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // What was refused needs no second look: its stream is not where the caller thinks, and the caller reads it again.
   for (const name of ['batch', 'distinct']) {
     await sql`
-      create function ${sql.raw(`ledger.append_${name}_behind`)}(
+      create function ${sql.id('ledger', `append_${name}_behind`)}(
         ends uuid[], streams text[], expected bigint[], counts integer[], lock_order integer[],
         append_places integer[], append_offsets integer[], ids uuid[], types text[], datas text[], metadatas text[],
         out position_before bigint, out recorded bigint, out refused bigint[]
@@ -59,7 +59,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         refused_places bigint[];
       begin
         select a.position_before, a.recorded, a.refused into position_before, recorded, refused
-          from ${sql.raw(`ledger.append_${name}`)}(streams, expected, counts, lock_order, append_places, append_offsets, ids, types, datas, metadatas) a;
+          from ${sql.id('ledger', `append_${name}`)}(streams, expected, counts, lock_order, append_places, append_offsets, ids, types, datas, metadatas) a;
         if refused is not null then
           select array_agg(refused[6 * n + 1]) into refused_places from generate_series(0, cardinality(refused) / 6 - 1) as n;
         end if;

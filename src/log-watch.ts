@@ -33,7 +33,7 @@ export class LogWatch {
 
   start(): void {
     this.stopListening = this.options.log.onWentBack((from) => {
-      this.handling = this.handling.then(() => this.lost(from));
+      this.handling = this.handling.then(() => this.lost(from)).catch(() => undefined);
     });
     this.running ??= this.run();
   }
@@ -57,22 +57,23 @@ export class LogWatch {
 
   private async lost(from: SeenEvent): Promise<void> {
     const { log, logger, onLost } = this.options;
-    const to = await this.head();
-    if (to === 'unknown') return;
+    const head = await this.head();
+    if (head === undefined) return;
+    const { to } = head;
     logger.error({ from: from.position, to: to ?? null, epoch: log.epoch }, 'log went back');
     await onLost?.({ from, to });
   }
 
-  /** A log that is away again is waited for. */
-  private async head(): Promise<Position | undefined | 'unknown'> {
+  /** A log that is away again is waited for. Undefined: this process ends. */
+  private async head(): Promise<{ readonly to: Position | undefined } | undefined> {
     while (!this.stopping.signal.aborted) {
       try {
-        return await this.options.log.head();
+        return { to: await this.options.log.head() };
       } catch (error) {
-        if (!(error instanceof EventLogUnavailable)) return 'unknown';
+        if (!(error instanceof EventLogUnavailable)) throw error;
         await pause(EVERY_MS, this.stopping.signal);
       }
     }
-    return 'unknown';
+    return undefined;
   }
 }
