@@ -240,12 +240,15 @@ export class AccountCommands {
     now: number,
   ): Promise<Decision<AccountEvent>> {
     const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
+    const tenant = await this.tenant(meta.scope);
+    // What is wrong with the request itself comes before who may write it and whom it is about.
+    const wanted = wantedCodes(request, tenant);
+    if ('refused' in wanted) return wanted;
     const openAccount =
       request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: await this.newAccount(account, state) };
     const opened = openedFor(state, openAccount, now)?.account;
     if (!opened) return refused('ACCOUNT_NOT_FOUND');
     const known = opened.personsByUserId.get(userId);
-    const tenant = await this.tenant(meta.scope);
     const against = whyNot(request, opened, known, tenant);
     // Before anything is reserved: what will be refused must not take a code even for a moment.
     if (against) return against;
