@@ -40,8 +40,9 @@ export class TenantDirectory {
       return await inTime(this.read(alias), PATIENCE_MS);
     } catch (error) {
       const isAway = error instanceof EventLogUnavailable || error instanceof NoAnswerInTime;
+      if (!isAway) throw error;
       // A change that was announced meanwhile has taken it away.
-      if (!isAway || this.known.get(alias) !== known) throw error;
+      if (this.known.get(alias) !== known) return this.read(alias);
       this.known.set(alias, { ...known, until: this.clock() + TRUSTED_MS });
       return known.tenant;
     }
@@ -70,6 +71,12 @@ export class TenantDirectory {
   distrust(): void {
     this.changes++;
     for (const [alias, known] of this.known) this.known.set(alias, { ...known, until: 0 });
+  }
+
+  /** The log lost its end: what is known of tenants may be in no log any more. */
+  forgetAll(): void {
+    this.changes++;
+    this.known.clear();
   }
 
   /** The key's mode and id; undefined when it is none of this tenant's, or no longer good. */
