@@ -39,10 +39,9 @@ export class TenantDirectory {
     try {
       return await inTime(this.read(alias), PATIENCE_MS);
     } catch (error) {
-      const isAway = error instanceof EventLogUnavailable || error instanceof NoAnswerInTime;
-      if (!isAway) throw error;
+      const away = error instanceof NoAnswerInTime ? new EventLogUnavailable('the event log does not answer') : error;
       // A change that was announced meanwhile has taken it away.
-      if (this.known.get(alias) !== known) return this.read(alias);
+      if (!(away instanceof EventLogUnavailable) || this.known.get(alias) !== known) throw away;
       this.known.set(alias, { ...known, until: this.clock() + TRUSTED_MS });
       return known.tenant;
     }
