@@ -36,6 +36,10 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   /** How often late requests are looked for. */
   readonly timeoutCheckMs: number;
+  /** Of a body whose request is answered before it is there, so many bytes are read on and dropped; more, and the connection is torn down. */
+  readonly restBytesMax: number;
+  /** As long at most. */
+  readonly restTimeMs: number;
 }
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
@@ -45,6 +49,8 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 75_000,
   timeoutCheckMs: 2_000,
+  restBytesMax: 32 * 1024 * 1024,
+  restTimeMs: 5_000,
 };
 
 export interface HttpEdgeOptions {
@@ -82,7 +88,7 @@ export class HttpEdge {
   readonly adapter: FastifyAdapter;
   /** For `NestFactory.create`: the framework's own body parsers are off. */
   readonly applicationOptions: NestApplicationOptions = { bodyParser: false, abortOnError: false };
-  private readonly connections = new Connections();
+  private readonly connections: Connections;
   private readonly routes = new RouteTable();
   private readonly limits: HttpLimits;
   private readonly logger: Logger;
@@ -91,6 +97,7 @@ export class HttpEdge {
   constructor({ logger, limits, trustedProxies = [] }: HttpEdgeOptions) {
     this.logger = logger;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
+    this.connections = new Connections({ bytesMax: this.limits.restBytesMax, timeMs: this.limits.restTimeMs });
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
