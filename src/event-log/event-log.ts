@@ -6,6 +6,8 @@
  * a *position* is its place in the whole log, an opaque string that only its own log can read or compare.
  */
 
+import type { Origin } from './first-recorded.js';
+
 export type Position = string;
 
 /** The revision that the stream must have for the append to happen; `no-stream`: the stream must not exist. */
@@ -18,13 +20,15 @@ export interface NewEvent {
   readonly type: string;
   readonly data: string;
   readonly metadata: string;
+  /** Where and when another log recorded it first, of an event that is copied from there. Stored beside the metadata; `metadata` is without it. */
+  readonly origin?: Origin;
 }
 
 export interface RecordedEvent extends NewEvent {
   readonly stream: string;
   readonly revision: bigint;
   readonly position: Position;
-  /** When the log stored it, epoch milliseconds of the log's own clock (of a cluster: of the node that led). */
+  /** When it was recorded first, epoch milliseconds of that log's own clock (of a cluster: of the node that led). */
   readonly recordedAt: number;
 }
 

@@ -20,6 +20,7 @@ import { asPortError, exceptionOf, failureOf, NoAnswer } from './eventstoredb-fa
 import { EventStoreDbNews } from './eventstoredb-news.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
 import type { WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
+import { asFirstRecorded, withOrigins } from './first-recorded.js';
 import { followPages, type TailPage } from './follow-pages.js';
 
 export interface EventStoreDbEventLogOptions {
@@ -119,7 +120,7 @@ export class EventStoreDbEventLog implements EventLog {
     const { waitingAppendsMax = 10_000, observe } = this.options;
     if (this.pending.size >= waitingAppendsMax) throw new EventLogUnavailable(`${this.pending.size} appends are waiting already`);
     const startedAt = performance.now();
-    const work = this.appendInTime(stream, expected, events, bytes, startedAt + this.appendTimeoutMs);
+    const work = this.appendInTime(stream, expected, withOrigins(events), bytes, startedAt + this.appendTimeoutMs);
     this.pending.add(work);
     try {
       const { result, logId } = await work;
@@ -370,7 +371,12 @@ export class EventStoreDbEventLog implements EventLog {
 
   private recorded({ createdAt, position, stream, ...event }: WireEvent): RecordedEvent {
     const logId = this.sessions.logId ?? '';
-    return { ...event, stream: stream.slice(this.namespace.length), position: token(logId, position), recordedAt: createdAt };
+    return asFirstRecorded({
+      ...event,
+      stream: stream.slice(this.namespace.length),
+      position: token(logId, position),
+      recordedAt: createdAt,
+    });
   }
 
   private parse(text: string): WirePosition | undefined {

@@ -13,6 +13,7 @@ import {
   type Position,
   type RecordedEvent,
 } from './event-log.js';
+import { asFirstRecorded, withOrigins } from './first-recorded.js';
 import type { AppendOutcome, EventLogObserver } from './event-log-observer.js';
 import { followPages } from './follow-pages.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
@@ -132,7 +133,10 @@ export class PostgresEventLog implements EventLog {
     const startedAt = performance.now();
     const observed = (outcome: AppendOutcome) => this.options.observe?.append?.(performance.now() - startedAt, outcome);
     try {
-      const result = await this.commits.append({ stream, expected: expected === 'no-stream' ? -1n : expected, events }, bytes);
+      const result = await this.commits.append(
+        { stream, expected: expected === 'no-stream' ? -1n : expected, events: withOrigins(events) },
+        bytes,
+      );
       if (result.kind === 'conflict') {
         observed('conflict');
         return { kind: 'conflict', expected, actual: result.actual < 0n ? 'no-stream' : result.actual };
@@ -266,16 +270,18 @@ export class PostgresEventLog implements EventLog {
 
   private async readEvents(name: string, text: string, values: readonly (string | bigint | number)[]): Promise<readonly RecordedEvent[]> {
     const rows = await this.read<EventRow>({ name, text, values: [...values], rowMode: 'array' });
-    return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) => ({
-      id,
-      type,
-      data,
-      metadata,
-      stream,
-      revision,
-      position: this.token(position),
-      recordedAt,
-    }));
+    return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) =>
+      asFirstRecorded({
+        id,
+        type,
+        data,
+        metadata,
+        stream,
+        revision,
+        position: this.token(position),
+        recordedAt,
+      }),
+    );
   }
 
   /** One statement, within the time for reads, the wait for a connection included; one whose server does not answer is given up. */
