@@ -18,6 +18,7 @@ import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import { Claims } from './claims.js';
 import type { CodeOwners } from './code-owners.js';
 import { deterministicId } from './deterministic-id.js';
+import { eventRewardId } from './event-reward-id.js';
 import type { ErasureProcess } from './erasure-process.js';
 import type { Outcome } from './handle-command.js';
 import type { ModerationProcess } from './moderation-process.js';
@@ -360,10 +361,6 @@ const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
   blocked: dateBlocked !== null,
   likeness: profile ?? { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
 });
-
-/** The same for the same event and rule, in whichever account the reward is. */
-const eventRewardId = (account: AccountRef, userEventId: string, programId: string, rule: string): string =>
-  idWithin(account, JSON.stringify([userEventId, programId, rule]));
 
 /** What the state alone says against it, in the order in which reasons count. */
 function whyNot(request: UpsertUserRequest, account: OpenAccount, known: PersonId | undefined, tenant: OpenTenant): Refused | undefined {
