@@ -20,6 +20,7 @@ import { createMetricsRegistry, HttpMetrics } from './http/metrics.js';
 import { serveInterfaceDescription } from './http/openapi.js';
 import { RateLimits } from './http/rate-limits.js';
 import type { TenantDirectory } from './http/tenant-directory.js';
+import { LogWatch } from './log-watch.js';
 import { LedgerMetrics } from './metrics.js';
 import { Jobs } from './policies/jobs.js';
 import { POLICIES } from './policies/policies.js';
@@ -107,6 +108,9 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => presence.stop());
     // Seen to be there from here on, so that no copy of the log counts as complete any more: now it may grow.
     await core.followedLog.confirm();
+    const logWatch = new LogWatch({ log, logger });
+    logWatch.start();
+    undo.push(() => logWatch.stop());
     await prepare?.(core);
     const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
     await announcements.start();

@@ -58,6 +58,12 @@ export class TenantDirectory {
     this.known.delete(alias);
   }
 
+  /** The log lost its end: what is known of tenants may be in no log any more. */
+  forgetAll(): void {
+    this.changes++;
+    this.known.clear();
+  }
+
   /** The key's mode and id; undefined when it is none of this tenant's, or no longer good. */
   async authenticate(alias: string, key: string): Promise<{ readonly mode: Mode; readonly keyId: string } | undefined> {
     const known = await this.find(alias);

@@ -1,12 +1,4 @@
-import type { NewEvent, Position, RecordedEvent } from './event-log.js';
-
-/** Where and when an event was recorded first, of an event that this log has by copying another log. */
-export interface Origin {
-  /** In the log that recorded it; only that log can compare it. */
-  readonly position: Position;
-  /** Epoch milliseconds of that log's clock. */
-  readonly recordedAt: number;
-}
+import type { NewEvent, Origin, Position, RecordedEvent } from './event-log.js';
 
 /**
  * A copy stores the origin as the last member of the metadata, written as below and cut off again textually, so that what was recorded comes

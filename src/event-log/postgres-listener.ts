@@ -10,6 +10,7 @@ const RETRY_MS = 500;
  */
 export class PostgresListener {
   private holders = 0;
+  private onPosition: (position: bigint) => void = () => undefined;
   private closed = false;
   private connection: DedicatedConnection | undefined;
   private running: Promise<void> | undefined;
@@ -20,8 +21,9 @@ export class PostgresListener {
     private readonly options: DedicatedConnectionOptions,
   ) {}
 
-  /** Listens until the given function was called as often as this one. */
-  hold(): () => void {
+  /** Listens until the given function was called as often as this one. @param onPosition hears of each position that is named. */
+  hold(onPosition: (position: bigint) => void = () => undefined): () => void {
+    this.onPosition = onPosition;
     this.holders += 1;
     if (this.holders === 1 && !this.closed) {
       this.stopping = new AbortController();
@@ -55,7 +57,9 @@ export class PostgresListener {
         this.connection = connection;
         if (signal.aborted) connection.destroy();
         connection.client.on('notification', ({ payload }) => {
-          if (payload !== undefined && /^\d{1,19}$/.test(payload)) this.doorbell.ring(BigInt(payload));
+          if (payload === undefined || !/^\d{1,19}$/.test(payload)) return;
+          this.doorbell.ring(BigInt(payload));
+          this.onPosition(BigInt(payload));
         });
         await connection.client.query('listen ledger_events');
         this.doorbell.wakeAll();
