@@ -4,7 +4,7 @@ import type { AccountCommand } from '../../../src/domain/account/account.decider
 import type { Subscription } from '../../../src/domain/account/account.events.js';
 import { initialState, unitOf, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
 import type { ReferralContext, Referrer } from '../../../src/domain/account/referral.js';
-import type { Provided } from '../../../src/domain/need.js';
+import type { Provided, ProvidedTankCode } from '../../../src/domain/need.js';
 import type { EventReward, PromisedValue, RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, partyOf, personOf } from '../../support/account-events.js';
@@ -77,7 +77,7 @@ const eventReward: fc.Arbitrary<EventReward> = fc.record({
   ...condition,
 });
 
-const DEFAULT = toProgram({ version: 1, document: DEFAULT_PROGRAM }, true);
+const DEFAULT = toProgram({ version: 1, document: DEFAULT_PROGRAM, eventRules: [] }, true);
 
 const handling = fc.constantFrom('ignore' as const, 'pending' as const, 'deny' as const);
 
@@ -106,8 +106,8 @@ const outside = fc.record({
 
 /** Whatever a command of this step may need from elsewhere. Now and then the pool is empty, or the referrer was too fast. */
 function provided(step: number, now: number): Provided {
-  const code = step % 3 === 0 ? null : `TANK-${step}`;
-  const tankCodes = new Proxy<Record<string, string | null>>(
+  const code = { code: step % 3 === 0 ? null : `TANK-${step}`, lapses: 0 };
+  const tankCodes = new Proxy<Record<string, ProvidedTankCode>>(
     {},
     { get: () => code, getOwnPropertyDescriptor: () => ({ configurable: true, value: code }) },
   );
