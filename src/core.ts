@@ -186,5 +186,8 @@ function wire({
 }
 
 /** An error that says that a store is away or not ready, or that too much is asked of one stream: 503 outside, tried again inside. */
-export const isStoreAway = (error: unknown): boolean =>
-  error instanceof EventLogUnavailable || error instanceof ReadModelsIncomplete || error instanceof TooBusy || isUnavailable(error);
+export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
+
+/** An error that says that a store is away or not ready, for everybody. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof EventLogUnavailable || error instanceof ReadModelsIncomplete || isUnavailable(error);

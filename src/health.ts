@@ -75,7 +75,7 @@ export class ServiceReadiness implements ReadinessProbe {
         ok: this.policies.lastError === null,
         role: this.policies.role,
         position: await this.policies.checkpoint(),
-        parked: await this.policies.parked(),
+        ...(await this.policies.standing()),
         lastError: this.policies.lastError,
       })),
       this.guarded(async () => {

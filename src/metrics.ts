@@ -83,13 +83,22 @@ export class LedgerMetrics {
         }
       },
     });
+    const heldBack = new Gauge({ name: 'ledger_held_back_streams', help: 'Streams whose events policies cannot read', registers });
+    const oldest = new Gauge({
+      name: 'ledger_parked_reactions_oldest_seconds',
+      help: 'How long the oldest parked reaction or stream that is held back stands still',
+      registers,
+    });
     new Gauge({
-      name: 'ledger_policy_parked_reactions',
-      help: 'Reactions that failed again and again',
+      name: 'ledger_parked_reactions',
+      help: 'Reactions that failed again and again and are tried again by and by',
       registers,
       async collect() {
-        const count = await policies.parked().catch(() => undefined);
-        if (count !== undefined) this.set(count);
+        const counts = await policies.standing().catch(() => undefined);
+        if (counts === undefined) return;
+        this.set(counts.parked);
+        heldBack.set(counts.heldBack);
+        oldest.set(counts.oldestSeconds);
       },
     });
     const sealedLagSeconds = new Gauge({ name: 'ledger_chain_lag_seconds', help: 'Age of the oldest event not sealed', registers });

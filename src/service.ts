@@ -5,11 +5,12 @@ import type { Logger } from 'pino';
 import { ChainNames } from './chain/chain-names.js';
 import { ChainSealer } from './chain/chain-sealer.js';
 import { ChainSealing } from './chain/chain-sealing.js';
+import type { AccountOutcome } from './command-handling/account-commands.js';
 import type { AccountCommandEnvelope } from './command-handling/commands.js';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
-import { isStoreAway, openCore, type Core } from './core.js';
+import { isOutage, isStoreAway, openCore, type Core } from './core.js';
 import type { EventLog } from './event-log/event-log.js';
 import { ServiceReadiness } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
@@ -135,7 +136,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => runs.close());
     let listeningAt = '';
     // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
-    const execute = (command: AccountCommandEnvelope): Promise<unknown> => app.get(CommandBus).execute(command);
+    const execute = (command: AccountCommandEnvelope): Promise<AccountOutcome> => app.get(CommandBus).execute(command);
     const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
     const handlers = jobHandlers({
@@ -146,7 +147,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     });
     const jobs = new Jobs(jobsPool, presence, { handlers, isUnavailable: isStoreAway, logger });
     const policies = new PolicyRunner({
-      ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isStoreAway, logger },
+      ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isOutage, logger },
       carryOut: carryOutReactions(execute, jobs),
     });
     const sealing = new ChainSealing({ pool: background, log, chains: new ChainNames(core.names), signer: core.chainSigner });

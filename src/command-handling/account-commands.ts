@@ -18,6 +18,7 @@ import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import { Claims } from './claims.js';
 import type { CodeOwners } from './code-owners.js';
 import { deterministicId } from './deterministic-id.js';
+import { eventRewardId } from './event-reward-id.js';
 import type { ErasureProcess } from './erasure-process.js';
 import type { Outcome } from './handle-command.js';
 import type { ModerationProcess } from './moderation-process.js';
@@ -240,12 +241,15 @@ export class AccountCommands {
     now: number,
   ): Promise<Decision<AccountEvent>> {
     const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
+    const tenant = await this.tenant(meta.scope);
+    // What is wrong with the request itself comes before who may write it and whom it is about.
+    const wanted = wantedCodes(request, tenant);
+    if ('refused' in wanted) return wanted;
     const openAccount =
       request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: await this.newAccount(account, state) };
     const opened = openedFor(state, openAccount, now)?.account;
     if (!opened) return refused('ACCOUNT_NOT_FOUND');
     const known = opened.personsByUserId.get(userId);
-    const tenant = await this.tenant(meta.scope);
     const against = whyNot(request, opened, known, tenant);
     // Before anything is reserved: what will be refused must not take a code even for a moment.
     if (against) return against;
@@ -357,10 +361,6 @@ const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
   blocked: dateBlocked !== null,
   likeness: profile ?? { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
 });
-
-/** The same for the same event and rule, in whichever account the reward is. */
-const eventRewardId = (account: AccountRef, userEventId: string, programId: string, rule: string): string =>
-  idWithin(account, JSON.stringify([userEventId, programId, rule]));
 
 /** What the state alone says against it, in the order in which reasons count. */
 function whyNot(request: UpsertUserRequest, account: OpenAccount, known: PersonId | undefined, tenant: OpenTenant): Refused | undefined {

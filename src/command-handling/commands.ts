@@ -2,6 +2,7 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import pLimit from 'p-limit';
 import type { PersonId } from '../domain/account/account.events.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
+import { referralOf } from '../domain/account/former-referrals.js';
 import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as followShareLink, type FollowShareLink } from '../domain/share-link/share-link.decider.js';
 import type { AccountRef } from '../domain/scope.js';
@@ -112,8 +113,9 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
     const referredAccount = accountOfId(referralId);
     if (referredAccount === undefined) return undefined;
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referredAccount));
-    if (state.status === 'absent' || state.referral?.referralId !== referralId) return undefined;
-    return { referralId, referred: undefined, referrer: undefined, referredAccount, referrerAccount: state.referral.referrer.account };
+    const referral = referralOf(state, referralId);
+    if (!referral) return undefined;
+    return { referralId, referred: undefined, referrer: undefined, referredAccount, referrerAccount: referral.referrer.account };
   }
 }
 

@@ -129,12 +129,21 @@ export function upcast(
   versions: Readonly<Record<string, number>> = CURRENT_VERSIONS,
   upcasters: Upcasters = UPCASTERS,
 ): EventData {
+  const unknown = whyVersionUnknown(type, version, versions);
+  if (unknown !== undefined) throw new UnreadableEvent(unknown);
+  return (upcasters[type] ?? []).slice(version - 1, (versions[type] ?? version) - 1).reduce((lifted, step) => step(lifted), data);
+}
+
+/** Why this release does not know what events of the type and version say; undefined: it does. */
+export function whyVersionUnknown(
+  type: string,
+  version: number,
+  versions: Readonly<Record<string, number>> = CURRENT_VERSIONS,
+): string | undefined {
   const current = Object.hasOwn(versions, type) ? versions[type] : undefined;
-  if (current === undefined) throw new UnreadableEvent(`events of type ${type} are unknown to this version of the service`);
-  if (!Number.isInteger(version) || version < 1 || version > current) {
-    throw new UnreadableEvent(`${type} has schema version ${version}; this version of the service reads 1 to ${current}`);
-  }
-  return (upcasters[type] ?? []).slice(version - 1, current - 1).reduce((lifted, step) => step(lifted), data);
+  if (current === undefined) return `events of type ${type} are unknown to this version of the service`;
+  if (Number.isInteger(version) && version >= 1 && version <= current) return undefined;
+  return `${type} has schema version ${version}; this version of the service reads 1 to ${current}`;
 }
 
 /** The event is not readable here. It is never skipped: what would have to read it stops and says so. */

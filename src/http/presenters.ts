@@ -251,6 +251,7 @@ export function personalRecordJson(facts: UserFacts, user: UserJson, parts: Pers
     cookieId: user.cookieId,
     paymentProviderId: user.paymentProviderId,
     locale: user.locale,
+    countryCode: user.countryCode,
     referable: user.referable,
     customFields: user.customFields,
     firstSeenIP: user.firstSeenIP,

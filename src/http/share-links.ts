@@ -57,7 +57,9 @@ export class ShareLinks {
     return `${this.prefix}${encodeURIComponent(code)}`;
   }
 
+  /** That of two unknown media says nothing either: it is the clean one. */
   link(code: string, share: ShareMedium, engagement: EngagementMedium): string {
+    if (share === 'UNKNOWN' && engagement === 'UNKNOWN') return this.clean(code);
     return `${this.clean(code)}?m=${share}&e=${engagement}`;
   }
 

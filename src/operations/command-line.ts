@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import Table from 'cli-table3';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config.js';
 import { openCore, type Core } from '../core.js';
 import { errorCode } from '../error-code.js';
+import { tableLines } from './table.js';
 
 /** What went wrong, in one line for the operator; nothing changed. Exit 1; 2 for a difference that was found, 3 for a broken chain. */
 export class CommandError extends Error {
@@ -52,11 +52,19 @@ export const printJson = (value: unknown): void => void process.stdout.write(`${
 /** A note beside the answer. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
+/** Written in pieces: a table can have hundreds of thousands of rows. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const table = new Table({ head: [...head], style: { head: [], border: [] } });
-  table.push(...rows.map((row) => [...row]));
-  process.stdout.write(`${table.toString()}\n`);
+  let piece = '';
+  for (const line of tableLines(head, rows)) {
+    piece += line;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    process.stdout.write(piece);
+    piece = '';
+  }
+  process.stdout.write(piece);
 }
+
+const PIECE_CHARACTERS = 64 * 1024;
 
 export async function readJsonFile(path: string): Promise<unknown> {
   const content = await readFile(path, 'utf8').catch((error: unknown) => {

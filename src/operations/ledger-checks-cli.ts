@@ -5,6 +5,7 @@ import { CommandError, note, printJson, printTable } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
 import { audited, ledgerGroup, scopeOf, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
 import { reconcileLedger, type Reconciliation } from './ledger-reconciliation.js';
+import { firstOf } from './table.js';
 import { replayLedger, type Replay } from './ledger-replay.js';
 
 interface ReplayCommandOptions extends LedgerOptions {
@@ -79,7 +80,7 @@ function reportReplay(replay: Replay, json: boolean | undefined): void {
     printTable(
       ['account', 'read model', 'field', 'ledger', 'live', 'events'],
       differences.map(({ account, readModel, field, ledger, live, eventIds }) => [
-        ...[account, readModel, field, JSON.stringify(ledger), JSON.stringify(live), eventIds.join('\n')],
+        ...[account, readModel, field, JSON.stringify(ledger), JSON.stringify(live), firstOf(eventIds)],
       ]),
     );
   }

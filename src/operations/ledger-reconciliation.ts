@@ -6,7 +6,7 @@ import { AccountPostings, POSTED_TYPES, type Posting } from '../ledger/postings.
 import { faultsOf, RollForwardSums, type RollForward } from '../ledger/roll-forward.js';
 import type { BalanceFile } from './balance-file.js';
 import { CommandError } from './command-line.js';
-import { CONVERSION_TYPES, Conversions } from './conversions.js';
+import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
 import { ACCOUNTS_AT_ONCE, accountsInLog, decodeTypes, entryOf, pagesOf, type LogReads } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
 
@@ -23,8 +23,8 @@ export interface Reconciliation {
 }
 
 /**
- * `balance`: the file has another balance, or one side lacks the account (null). `conversion`: earned by a referral and neither given nor
- * withheld. `roll-forward`, `trial-balance`: the ledger's own figures do not hold together.
+ * `balance`: the file has another balance, or one side lacks the account (null). `conversion`, `event-reward`: earned by a referral, or by an
+ * event of its referred user, and neither given nor withheld; `unit` says what, `ledger` how much credit, `eventIds` which fact. `roll-forward`, `trial-balance`: the ledger's own figures do not hold together.
  */
 export interface ReconciliationDifference {
   readonly kind: string;
@@ -71,7 +71,7 @@ function spanOf(name: string | undefined, now: number): Span {
   return { from, to };
 }
 
-const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([...POSTED_TYPES, ...CONVERSION_TYPES, 'AccountOpened']);
+const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([...POSTED_TYPES, ...OWED_REWARD_TYPES, 'AccountOpened']);
 const IS_POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
 
 async function readAccount({ log, codec }: LogReads, stream: string): Promise<Decoded[]> {
@@ -80,9 +80,16 @@ async function readAccount({ log, codec }: LogReads, stream: string): Promise<De
   return decoded;
 }
 
+const factOf = ({ event, envelope, recorded }: Decoded): AccountFact => ({
+  event: event as AccountEvent,
+  eventId: recorded.id,
+  recordedAt: recorded.recordedAt,
+  byPolicy: envelope.actor.kind === 'policy',
+});
+
 class ReconciliationRun {
   private readonly sums = new RollForwardSums();
-  private readonly conversions = new Conversions();
+  private readonly owed = new OwedRewards();
   private readonly differences: ReconciliationDifference[] = [];
   private readonly notSeen: Set<string>;
 
@@ -97,12 +104,7 @@ class ReconciliationRun {
   add(decoded: readonly Decoded[]): void {
     const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
     const accountId = opened?.type === 'AccountOpened' ? opened.accountId.value : null;
-    for (const { event, recorded } of decoded)
-      this.conversions.add(accountId ?? 'anonymous', {
-        event: event as AccountEvent,
-        eventId: recorded.id,
-        recordedAt: recorded.recordedAt,
-      });
+    this.owed.add(accountId ?? 'anonymous', decoded.map(factOf));
     const postings = this.post(decoded);
     if (accountId !== null) this.tieOut(accountId, postings);
   }
@@ -110,14 +112,8 @@ class ReconciliationRun {
   result(): Reconciliation {
     for (const account of this.notSeen)
       for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? []) this.differ({ account, unit, against: balance });
-    for (const { account, side, referralId, eventId } of this.conversions.missing(this.now - GRACE_MS))
-      this.differences.push({
-        ...NO_DIFFERENCE,
-        kind: 'conversion',
-        account,
-        unit: `${side} reward of ${referralId}`,
-        eventIds: [eventId],
-      });
+    for (const { kind, account, what, amount, eventId } of this.owed.missing(this.now - GRACE_MS))
+      this.differences.push({ ...NO_DIFFERENCE, kind, account, unit: what, ledger: amount, eventIds: [eventId] });
     const units = this.sums.result();
     for (const figures of units)
       for (const fault of faultsOf(figures)) this.differences.push({ ...NO_DIFFERENCE, ...fault, unit: figures.unit });

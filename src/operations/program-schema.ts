@@ -62,7 +62,7 @@ const rewardOf = (moment: object) => ({
           ...{ type: true, ...moment, ...terms },
           fuelTankCodes: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, uniqueItems: true },
           fuelTankType: { enum: ['PCT_DISCOUNT', 'CREDIT'] },
-          amount: wholeFrom(0),
+          amount: wholeFrom(1),
           unit: orNull({ type: 'string', minLength: 1, maxLength: 64 }),
         },
       },

@@ -1,38 +1,46 @@
 import type { Pool } from 'pg';
-import type { DomainEvent } from '../domain/events.js';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { backOffMs, pause } from '../pause.js';
 import { PositionWaiters } from '../projecting/position-waiters.js';
 import { ProjectionLease } from '../projecting/projection-lease.js';
-import type { LedgerEvent, UndecodableEvent } from '../projecting/projector.js';
+import { describeFailure } from './describe-failure.js';
+import { PageReactions } from './page-reactions.js';
+import { ParkedReactions, type ParkedCounts } from './parked-reactions.js';
 import { readPolicyCheckpoint, writePolicyCheckpoint } from './policy-checkpoint.js';
-import type { Policy, Reaction } from './policy.js';
+import type { CarryOut } from './policy.js';
+import type { ReadingOptions } from './reading-events.js';
+import { Retries, type RetriesParts } from './retries.js';
 
-export interface PolicyRunnerOptions {
+export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 'isKnown'> {
   /** One of its connections is kept while the runner runs: it holds the lock. */
   readonly pool: Pool;
   readonly log: EventLog;
-  readonly decode: (recorded: readonly RecordedEvent[]) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
-  readonly policies: readonly Policy[];
-  /** Carries out one reaction. Repeated after a failure, so it must be harmless twice. @throws when the reaction did not happen. */
-  readonly carryOut: (event: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction) => Promise<void>;
+  readonly carryOut: CarryOut;
+  /** Of an error: a store is away. What one account alone meets is none. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: { warn(fields: object, message: string): void };
   readonly leaseEveryMs?: number;
+  /** How many streams may stand still before nothing more is passed over. */
+  readonly standingMax?: number;
+  /** How long everybody waits for what looks like an outage while the stores answer. */
+  readonly outageMs?: number;
 }
 
 const CHECKPOINT = 'policies';
 const PAGE = 500;
-const AT_ONCE = 16;
-/** A reaction that keeps failing for another reason than an outage is parked after so many tries; the rest goes on. */
-const TRIES_MAX = 5;
 const POLL_MS = 15;
 /** A page without reactions is written down so much later, at the latest: other processes wait for its position, too. */
 const IDLE_CHECKPOINT_MS = 50;
+/** A hundred bytes of memory each. */
+const STANDING_MAX = 100_000;
+const OUTAGE_MS = 10_000;
+/** What stands still is taken up before the log is followed; the others do not wait longer for it. */
+const TAKE_UP_FIRST_MS = 2_000;
 
 /**
- * Reacts to the log, in order, each event at least once: a page is finished before its checkpoint moves, and every reaction has an id
- * made from its cause. One process leads (advisory lock), the others stand by.
+ * Reacts to the log, each stream in its order, each event at least once: every reaction of a page is carried out or on record as standing
+ * still before the checkpoint moves, and has an id made from its cause. What stands still is tried again as long as it does. One process
+ * leads (advisory lock), the others stand by.
  */
 export class PolicyRunner {
   private readonly waiters: PositionWaiters;
@@ -47,14 +55,27 @@ export class PolicyRunner {
   private writing: Promise<void> = Promise.resolve();
   private idleWrite: NodeJS.Timeout | undefined;
   private problem: string | null = null;
+  private readonly parked: ParkedReactions;
+  private readonly pages: PageReactions;
+  private readonly retries: Retries;
 
   constructor(private readonly options: PolicyRunnerOptions) {
     this.waiters = new PositionWaiters(options.log);
+    this.parked = new ParkedReactions(options.pool);
+    this.retries = new Retries({ ...options, parked: this.parked });
+    this.pages = new PageReactions({
+      ...options,
+      parked: this.parked,
+      standingMax: options.standingMax ?? STANDING_MAX,
+      outageMs: options.outageMs ?? OUTAGE_MS,
+      storesAnswer: () => this.storesAnswer(),
+      onWaiting: (error) => (this.problem = describeFailure(error)),
+    });
     this.lease = new ProjectionLease(options.pool, [CHECKPOINT], { answerWithinMs: 5_000, onLost: () => this.endTurn?.abort() });
   }
 
   start(): void {
-    this.running ??= this.run();
+    this.running ??= Promise.all([this.run(), this.retry()]).then(() => undefined);
   }
 
   /** Finishes the page in hand. */
@@ -65,6 +86,7 @@ export class PolicyRunner {
     this.lease.release();
   }
 
+  /** Why reactions stand still for everybody; null: they do not. */
   get lastError(): string | null {
     return this.problem;
   }
@@ -73,7 +95,10 @@ export class PolicyRunner {
     return this.leading ? 'leader' : 'standby';
   }
 
-  /** True once everything that the events up to the position set off has been appended; false when the time is over. */
+  /**
+   * True once everything that the events up to the position set off has been appended, but for streams that stand still, for which nobody
+   * waits; false when the time is over.
+   */
   async waitFor(position: Position, timeoutMs: number): Promise<boolean> {
     if (this.leading && this.options.log.compare(this.reached, position) >= 0) return true;
     const waiting = this.waiters.wait(position, [CHECKPOINT], timeoutMs);
@@ -86,10 +111,9 @@ export class PolicyRunner {
     return readPolicyCheckpoint(this.options.pool);
   }
 
-  /** @throws when the database is away. */
-  async parked(): Promise<number> {
-    const { rows } = await this.options.pool.query<{ parked: bigint }>('select count(*) as parked from ledger.parked_reactions');
-    return Number(rows[0]?.parked ?? 0n);
+  /** What stands still. @throws when the database is away. */
+  standing(): Promise<ParkedCounts> {
+    return this.parked.counts();
   }
 
   private async run(): Promise<void> {
@@ -98,11 +122,13 @@ export class PolicyRunner {
       try {
         const held = await this.lease.renew();
         if (held.size > 0) await this.lead();
-        else await pause(this.options.leaseEveryMs ?? 1_000, signal);
+        else {
+          this.problem = null;
+          await pause(this.leaseEveryMs, signal);
+        }
         failures = 0;
-        this.problem = null;
       } catch (error) {
-        this.problem = describe(error);
+        this.problem = describeFailure(error);
         this.options.logger.warn({ error: this.problem }, 'policies are interrupted, trying again');
         await pause(backOffMs(failures++, { first: 50, max: 5_000 }), signal);
       }
@@ -116,10 +142,12 @@ export class PolicyRunner {
     const alive = this.renewWhile(turn);
     try {
       this.reached = (await this.checkpoint()) ?? undefined;
+      await this.takeUpFirst(turn.signal);
       this.leading = true;
       if (this.reached !== undefined) this.waiters.advanced(CHECKPOINT, this.reached);
+      await this.noteWhetherAtHead();
       for await (const page of this.options.log.follow(this.reached, { signal: turn.signal, pageSize: PAGE })) {
-        await this.reactTo(page);
+        await this.reactTo(page, turn.signal);
         if (turn.signal.aborted) break;
       }
     } finally {
@@ -133,34 +161,57 @@ export class PolicyRunner {
   /** The lock shows that the connection lives; when it does not, the turn ends. */
   private async renewWhile(turn: AbortController): Promise<void> {
     while (!turn.signal.aborted) {
-      await pause(this.options.leaseEveryMs ?? 1_000, turn.signal);
+      await pause(this.leaseEveryMs, turn.signal);
       if (!turn.signal.aborted) await this.lease.renew().catch(() => turn.abort());
     }
   }
 
-  private async reactTo(page: readonly RecordedEvent[]): Promise<void> {
+  /** This release may know what the one before did not, and what made reactions fail may be over. */
+  private async takeUpFirst(signal: AbortSignal): Promise<void> {
+    await this.parked.tryAllSoon();
+    await this.pages.restore();
+    if (!(await this.parked.isEmpty())) await Promise.race([this.retries.due(signal), pause(TAKE_UP_FIRST_MS, signal)]);
+  }
+
+  /** Where nothing is left to react to, nothing is wrong any more; else the next page says so. */
+  private async noteWhetherAtHead(): Promise<void> {
+    const { log } = this.options;
+    if (log.compare(this.reached, await log.head()) >= 0) this.problem = null;
+  }
+
+  private async reactTo(page: readonly RecordedEvent[], signal: AbortSignal): Promise<void> {
     const last = page.at(-1);
     if (!last) return;
-    const known = new Set<string>(this.options.policies.flatMap(({ handles }) => [...handles]));
-    // Types that no policy looks at need not be decoded; an unknown type may be one that a newer policy would look at.
-    const relevant = page.filter(({ type }) => known.has(type));
-    const decoded = relevant.length > 0 ? await this.options.decode(relevant) : [];
-    const reactions = decoded.flatMap((event) => {
-      if ('undecodable' in event) throw new Error(`an event cannot be decoded: ${event.undecodable}`);
-      return this.options.policies.flatMap((policy) =>
-        policy.handles.has(event.event.type) ? policy.react(event).map((reaction) => ({ event, policy: policy.name, reaction })) : [],
-      );
-    });
-    for (let start = 0; start < reactions.length; start += AT_ONCE) {
-      await Promise.all(
-        reactions.slice(start, start + AT_ONCE).map(({ event, policy, reaction }) => this.carryOut(event, policy, reaction)),
-      );
-    }
+    const isLookedAt = await this.pages.reactTo(page, signal);
     this.reached = last.position;
     // Who waits for it in another process mostly waits for a reaction: without any, one write serves all pages of a moment.
-    if (relevant.length > 0) await this.writeReached();
+    if (isLookedAt) await this.writeReached();
     else this.writeSoon();
+    this.problem = null;
     this.waiters.advanced(CHECKPOINT, last.position);
+  }
+
+  /** Goes on as long as the runner does, through every outage. */
+  private async retry(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      const isLeader = this.lease.held.size > 0;
+      // That the database is away is said by who leads, who needs it as much.
+      await (isLeader ? this.retries.due(signal) : this.retries.readable(signal)).catch(() => undefined);
+      await pause(this.leaseEveryMs, signal);
+    }
+  }
+
+  private storesAnswer(): Promise<boolean> {
+    const { log, pool } = this.options;
+    return Promise.all([log.head(), pool.query('select 1')]).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  private get leaseEveryMs(): number {
+    return this.options.leaseEveryMs ?? 1_000;
   }
 
   private writeSoon(): void {
@@ -180,29 +231,6 @@ export class PolicyRunner {
     return this.writing;
   }
 
-  private async carryOut(event: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.options.carryOut(event, policy, reaction);
-      } catch (error) {
-        if (this.stopping.signal.aborted) throw error;
-        if (!this.options.isUnavailable(error) && tries >= TRIES_MAX) return this.park(event, policy, error);
-        await pause(backOffMs(tries, { first: 20, max: 2_000 }), this.stopping.signal);
-      }
-    }
-  }
-
-  private async park(event: LedgerEvent<DomainEvent>, policy: string, error: unknown): Promise<void> {
-    this.options.logger.warn(
-      { policy, position: event.position, error: describe(error) },
-      'a reaction failed again and again and is parked',
-    );
-    await this.options.pool.query(
-      'insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, $2, $3, $4, $5) on conflict do nothing',
-      [event.eventId, policy, event.stream, event.position, describe(error)],
-    );
-  }
-
   private async pollWhileAwaited(): Promise<void> {
     if (this.polling) return;
     this.polling = true;
@@ -216,11 +244,4 @@ export class PolicyRunner {
       this.polling = false;
     }
   }
-}
-
-/** Name and code only: messages of the database may quote values. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
-  return `${error.name}${code}`;
 }

@@ -25,3 +25,6 @@ export interface Policy {
   readonly handles: ReadonlySet<DomainEvent['type']>;
   react(event: LedgerEvent<DomainEvent>): readonly Reaction[];
 }
+
+/** Carries out one reaction. Repeated after a failure, so it must be harmless twice. @throws when the reaction did not happen. */
+export type CarryOut = (event: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction) => Promise<void>;

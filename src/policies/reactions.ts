@@ -1,25 +1,27 @@
+import type { AccountOutcome } from '../command-handling/account-commands.js';
 import { AccountCommandEnvelope } from '../command-handling/commands.js';
 import type { ErasureProcess } from '../command-handling/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/moderation-process.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
-import type { DomainEvent } from '../domain/events.js';
 import { MODES, type Scope } from '../domain/scope.js';
-import type { LedgerEvent } from '../projecting/projector.js';
+import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
-import type { Reaction } from './policy.js';
+import type { CarryOut } from './policy.js';
 
 /** Sends a command through the one door. */
-export type Execute = (command: AccountCommandEnvelope) => Promise<unknown>;
+export type Execute = (command: AccountCommandEnvelope) => Promise<AccountOutcome>;
 
 /** Carries out what policies say: commands through the one door, jobs into the queue. Ids are made from cause and rule. */
-export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>) {
-  return async ({ eventId, correlationId, tenant, mode }: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction): Promise<void> => {
+export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>): CarryOut {
+  return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
     if (reaction.kind === 'job') return jobs.add(reaction);
     const meta = {
       ...{ scope: { tenant, mode }, commandId: deterministicId(eventId, policy), correlationId, causationId: eventId },
       ...{ actor: { kind: 'policy' as const, id: policy }, idempotency: null },
     };
-    await execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
+    const outcome = await execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
+    // What there is nothing left to do about is accepted without events: a refusal means that something stayed undone.
+    if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
 }
 

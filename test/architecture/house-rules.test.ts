@@ -120,8 +120,9 @@ describe('migrations', () => {
   const frozen = z.record(z.string(), z.string()).parse(JSON.parse(read('docs/generated/migrations.json')));
   const files = filesBelow('migrations').map((path) => relative('migrations', path));
 
-  it('are numbered without gaps', () => {
-    expect(files.map((file) => Number(file.slice(0, 4)))).toEqual(files.map((_, index) => index + 1));
+  it('have a number of their own each', () => {
+    const numbers = files.map((file) => file.slice(0, 4));
+    expect(numbers).toEqual([...new Set(numbers)].sort());
   });
 
   it('are frozen once recorded; a new one is recorded by `npm run migrations:freeze`', () => {
@@ -140,8 +141,9 @@ describe('migrations', () => {
 describe('documents', () => {
   const records = filesBelow('docs/adr').map((path) => path.replace('docs/adr/', ''));
 
-  it('number their decisions without gaps', () => {
-    expect(records.map((name) => Number(name.slice(0, 4)))).toEqual(records.map((_, index) => index + 1));
+  it('have a number of their own for each decision', () => {
+    const numbers = records.map((name) => name.slice(0, 4));
+    expect(numbers).toEqual([...new Set(numbers)].sort());
   });
 
   it('give a line of reason for every dependency', () => {

@@ -402,6 +402,50 @@ describe('moderations that share accounts', () => {
   });
 });
 
+describe('a referral whose referred account was deleted', () => {
+  const DELETED = { type: 'ForgetAccount', doNotTrack: false } as const;
+
+  it('is moderated for the referrer, once, also after the account was opened and referred anew', async () => {
+    await one.userWithCode('gone-referrer', 'ann', 'GONEANN');
+    const [id = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
+    accepted(await one.send('gone-0', DELETED));
+    expect(await other.moderate({ [id]: 'DENIED' })).toMatchObject({ reasons: [] });
+    expect(await cancelledIn('gone-referrer')).toBe(1);
+    const [next = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
+    expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({ reasons: [] });
+    expect(await statusesOf('gone-0')).toEqual(['DENIED', 'DENIED']);
+    expect((await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [referralId, cancelledBy])).toEqual([
+      [id, null],
+      [next, 'MODERATION'],
+    ]);
+    const moderated = (await one.factsOf('gone-0')).flatMap((event) =>
+      event.type === 'ReferralModerated' ? [[event.referralId, event.referredStatus, event.referrerStatus]] : [],
+    );
+    expect(moderated).toEqual([
+      [id, 'DENIED', 'DENIED'],
+      [id, 'DENIED', 'APPROVED'],
+      [next, 'DENIED', 'DENIED'],
+    ]);
+  });
+
+  it('tells what the referrer has earned, so that approving it still grants', async () => {
+    const pending = await SharedLedger.open({ ...PROGRAM, moderation: { referrer: 'PENDING' } });
+    const process = await pending.process();
+    await process.userWithCode('owed-referrer', 'ann', 'OWEDANN');
+    const id = await process.convertedReferral('owed', 'OWEDANN');
+    accepted(await process.send('owed', DELETED));
+    expect(await process.moderate({ [id]: 'APPROVED' })).toMatchObject({ reasons: [] });
+    const { state } = await process.streams.accounts.load(process.names.accountStream(scope, refOf('owed')));
+    const moderated = (await process.factsOf('owed')).find(({ type }) => type === 'ReferralModerated');
+    expect(state.status).toBe('absent');
+    expect(moderated).toMatchObject({ referrerStatus: 'APPROVED', referrerReward: { value: { assignedCredit: 200 } } });
+    // Nothing of the person who is gone, nor of the other one, stands in what is remembered.
+    expect(JSON.stringify(state)).not.toContain('OWEDANN');
+    expect(JSON.stringify(state)).not.toContain('owed-referrer');
+    await pending.close();
+  });
+});
+
 it('a reward given by hand is not held by a moderation', async () => {
   await one.userWithCode('byhand-referrer', 'ann', 'BYHANDANN');
   const [id = ''] = await referrals('byhand', 'BYHANDANN', 'byhand-referrer', 1);

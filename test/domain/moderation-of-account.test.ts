@@ -339,3 +339,64 @@ it('an account may be held as the referrer of one referral and the referred part
     .when(apply('referred', change({ referralId: 'own', referred: 'DENIED' })))
     .then(referralModerated('own', ANN, { at: NOW, moderationId: 'm', referredStatus: 'DENIED' }));
 });
+
+describe('a referral of a life that the account had before', () => {
+  const erased: AccountEvent = {
+    ...{ type: 'ErasureRequested', at: 3_000, erasureId: 'e', persons: [BOB.person], account: ACME.accountRef, suppressed: [] },
+  };
+  const nameless = (party: Party): Party => ({ ...party, ids: { subject: party.ids.subject, value: null } });
+  const formerModerated = (over: Partial<AccountEventOf<'ReferralModerated'>>) => moderated({ referrer: nameless(ANN), ...over });
+  const reward = ofReferral(BOB, discount(10), { cancellable: false });
+  const gone = [...referred, reward, referralConverted('referral', ANN, { referrerReward: TEN_DOLLARS }), erased];
+
+  it.each([
+    ['absent', gone],
+    ['opened anew', [...gone, accountOpened(ACME), userIdentified(ACME, 'bob')]],
+    ['referred anew', [...gone, accountOpened(ACME), userIdentified(ACME, 'bob'), referralStarted('second', BOB, ANN, {})]],
+  ])('is held, applied and released: %s', (_, events) => {
+    given(...events)
+      .when(prepare('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
+      .then(held());
+    given(...events, held('other'))
+      .when(prepare('referred', change({ referrer: 'DENIED' })))
+      .heldBy('other');
+    given(...events, held())
+      .when(apply('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
+      .then(formerModerated({ referredStatus: 'DENIED', referrerStatus: 'DENIED', referrerReward: TEN_DOLLARS }));
+    given(...events, held(), formerModerated({ referrerStatus: 'DENIED' }))
+      .when(apply('referred', change({ referrer: 'DENIED' })))
+      .then();
+    given(...events, held(), formerModerated({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }), held('next'))
+      .when({ ...apply('referred', change({ referrer: 'APPROVED' })), moderationId: 'next' })
+      .then(formerModerated({ moderationId: 'next', referredStatus: 'DENIED', referrerReward: TEN_DOLLARS }));
+    given(...events, held())
+      .when(release)
+      .then({ type: 'ModerationReleased', at: NOW, moderationId: 'm' });
+    given(...events, held(), { type: 'ModerationReleased', at: NOW, moderationId: 'm' })
+      .when(apply('referred', change({ referrer: 'DENIED' })))
+      .then();
+  });
+
+  it('stays held through an erasure that is repeated on a restored log', () => {
+    given(...referred, held(), erased)
+      .when(apply('referred', change({ referrer: 'DENIED' })))
+      .then(formerModerated({ referrerStatus: 'DENIED' }));
+  });
+
+  it('keeps each of several lives apart, and takes none for a signal before the start', () => {
+    const again = [
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      referralStarted('second', BOB, ANN, {}),
+      { ...erased, erasureId: 'e2' },
+    ];
+    const { state } = given(...gone, ...again);
+    expect([...state.remains.formerReferrals.keys()]).toEqual(['referral', 'second']);
+    given(...gone, ...again)
+      .when({ type: 'FlagReferral', referralId: 'second', now: NOW })
+      .then({
+        ...{ type: 'ReferralFlagged', at: NOW, referralId: 'second' },
+        fraudSignals: { rate: { message: 'The referrer made too many referrals in a short time', score: 50 } },
+      });
+  });
+});

@@ -66,6 +66,16 @@ describe('a reward by hand', () => {
       .refused('USER_NOT_FOUND');
   });
 
+  it('is refused for its dates before it is asked whose it would be', () => {
+    const late = 'dateExpires must lie in the future';
+    given()
+      .when(create({ dateExpires: NOW }))
+      .refused('REWARD_DATES_INVALID', late);
+    given(...here)
+      .when(create({ userId: 'cat', dateExpires: NOW }))
+      .refused('REWARD_DATES_INVALID', late);
+  });
+
   it('never brings what was ever assigned of a unit beyond what a client can count', () => {
     const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
     given(...here)

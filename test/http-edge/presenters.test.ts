@@ -401,6 +401,12 @@ describe('share links', () => {
     const all = links.urls('ANN').shareLinks;
     expect(Object.keys(all)).toEqual(['cleanShareLink', ...ENGAGEMENT_MEDIA]);
     for (const engagement of ENGAGEMENT_MEDIA) expect(Object.keys(all[engagement] ?? {})).toEqual(SHARE_MEDIA);
+    expect(all.UNKNOWN?.UNKNOWN).toBe(all.cleanShareLink);
+    const others = ENGAGEMENT_MEDIA.flatMap((engagement) => SHARE_MEDIA.map((share) => all[engagement]?.[share]));
+    expect(new Set(others).size).toBe(ENGAGEMENT_MEDIA.length * SHARE_MEDIA.length);
+    expect(links.urls('ANN', { engagement: 'UNKNOWN', share: 'UNKNOWN' })).toEqual({
+      shareLinks: { cleanShareLink: links.clean('ANN'), UNKNOWN: { UNKNOWN: links.clean('ANN') } },
+    });
     expect(links.urls('ANN', { engagement: 'POPUP', share: 'SMS' })).toEqual({
       shareLinks: { cleanShareLink: links.clean('ANN'), POPUP: { SMS: 'https://refer.example/s/acme/ANN?m=SMS&e=POPUP' } },
     });

@@ -397,6 +397,11 @@ describe('a new reward', () => {
     [{ ...percent, discountPercent: '10' }, ['discountPercent']],
     [{ ...tank, amount: '1.5' }, ['amount']],
     [{ ...tank, amount: -1 }, ['amount']],
+    ...[0, -0, 0.5, 2 ** 53, 1e300, true, [1], { amount: 1 }, null, '', '0', '00', '-1', '+1', '1.0', '1e3', '0x10', ' 1', '1 '].map(
+      (amount): [object, readonly string[]] => [{ ...tank, amount }, ['amount']],
+    ),
+    [{ ...tank, amount: '9007199254740992' }, ['amount']],
+    [{ ...tank, amount: '0'.repeat(20) }, ['amount']],
     [{ ...tank, amount: '9007199254740993' }, ['amount']],
     [{ ...tank, fuelTankType: 'FUELTANK' }, ['fuelTankType']],
     [{ ...tank, fuelTankCode: null }, ['fuelTankCode']],

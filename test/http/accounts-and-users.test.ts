@@ -210,8 +210,10 @@ describe('users', () => {
     ['referredByCodes as text', { referredByCodes: 'CODE' }, null],
   ])('%s is refused', async (_what, change, rsCode) => {
     const accountId = await account();
-    const refused = await api.post('/user', { id: 'u', accountId, ...change });
-    expect(outcome(refused)).toStrictEqual(refusal(400, 'BAD_REQUEST', rsCode));
+    for (const at of [accountId, personal('nowhere')]) {
+      const refused = await api.post('/user', { id: 'u', accountId: at, ...change });
+      expect(outcome(refused)).toStrictEqual(refusal(400, 'BAD_REQUEST', rsCode));
+    }
     expect((await api.get(`/account${path(accountId)}/user/u`)).status).toBe(404);
   });
 

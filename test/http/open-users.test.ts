@@ -95,6 +95,14 @@ describe('with a token', () => {
       const refused = await client.put(at(who), body);
       expect([body, outcome(refused)]).toStrictEqual([body, refusal(403, 'FORBIDDEN')]);
     }
+    // What is wrong with a body comes before what the token may write.
+    for (const body of [
+      { referralCodes: { nowhere: 'EVE' } },
+      { referralCode: 'EVE', referralCodes: { default: 'ADAM' } },
+      { email: 'eve' },
+    ]) {
+      expect([body, (await client.put(at(who), body)).status]).toStrictEqual([body, 400]);
+    }
     // What stands already, and what changes nothing, is fine.
     const same = await client.put(at(who), {
       lastName: null,

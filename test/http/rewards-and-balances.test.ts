@@ -114,6 +114,8 @@ describe('giving', () => {
     ['a tank without a type', () => ({ type: 'FUELTANK', fuelTankCode: 'a', amount: 1 })],
     ['a tank of a tank', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'FUELTANK', amount: 1 })],
     ['a tank of half a unit', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: '0.5' })],
+    ['a tank of nothing', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: 0 })],
+    ['a tank of nothing, as text', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: '00' })],
     ['a tank without an amount', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT' })],
     ['an end in the past', () => credit('CENTS', 1, { dateExpires: Date.now() - 1 })],
     ['an end before its beginning', () => credit('CENTS', 1, { dateScheduledFor: soon(), dateExpires: soon() - 10_000 })],
@@ -125,6 +127,10 @@ describe('giving', () => {
   ])('%s is refused', async (_what, reward) => {
     const person = await owner();
     expect(outcome(await api.post(`/rewards${person.at}`, reward()))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+    // What is wrong with the body comes before the question whose reward it would be.
+    for (const at of [`/account/${person.accountId}/user/nobody`, '/account/nowhere/user/nobody']) {
+      expect(outcome(await api.post(`/rewards${at}`, reward()))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+    }
     expect(await rewards(person.accountId)).toStrictEqual([]);
   });
 

@@ -205,6 +205,7 @@ test.each([
     { id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A', 'A'], fuelTankType: 'CREDIT', amount: 1 } },
     '/referredReward/fuelTankCodes',
   ],
+  [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A'], fuelTankType: 'CREDIT', amount: 0 } }, '/referredReward/amount'],
   [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 } }, '/referredReward'],
   [{ id: 'a', conversion: { on: 'EVENT' } }, '/conversion'],
   [{ id: 'a', conversion: { on: 'PAID', key: 'k' } }, '/conversion/key'],

@@ -356,7 +356,7 @@ describe('a reconciliation', () => {
 
   test('finds a conversion that was never rewarded', async () => {
     const tenant = await service.createTenant();
-    const { referred } = await converted(tenant);
+    const { referred, referrer } = await converted(tenant);
     const scope = scopeOf(tenant);
     const inTwoMinutes = Date.now() + 120_000;
     expect(await reconcileLedger(core, scope, {}, { now: inTwoMinutes })).toMatchObject({ ok: true });
@@ -373,7 +373,7 @@ describe('a reconciliation', () => {
       }),
     };
     expect((await reconcileLedger(one, scope, {}, { now: inTwoMinutes })).differences).toMatchObject([
-      { kind: 'conversion', account: referred, unit: expect.stringMatching(/^referrer reward of /) as unknown },
+      { kind: 'conversion', account: referrer, unit: expect.stringMatching(/^referrer reward of /) as unknown },
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { AccountRequest } from '../../src/command-handling/account-commands.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { holdOn, referralOf } from '../../src/domain/account/former-referrals.js';
 import { evolve, initialState, type AccountState, type OpenAccount, type RewardState } from '../../src/domain/account/account.state.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import type { SideStatus } from '../../src/domain/program.js';
@@ -32,12 +33,15 @@ const program: fc.Arbitrary<ProgramDocument> = fc.record({
 });
 
 type Step =
-  | { readonly kind: 'moderate'; readonly action: ModerationAction; readonly diesAfter: number }
+  | { readonly kind: 'moderate'; readonly action: ModerationAction; readonly diesAfter: number; readonly which: number }
   | { readonly kind: 'sync'; readonly status: 'PAID' | 'CANCELLED' }
   | { readonly kind: 'redeem'; readonly accountId: string; readonly amount: number; readonly ofAccount: boolean }
   | { readonly kind: 'cancel' | 'settle'; readonly accountId: string }
   | { readonly kind: 'wait'; readonly days: number }
-  | { readonly kind: 'react' };
+  | { readonly kind: 'react' }
+  /** The account as a whole, or its user alone; whoever comes back begins anew, and may be referred again. */
+  | { readonly kind: 'forget'; readonly accountId: string; readonly whole: boolean }
+  | { readonly kind: 'comeBack'; readonly accountId: string };
 
 const accountId = fc.constantFrom(REFERRER, REFERRED);
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -46,17 +50,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     kind: fc.constant('moderate' as const),
     action: fc.constantFrom(...MODERATION_ACTIONS),
     diesAfter: fc.integer({ min: 1, max: 9 }),
+    which: fc.nat(3),
   }),
   fc.record({
     kind: fc.constant('moderate' as const),
     action: fc.constantFrom(...MODERATION_ACTIONS),
     diesAfter: fc.integer({ min: 2, max: 5 }),
+    which: fc.nat(3),
   }),
   fc.record({ kind: fc.constant('sync' as const), status: fc.constantFrom('PAID' as const, 'PAID' as const, 'CANCELLED' as const) }),
   fc.record({ kind: fc.constant('redeem' as const), accountId, amount: fc.integer({ min: 1, max: 12 }), ofAccount: fc.boolean() }),
   fc.record({ kind: fc.constantFrom('cancel' as const, 'settle' as const), accountId }),
   fc.record({ kind: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 2 }) }),
   fc.constant({ kind: 'react' as const }),
+  fc.record({ kind: fc.constant('forget' as const), accountId, whole: fc.constantFrom(true, true, false) }),
+  fc.record({ kind: fc.constant('comeBack' as const), accountId }),
 );
 
 const sync = (account: string, status: 'TRIAL' | 'PAID' | 'CANCELLED'): AccountRequest => {
@@ -76,12 +84,13 @@ afterEach(() => jest.restoreAllMocks());
 
 class Play {
   private readonly requested: string[] = [];
+  private referrerCode = 'ANN';
   private count = 0;
 
   private constructor(
     private readonly ledger: LedgerOfAccounts,
     readonly living: LedgerProcess,
-    private readonly referralId: string,
+    readonly referralIds: string[],
   ) {}
 
   static async open(document: ProgramDocument): Promise<Play> {
@@ -91,7 +100,9 @@ class Play {
     await living.send(REFERRER, upsert('ann', [], 'ANN'), 'ann');
     await living.send(REFERRED, sync(REFERRED, 'TRIAL'), 'referred');
     await living.send(REFERRED, upsert('bob', ['ANN']), 'bob');
-    return new Play(ledger, living, opened(await living.account(REFERRED)).referral?.referralId ?? '');
+    const play = new Play(ledger, living, []);
+    await play.noteReferral();
+    return play;
   }
 
   async take(one: Step): Promise<void> {
@@ -102,7 +113,7 @@ class Play {
         // A process that dies has told nobody how far it came.
         await this.ledger
           .process((log) => new DyingLog(log, one.diesAfter))
-          .moderateReferral(this.referralId, one.action, key)
+          .moderateReferral(this.referralIds[one.which % this.referralIds.length] ?? '', one.action, key)
           .catch(() => undefined);
         return;
       case 'sync':
@@ -122,7 +133,36 @@ class Play {
         return;
       case 'react':
         return this.ledger.react(this.living);
+      case 'forget': {
+        const userId = one.accountId === REFERRER ? 'ann' : 'bob';
+        const how = { doNotTrack: false } as const;
+        await this.living.send(
+          one.accountId,
+          one.whole ? { type: 'ForgetAccount', ...how } : { type: 'ForgetUser', userId, preserveEmptyAccount: true, ...how },
+          key,
+        );
+        return;
+      }
+      case 'comeBack':
+        await this.comeBack(one.accountId, key);
     }
+  }
+
+  /** A code of before is never given again. */
+  private async comeBack(account: string, key: string): Promise<void> {
+    const opening = { openAccount: account };
+    if (account === REFERRER) {
+      const code = `ANN${this.count}`;
+      const outcome = await this.living.send(account, { ...upsert('ann', [], code), ...opening }, key);
+      if (outcome.kind === 'accepted' && outcome.events.length > 0) this.referrerCode = code;
+    } else await this.living.send(account, { ...upsert('bob', [this.referrerCode]), ...opening }, key);
+    await this.noteReferral();
+  }
+
+  private async noteReferral(): Promise<void> {
+    const state = await this.living.account(REFERRED);
+    const referralId = state.status === 'open' ? state.referral?.referralId : undefined;
+    if (referralId !== undefined && !this.referralIds.includes(referralId)) this.referralIds.push(referralId);
   }
 
   private async redeem({ accountId: account, amount, ofAccount }: Extract<Step, { kind: 'redeem' }>, key: string): Promise<void> {
@@ -143,10 +183,6 @@ class Play {
   }
 }
 
-function opened(state: AccountState): OpenAccount {
-  if (state.status === 'absent') throw new Error('the account is not there');
-  return state;
-}
 const firstRewardIn = (state: AccountState): string => rewardsIn(state)[0]?.rewardId ?? 'nothing';
 const rewardsIn = (state: AccountState): RewardState[] => (state.status === 'open' ? [...state.rewards.values()] : []);
 
@@ -166,10 +202,18 @@ function brokenBy(facts: readonly AccountEvent[]): string[] {
     state = evolve(state, event);
   }
   if (state.status !== 'open') return broken;
-  const [available, expected] = [availableCredit(state, 'CENTS', now), postings.availableAt('CENTS', now)];
+  const [available, expected] = [availableCredit(state, 'CENTS', now), postingsOfThePresent(facts, state).availableAt('CENTS', now)];
   if (available !== expected) broken.push(`${available} are available, by the facts ${expected}`);
   if (state.holds.size > 0) broken.push('something is still held');
   return broken;
+}
+
+/** Of the account's present life, and of those who are not forgotten. */
+function postingsOfThePresent(facts: readonly AccountEvent[], { remains }: OpenAccount): Postings {
+  const postings = new Postings();
+  for (const event of facts.slice(facts.findLastIndex(({ type }) => type === 'AccountOpened')))
+    if (!('person' in event) || !remains.forgotten.has(event.person)) postings.post(event);
+  return postings;
 }
 
 /** How the rewards of a side contradict its status. */
@@ -191,7 +235,7 @@ const STORIES: readonly (readonly [ProgramDocument, Step[]])[] = [
   [
     { id: 'default', referredReward: { ...CREDIT, cancellable: false }, referrerReward: { ...CREDIT, cancellable: true } },
     [
-      { kind: 'moderate', action: 'DENIED', diesAfter: 3 },
+      { kind: 'moderate', action: 'DENIED', diesAfter: 3, which: 0 },
       { kind: 'sync', status: 'PAID' },
       { kind: 'redeem', accountId: REFERRED, amount: 5, ofAccount: true },
     ],
@@ -200,14 +244,46 @@ const STORIES: readonly (readonly [ProgramDocument, Step[]])[] = [
   [
     { id: 'default', referredReward: { ...CREDIT, when: 'STARTED', cancellable: true, validDays: 2 }, referrerReward: CREDIT },
     [
-      { kind: 'moderate', action: 'DENIED', diesAfter: 9 },
-      { kind: 'moderate', action: 'APPROVED', diesAfter: 9 },
+      { kind: 'moderate', action: 'DENIED', diesAfter: 9, which: 0 },
+      { kind: 'moderate', action: 'APPROVED', diesAfter: 9, which: 0 },
       { kind: 'redeem', accountId: REFERRED, amount: 5, ofAccount: true },
       { kind: 'wait', days: 2 },
       { kind: 'settle', accountId: REFERRED },
     ],
   ],
+  // The referred account is deleted, and opened and referred anew; then the referrer's side of the first referral is moderated.
+  [
+    {
+      ...{ id: 'default', moderation: { referrer: 'PENDING' }, referredReward: { ...CREDIT, when: 'STARTED', cancellable: true } },
+      referrerReward: { ...CREDIT, when: 'STARTED', cancellable: true },
+    },
+    [
+      { kind: 'forget', accountId: REFERRED, whole: true },
+      { kind: 'moderate', action: 'APPROVED', diesAfter: 9, which: 0 },
+      { kind: 'react' },
+      { kind: 'comeBack', accountId: REFERRED },
+      { kind: 'moderate', action: 'REFERRER_DENIED', diesAfter: 3, which: 0 },
+      { kind: 'redeem', accountId: REFERRER, amount: 1, ofAccount: true },
+    ],
+  ],
 ];
+
+/** What the two accounts say of one referral, which may be of a life that the referred account had before. */
+function contradictionsOf(referralId: string, referred: AccountState, referrer: AccountState): string[] {
+  const referral = referralOf(referred, referralId);
+  if (!referral) return ['the referral is gone'];
+  const isPresent = (state: AccountState, person: string): boolean => state.status === 'open' && state.users.has(person);
+  const rewardsOf = (state: AccountState): RewardState[] => rewardsIn(state).filter((one) => one.referralId === referralId);
+  const told = referrer.status === 'open' ? referrer.referrerSides.get(referralId) : undefined;
+  const found: string[] = [];
+  if (isPresent(referred, referral.referred.person))
+    found.push(...contradictions('referred', referral.referredStatus, referral.referredEarned !== null, rewardsOf(referred)));
+  if (isPresent(referrer, referral.referrer.person))
+    found.push(...contradictions('referrer', referral.referrerStatus, referral.referrerEarned !== null, rewardsOf(referrer)));
+  if (told !== undefined && told !== referral.referrerStatus) found.push('the two accounts say different things of the referrer’s side');
+  if (holdOn(referred, referralId) !== undefined || holdOn(referrer, referralId) !== undefined) found.push('the referral is still held');
+  return found;
+}
 
 it('a moderation at any point neither takes what was spent nor contradicts itself', async () => {
   const reached = new Set<string>();
@@ -220,16 +296,8 @@ it('a moderation at any point neither takes what was spent nor contradicts itsel
       const broken = [REFERRED, REFERRER].flatMap((account) =>
         brokenBy(facts.filter(({ stream }) => stream === streamOf(account)).map(({ event }) => event)),
       );
-      const [referred, referrer] = [opened(await play.living.account(REFERRED)), opened(await play.living.account(REFERRER))];
-      const { referral } = referred;
-      if (!referral) throw new Error('the referral is gone');
-      broken.push(
-        ...contradictions('referred', referral.referredStatus, referral.referredEarned !== null, rewardsIn(referred)),
-        ...contradictions('referrer', referral.referrerStatus, referral.referrerEarned !== null, rewardsIn(referrer)),
-      );
-      const told = referrer.referrerSides.get(referral.referralId);
-      if (told !== undefined && told !== referral.referrerStatus)
-        broken.push('the two accounts say different things of the referrer’s side');
+      const [referred, referrer] = [await play.living.account(REFERRED), await play.living.account(REFERRER)];
+      for (const referralId of play.referralIds) broken.push(...contradictionsOf(referralId, referred, referrer));
       expect(broken).toEqual([]);
       for (const { event } of facts) reached.add(event.type);
     }),

@@ -1,181 +1,36 @@
 import { List, Map, OrderedMap, Set } from 'immutable';
-import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { SubjectId } from '../personal.js';
-import type {
-  AccountEvent,
-  AccountEventOf,
-  AnnouncedReferral,
-  Erased,
-  FraudSignal,
-  Party,
-  PersonId,
-  Profile,
-  RewardRef,
-  RewardSource,
-  Subscription,
-} from './account.events.js';
+import type { AccountEvent, AccountEventOf, Erased, PersonId } from './account.events.js';
+import {
+  unitKey,
+  type AccountState,
+  type FormerReferral,
+  type OpenAccount,
+  type ReferralState,
+  type Remains,
+  type RewardState,
+  type UserState,
+} from './account.shapes.js';
+import { evolveFormer, withFormer } from './former-referrals.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
-import { batchKey, noteEvent, rememberBatch, type EventsSeen } from './events-seen.js';
+import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 
-/**
- * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
- * decision may try events on a state that others hold. A fold never throws: facts that no rule of today would produce may stand in the log.
- */
-export type AccountState = AbsentAccount | OpenAccount;
+export type * from './account.shapes.js';
+export { amountLeft, presentReward, rewardRef, unitKey, unitOf } from './account.shapes.js';
 
-/** Never opened, or deleted since. */
-export interface AbsentAccount {
-  readonly status: 'absent';
-  readonly remains: Remains;
-}
-
-/** What outlasts people and the account itself, without a name. */
-export interface Remains {
-  /** People who are gone, and accounts that are, by the name of their key. */
-  readonly forgotten: Set<SubjectId>;
-  /** Keyed hashes of user ids that asked not to be tracked. */
-  readonly suppressed: Set<string>;
-  /** Requests whose keys are not known to be destroyed yet. */
-  readonly erasures: Map<string, Erased>;
-  /** All credit that was ever assigned before the account was deleted, by unit in lower case: it still stands in the ledger. */
-  readonly assignedEver: Map<string, number>;
-  /** What rules granted before the account was deleted: it still counts towards their limits. */
-  readonly grantedByRule: Map<string, GrantedOfRule>;
-  /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
-  readonly tankCodes: Map<string, string>;
-  /** How often something reserved for the account lapsed before the account recorded it. */
-  readonly lapses: number;
-}
-
-export interface OpenAccount {
-  readonly status: 'open';
-  readonly remains: Remains;
-  /** The key that encrypts what identifies the account. */
-  readonly account: SubjectId;
-  readonly accountId: string | null;
-  readonly currency: string;
-  readonly subscription: Subscription | null;
-  /** Whether the subscription was PAID at any time: no attribution after that. */
-  readonly everPaid: boolean;
-  readonly paymentProviderId: string | null;
-  readonly attribution: Attribution | null;
-  readonly referral: ReferralState | null;
-  readonly users: Map<PersonId, UserState>;
-  readonly personsByUserId: Map<string, PersonId>;
-  /** In the order they were identified. */
-  readonly persons: List<PersonId>;
-  readonly rewards: Map<string, RewardState>;
-  /** Reward ids per referral that paid this account as its referrer or referred party. */
-  readonly rewardsByReferral: Map<string, List<string>>;
-  /** All credit ever assigned, by unit in lower case. */
-  readonly assignedEver: Map<string, number>;
-  /** What moderation said of the referrals that this account made. Absent: nothing yet. */
-  readonly referrerSides: Map<string, SideStatus>;
-  /** Referrals whose rewards a moderation holds, with its id. */
-  readonly holds: Map<string, string>;
-  /** Every reward that a rule ever granted here, whatever became of it, by program and rule. */
-  readonly grantedByRule: Map<string, GrantedOfRule>;
-  /** Rewards that were due and not given. */
-  readonly withheld: Set<string>;
-  /** What each user did, as far as a rule may ask whether it is the first time. */
-  readonly eventsSeen: Map<PersonId, EventsSeen>;
-  /** Idempotency keys of user events, by person, as keyed hashes, with the time they came; oldest first. */
-  readonly batches: OrderedMap<string, number>;
-  /** Referrals that users of this account have made, oldest first. */
-  readonly announced: List<AnnouncedReferral>;
-  /** Signals that came upon a referral of this account before it started. */
-  readonly flagged: Map<string, Readonly<Record<string, FraudSignal>>>;
-}
-
-/** Who brought the account, before and after the referral starts. */
-export interface Attribution {
-  readonly code: string | null;
-  readonly codeSubject: SubjectId;
-  readonly referrer: Party;
-  readonly programId: string;
-}
-
-export interface ReferralState {
-  readonly referralId: string;
-  readonly programId: string;
-  readonly programVersion: number;
-  readonly referred: Party;
-  readonly referrer: Party;
-  readonly referredStatus: SideStatus;
-  readonly referrerStatus: SideStatus;
-  readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
-  /** Terms under which a side has earned its reward so far; null: nothing earned yet. */
-  readonly referredEarned: RewardTerms | null;
-  readonly referrerEarned: RewardTerms | null;
-  readonly dateStarted: number;
-  readonly datePaid: number | null;
-  readonly dateEnded: number | null;
-  readonly dateModerated: number;
-}
-
-export interface UserState {
-  readonly person: PersonId;
-  /** Null: forgotten. */
-  readonly profile: Profile | null;
-  readonly dateCreated: number;
-  readonly dateBlocked: number | null;
-  /** Every code the user ever had, by its lower case. */
-  readonly codes: Map<string, { readonly code: string; readonly programId: string; readonly since: number }>;
-  readonly primaryCodes: Map<string, string>;
-}
-
-export type RewardPhase = 'PENDING' | 'AVAILABLE' | 'EXPIRED';
-
-export interface RewardState {
-  readonly rewardId: string;
-  readonly person: PersonId;
-  readonly source: RewardSource;
-  readonly value: RewardValue;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly cancellable: boolean;
-  readonly dateGiven: number;
-  readonly dateScheduledFor: number | null;
-  readonly dateExpires: number | null;
-  readonly referralId: string | null;
-  readonly redeemed: number;
-  /** As the ledger shows it; a command first records what its clock says is due. */
-  readonly phase: RewardPhase;
-  readonly dateCancelled: number | null;
-  readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
-  readonly redeemsAutomatically: boolean;
-}
+/** Folding an account from its events. */
 
 const NOTHING_REMAINS: Remains = {
   ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
   ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
+  formerReferrals: Map<string, FormerReferral>(),
   lapses: 0,
 };
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
 
-export const unitKey = (unit: string): string => unit.toLowerCase();
-
-/** What is left of a credit reward; 0 for other types. */
-export const amountLeft = (reward: RewardState): number =>
-  reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
-
-export const unitOf = (value: RewardValue): string | null => (value.type === 'PCT_DISCOUNT' ? '%' : value.unit);
-
-export const rewardRef = (reward: RewardState): RewardRef => ({
-  rewardId: reward.rewardId,
-  person: reward.person,
-  rewardType: reward.value.type,
-  unit: unitOf(reward.value),
-});
-
-/** A reward that somebody may still use or see: what belonged to people who are gone stays in the ledger and in no answer. */
-export function presentReward(state: OpenAccount, rewardId: string): RewardState | undefined {
-  const reward = state.rewards.get(rewardId);
-  return reward && !state.remains.forgotten.has(reward.person) ? reward : undefined;
-}
-
-export function evolve(state: AccountState, event: AccountEvent): AccountState {
+export function evolve(before: AccountState, event: AccountEvent): AccountState {
+  const state = withFormerReferrals(before, event);
   if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event, state.remains);
   if (event.type === 'ErasureRequested') return erase(state, event);
   if (event.type === 'ErasureCompleted')
@@ -235,7 +90,7 @@ export function evolve(state: AccountState, event: AccountEvent): AccountState {
     case 'ReferrerRewardEarnedByEvent':
       return state;
     case 'ModerationPrepared':
-      return { ...state, holds: state.holds.merge(Map(event.referralIds.map((id) => [id, event.moderationId]))) };
+      return hold(state, event);
     case 'ModerationReleased':
       return { ...state, holds: state.holds.filterNot((moderationId) => moderationId === event.moderationId) };
     case 'ReferralModerated':
@@ -325,10 +180,14 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
     tankCodes: remains.tankCodes,
+    formerReferrals: remains.formerReferrals,
     lapses: remains.lapses,
   };
   if (state.status === 'absent') return { status: 'absent', remains: after };
-  if (account !== null) return { status: 'absent', remains: { ...after, tankCodes: after.tankCodes.merge(tankCodesOf(state)) } };
+  if (account !== null) {
+    const tankCodes = after.tankCodes.merge(tankCodesOf(state));
+    return { status: 'absent', remains: { ...after, tankCodes, formerReferrals: withFormer(after.formerReferrals, state) } };
+  }
   const isGone = (person: PersonId): boolean => after.forgotten.has(person);
   return {
     ...state,
@@ -395,7 +254,21 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
   };
 }
 
+function withFormerReferrals(state: AccountState, event: AccountEvent): AccountState {
+  const { formerReferrals } = state.remains;
+  if (formerReferrals.size === 0) return state;
+  const after = evolveFormer(formerReferrals, event);
+  return after === formerReferrals ? state : { ...state, remains: { ...state.remains, formerReferrals: after } };
+}
+
+function hold(state: OpenAccount, { moderationId, referralIds }: AccountEventOf<'ModerationPrepared'>): OpenAccount {
+  const { formerReferrals } = state.remains;
+  const ids = referralIds.filter((id) => !formerReferrals.has(id));
+  return { ...state, holds: state.holds.merge(Map(ids.map((id) => [id, moderationId]))) };
+}
+
 function flag(state: OpenAccount, { referralId, fraudSignals }: AccountEventOf<'ReferralFlagged'>): OpenAccount {
+  if (state.remains.formerReferrals.has(referralId)) return state;
   if (state.referral?.referralId !== referralId) {
     return { ...state, flagged: state.flagged.update(referralId, {}, (before) => ({ ...before, ...fraudSignals })) };
   }

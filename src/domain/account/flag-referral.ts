@@ -1,7 +1,7 @@
 import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
-import { Draft } from './draft.js';
+import { holdOn, referralOf } from './former-referrals.js';
 import { signal } from './fraud-signals.js';
 
 /**
@@ -15,10 +15,11 @@ export interface FlagReferral {
 }
 
 export function flagReferral(state: AccountState, { referralId, now }: FlagReferral): Decision<AccountEvent> {
-  if (state.status === 'absent') return { events: [] };
-  const signals = state.referral?.referralId === referralId ? state.referral.fraudSignals : (state.flagged.get(referralId) ?? {});
-  if (Object.hasOwn(signals, 'rate')) return { events: [] };
-  const draft = new Draft(state);
-  draft.emit({ type: 'ReferralFlagged', at: now, referralId, fraudSignals: { ...signal('rate') } });
-  return draft.decision();
+  const referral = referralOf(state, referralId);
+  if (state.status === 'absent' && !referral) return { events: [] };
+  const before = state.status === 'open' ? state.flagged.get(referralId) : undefined;
+  if (Object.hasOwn(referral?.fraudSignals ?? before ?? {}, 'rate')) return { events: [] };
+  const hold = holdOn(state, referralId);
+  if (hold !== undefined) return { heldBy: hold };
+  return { events: [{ type: 'ReferralFlagged', at: now, referralId, fraudSignals: { ...signal('rate') } }] };
 }

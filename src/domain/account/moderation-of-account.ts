@@ -2,8 +2,9 @@ import type { Provided } from '../need.js';
 import { REFERRED_RULE, type SideStatus } from '../program.js';
 import type { Decision } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
-import { amountLeft, rewardRef, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { amountLeft, rewardRef, type AccountState, type OpenAccount, type ReferralState, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
+import { holdOn, referralOf } from './former-referrals.js';
 import { cancel, grantUnderTerms, isRedeemedAutomatically, redeemIfAutomatic, settle } from './rewards.js';
 
 /**
@@ -32,8 +33,9 @@ export interface PrepareModeration {
 export function prepareModeration(state: AccountState, { moderationId, side, changes, now }: PrepareModeration): Decision<AccountEvent> {
   const reasons = changes.flatMap((change) => whyNot(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`));
   if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
-  if (state.status === 'absent') return { events: [] };
-  const holds = changes.map((change) => state.holds.get(change.referralId));
+  // A referrer whose account is gone has nothing left to hold.
+  if (side === 'referrer' && state.status === 'absent') return { events: [] };
+  const holds = changes.map((change) => holdOn(state, change.referralId));
   const other = holds.find((hold) => hold !== undefined && hold !== moderationId);
   if (other !== undefined) return { heldBy: other };
   const toHold = changes.map((change) => change.referralId).filter((_, index) => holds[index] === undefined);
@@ -41,9 +43,8 @@ export function prepareModeration(state: AccountState, { moderationId, side, cha
 }
 
 function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges, now: number): string[] {
-  if (side === 'referred' && (state.status === 'absent' || state.referral?.referralId !== change.referralId))
-    return ['there is no such referral'];
-  // A referrer whose account is gone has nothing left to hold.
+  if (side === 'referred' && !referralOf(state, change.referralId)) return ['there is no such referral'];
+  // The rewards of an account that was deleted went with it.
   if (state.status === 'absent') return [];
   const status = change[side];
   if (status === undefined) return [];
@@ -67,31 +68,42 @@ export interface ApplyModeration {
 
 /** Applied once: a change whose hold is gone has been applied before. */
 export function applyModeration(state: AccountState, command: ApplyModeration): Decision<AccountEvent> {
-  if (state.status === 'absent') return { events: [] };
+  const { formerReferrals } = state.remains;
+  const held = command.changes.filter(({ referralId }) => holdOn(state, referralId) === command.moderationId);
+  const former = held.flatMap((change) => {
+    const referral = command.side === 'referred' ? formerReferrals.get(change.referralId) : undefined;
+    return referral ? [moderated(referral, change, command)] : [];
+  });
+  if (state.status === 'absent') return { events: former };
   const draft = new Draft(state, command.provided, command.moderationId);
-  for (const change of command.changes) {
-    if (draft.state.holds.get(change.referralId) !== command.moderationId) continue;
+  draft.emit(...former);
+  for (const change of held) {
     if (command.side === 'referred') applyToReferred(draft, change, command);
     else applyToReferrer(draft, change, command);
   }
   return draft.decision();
 }
 
-function applyToReferred(draft: Draft, change: SideChanges, { moderationId, rewardIds, now }: ApplyModeration): void {
-  const { referral } = draft.state;
-  if (referral?.referralId !== change.referralId) return;
-  draft.emit({
+function moderated(referral: ReferralState, { referred, referrer }: SideChanges, { moderationId, now }: ApplyModeration): AccountEvent {
+  return {
     type: 'ReferralModerated',
     at: now,
     moderationId,
-    referralId: change.referralId,
-    referredStatus: change.referred ?? referral.referredStatus,
-    referrerStatus: change.referrer ?? referral.referrerStatus,
+    referralId: referral.referralId,
+    referredStatus: referred ?? referral.referredStatus,
+    referrerStatus: referrer ?? referral.referrerStatus,
     referrer: referral.referrer,
     referrerReward: referral.referrerEarned,
     programId: referral.programId,
     programVersion: referral.programVersion,
-  });
+  };
+}
+
+function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModeration): void {
+  const { rewardIds, now } = command;
+  const { referral } = draft.state;
+  if (referral?.referralId !== change.referralId) return;
+  draft.emit(moderated(referral, change, command));
   if (change.referred === undefined) return;
   moderateRewards(draft, change.referralId, change.referred, now);
   const rewardId = rewardIds[change.referralId];
@@ -132,7 +144,9 @@ export interface ReleaseModeration {
 }
 
 export function releaseModeration(state: AccountState, { moderationId, now }: ReleaseModeration): Decision<AccountEvent> {
-  const isHeld = state.status === 'open' && state.holds.some((hold) => hold === moderationId);
+  const isHeld =
+    (state.status === 'open' && state.holds.some((hold) => hold === moderationId)) ||
+    state.remains.formerReferrals.some(({ heldBy }) => heldBy === moderationId);
   return { events: isHeld ? [{ type: 'ModerationReleased', at: now, moderationId }] : [] };
 }
 

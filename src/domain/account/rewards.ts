@@ -145,14 +145,14 @@ export interface CreateReward {
 }
 
 export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
-  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
-  if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   const { rewardId, value, name, description, cancellable, dateExpires, redeemsAutomatically, now } = command;
   const dateScheduledFor = command.dateScheduledFor !== null && command.dateScheduledFor > now ? command.dateScheduledFor : null;
   if (dateExpires !== null && dateExpires <= now) return refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
   if (dateExpires !== null && dateScheduledFor !== null && dateExpires < dateScheduledFor) {
     return refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
   }
+  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
+  if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
   const reward: NewReward = {
     ...{ rewardId, person, value, name, description, cancellable, dateScheduledFor, dateExpires, redeemsAutomatically },

@@ -133,11 +133,11 @@ export class FuelTankRewardRequest extends RewardRequest {
   fuelTankType: 'PCT_DISCOUNT' | 'CREDIT';
 
   @Member((value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : nullAsMissing(value)))
-  @Must('be an integer from 0 to 2^53-1, or a text of one', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
+  @Must('be an integer above 0 and not above 2^53-1, or a text of one', (value) => Number.isSafeInteger(value) && Number(value) > 0)
   @ApiProperty({
     oneOf: [
-      { type: 'integer', minimum: 0 },
-      { type: 'string', pattern: '^\\d+$' },
+      { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      { type: 'string', pattern: '^(?=.{1,16}$)0*[1-9]\\d*$' },
     ],
   })
   amount: number;

@@ -30,8 +30,8 @@ class ReferralsOfPersonResponse {
 
 const OF_USER = [
   ...(['id', 'accountId', 'firstName', 'lastName', 'referralCode', 'imageUrl', 'email', 'cookieId', 'paymentProviderId'] as const),
-  ...(['locale', 'referable', 'customFields', 'firstSeenIP', 'lastSeenIP', 'dateCreated', 'emailHash', 'referralSource'] as const),
-  ...(['shareLinks', 'segments'] as const),
+  ...(['locale', 'countryCode', 'referable', 'customFields', 'firstSeenIP', 'lastSeenIP', 'dateCreated', 'emailHash'] as const),
+  ...(['referralSource', 'shareLinks', 'segments'] as const),
 ] as const;
 
 export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {

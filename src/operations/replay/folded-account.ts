@@ -1,5 +1,6 @@
 import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
 import { evolve, initialState, type AccountState, type ReferralState } from '../../domain/account/account.state.js';
+import { referralOf } from '../../domain/account/former-referrals.js';
 
 /** A decoded event of an account with its id, as an explanation of what it led to. */
 export interface KnownEvent {
@@ -23,7 +24,8 @@ export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
   const redemptions = new Map<string, AccountEventOf<'CreditRedeemed'>[]>();
   for (const { event } of events) {
     state = evolve(state, event);
-    if (state.status === 'open' && state.referral) referrals.set(state.referral.referralId, state.referral);
+    const referral = 'referralId' in event && event.referralId !== null ? referralOf(state, event.referralId) : undefined;
+    if (referral) referrals.set(referral.referralId, referral);
     if (event.type === 'CreditRedeemed') redemptions.set(event.rewardId, [...(redemptions.get(event.rewardId) ?? []), event]);
   }
   return { state, referrals, redemptions };

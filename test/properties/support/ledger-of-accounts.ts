@@ -1,4 +1,4 @@
-import { AccountCommands, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
 import { CodeOwners } from '../../../src/command-handling/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
@@ -111,7 +111,7 @@ export class LedgerProcess {
   }
 
   /** @param key the same key is the same request. */
-  send(accountId: string, request: AccountRequest, key: string): Promise<unknown> {
+  send(accountId: string, request: AccountRequest, key: string): Promise<AccountOutcome> {
     return this.accounts.execute(metaOf(key), NAMES.accountRef(SCOPE, accountId), request);
   }
 

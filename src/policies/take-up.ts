@@ -1,0 +1,149 @@
+import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
+import { describeFailure } from './describe-failure.js';
+import { ALL_POLICIES, type ParkedReaction, type ParkedReactions, type Settlement, type Standstill } from './parked-reactions.js';
+import type { CarryOut } from './policy.js';
+import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
+
+export interface TakeUpParts extends ReadingOptions {
+  readonly parked: ParkedReactions;
+  readonly log: Pick<EventLog, 'readStream'>;
+  readonly carryOut: CarryOut;
+}
+
+const PAGE = 500;
+/** A stream whose events are passed over while it is taken up is read on so often; then it is taken up another time. */
+const ROUNDS_MAX = 20;
+
+/**
+ * Takes up the reactions of one stream where they stand still: carries out what waits, in order, from the recorded event to the end of the
+ * stream, and removes the record. What cannot be carried out stays on record, at the event where it stops. One try each.
+ * @throws when the stores or the record are away; the record is as it was then.
+ */
+export async function takeUp(parts: TakeUpParts, stream: string, signal: AbortSignal): Promise<void> {
+  const names = new Set([ALL_POLICIES, ...parts.policies.map(({ name }) => name)]);
+  const all = await parts.parked.ofStream(stream);
+  const foreign = all.filter(({ policy }) => !names.has(policy));
+  if (foreign.length > 0) await parts.parked.postpone(foreign, 'this release has no such policy');
+  let rows = all.filter(({ policy }) => names.has(policy));
+  const run = new StreamRun(parts, stream, await withRevisions(parts, stream, rows));
+  for (let round = 0; round < ROUNDS_MAX && rows.length > 0 && !signal.aborted; round++) {
+    if (!(await run.toTheEnd(signal))) return;
+    const outcome = run.outcome(rows);
+    if (await parts.parked.settle(outcome)) return;
+    // Whatever is passed over after this has a newer mark than these rows.
+    const remaining = new Set(outcome.done.map(({ id }) => id));
+    rows = (await parts.parked.ofStream(stream)).filter(({ id }) => remaining.has(id));
+  }
+}
+
+interface Row {
+  readonly row: ParkedReaction;
+  readonly revision: bigint;
+}
+
+/** A row of the release before names its event only. An event that is gone with the tail of its log has nothing left to react to. */
+async function withRevisions({ log }: TakeUpParts, stream: string, rows: readonly ParkedReaction[]): Promise<readonly Row[]> {
+  const known = rows.flatMap((row) => (row.revision === null ? [] : [{ row, revision: row.revision }]));
+  const unknown = new Map(rows.filter(({ revision }) => revision === null).map((row) => [row.eventId, row]));
+  if (unknown.size === 0) return known;
+  const found: Row[] = [];
+  for await (const { id, revision } of log.readStream(stream)) {
+    const row = unknown.get(id);
+    if (row) found.push({ row, revision });
+  }
+  return [...known, ...found];
+}
+
+/** One go over a stream. */
+class StreamRun {
+  /** Where each policy goes on; those that have nothing waiting are not in it. */
+  private readonly starts = new Map<string, bigint>();
+  private readonly failed = new Map<string, Standstill>();
+  /** Failures that the record has already. */
+  private readonly recorded = new Set<string>();
+  private blocked: Standstill | undefined;
+  /** Behind the last event that was read. */
+  private next: bigint | undefined;
+
+  constructor(
+    private readonly parts: TakeUpParts,
+    private readonly stream: string,
+    rows: readonly Row[],
+  ) {
+    for (const { row, revision } of rows) {
+      const concerned = row.policy === ALL_POLICIES ? parts.policies.map(({ name }) => name) : [row.policy];
+      for (const policy of concerned) this.starts.set(policy, earlier(this.starts.get(policy), revision));
+      this.next = earlier(this.next, revision);
+    }
+  }
+
+  /** False when it was interrupted: nothing is known then. */
+  async toTheEnd(signal: AbortSignal): Promise<boolean> {
+    if (this.next === undefined) return true;
+    let page: RecordedEvent[] = [];
+    for await (const event of this.parts.log.readStream(this.stream, { from: this.next })) {
+      page.push(event);
+      if (page.length < PAGE) continue;
+      if (!(await this.react(page, signal))) return false;
+      if (this.blocked) return true;
+      page = [];
+    }
+    return this.react(page, signal);
+  }
+
+  private async react(page: readonly RecordedEvent[], signal: AbortSignal): Promise<boolean> {
+    for (const met of await meetEvents(page, this.parts)) {
+      if (signal.aborted) return false;
+      if (met.standstill) {
+        this.blocked = met.standstill;
+        return true;
+      }
+      await this.carryOut(met);
+    }
+    const last = page.at(-1);
+    if (last) this.next = last.revision + 1n;
+    return true;
+  }
+
+  private async carryOut({ event, policies, recorded }: MetEvent): Promise<void> {
+    for (const policy of policies) {
+      const start = this.starts.get(policy.name);
+      if (!event || start === undefined || recorded.revision < start || this.failed.has(policy.name)) continue;
+      try {
+        for (const reaction of policy.react(event)) await this.parts.carryOut(event, policy.name, reaction);
+      } catch (error) {
+        this.failed.set(policy.name, { policy: policy.name, event: recorded, reason: describeFailure(error) });
+      }
+    }
+  }
+
+  /** What becomes of these rows; one row stays for each policy that stands still. */
+  outcome(rows: readonly ParkedReaction[]): Settlement {
+    const moved: { row: ParkedReaction; to: Standstill }[] = [];
+    const done: ParkedReaction[] = [];
+    const covered: ParkedReaction[] = [];
+    const kept = new Set<string>();
+    const isHeldBack = rows.some(({ policy }) => policy === ALL_POLICIES);
+    for (const row of rows) {
+      const to = this.whereItStops(row.policy, isHeldBack);
+      if (kept.has(row.policy)) covered.push(row);
+      else if (to) moved.push({ row, to });
+      else if (this.blocked) covered.push(row);
+      else done.push(row);
+      kept.add(row.policy);
+    }
+    const added = [...this.failed].filter(([policy]) => !kept.has(policy) && !this.recorded.has(policy)).map(([, to]) => to);
+    for (const policy of this.failed.keys()) this.recorded.add(policy);
+    return { moved, added, done, covered };
+  }
+
+  private whereItStops(policy: string, isHeldBack: boolean): Standstill | undefined {
+    if (policy === ALL_POLICIES) return this.blocked;
+    const failed = this.failed.get(policy);
+    if (failed) return failed;
+    // The row of all policies says it for this one, too.
+    return this.blocked && !isHeldBack ? { ...this.blocked, policy } : undefined;
+  }
+}
+
+const earlier = (a: bigint | undefined, b: bigint): bigint => (a === undefined || b < a ? b : a);

@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
+import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
+import { PostgresEventLog } from '../../src/event-log/postgres-event-log.js';
+import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
+import { openPool } from '../../src/postgres/database.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+import { NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases, type TestFact } from '../support/releases.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let log: PostgresEventLog;
+let releases: TestReleases;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 12, applicationName: 'test' });
+  log = await PostgresEventLog.open({ url: database.url });
+});
+afterAll(async () => {
+  await log.close();
+  await pool.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  releases = await TestReleases.on(pool, log);
+});
+afterEach(() => releases.stopAll());
+
+const rows = async () =>
+  (await pool.query<{ policy: string; stream: string }>('select policy, stream from ledger.parked_reactions order by policy')).rows;
+
+const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+};
+
+const databaseError = (code: string): Error => Object.assign(new Error('as Postgres says'), { code });
+
+it('a reaction that fails is parked, whatever made it fail, and done by itself once the cause has ended', async () => {
+  const failures = {
+    unreadable: new UnreadableEvent('revision 3 of a stream: broken'),
+    readOnly: databaseError('25006'),
+    diskFull: databaseError('53100'),
+    outOfMemory: databaseError('53200'),
+    deadlock: databaseError('40P01'),
+    busy: new TooBusy('a stream stayed contended'),
+    ours: new TypeError('undefined is no object'),
+  };
+  const byStream = new Map<string, Error>(Object.entries(failures).map(([account, error]) => [streamOf(account), error]));
+  releases.failure = ({ stream }) => byStream.get(stream);
+  const runner = releases.newer();
+  for (const account of Object.keys(failures)) await releases.happened(account, OLD_FACT, NEW_FACT);
+  const head = await releases.happened('fine', OLD_FACT);
+  expect(await runner.waitFor(head, 20_000)).toBe(true);
+  expect([...releases.reactions().keys()]).toEqual([streamOf('fine')]);
+  expect(await runner.standing()).toMatchObject({ parked: 3 * byStream.size, heldBack: 0 });
+  releases.failure = () => undefined;
+  await eventually(async () => (await rows()).length === 0);
+  expect(releases.reactions()).toEqual(await releases.expected());
+});
+
+it('behind a reaction that is parked those of its policy wait, and nobody else', async () => {
+  releases.failure = ({ stream, revision }, policy) =>
+    stream === streamOf('a') && revision === 0n && policy === 'to-old-facts' ? new Error('not yet') : undefined;
+  const runner = releases.newer();
+  await releases.happened('a', OLD_FACT, OLD_FACT);
+  expect(await runner.waitFor(await releases.happened('a', OLD_FACT), 20_000)).toBe(true);
+  expect(releases.done.map(({ policy, revision }) => `${policy} ${revision}`)).toEqual(['to-both 0', 'to-both 1', 'to-both 2']);
+  expect(await rows()).toEqual([{ policy: 'to-old-facts', stream: streamOf('a') }]);
+  releases.failure = () => undefined;
+  await eventually(async () => (await rows()).length === 0);
+  expect(releases.done.slice(3).map(({ policy, revision }) => `${policy} ${revision}`)).toEqual(
+    [0, 1, 2].map((at) => `to-old-facts ${at}`),
+  );
+});
+
+it('what looks like an outage and is one account’s alone holds up nobody else', async () => {
+  releases.failure = ({ stream }) => (stream === streamOf('a') ? databaseError('57014') : undefined);
+  const runner = releases.newer({ isUnavailable: () => true, outageMs: 100 });
+  await releases.happened('a', OLD_FACT);
+  expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+  expect((await rows()).map(({ stream }) => stream)).toEqual([streamOf('a'), streamOf('a')]);
+  expect(runner.lastError).toBeNull();
+});
+
+describe('what cannot even be put on record', () => {
+  const refuseParking = (code: string) =>
+    pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '${code}'; end $$;
+       create trigger refuse before insert on ledger.parked_reactions for each row execute function refuse()`,
+    );
+
+  it.each(['25006', '53100'])('is not passed over (%s), and the runner is well again when that is over', async (code) => {
+    await refuseParking(code);
+    try {
+      releases.failure = ({ stream }) => (stream === streamOf('a') ? databaseError(code) : undefined);
+      const runner = releases.newer();
+      const fine = await releases.happened('b', OLD_FACT);
+      expect(await runner.waitFor(fine, 20_000)).toBe(true);
+      const head = await releases.happened('a', OLD_FACT, OLD_FACT);
+      await eventually(() => Promise.resolve(runner.lastError !== null));
+      expect(runner.lastError).toContain(code);
+      expect(log.compare((await runner.checkpoint()) ?? undefined, fine)).toBe(0);
+      releases.failure = () => undefined;
+      expect(await runner.waitFor(head, 20_000)).toBe(true);
+      expect(runner.lastError).toBeNull();
+      expect(releases.reactions()).toEqual(await releases.expected());
+    } finally {
+      await pool.query('drop function refuse cascade');
+    }
+  });
+
+  it('is well again after an outage also where nothing happens any more', async () => {
+    const runner = releases.newer();
+    expect(await runner.waitFor(await releases.happened('a', OLD_FACT), 20_000)).toBe(true);
+    const away = jest.spyOn(log, 'head').mockRejectedValue(new Error('away'));
+    // The lock is gone with its connection: the next turn begins with an error.
+    await pool.query(
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+    );
+    await eventually(() => Promise.resolve(runner.lastError !== null));
+    away.mockRestore();
+    await eventually(() => Promise.resolve(runner.lastError === null && runner.role === 'leader'));
+  });
+});
+
+it('more streams than can be kept in mind are not passed over', async () => {
+  releases.failure = ({ stream }) => (stream === streamOf('fine') ? undefined : new Error('not yet'));
+  const runner = releases.newer({ standingMax: 2 });
+  for (const account of ['a', 'b', 'c', 'd']) await releases.happened(account, OLD_FACT);
+  const head = await releases.happened('fine', OLD_FACT);
+  await eventually(() => Promise.resolve(runner.lastError === 'TooManyStandStill'));
+  expect(new Set((await rows()).map(({ stream }) => stream)).size).toBe(2);
+  releases.failure = () => undefined;
+  expect(await runner.waitFor(head, 20_000)).toBe(true);
+  await eventually(async () => (await rows()).length === 0);
+  expect(releases.reactions()).toEqual(await releases.expected());
+});
+
+describe('a row', () => {
+  it('of the release before is carried out, and one whose event is gone is dropped', async () => {
+    await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
+    const events = await all(log.readStream(streamOf('a')));
+    const last = events.at(-1);
+    // As that release left it: the reactions of one event missing, its checkpoint behind all of them.
+    await writePolicyCheckpoint(pool, last?.position ?? '');
+    const park = (eventId: string | undefined) =>
+      pool.query(`insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, 'to-both', $2, 'p', 'r')`, [
+        eventId,
+        streamOf('a'),
+      ]);
+    await park(events[2]?.id);
+    await park(events[1]?.id);
+    await park(randomUUID());
+    releases.newer();
+    await eventually(async () => (await rows()).length === 0);
+    expect(releases.done.map(({ policy, revision }) => `${policy} ${revision}`)).toEqual(['to-both 1', 'to-both 2']);
+  });
+
+  it('of a policy that this release does not have stays', async () => {
+    await releases.happened('a', NEW_FACT);
+    const newer = releases.newer();
+    releases.failure = (_, policy) => (policy === 'to-new-facts' ? new Error('not yet') : undefined);
+    await eventually(async () => (await rows()).length === 1);
+    await releases.stop(newer);
+    releases.failure = () => undefined;
+    const older = releases.older({ isKnown: undefined, whyUnknown: undefined });
+    await eventually(
+      async () => (await pool.query("select 1 from ledger.parked_reactions where reason like '%no such policy'")).rows.length === 1,
+    );
+    await releases.stop(older);
+    releases.newer();
+    await eventually(async () => (await rows()).length === 0);
+    expect(releases.done.map(({ policy }) => policy)).toEqual(['to-both', 'to-new-facts']);
+  });
+});
+
+describe('an event that cannot be read', () => {
+  const change = (column: 'data' | 'metadata' | 'type', value: string, account: string, revision: number) =>
+    pool.query(`update ledger.events set ${column} = $1 where stream = $2 and revision = $3`, [value, streamOf(account), revision]);
+  const stored = async (column: 'data' | 'metadata', account: string, revision: number): Promise<string> => {
+    for await (const event of log.readStream(streamOf(account), { from: BigInt(revision) })) return event[column];
+    throw new Error('there is no such event');
+  };
+
+  it('of a type that policies handle holds back its account alone, and is taken up by itself once it can be read', async () => {
+    await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
+    const whole = await stored('data', 'a', 1);
+    await change('data', whole.slice(1), 'a', 1);
+    const runner = releases.newer();
+    expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+    expect(await runner.standing()).toMatchObject({ parked: 0, heldBack: 1 });
+    expect(releases.done.filter(({ stream }) => stream === streamOf('a')).map(({ revision }) => revision)).toEqual([0n, 0n]);
+    expect(runner.lastError).toBeNull();
+    await change('data', whole, 'a', 1);
+    await eventually(async () => (await rows()).length === 0);
+    expect(releases.reactions()).toEqual(await releases.expected());
+  });
+
+  it.each<[string, TestFact, (metadata: string) => string]>([
+    ['a version to come', OLD_FACT, (metadata: string) => metadata.replace('"v":1', '"v":9')],
+    ['a version to come of a type that nobody handles', OTHER_FACT, (metadata: string) => metadata.replace('"v":1', '"v":9')],
+    ['metadata that says nothing', OTHER_FACT, (metadata: string) => metadata.slice(1)],
+  ])('for %s holds back its account', async (_, fact, broken) => {
+    await releases.happened('a', fact, OLD_FACT);
+    const whole = await stored('metadata', 'a', 0);
+    await change('metadata', broken(whole), 'a', 0);
+    const runner = releases.newer();
+    expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+    expect([...releases.reactions().keys()]).toEqual([streamOf('b')]);
+    await change('metadata', whole, 'a', 0);
+    await eventually(async () => (await rows()).length === 0);
+    expect(releases.reactions()).toEqual(await releases.expected());
+  });
+});
+
+describe('an event of a type that this release does not know', () => {
+  it('holds back its account until a release that knows it leads; the others go on', async () => {
+    const older = releases.older();
+    await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
+    await releases.happened('b', OLD_FACT);
+    const head = await releases.happened('c', OTHER_FACT, OLD_FACT);
+    expect(await older.waitFor(head, 20_000)).toBe(true);
+    expect(releases.done.filter(({ stream }) => stream === streamOf('a')).map(({ revision }) => revision)).toEqual([0n, 0n]);
+    expect(releases.done.filter(({ stream }) => stream !== streamOf('a'))).toHaveLength(4);
+    await releases.stop(older);
+    const newer = releases.newer();
+    await eventually(async () => (await rows()).length === 0 && newer.role === 'leader');
+    expect(releases.reactions()).toEqual(await releases.expected());
+  });
+
+  it('is taken up by a release that knows it, which stands by, while one leads that does not', async () => {
+    const older = releases.older();
+    await eventually(() => Promise.resolve(older.role === 'leader'));
+    releases.newer();
+    for (let round = 0; round < 3; round++) {
+      await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
+      expect(await older.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+    }
+    await eventually(async () => (await rows()).length === 0);
+    expect(older.role).toBe('leader');
+    expect(releases.reactions()).toEqual(await releases.expected());
+  });
+
+  it('is lost to nobody while one process passes it over and another takes it up', async () => {
+    const older = releases.older();
+    const newer = [releases.newer(), releases.newer()];
+    await eventually(() => Promise.resolve([older, ...newer].some(({ role }) => role === 'leader')));
+    for (let round = 0; round < 60; round++) {
+      await releases.happened(`a${round % 3}`, round % 4 === 0 ? NEW_FACT : OLD_FACT);
+      if (round === 20) releases.failure = ({ revision }) => (revision % 5n === 0n ? new Error('not now') : undefined);
+      if (round === 40) releases.failure = () => undefined;
+    }
+    const head = await releases.happened('end', OLD_FACT);
+    for (const runner of newer) expect(await runner.waitFor(head, 20_000)).toBe(true);
+    await eventually(async () => (await rows()).length === 0);
+    expect(TestReleases.perPolicy(releases.reactions())).toEqual(TestReleases.perPolicy(await releases.expected()));
+  });
+});
