@@ -158,6 +158,7 @@ function wire({
   });
   const owners = new CodeOwners(streams, names);
   const tenants = new TenantDirectory(streams.tenants, names);
+  log.onWentBack(() => tenants.forgetAll());
   const announce = async (alias: string): Promise<void> => {
     tenants.forget(alias);
     await announceTenant(pool, alias).catch((error: unknown) => {

@@ -35,7 +35,7 @@ const WRAPPING_KEY = Buffer.alloc(32, 2);
 export class SharedLedger {
   private readonly closing: (() => Promise<unknown>)[] = [];
 
-  private constructor(private readonly url: string) {}
+  private constructor(readonly url: string) {}
 
   static async open(program: ProgramDocument = DEFAULT_PROGRAM): Promise<SharedLedger> {
     const database = await createTestDatabase();
