@@ -117,8 +117,8 @@ export class EventStoreDbEventLog implements EventLog {
     this.seen.onWentBack(() => (this.newest = undefined));
     this.namespace = options.namespace ?? '';
     this.prefix = options.prefix;
-    this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 5_000;
-    this.readTimeoutMs = options.readTimeoutMs ?? 5_000;
+    this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 4_000;
+    this.readTimeoutMs = options.readTimeoutMs ?? 4_000;
     this.sessions = new EventStoreDbSessions({
       address: options.address,
       owner: options.owner,

@@ -112,7 +112,8 @@ export class PostgresEventLog implements EventLog {
    * @throws {EventLogUnavailable} when the server is away; any other error means that the database is not ours.
    */
   static async open(options: PostgresEventLogOptions): Promise<PostgresEventLog> {
-    const { appendTimeoutMs = 5_000, readTimeoutMs = 5_000, pollIntervalMs = 500, observe } = options;
+    // Below the five seconds within which a write is answered.
+    const { appendTimeoutMs = 4_000, readTimeoutMs = 4_000, pollIntervalMs = 500, observe } = options;
     const urlOption = options.url;
     const url = typeof urlOption === 'function' ? urlOption : () => urlOption;
     const pool = openPool({
