@@ -11,18 +11,19 @@ export interface Folding<S, E extends DomainEvent> {
 }
 
 export function nothing<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
-  return { state: initialState, revision: 'no-stream', position: null, handled: new HandledCommands() };
+  return { state: initialState, revision: 'no-stream', position: null, eventId: null, epoch: 0, handled: new HandledCommands() };
 }
 
 export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded: Folded<S>, decoded: readonly Decoded[]): Folded<S> {
-  let { state, revision, position } = folded;
+  let { state, revision, position, eventId } = folded;
   for (const { event, envelope, recorded } of decoded) {
     state = evolve(state, event as E);
     revision = recorded.revision;
     position = recorded.position;
+    eventId = recorded.id;
     folded.handled.note(envelope, { lastRevision: recorded.revision, recordedAt: recorded.recordedAt });
   }
-  return { state, revision, position, handled: folded.handled };
+  return { state, revision, position, eventId, epoch: folded.epoch, handled: folded.handled };
 }
 
 const PAGE = 500;
