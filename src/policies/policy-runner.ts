@@ -33,7 +33,8 @@ const POLL_MS = 15;
 const IDLE_CHECKPOINT_MS = 50;
 /** A hundred bytes of memory each. */
 const STANDING_MAX = 100_000;
-const OUTAGE_MS = 10_000;
+/** A server that is killed is back by then; one that is not does not answer. */
+const OUTAGE_MS = 2_000;
 /** What stands still is taken up before the log is followed; the others do not wait longer for it. */
 const TAKE_UP_FIRST_MS = 2_000;
 
