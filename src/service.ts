@@ -12,7 +12,7 @@ import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
 import { isOutage, isStoreAway, openCore, type Core } from './core.js';
 import type { EventLog } from './event-log/event-log.js';
-import { ServiceReadiness } from './health.js';
+import { ServiceReadiness, storesAnswerIn } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
 import { verifyUserToken } from './http/edge/user-token.js';
 import { IdempotentRequests } from './http/idempotent-requests.js';
@@ -20,6 +20,7 @@ import { createMetricsRegistry, HttpMetrics } from './http/metrics.js';
 import { serveInterfaceDescription } from './http/openapi.js';
 import { RateLimits } from './http/rate-limits.js';
 import type { TenantDirectory } from './http/tenant-directory.js';
+import { LogWatch } from './log-watch.js';
 import { LedgerMetrics } from './metrics.js';
 import { Jobs } from './policies/jobs.js';
 import { POLICIES } from './policies/policies.js';
@@ -107,8 +108,11 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => presence.stop());
     // Seen to be there from here on, so that no copy of the log counts as complete any more: now it may grow.
     await core.followedLog.confirm();
+    const logWatch = new LogWatch({ log, logger });
+    logWatch.start();
+    undo.push(() => logWatch.stop());
     await prepare?.(core);
-    const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
+    const announcements = hearTenants(background, (alias) => (alias === undefined ? core.tenants.distrust() : core.tenants.forget(alias)));
     await announcements.start();
     undo.push(() => announcements.stop());
     const erased = hearErasures(background, (subjects) => core.forget(subjects));
@@ -180,7 +184,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => app.close());
     edge.configure(app, {
       ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
-      ...{ operators, isComplete: () => generations.areComplete },
+      ...{ operators, isComplete: () => generations.areComplete, storesAnswer: storesAnswerIn({ pool: background, log }) },
     });
     metrics.watch({ projections, policies, sealer });
     serveInterfaceDescription(app, { version });

@@ -11,20 +11,21 @@ export interface Folding<S, E extends DomainEvent> {
 }
 
 export function nothing<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
-  return { state: initialState, revision: 'no-stream', position: null, handled: new Map() };
+  return { state: initialState, revision: 'no-stream', position: null, eventId: null, epoch: 0, handled: new Map() };
 }
 
 export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded: Folded<S>, decoded: readonly Decoded[]): Folded<S> {
-  let { state, revision, position, handled } = folded;
+  let { state, revision, position, eventId, handled } = folded;
   for (const { event, envelope, recorded } of decoded) {
     state = evolve(state, event as E);
     revision = recorded.revision;
     position = recorded.position;
+    eventId = recorded.id;
     if (isRepeatable(envelope)) {
       handled = remember(handled, envelope.commandId, { lastRevision: recorded.revision, recordedAt: recorded.recordedAt });
     }
   }
-  return { state, revision, position, handled };
+  return { state, revision, position, eventId, epoch: folded.epoch, handled };
 }
 
 const REMEMBERED_MS = 8 * 24 * 60 * 60 * 1000;

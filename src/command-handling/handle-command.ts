@@ -5,12 +5,12 @@ import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import { isRepeatable, type CommandMeta, type Envelope } from '../event-log/envelope.js';
-import { AppendTooLarge, type EventLog, type Position } from '../event-log/event-log.js';
+import { AppendTooLarge, LogWentBack, type EventLog, type Position } from '../event-log/event-log.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, nothing, pages, remember, type Folding } from './fold-stream.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
-import { StreamCache, type Folded, type Handled } from './stream-cache.js';
+import { endOf, StreamCache, type Folded, type Handled } from './stream-cache.js';
 
 /** The one loop between a command and the log: load, fold, decide, append. Nothing else knows about revisions. */
 
@@ -52,6 +52,8 @@ export class CommandHandling<S, E extends DomainEvent> {
     private readonly folding: StreamKind<S, E>,
   ) {
     this.cache = new StreamCache(folding.subjectsOf);
+    // Whatever is remembered may rest on events that are in no log any more.
+    log.onWentBack(() => this.cache.forgetSubjects());
   }
 
   /**
@@ -66,7 +68,18 @@ export class CommandHandling<S, E extends DomainEvent> {
       let isNewest = remembered === undefined;
       for (let tries = 0; tries < TRIES_MAX;) {
         const before = folded.handled.get(meta.commandId);
-        if (before) return this.replayed(stream, before, meta.commandId);
+        if (before && isNewest) {
+          const again = await this.replayed(stream, before, meta.commandId);
+          // Nothing: the log lost it a moment ago.
+          if (again.events.length > 0) return again;
+        }
+        if (before) {
+          // What it did is told from the log, which may have lost it; then it takes effect again.
+          folded = await this.refresh(stream);
+          isNewest = true;
+          tries++;
+          continue;
+        }
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
         if (!isEffect && !isNewest) {
@@ -125,8 +138,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
     const eventIds = events.map((_, step) => deterministicId(decision, step));
     const before = this.cache.forgets;
+    const { epoch } = this.log;
     const encoded = await this.codec.encode(events, envelope, eventIds);
-    const appended = await this.log.append(stream, folded.revision, encoded).catch((error: unknown) => {
+    const appended = await this.log.append(stream, folded.revision, encoded, endOf(folded)).catch((error: unknown) => {
       if (error instanceof AppendTooLarge) return undefined;
       throw error;
     });
@@ -137,15 +151,32 @@ export class CommandHandling<S, E extends DomainEvent> {
     const handled = isRepeatable(envelope)
       ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt: Date.now() })
       : folded.handled;
-    return { eventIds, after: this.cache.keep(stream, { state, revision, position, handled }, before) };
+    const after = { state, revision, position, eventId: eventIds.at(-1) ?? null, epoch, handled };
+    return { eventIds, after: this.cache.keep(stream, after, before) };
   }
 
+  /** Goes on from what is remembered, unless the log lost what that rests on. */
   private async refresh(stream: string): Promise<Folded<S>> {
+    for (;;) {
+      try {
+        return await this.read(stream, this.cache.get(stream));
+      } catch (error) {
+        if (!(error instanceof LogWentBack)) throw error;
+        this.cache.forget(stream);
+      }
+    }
+  }
+
+  /** @throws {LogWentBack} */
+  private async read(stream: string, remembered: Folded<S> | undefined): Promise<Folded<S>> {
     const before = this.cache.forgets;
-    let folded = this.cache.get(stream) ?? nothing(this.folding);
+    const { epoch } = this.log;
+    let folded = remembered ?? { ...nothing(this.folding), epoch };
     const from = folded.revision === 'no-stream' ? 0n : folded.revision + 1n;
-    for await (const page of pages(this.log.readStream(stream, { from })))
+    for await (const page of pages(this.log.readStream(stream, { from, end: endOf(folded) })))
       folded = fold(this.folding, folded, await this.codec.decodeAll(page));
+    // Read partly before and partly behind a loss, it is the state of no log.
+    if (this.log.epoch !== folded.epoch) throw new LogWentBack();
     return this.cache.keep(stream, folded, before);
   }
 

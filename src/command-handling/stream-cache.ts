@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { SubjectId } from '../domain/personal.js';
-import type { ExpectedRevision, Position } from '../event-log/event-log.js';
+import type { ExpectedRevision, Position, StreamEnd } from '../event-log/event-log.js';
 
 /** A stream as of its newest event that this process has seen. */
 export interface Folded<S> {
@@ -8,6 +8,10 @@ export interface Folded<S> {
   readonly revision: ExpectedRevision;
   /** Position of the newest event; null when the stream does not exist. */
   readonly position: Position | null;
+  /** Id of the newest event; null when the stream does not exist. */
+  readonly eventId: string | null;
+  /** `EventLog.epoch` when it was read. */
+  readonly epoch: number;
   /** Commands that may come again, with the place of their last event, oldest first. One map per stream, shared by its successive states. */
   readonly handled: Map<string, Handled>;
 }
@@ -22,6 +26,10 @@ const CACHED_STREAMS_MAX = 10_000;
 const CACHED_EVENTS_MAX = 1_000_000;
 /** The longest streams are those of many small events, and read anew they cost most: none weighs so much that it could not stay. */
 const STREAM_WEIGHT_MAX = 100_000;
+
+/** What an append or a read behind this state has to find there; undefined: nothing. */
+export const endOf = ({ revision, eventId, epoch }: Folded<unknown>): StreamEnd | undefined =>
+  revision === 'no-stream' || eventId === null ? undefined : { revision, eventId, epoch };
 
 /** The folded streams that this process remembers, newest state only. */
 export class StreamCache<S> {

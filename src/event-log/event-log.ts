@@ -28,6 +28,20 @@ export interface RecordedEvent extends NewEvent {
   readonly recordedAt: number;
 }
 
+/** An event and where it stood in the log when this process read or wrote it. */
+export interface SeenEvent {
+  readonly position: Position;
+  readonly eventId: string;
+}
+
+/** The newest event of a stream, as a reader remembers it. */
+export interface StreamEnd {
+  readonly revision: bigint;
+  readonly eventId: string;
+  /** `EventLog.epoch` when it was read or written. */
+  readonly epoch: number;
+}
+
 export type AppendResult =
   | {
       readonly kind: 'appended';
@@ -39,16 +53,40 @@ export type AppendResult =
 
 export interface EventLog {
   /**
+   * The newest event that this process has read or written; undefined: none yet. A log that lost its end (a fail-over to a server that
+   * lacked it, a restore) no longer holds it there. It is compared at every reconnect, in every tail, by `look`, and whenever an append
+   * comes to stand at or before it.
+   */
+  readonly newestSeen: SeenEvent | undefined;
+
+  /** How often this process found that the log went back. What was read in another epoch than this one may be in no log any more. */
+  readonly epoch: number;
+
+  /** Called at once, before any further read or append is answered, each time the log is found to have gone back. Returns how to stop. */
+  onWentBack(listener: (from: SeenEvent) => void): () => void;
+
+  /** Compares the newest event seen with the log. @throws {EventLogUnavailable} */
+  look(): Promise<void>;
+
+  /** Whether this event stands at this position. False for a position of another log. @throws {EventLogUnavailable} */
+  holds(event: SeenEvent): Promise<boolean>;
+
+  /**
    * Appends to one stream, all or nothing. The same ids at the same expected revision are a success that returns the first
    * position, and nothing tells it from the first time: whoever decides anew takes new ids. After an unknown outcome
    * (`EventLogUnavailable`) the identical call may be repeated.
+   * @param end the newest event that the decision rests on, at the expected revision. An append on a state of another epoch conflicts. Postgres
+   *   compares the event's id in the same transaction as well; EventStoreDB knows revisions only (docs/adr/0023).
    * @throws {InvalidAppend} {AppendTooLarge} before anything is sent.
    * @throws {EventLogUnavailable} when the log is away or does not answer in time.
    */
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>;
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult>;
 
-  /** Events of one stream in order, from revision `from` on (default 0). A stream that does not exist is empty. */
-  readStream(stream: string, options?: { readonly from?: bigint }): AsyncIterable<RecordedEvent>;
+  /**
+   * Events of one stream in order, from revision `from` on (default 0), or those behind `end`. A stream that does not exist is empty.
+   * @throws {LogWentBack} when the stream no longer ends in, or goes on behind, the event that `end` names.
+   */
+  readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 
   /** One page of the whole log: at most `limit` events after the position, in order; empty at the head. */
   readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]>;
@@ -56,6 +94,7 @@ export interface EventLog {
   /**
    * The live tail: pages after the position, for ever, each page as soon as there is something. Ends when the signal aborts.
    * A reader past P is never handed something at or before P later. Survives the loss of the log: it waits and goes on.
+   * @throws {LogWentBack} when the log lost the event at the reader's position: what was read is not in this log.
    */
   follow(
     after: Position | undefined,
@@ -71,6 +110,9 @@ export interface EventLog {
   /** How much of what ends at `end` lies at or before `at`, from 0 to 1: an estimate, for people who wait. Asks nobody. */
   fraction(at: Position | undefined, end: Position | undefined): number;
 
+  /** A number that is greater for a later position, at most 2^64: for comparing positions in the database. */
+  order(position: Position): bigint;
+
   /** True for a position that this log could have given out (its own log, well-formed); says nothing of the head. */
   isPosition(token: string): boolean;
 
@@ -81,6 +123,12 @@ export interface EventLog {
   check(): Promise<LogCheck>;
 
   close(): Promise<void>;
+}
+
+export interface ReadStreamOptions {
+  readonly from?: bigint;
+  /** Read what comes behind it, and make sure that it is still there; `from` is ignored. */
+  readonly end?: StreamEnd | undefined;
 }
 
 /** What a log says of itself when it is well. */
@@ -103,6 +151,14 @@ export class AppendTooLarge extends Error {
 /** The log cannot be reached or did not answer in time. An append may or may not have happened. */
 export class EventLogUnavailable extends Error {
   override readonly name = 'EventLogUnavailable';
+}
+
+/** The log no longer holds an event that this process had read or written: it lost its end. Whoever remembers anything begins again. */
+export class LogWentBack extends Error {
+  override readonly name = 'LogWentBack';
+  constructor() {
+    super('the log no longer holds an event that was read from it');
+  }
 }
 
 export function appendBytes(events: readonly NewEvent[]): number {

@@ -6,20 +6,25 @@ import { Doorbell } from './doorbell.js';
 import {
   AppendTooLarge,
   EventLogUnavailable,
+  LogWentBack,
   type AppendResult,
   type EventLog,
   type ExpectedRevision,
   type LogCheck,
   type NewEvent,
   type Position,
+  type ReadStreamOptions,
   type RecordedEvent,
+  type SeenEvent,
+  type StreamEnd,
 } from './event-log.js';
 import type { EventLogObserver } from './event-log-observer.js';
 import type { EventStoreAddress } from './event-store-url.js';
-import { asPortError, exceptionOf, failureOf, NoAnswer } from './eventstoredb-failures.js';
+import { asPortError, ConnectionChanged, exceptionOf, failureOf, mayBeNoPosition, NoAnswer } from './eventstoredb-failures.js';
+import { NewestSeen } from './newest-seen.js';
 import { EventStoreDbNews } from './eventstoredb-news.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
-import type { WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
+import type { EventStoreDbWire, WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
 import { followPages, type TailPage } from './follow-pages.js';
 
 export interface EventStoreDbEventLogOptions {
@@ -63,6 +68,22 @@ interface Look extends TailPage<WirePosition> {
   readonly isAtEnd: boolean;
 }
 
+/** The log lost its end while an append was on its way. */
+class OutcomeLost extends Error {}
+
+/** An append on its way. */
+interface PendingAppend {
+  readonly stream: string;
+  readonly expected: ExpectedRevision;
+  readonly events: readonly NewEvent[];
+  readonly bytes: number;
+  /** By `performance.now`. */
+  readonly deadline: number;
+  readonly learn: (reason: EventLogUnavailable) => void;
+  /** As it was when the append was called. */
+  readonly epoch: number;
+}
+
 const BEFORE_ALL: WirePosition = { commit: -1n, prepare: -1n };
 
 /**
@@ -73,6 +94,7 @@ const BEFORE_ALL: WirePosition = { commit: -1n, prepare: -1n };
  */
 export class EventStoreDbEventLog implements EventLog {
   private readonly sessions: EventStoreDbSessions;
+  private readonly seen = new NewestSeen();
   private readonly doorbell = new Doorbell();
   private readonly news: EventStoreDbNews;
   private readonly closing = new AbortController();
@@ -91,16 +113,18 @@ export class EventStoreDbEventLog implements EventLog {
   constructor(private readonly options: EventStoreDbEventLogOptions) {
     // Every append that waits for its next try listens to it.
     setMaxListeners(0, this.closing.signal);
+    this.seen.onWentBack(() => (this.newest = undefined));
     this.namespace = options.namespace ?? '';
     this.prefix = options.prefix;
-    this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 5_000;
-    this.readTimeoutMs = options.readTimeoutMs ?? 5_000;
+    this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 4_000;
+    this.readTimeoutMs = options.readTimeoutMs ?? 4_000;
     this.sessions = new EventStoreDbSessions({
       address: options.address,
       owner: options.owner,
       identityStream: `${this.namespace}${this.prefix}log`,
       openTimeoutMs: Math.min(this.readTimeoutMs, this.appendTimeoutMs),
       ...(options.accept === undefined ? {} : { accept: options.accept }),
+      introduced: (wire, ms) => this.compareSeen(wire, ms),
     });
     this.news = new EventStoreDbNews({
       sessions: this.sessions,
@@ -111,7 +135,38 @@ export class EventStoreDbEventLog implements EventLog {
     });
   }
 
-  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+  get newestSeen(): SeenEvent | undefined {
+    return this.seen.newest;
+  }
+
+  get epoch(): number {
+    return this.seen.epoch;
+  }
+
+  onWentBack(listener: (from: SeenEvent) => void): () => void {
+    return this.seen.onWentBack(listener);
+  }
+
+  /** @throws {EventLogUnavailable} */
+  async look(): Promise<void> {
+    const { epoch, newest } = this.seen;
+    if (newest !== undefined && !(await this.holds(newest))) this.seen.wentBack(newest, epoch);
+  }
+
+  async holds({ position, eventId }: SeenEvent): Promise<boolean> {
+    const at = this.parse(position);
+    if (at === undefined) return false;
+    const { wire } = await this.session();
+    // Before the store was reached for the first time nobody knew whose position it is.
+    if (this.parse(position) === undefined) return false;
+    try {
+      return await holdsOn(wire, { position: at, eventId }, this.readTimeoutMs);
+    } catch (error) {
+      throw asPortError(error);
+    }
+  }
+
+  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
     const bytes = checkAppend(stream, expected, events);
     if (!stream.startsWith(this.prefix))
       throw new InvalidAppend(`a stream's name begins with ${this.prefix}: another would never be read back`);
@@ -119,12 +174,15 @@ export class EventStoreDbEventLog implements EventLog {
     const { waitingAppendsMax = 10_000, observe } = this.options;
     if (this.pending.size >= waitingAppendsMax) throw new EventLogUnavailable(`${this.pending.size} appends are waiting already`);
     const startedAt = performance.now();
+    const { epoch } = this.seen;
+    if (end !== undefined && end.epoch !== epoch) return { kind: 'conflict', expected, actual: expected };
     const work = this.appendInTime(stream, expected, events, bytes, startedAt + this.appendTimeoutMs);
     this.pending.add(work);
     try {
       const { result, logId } = await work;
       observe?.append?.(performance.now() - startedAt, result.kind);
       if (result.kind === 'conflict') return { kind: 'conflict', expected, actual: result.actual };
+      this.noteAppended(token(logId, result.position), result.position, events, epoch);
       this.doorbell.ring(result.position.commit);
       this.news.expect(result.position.commit);
       return { kind: 'appended', position: token(logId, result.position), revision: result.revision };
@@ -136,7 +194,27 @@ export class EventStoreDbEventLog implements EventLog {
     }
   }
 
-  async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+  async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+    if (end === undefined) return yield* this.readStreamFrom(stream, from);
+    if (end.epoch !== this.seen.epoch) throw new LogWentBack();
+    let isKnownThere = false;
+    let isOther = false;
+    for await (const event of this.readStreamFrom(stream, end.revision)) {
+      if (isKnownThere) yield event;
+      else if (event.id === end.eventId && event.revision === end.revision) isKnownThere = true;
+      else {
+        isOther = true;
+        break;
+      }
+    }
+    if (isKnownThere) return;
+    // Where nothing at all came the server may have broken off: the newest event says more.
+    if (isOther) this.lost(end.epoch);
+    else await this.look();
+    throw new LogWentBack();
+  }
+
+  private async *readStreamFrom(stream: string, from: bigint): AsyncGenerator<RecordedEvent, void, undefined> {
     for (let next = from, empty = 0; ;) {
       const { events, isEndNamed } = await this.read({ of: { stream: `${this.namespace}${stream}`, from: next }, count: STREAM_PAGE });
       yield* events.map((event) => this.recorded(event));
@@ -169,10 +247,16 @@ export class EventStoreDbEventLog implements EventLog {
     { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
     const silence = this.news.listen();
+    const { epoch } = this.seen;
     try {
       yield* followPages({
         start: this.parsed(after),
-        read: (cursor, rung) => this.readTail(cursor, pageSize, rung),
+        read: async (cursor, rung) => {
+          if (epoch !== this.seen.epoch) throw new LogWentBack();
+          const page = await this.readTail(cursor, pageSize, rung);
+          if (epoch !== this.seen.epoch) throw new LogWentBack();
+          return page;
+        },
         ordinal: ({ commit }) => commit,
         doorbell: this.doorbell,
         pollIntervalMs: this.options.pollIntervalMs ?? 1_000,
@@ -185,6 +269,7 @@ export class EventStoreDbEventLog implements EventLog {
 
   /** Looks from where it is known that nothing of ours came before, so that others' events are passed over once and not at every call. */
   async head(): Promise<Position | undefined> {
+    const { epoch } = this.seen;
     let { last, upTo } = this.newest ?? (await this.findNewest());
     for (let isAtEnd = false; !isAtEnd;) {
       const look = await this.lookOn(upTo, FOLLOW_PAGE);
@@ -192,7 +277,7 @@ export class EventStoreDbEventLog implements EventLog {
       upTo = look.next;
       isAtEnd = look.isAtEnd;
     }
-    if (this.newest === undefined || compare(this.newest.upTo, upTo) < 0) this.newest = { last, upTo };
+    if (epoch === this.seen.epoch && (this.newest === undefined || compare(this.newest.upTo, upTo) < 0)) this.newest = { last, upTo };
     const { logId } = await this.session();
     return last && token(logId, last);
   }
@@ -206,6 +291,11 @@ export class EventStoreDbEventLog implements EventLog {
   fraction(at: Position | undefined, end: Position | undefined): number {
     const all = this.parsed(end).commit;
     return all <= 0n ? 1 : Math.min(1, Math.max(0, Number(this.parsed(at).commit)) / Number(all));
+  }
+
+  /** @throws {TypeError} for a position of another log. */
+  order(position: Position): bigint {
+    return this.parsed(position).commit;
   }
 
   /** Before the store was reached for the first time nobody knows which log's positions are ours: their form decides. */
@@ -244,32 +334,42 @@ export class EventStoreDbEventLog implements EventLog {
     /** Why the store cannot be used, as far as a try has found out: that helps more than that the time is over. */
     let known: EventLogUnavailable | undefined;
     const learn = (reason: EventLogUnavailable): void => void (known = reason);
-    const work = this.slots(() => this.appendUntil(`${this.namespace}${stream}`, expected, events, bytes, deadline, learn));
+    const attempt = { stream: `${this.namespace}${stream}`, expected, events, bytes, deadline, learn, epoch: this.seen.epoch };
+    const work = this.slots(() => this.appendUntil(attempt));
     return within(Math.max(0, deadline - performance.now()), work).catch((error: unknown) => {
       throw error instanceof NoAnswer ? (known ?? outOfTime) : error;
     });
   }
 
   /** The identical append again and again, whatever became of the one before: the store recognises what it has already. */
-  private async appendUntil(
-    stream: string,
-    expected: ExpectedRevision,
-    events: readonly NewEvent[],
-    bytes: number,
-    deadline: number,
-    learn: (reason: EventLogUnavailable) => void,
-  ): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
+  private async appendUntil({
+    stream,
+    expected,
+    events,
+    bytes,
+    deadline,
+    learn,
+    epoch,
+  }: PendingAppend): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
     // A try that is not answered leaves time for another one, on another connection.
     const tryMs = this.appendTimeoutMs / 2;
-    for (let tries = 0; ; tries++) {
+    for (let tries = 0, sent = 0; ; tries++) {
       const left = deadline - performance.now();
       if (left <= 0) throw new NoAnswer('the time of the append is over');
       let session: Session | undefined;
       try {
         session = await within(left, this.sessions.current());
+        // What it was decided on may be lost with the end of the log. Sent once, nobody knows whether it was stored and kept.
+        if (epoch !== this.seen.epoch) {
+          if (sent > 0) throw new OutcomeLost();
+          return { result: { kind: 'conflict', actual: expected }, logId: session.logId };
+        }
+        sent += 1;
         const ms = Math.min(tryMs, left);
         return { result: await within(ms, session.wire.append(stream, expected, events, ms)), logId: session.logId };
       } catch (error) {
+        if (error instanceof OutcomeLost) throw new EventLogUnavailable('the event log lost its end');
+        if (error instanceof ConnectionChanged) sent -= 1;
         if (exceptionOf(error) === 'maximum-append-size-exceeded') throw new AppendTooLarge(bytes);
         if (error instanceof EventLogUnavailable) learn(error);
         await this.onFailedTry(error, session, tries, deadline);
@@ -289,6 +389,27 @@ export class EventStoreDbEventLog implements EventLog {
     if (!isAway || this.closing.signal.aborted || performance.now() + waitMs >= deadline) throw asPortError(error);
     observe?.retry?.(undefined);
     await pause(waitMs, this.closing.signal);
+  }
+
+  /** Something of this epoch is not there any more. */
+  private lost(epoch: number): void {
+    const { newest } = this.seen;
+    if (newest !== undefined) this.seen.wentBack(newest, epoch);
+  }
+
+  private noteAppended(position: Position, { commit }: WirePosition, events: readonly NewEvent[], epoch: number): void {
+    const { newest } = this.seen;
+    // Mostly an answer that others overtook, or a repetition; a log that went back gives out positions again.
+    if (newest !== undefined && commit <= newest.ordinal) this.look().catch(() => undefined);
+    this.seen.note(commit, { position, eventId: events.at(-1)?.id ?? '' }, epoch);
+  }
+
+  /** On a connection that is new, before anything else goes over it. */
+  private async compareSeen(wire: EventStoreDbWire, ms: number): Promise<void> {
+    const { epoch, newest } = this.seen;
+    const at = newest && this.parse(newest.position);
+    if (newest === undefined || at === undefined) return;
+    if (!(await holdsOn(wire, { position: at, eventId: newest.eventId }, ms))) this.seen.wentBack(newest, epoch);
   }
 
   /** The next page of a tail. Without news, what others wrote is left behind, so that it is not looked through again next time. */
@@ -317,6 +438,8 @@ export class EventStoreDbEventLog implements EventLog {
    */
   private async lookOn(after: WirePosition, limit: number): Promise<Look> {
     const [newest] = (await this.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 })).events;
+    // The store ends before the reader: it lost what was read.
+    if (newest !== undefined && compare(newest.position, after) < 0) await this.look();
     if (newest !== undefined && compare(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
     const found = newest === undefined ? [] : await this.eventsAfter(after, [...this.ours, newest.stream], limit);
@@ -352,14 +475,24 @@ export class EventStoreDbEventLog implements EventLog {
   /** @throws {EventLogUnavailable} */
   private async read(query: WireRead): Promise<WirePage> {
     const session = await this.session();
+    const { epoch } = this.seen;
     try {
       // A read that filters the whole store may have nothing to say for long: it is waited for while the store answers something else.
       const isAlive = 'prefixes' in query.of && query.of.prefixes !== null ? () => this.isAlive(session) : undefined;
-      return await within(isAlive ? SCAN_MS_MAX : this.readTimeoutMs * 2, session.wire.read(query, this.readTimeoutMs, isAlive));
+      const page = await within(isAlive ? SCAN_MS_MAX : this.readTimeoutMs * 2, session.wire.read(query, this.readTimeoutMs, isAlive));
+      this.noteRead(page.events, session.logId, epoch);
+      return page;
     } catch (error) {
       if (failureOf(error).kind === 'away') await this.sessions.replace(session);
       throw asPortError(error);
     }
+  }
+
+  /** Of ours: others' events may be scavenged by whoever runs the store. */
+  private noteRead(events: readonly WireEvent[], logId: string, epoch: number): void {
+    for (const { id, stream, position } of [events[0], events.at(-1)].filter((event) => event !== undefined))
+      if (stream.startsWith(`${this.namespace}${this.prefix}`))
+        this.seen.note(position.commit, { position: token(logId, position), eventId: id }, epoch);
   }
 
   private async isAlive({ wire }: Session): Promise<void> {
@@ -386,6 +519,31 @@ export class EventStoreDbEventLog implements EventLog {
     if (parsed === undefined) throw new TypeError('not a position of this log');
     return parsed;
   }
+}
+
+/**
+ * Whether the event stands there. An answer without events shows nothing, for a server whose call was cancelled under its hands ends it so: it counts
+ * when the newest event of the store stands before the position. A server that does not know the position refuses the read, while it answers others.
+ * @throws {NoAnswer} when nothing can be told.
+ */
+async function holdsOn(
+  wire: EventStoreDbWire,
+  { position, eventId }: { readonly position: WirePosition; readonly eventId: string },
+  ms: number,
+): Promise<boolean> {
+  for (let tries = 0; tries < ENDS_UNNAMED_MAX; tries++) {
+    let isRefused = false;
+    const { events } = await wire.read({ of: { prefixes: null, from: position }, count: 1 }, ms).catch((error: unknown) => {
+      if (!mayBeNoPosition(error)) throw error;
+      isRefused = true;
+      return { events: [] };
+    });
+    const [found] = events;
+    if (found !== undefined) return compare(found.position, position) === 0 && found.id === eventId;
+    const [newest] = (await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms)).events;
+    if (newest !== undefined && (isRefused || compare(newest.position, position) < 0)) return false;
+  }
+  throw new NoAnswer('EventStoreDB ends reads before their end');
 }
 
 const token = (logId: string, { commit, prepare }: WirePosition): Position => `${logId.slice(0, 8)}-${commit}-${prepare}`;

@@ -5,6 +5,11 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
+/** The connection that a call was meant for is gone; over another one nothing is sent before the log was compared. Nothing was sent. */
+export class ConnectionChanged extends Error {
+  override readonly name = 'ConnectionChanged';
+}
+
 /** What a failed call means to the one who made it. */
 export type Failure =
   /** The store is away, busy electing, or did not answer: the identical call may be made again. */
@@ -34,6 +39,7 @@ const REFUSES_USER = 'EventStoreDB refuses the user or the password in EVENT_STO
  */
 export function failureOf(error: unknown): Failure {
   if (error instanceof NoAnswer) return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
+  if (error instanceof ConnectionChanged) return { kind: 'away', reason: AWAY, isOutcomeUnknown: false };
   if (!isRecord(error)) return { kind: 'fault' };
   const exception = exceptionOf(error);
   if (exception === 'not-leader') return { kind: 'away', reason: 'another node of EventStoreDB leads', isOutcomeUnknown: false };
@@ -70,6 +76,9 @@ export function asPortError(error: unknown): unknown {
   // Without the cause: an error of the client may carry the request, and with it what is nobody's business.
   return failure.kind === 'fault' ? withoutPayload(error) : new EventLogUnavailable(failure.reason);
 }
+
+/** What a read of the whole log from a position that is none fails with; other failures of the server look alike. */
+export const mayBeNoPosition = (error: unknown): boolean => isRecord(error) && error.code === UNKNOWN;
 
 /** Which exception the server names in the trailers of its answer. */
 export function exceptionOf(error: unknown): string | undefined {

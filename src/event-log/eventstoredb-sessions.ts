@@ -24,6 +24,8 @@ export interface SessionsOptions {
   readonly openTimeoutMs: number;
   /** Whether the log of this identity is to be used, whoever owns it. @throws {EventLogUnavailable} when it is not. */
   readonly accept?: (logId: string) => Promise<void>;
+  /** Called with each client that reached the log, before anything else goes over its connection. @param ms how long it may take. */
+  readonly introduced?: (wire: EventStoreDbWire, ms: number) => Promise<void>;
 }
 
 const OLDEST = [21, 10] as const;
@@ -38,6 +40,7 @@ const UNSAID = 'unknown';
  */
 export class EventStoreDbSessions {
   private opening: Promise<Session> | undefined;
+  private standing: Session | undefined;
   private known: string | undefined;
   private isClosed = false;
   private readonly open = new Set<EventStoreDbWire>();
@@ -52,6 +55,12 @@ export class EventStoreDbSessions {
   /** @throws {EventLogUnavailable} whose message says what is wrong. */
   current(): Promise<Session> {
     if (this.isClosed) return Promise.reject(new EventLogUnavailable('the event log is closed'));
+    const { standing } = this;
+    if (standing?.wire.isConnectionGone) {
+      this.standing = undefined;
+      this.opening = undefined;
+      this.retire(standing.wire);
+    }
     this.opening ??= this.connect();
     return this.opening;
   }
@@ -61,6 +70,7 @@ export class EventStoreDbSessions {
     const current = this.opening;
     if (current === undefined || (await current.catch(() => undefined)) !== session || this.opening !== current) return;
     this.opening = undefined;
+    this.standing = undefined;
     this.retire(session.wire);
   }
 
@@ -73,7 +83,9 @@ export class EventStoreDbSessions {
     const wire = new EventStoreDbWire(this.options.address);
     this.open.add(wire);
     try {
-      return await within(this.options.openTimeoutMs, this.introduceAtLeader(wire));
+      const session = await within(this.options.openTimeoutMs, this.introduceAtLeader(wire));
+      this.standing = session;
+      return session;
     } catch (error) {
       this.opening = undefined;
       this.retire(wire);
@@ -109,6 +121,8 @@ export class EventStoreDbSessions {
     }
     await this.options.accept?.(id);
     this.known = id;
+    await wire.keepToConnection();
+    await this.options.introduced?.(wire, this.options.openTimeoutMs);
     return { wire, version, logId: id, namesEnds };
   }
 

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { connectivityState } from '@grpc/grpc-js';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { EventStoreAddress } from './event-store-url.js';
 import type { ExpectedRevision, NewEvent } from './event-log.js';
-import { NoAnswer } from './eventstoredb-failures.js';
+import { ConnectionChanged, NoAnswer } from './eventstoredb-failures.js';
 
 /** Commit and prepare position of an event. */
 export interface WirePosition {
@@ -54,6 +55,8 @@ const TICKS_PER_MS = 10_000n;
  * used of it is what is hard: discovery, following the leader, TLS, credentials, the generated messages.
  */
 export class EventStoreDbWire extends EventStoreDBClient {
+  private connection: 'any' | 'the one that stands' | 'gone' = 'any';
+
   constructor(address: EventStoreAddress) {
     super(...clientArguments(address));
     const onError = this.handleError;
@@ -66,9 +69,26 @@ export class EventStoreDbWire extends EventStoreDBClient {
     return (await this.capabilities).serverVersion;
   }
 
+  /** Whether the connection of `keepToConnection` is gone: the one that comes in its place may lead to a node that lacks the log's end. */
+  get isConnectionGone(): boolean {
+    return this.connection === 'gone';
+  }
+
+  /** From now on appends go over the connection that stands now. @throws {NoAnswer} when none does. */
+  async keepToConnection(): Promise<void> {
+    const channel = await this.getChannel();
+    if (channel.getConnectivityState(false) !== connectivityState.READY) throw new NoAnswer('the connection is gone');
+    this.connection = 'the one that stands';
+    // Called once, when the state becomes another one; a channel that is closed changes its state, too.
+    channel.watchConnectivityState(connectivityState.READY, Infinity, () => {
+      this.connection = 'gone';
+    });
+  }
+
   /**
    * A classic append: its own call, its own deadline, refused by a node that does not lead.
    * @param deadlineMs counts from now; grpc ends the call with an error then.
+   * @throws {ConnectionChanged} with nothing sent.
    */
   append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], deadlineMs: number): Promise<WireAppendResult> {
     const messages = [appendHeader(stream, expected), ...events.map(appendMessage)];
@@ -77,6 +97,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
       'append',
       (client) =>
         new Promise<WireAppendResult>((resolve, reject) => {
+          if (this.isConnectionGone) throw new ConnectionChanged();
           const call = client.append(...this.callArguments({ requiresLeader: true, deadline: deadlineMs }), (error, answer) => {
             const result = error ?? appendResult(answer);
             if ('kind' in result) resolve(result);

@@ -78,6 +78,7 @@ export class GroupCommit {
         stream: append.stream,
         expected: append.expected,
         events: append.events,
+        end: append.end,
         bytes: bytes + append.events.length * EVENT_OVERHEAD_BYTES,
         resolve,
         reject,

@@ -7,6 +7,8 @@ export interface BatchedAppend {
   /** -1 for a stream that must not exist. */
   readonly expected: bigint;
   readonly events: readonly NewEvent[];
+  /** The id of the event that has to stand at the expected revision; undefined: whichever. */
+  readonly end?: string | undefined;
 }
 
 export type BatchedResult =
@@ -14,6 +16,8 @@ export type BatchedResult =
       readonly kind: 'stored';
       readonly position: bigint;
       readonly revision: bigint;
+      /** It stood there already. */
+      readonly isRepeated: boolean;
     }
   /** -1 for a stream that does not exist. */
   | { readonly kind: 'conflict'; readonly actual: bigint };
@@ -27,26 +31,35 @@ export type SingleRow = readonly [answer: string | null];
 const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
 const APPEND_BATCH = { name: 'ledger-append-batch', text: `select * from ledger.append_batch${ARGUMENTS}` };
 const APPEND_DISTINCT = { name: 'ledger-append-distinct', text: `select * from ledger.append_distinct${ARGUMENTS}` };
+const ARGUMENTS_AND_ENDS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
+const APPEND_BATCH_BEHIND = { name: 'ledger-append-batch-behind', text: `select * from ledger.append_batch_behind${ARGUMENTS_AND_ENDS}` };
+const APPEND_DISTINCT_BEHIND = {
+  name: 'ledger-append-distinct-behind',
+  text: `select * from ledger.append_distinct_behind${ARGUMENTS_AND_ENDS}`,
+};
+/** In place of an end that nobody names. */
+const NO_END = '00000000-0000-0000-0000-000000000000';
+/** What the functions fail with where a stream ends in another event than was said: nothing of the call was stored. */
+export const ENDS_OTHERWISE = 'LB001';
+
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
 const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6)';
+const APPEND_ONE_BEHIND = 'select ledger.append_one_behind($1, $2, $3, $4, $5, $6, $7)';
 
 /** For a batch of one append of one event, the usual one while nobody waits: no arrays, half the time. Stores it or does nothing. */
-export function singleQuery(stream: string, expected: bigint, event: NewEvent): QueryArrayConfig<(string | bigint)[]> {
-  return {
-    name: 'ledger-append-one',
-    text: APPEND_ONE,
-    rowMode: 'array',
-    types: AS_TEXT,
-    values: [stream, expected, event.id, event.type, event.data, event.metadata],
-  };
+export function singleQuery({ stream, expected, end }: BatchedAppend, event: NewEvent): QueryArrayConfig<(string | bigint)[]> {
+  const values = [stream, expected, event.id, event.type, event.data, event.metadata];
+  return end === undefined
+    ? { name: 'ledger-append-one', text: APPEND_ONE, rowMode: 'array', types: AS_TEXT, values }
+    : { name: 'ledger-append-one-behind', text: APPEND_ONE_BEHIND, rowMode: 'array', types: AS_TEXT, values: [end, ...values] };
 }
 
 /** Undefined when it was not stored: a batch of one tells why. */
 export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResult | undefined {
   if (answer === null) return undefined;
   const [position = ''] = answer.slice(1, -1).split(',');
-  return { kind: 'stored', position: BigInt(position), revision: expected + 1n };
+  return { kind: 'stored', position: BigInt(position), revision: expected + 1n, isRepeated: false };
 }
 
 export interface BatchCall {
@@ -59,19 +72,22 @@ export interface BatchCall {
 export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
   const places = lockOrder(appends);
   if (new Set(appends.map(({ stream }) => stream)).size === appends.length) {
-    return { query: { ...APPEND_DISTINCT, ...callWith(appends, places) }, results: (row) => batchResults(appends, row) };
+    const statement = namesEnds(appends) ? APPEND_DISTINCT_BEHIND : APPEND_DISTINCT;
+    return { query: { ...statement, ...callWith(appends, places) }, results: (row) => batchResults(appends, row) };
   }
   // Positions go by the order that is sent. Where a stream is named twice that has to be the order in which its revisions are
   // given out, or a later event of the stream could get the earlier position.
   const ordered = places.map((place) => appends[place - 1]).filter((append) => append !== undefined);
   return {
-    query: { ...APPEND_BATCH, ...callWith(ordered, lockOrder(ordered)) },
+    query: { ...(namesEnds(ordered) ? APPEND_BATCH_BEHIND : APPEND_BATCH), ...callWith(ordered, lockOrder(ordered)) },
     results: (row) => {
       const results = new Map(batchResults(ordered, row).map((result, index) => [ordered[index], result]));
       return appends.flatMap((append) => results.get(append) ?? []);
     },
   };
 }
+
+const namesEnds = (appends: readonly BatchedAppend[]): boolean => appends.some(({ end }) => end !== undefined);
 
 function callWith(appends: readonly BatchedAppend[], places: readonly number[]) {
   const streams: string[] = [];
@@ -101,6 +117,7 @@ function callWith(appends: readonly BatchedAppend[], places: readonly number[]) 
     rowMode: 'array' as const,
     types: AS_TEXT,
     values: [
+      ...(namesEnds(appends) ? [uuidArray(appends.map(({ end }) => end ?? NO_END))] : []),
       textArray(streams),
       int8Array(expected),
       int4Array(counts),
@@ -134,7 +151,7 @@ function batchResults(appends: readonly BatchedAppend[], row: BatchRow): Batched
     const refusal = refused.get(index + 1);
     if (refusal !== undefined) return refusal;
     position += BigInt(events.length);
-    return { kind: 'stored', position, revision: expected + BigInt(events.length) };
+    return { kind: 'stored', position, revision: expected + BigInt(events.length), isRepeated: false };
   });
 }
 
@@ -145,7 +162,7 @@ function refusals(text: string | null): ReadonlyMap<number, BatchedResult> {
   const numbers = text.slice(1, -1).split(',').map(BigInt);
   for (let i = 0; i < numbers.length; i += 6) {
     const [place = 0n, repeated = 0n, actual = 0n, revision = 0n, position = 0n] = numbers.slice(i, i + 6);
-    refused.set(Number(place), repeated === 1n ? { kind: 'stored', position, revision } : { kind: 'conflict', actual });
+    refused.set(Number(place), repeated === 1n ? { kind: 'stored', position, revision, isRepeated: true } : { kind: 'conflict', actual });
   }
   return refused;
 }

@@ -6,18 +6,24 @@ import { Doorbell } from './doorbell.js';
 import {
   EventLogUnavailable,
   type AppendResult,
+  LogWentBack,
   type EventLog,
   type ExpectedRevision,
   type LogCheck,
   type NewEvent,
   type Position,
+  type ReadStreamOptions,
   type RecordedEvent,
+  type SeenEvent,
+  type StreamEnd,
 } from './event-log.js';
 import type { AppendOutcome, EventLogObserver } from './event-log-observer.js';
 import { followPages } from './follow-pages.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
+import { NewestSeen } from './newest-seen.js';
 import {
   batchCall,
+  ENDS_OTHERWISE,
   singleQuery,
   singleResult,
   type BatchedAppend,
@@ -27,6 +33,7 @@ import {
 } from './postgres-append-batch.js';
 import { openDedicatedConnection } from './postgres-connection.js';
 import { PostgresListener } from './postgres-listener.js';
+import { compareSeen, countHeld } from './postgres-seen.js';
 
 export interface PostgresEventLogOptions {
   /** A function is asked at every connect: the embedded server may come back at another port. */
@@ -49,11 +56,19 @@ export interface PostgresEventLogOptions {
 /** Events of a stream are read in pages of this many. */
 const STREAM_PAGE = 1_000;
 const FOLLOW_PAGE = 1_000;
+/** Of several reasons to compare the log with what was seen, one is enough for so long. */
+const LOOK_AGAIN_MS = 50;
 /** How long a closing waits for a server that does not answer a goodbye. */
 const GOODBYE_MS = 2_000;
 const POSITION_MAX = 2n ** 63n - 1n;
 
 const EVENT_COLUMNS = 'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
+/** The event that a reader has already comes along as a proof that it is still there, without its contents. */
+const columnsBehind = (place: string): string =>
+  `position, stream, revision, event_id, type, case when ${place} then '' else data end, case when ${place} then '' else metadata end, recorded_at::float8`;
+const READ_BEHIND = `select ${columnsBehind('position = $1')} from ledger.events where position >= $1 order by position limit $2`;
+const READ_STREAM = `select ${EVENT_COLUMNS} from ledger.events where stream = $1 and revision >= $2 order by revision limit $3`;
+const READ_STREAM_BEHIND = `select ${columnsBehind('revision = $2')} from ledger.events where stream = $1 and revision >= $2 order by revision limit $3`;
 type EventRow = [
   position: bigint,
   stream: string,
@@ -77,6 +92,7 @@ export class PostgresEventLog implements EventLog {
   private closed: Promise<void> | undefined;
   private readonly tuned = new WeakSet<pg.ClientBase>();
   private readonly prefix: string;
+  private looking: NodeJS.Timeout | undefined;
 
   private constructor(
     private readonly logId: string,
@@ -84,6 +100,7 @@ export class PostgresEventLog implements EventLog {
     private readonly commits: GroupCommit,
     private readonly doorbell: Doorbell,
     private readonly listener: PostgresListener,
+    private readonly seen: NewestSeen,
     private readonly options: Required<Pick<PostgresEventLogOptions, 'readTimeoutMs' | 'pollIntervalMs'>> & PostgresEventLogOptions,
   ) {
     this.prefix = logId.slice(0, 8);
@@ -94,7 +111,8 @@ export class PostgresEventLog implements EventLog {
    * @throws {EventLogUnavailable} when the server is away; any other error means that the database is not ours.
    */
   static async open(options: PostgresEventLogOptions): Promise<PostgresEventLog> {
-    const { appendTimeoutMs = 5_000, readTimeoutMs = 5_000, pollIntervalMs = 500, observe } = options;
+    // Below the five seconds within which a write is answered.
+    const { appendTimeoutMs = 4_000, readTimeoutMs = 4_000, pollIntervalMs = 500, observe } = options;
     const urlOption = options.url;
     const url = typeof urlOption === 'function' ? urlOption : () => urlOption;
     const pool = openPool({
@@ -110,9 +128,10 @@ export class PostgresEventLog implements EventLog {
       await endPool(pool);
       throw asUnavailable(error);
     }
+    const seen = new NewestSeen();
     const connection = { url, connectTimeoutMs: attemptTimeout(appendTimeoutMs), statementTimeoutMs: attemptTimeout(appendTimeoutMs) };
     const commits = new GroupCommit({
-      open: () => openWriter({ ...connection, applicationName: 'ledger-log-writer', pipeline: true }, logId),
+      open: () => openWriter({ ...connection, applicationName: 'ledger-log-writer', pipeline: true }, logId, seen),
       isTransient,
       appendTimeoutMs,
       waitingAppendsMax: options.waitingAppendsMax ?? 10_000,
@@ -123,23 +142,48 @@ export class PostgresEventLog implements EventLog {
     });
     const doorbell = new Doorbell();
     const listener = new PostgresListener(doorbell, { ...connection, applicationName: 'ledger-log-listener' });
-    return new PostgresEventLog(logId, pool, commits, doorbell, listener, { ...options, readTimeoutMs, pollIntervalMs });
+    return new PostgresEventLog(logId, pool, commits, doorbell, listener, seen, { ...options, readTimeoutMs, pollIntervalMs });
+  }
+
+  get newestSeen(): SeenEvent | undefined {
+    return this.seen.newest;
+  }
+
+  get epoch(): number {
+    return this.seen.epoch;
+  }
+
+  onWentBack(listener: (from: SeenEvent) => void): () => void {
+    return this.seen.onWentBack(listener);
+  }
+
+  async look(): Promise<void> {
+    await compareSeen(this.seen, (query) => this.read(query));
+  }
+
+  async holds({ position, eventId }: SeenEvent): Promise<boolean> {
+    const number = this.parse(position);
+    if (number === undefined) return false;
+    return (await countHeld((query) => this.read(query), [{ ordinal: number, eventId }])) === 1;
   }
 
   /** @throws {InvalidAppend} besides what the port names. */
-  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
     const bytes = checkAppend(stream, expected, events);
+    const { epoch } = this.seen;
+    if (end !== undefined && end.epoch !== epoch) return { kind: 'conflict', expected, actual: expected };
     const startedAt = performance.now();
     const observed = (outcome: AppendOutcome) => this.options.observe?.append?.(performance.now() - startedAt, outcome);
     try {
-      const result = await this.commits.append({ stream, expected: expected === 'no-stream' ? -1n : expected, events }, bytes);
+      const revisionExpected = expected === 'no-stream' ? -1n : expected;
+      const result = await this.commits.append({ stream, expected: revisionExpected, events, end: end?.eventId }, bytes);
       if (result.kind === 'conflict') {
         observed('conflict');
         return { kind: 'conflict', expected, actual: result.actual < 0n ? 'no-stream' : result.actual };
       }
-      const { position, revision } = result;
+      const { position, revision, isRepeated } = result;
       observed('appended');
-      this.doorbell.ring(position);
+      this.appended(position, events, { isRepeated, epoch });
       return { kind: 'appended', position: this.token(position), revision };
     } catch (error) {
       observed('failed');
@@ -147,18 +191,30 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
-  async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncGenerator<RecordedEvent, void, undefined> {
-    for (let next = from; ;) {
-      const page = await this.readEvents(
-        'ledger-read-stream',
-        `select ${EVENT_COLUMNS} from ledger.events where stream = $1 and revision >= $2 order by revision limit $3`,
-        [stream, next, STREAM_PAGE],
-      );
+  async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+    let next = from;
+    if (end !== undefined) {
+      const page = await this.readStreamBehind(stream, end);
+      yield* page;
+      if (page.length < STREAM_PAGE - 1) return;
+      next = end.revision + BigInt(page.length) + 1n;
+    }
+    for (;;) {
+      const page = await this.readEvents('ledger-read-stream', READ_STREAM, [stream, next, STREAM_PAGE]);
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < STREAM_PAGE) return;
       next = last.revision + 1n;
     }
+  }
+
+  /** A page less the event that the reader has already. @throws {LogWentBack} */
+  private async readStreamBehind(stream: string, { revision, eventId, epoch }: StreamEnd): Promise<readonly RecordedEvent[]> {
+    if (epoch !== this.seen.epoch) throw new LogWentBack();
+    const [known, ...page] = await this.readEvents('ledger-read-stream-behind', READ_STREAM_BEHIND, [stream, revision, STREAM_PAGE]);
+    if (known?.revision === revision && known.id === eventId) return page;
+    this.lost(epoch);
+    throw new LogWentBack();
   }
 
   /** @throws {TypeError} for a position of another log. @throws {EventLogUnavailable} */
@@ -171,14 +227,20 @@ export class PostgresEventLog implements EventLog {
     after: Position | undefined,
     { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
-    const release = this.listener.hold();
+    const { epoch } = this.seen;
+    const release = this.listener.hold((position) => this.heard(position));
+    /** Of the event at the cursor; undefined: it is learned with the first look. */
+    let known: string | undefined;
     try {
       yield* followPages({
         start: this.number(after),
         read: async (cursor) => {
-          const events = await this.readPage(cursor, pageSize);
+          if (epoch !== this.seen.epoch) throw new LogWentBack();
+          const events = await this.readBehind(cursor, pageSize, known, epoch);
           const last = events.at(-1);
-          return { events, next: last ? this.number(last.position) : cursor, isFull: events.length === pageSize };
+          known = last?.id ?? known;
+          const page = events[0] !== undefined && this.number(events[0].position) === cursor ? events.slice(1) : events;
+          return { events: page, next: last ? this.number(last.position) : cursor, isFull: page.length === pageSize };
         },
         ordinal: (cursor: bigint) => cursor,
         doorbell: this.doorbell,
@@ -207,6 +269,11 @@ export class PostgresEventLog implements EventLog {
   fraction(at: Position | undefined, end: Position | undefined): number {
     const all = this.number(end);
     return all === 0n ? 1 : Math.min(1, Number(this.number(at)) / Number(all));
+  }
+
+  /** @throws {TypeError} for a position of another log. */
+  order(position: Position): bigint {
+    return this.number(position);
   }
 
   isPosition(token: string): boolean {
@@ -257,6 +324,46 @@ export class PostgresEventLog implements EventLog {
     return number;
   }
 
+  /** The event at the cursor comes first, where there is one. @throws {LogWentBack} when it is not there any more, or another one is. */
+  private async readBehind(cursor: bigint, limit: number, known: string | undefined, epoch: number): Promise<readonly RecordedEvent[]> {
+    if (cursor === 0n) return this.readPage(cursor, limit);
+    const events = await this.readEvents('ledger-read-behind', READ_BEHIND, [cursor, limit + 1]);
+    const [at] = events;
+    if (at !== undefined && this.number(at.position) === cursor && (known === undefined || known === at.id)) return events;
+    this.seen.wentBack({ position: this.token(cursor), eventId: known ?? '' }, epoch);
+    throw new LogWentBack();
+  }
+
+  /** Something of this epoch is not there any more. */
+  private lost(epoch: number): void {
+    const { newest } = this.seen;
+    if (newest !== undefined) this.seen.wentBack(newest, epoch);
+  }
+
+  private appended(position: bigint, events: readonly NewEvent[], { isRepeated, epoch }: { isRepeated: boolean; epoch: number }): void {
+    const { newest } = this.seen;
+    // Mostly it was only read before this answer came; a log that went back gives out positions again.
+    if (!isRepeated && newest !== undefined && position <= newest.ordinal) this.lookSoon();
+    this.seen.note(position, { position: this.token(position), eventId: events.at(-1)?.id ?? '' }, epoch);
+    this.doorbell.ring(position);
+  }
+
+  /** Another process appended. */
+  private heard(position: bigint): void {
+    const { newest } = this.seen;
+    if (newest !== undefined && position < newest.ordinal) this.lookSoon();
+  }
+
+  private lookSoon(): void {
+    if (this.looking !== undefined || this.closing.signal.aborted) return;
+    this.looking = setTimeout(() => {
+      this.looking = undefined;
+      // A log that is away is compared when it is back.
+      this.look().catch(() => undefined);
+    }, LOOK_AGAIN_MS);
+    this.looking.unref();
+  }
+
   private readPage(after: bigint, limit: number): Promise<readonly RecordedEvent[]> {
     return this.readEvents('ledger-read-all', `select ${EVENT_COLUMNS} from ledger.events where position > $1 order by position limit $2`, [
       after,
@@ -265,7 +372,9 @@ export class PostgresEventLog implements EventLog {
   }
 
   private async readEvents(name: string, text: string, values: readonly (string | bigint | number)[]): Promise<readonly RecordedEvent[]> {
+    const { epoch } = this.seen;
     const rows = await this.read<EventRow>({ name, text, values: [...values], rowMode: 'array' });
+    this.noteNewest(rows, epoch);
     return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) => ({
       id,
       type,
@@ -276,6 +385,12 @@ export class PostgresEventLog implements EventLog {
       position: this.token(position),
       recordedAt,
     }));
+  }
+
+  /** Of a page of the log that is the last one; of a page of a stream as well. */
+  private noteNewest(rows: readonly EventRow[], epoch: number): void {
+    const last = rows.at(-1);
+    if (last !== undefined) this.seen.note(last[0], { position: this.token(last[0]), eventId: last[3] }, epoch);
   }
 
   /** One statement, within the time for reads, the wait for a connection included; one whose server does not answer is given up. */
@@ -326,6 +441,8 @@ export class PostgresEventLog implements EventLog {
   private async ask<R extends unknown[]>(client: pg.PoolClient, query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
     if (!this.tuned.has(client)) {
       await client.query(NO_SCANS);
+      // A new connection may be to a server that lacks what the one before had.
+      await compareSeen(this.seen, async (question) => (await client.query<unknown[]>(question)).rows);
       this.tuned.add(client);
     }
     return (await client.query<R>(query)).rows;
@@ -351,7 +468,7 @@ const WRITER_SETTINGS = `
          set_config('jit', 'off', false),
          case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`;
 
-async function openWriter(options: Parameters<typeof openDedicatedConnection>[0], logId: string): Promise<BatchStore> {
+async function openWriter(options: Parameters<typeof openDedicatedConnection>[0], logId: string, seen: NewestSeen): Promise<BatchStore> {
   const connection = await openDedicatedConnection(options);
   const { client, isLost } = connection;
   const destroy = () => connection.destroy();
@@ -359,6 +476,7 @@ async function openWriter(options: Parameters<typeof openDedicatedConnection>[0]
   try {
     await client.query(WRITER_SETTINGS);
     if ((await readLogId(client)) !== logId) throw new EventLogUnavailable('another log stands at the address of this one');
+    await compareSeen(seen, async (question) => (await client.query<unknown[]>(question)).rows);
   } catch (error) {
     destroy();
     throw error;
@@ -380,11 +498,22 @@ async function openWriter(options: Parameters<typeof openDedicatedConnection>[0]
   };
 }
 
+/** @param appends one or more. Where the stream of a single one ends in another event than it says, that is a conflict. */
 async function commitBatch(client: pg.Client, appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]> {
+  try {
+    return await sendBatch(client, appends);
+  } catch (error) {
+    const [first, second] = appends;
+    if (errorCode(error) !== ENDS_OTHERWISE || first === undefined || second !== undefined) throw error;
+    return [{ kind: 'conflict', actual: first.expected }];
+  }
+}
+
+async function sendBatch(client: pg.Client, appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]> {
   const [first, second] = appends;
   const [event, another] = first?.events ?? [];
   if (first !== undefined && second === undefined && event !== undefined && another === undefined) {
-    const { rows } = await client.query<[...SingleRow]>(singleQuery(first.stream, first.expected, event));
+    const { rows } = await client.query<[...SingleRow]>(singleQuery(first, event));
     const result = singleResult(first.expected, rows[0] ?? [null]);
     if (result !== undefined) return [result];
   }

@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { probed, type ProbeOptions } from '../postgres/probe.js';
 import type { Doorbell } from './doorbell.js';
 import { openDedicatedConnection, type DedicatedConnection, type DedicatedConnectionOptions } from './postgres-connection.js';
 
 const RETRY_MS = 500;
+const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
 /**
- * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its connection again after a loss
- * and then wakes everybody, for what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
+ * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its connection again after a loss, or when it
+ * does not answer any more, and then wakes everybody, for what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
  */
 export class PostgresListener {
   private holders = 0;
+  private onPosition: (position: bigint) => void = () => undefined;
   private closed = false;
   private connection: DedicatedConnection | undefined;
   private running: Promise<void> | undefined;
@@ -18,10 +21,12 @@ export class PostgresListener {
   constructor(
     private readonly doorbell: Doorbell,
     private readonly options: DedicatedConnectionOptions,
+    private readonly probe: ProbeOptions = PROBE,
   ) {}
 
-  /** Listens until the given function was called as often as this one. */
-  hold(): () => void {
+  /** Listens until the given function was called as often as this one. @param onPosition hears of each position that is named. */
+  hold(onPosition: (position: bigint) => void = () => undefined): () => void {
+    this.onPosition = onPosition;
     this.holders += 1;
     if (this.holders === 1 && !this.closed) {
       this.stopping = new AbortController();
@@ -55,11 +60,19 @@ export class PostgresListener {
         this.connection = connection;
         if (signal.aborted) connection.destroy();
         connection.client.on('notification', ({ payload }) => {
-          if (payload !== undefined && /^\d{1,19}$/.test(payload)) this.doorbell.ring(BigInt(payload));
+          if (payload === undefined || !/^\d{1,19}$/.test(payload)) return;
+          this.doorbell.ring(BigInt(payload));
+          this.onPosition(BigInt(payload));
         });
         await connection.client.query('listen ledger_events');
         this.doorbell.wakeAll();
-        await connection.lost;
+        const { client, lost } = connection;
+        const end = probed(
+          () => client.query('select 1'),
+          this.probe,
+          () => connection.destroy(),
+        );
+        await lost.finally(end);
       } catch {
         // Not said anywhere: whoever reads meets the same absence and reports it.
       } finally {

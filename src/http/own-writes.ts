@@ -1,5 +1,5 @@
 import type { Scope } from '../domain/scope.js';
-import type { EventLog, Position } from '../event-log/event-log.js';
+import { EventLogUnavailable, type EventLog, type Position } from '../event-log/event-log.js';
 import { ApiError } from './api-error.js';
 
 /** How far the read models are, and the policies. */
@@ -25,12 +25,19 @@ const ROUNDS_MAX = 4;
  */
 export class OwnWrites {
   private readonly written = new Map<string, Written>();
+  /** Waiting for a position that the log lost would never end. */
+  private readonly losses = new Set<() => void>();
 
   constructor(
     private readonly log: EventLog,
     private readonly progress: Progress,
     private readonly timeoutMs: number,
-  ) {}
+  ) {
+    log.onWentBack(() => {
+      this.written.clear();
+      for (const lost of [...this.losses]) lost();
+    });
+  }
 
   /** To be called before a write is answered. `setsOff`: some policy reacts to it. */
   note(scope: Scope, position: Position | null, setsOff: boolean): void {
@@ -48,15 +55,44 @@ export class OwnWrites {
     return kept === null || this.log.isPosition(kept) ? kept : ((await this.log.head()) ?? null);
   }
 
-  /** @throws {ApiError} POSITION_INVALID for a token that is none of ours, POSITION_NOT_REACHED when the time is over. */
+  /** @throws {ApiError} POSITION_INVALID for a token that is none of ours or beyond the log, POSITION_NOT_REACHED when the time is over. */
   async visible(scope: Scope, projections: readonly string[], atLeast: Position | undefined): Promise<void> {
-    if (atLeast !== undefined && !this.log.isPosition(atLeast)) throw new ApiError('POSITION_INVALID');
+    if (atLeast !== undefined && (!this.log.isPosition(atLeast) || (await this.isBeyondLog(atLeast))))
+      throw new ApiError('POSITION_INVALID');
     const deadline = Date.now() + this.timeoutMs;
     await this.consequences(scope, deadline);
     const needed = this.later(this.written.get(keyOf(scope))?.newest ?? null, atLeast ?? null);
     if (needed === null) return;
-    const reached = await this.progress.projectionsReach(needed, projections, Math.max(0, deadline - Date.now()));
+    const reached = await this.unlessLost(this.progress.projectionsReach(needed, projections, Math.max(0, deadline - Date.now())));
+    // What was waited for may be in no log any more: what is left to wait for is found out anew.
+    if (reached === 'lost') return this.visible(scope, projections, atLeast);
     if (!reached) throw notReached();
+  }
+
+  /** Whether the position is beyond the newest one of the log. The log is only asked about what this process does not know. */
+  private async isBeyondLog(position: Position): Promise<boolean> {
+    const known = this.log.newestSeen?.position;
+    if (known !== undefined && this.log.compare(position, known) <= 0) return false;
+    try {
+      return this.log.compare(position, await this.log.head()) > 0;
+    } catch (error) {
+      // It is waited for, as for any other position, while the log is away.
+      if (error instanceof EventLogUnavailable) return false;
+      throw error;
+    }
+  }
+
+  private async unlessLost<T>(waiting: Promise<T>): Promise<T | 'lost'> {
+    let lose: () => void = () => undefined;
+    const lost = new Promise<'lost'>((resolve) => {
+      lose = () => resolve('lost');
+    });
+    this.losses.add(lose);
+    try {
+      return await Promise.race([waiting, lost]);
+    } finally {
+      this.losses.delete(lose);
+    }
   }
 
   /** Waits until the policies have appended what the writes set off; what they appended counts as written from then on. */
@@ -65,7 +101,9 @@ export class OwnWrites {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const setsOff = this.written.get(key)?.setsOff ?? null;
       if (setsOff === null) return;
-      if (!(await this.progress.policiesReach(setsOff, Math.max(0, deadline - Date.now())))) throw notReached();
+      const reached = await this.unlessLost(this.progress.policiesReach(setsOff, Math.max(0, deadline - Date.now())));
+      if (reached === 'lost') continue;
+      if (!reached) throw notReached();
       // The policies may run in another process: everything up to the head of now includes what they appended.
       const head = (await this.log.head()) ?? null;
       const after = this.written.get(key);

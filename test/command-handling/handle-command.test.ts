@@ -150,7 +150,8 @@ it('a stream that somebody else writes to again and again is given up, and nothi
     around: (log) =>
       new Proxy(log, {
         get: (target, member: keyof typeof log) => {
-          if (member !== 'append') return Reflect.get(target, member).bind(target) as unknown;
+          const value: unknown = Reflect.get(target, member);
+          if (member !== 'append') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
           return async (...call: Parameters<typeof log.append>) => {
             await other.sync('contended', writes++ % 2 === 0 ? 'CANCELLED' : 'TRIAL');
             return target.append(...call);

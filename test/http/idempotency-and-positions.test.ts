@@ -472,16 +472,33 @@ describe('a position', () => {
     for (const client of [api, there, tenant.test]) expect([200, 201, 404]).toContain((await client.get(to, { atLeast })).status);
   });
 
+  test('beyond the newest one of the log: 400 at once, however long others are waited for', async () => {
+    const head = (await running.service.head())!;
+    for (const beyond of [head.replace(/-\d+$/, '-999999999999'), head.replace(/-\d+$/, '-9223372036854775807')]) {
+      for (const client of [api, there])
+        expect(outcome(await client.get('/users?limit=0', { atLeast: beyond }))).toStrictEqual(refusal(400, 'POSITION_INVALID'));
+    }
+  });
+
   test('that is not there in time: 503, and when to come again', async () => {
     const impatient = await RunningService.start(running.stores, { ROLES: 'api', POSITION_WAIT_MS: '50' });
     try {
       const client = impatient.client(tenant.alias, `:${tenant.liveKey}`);
       const head = (await running.service.head())!;
       expect((await client.get('/users?limit=0')).status).toBe(200);
-      for (const atLeast of [head.replace(/-\d+$/, '-999999999999'), head.replace(/-\d+$/, '-9223372036854775807')]) {
+      // No projection moves on for as long.
+      const held = await running.service.service.core.pool.connect();
+      await held.query('begin');
+      await held.query('lock table ledger.projection_checkpoints in exclusive mode');
+      try {
+        const { at } = await person();
+        const atLeast = position(await api.post(`/rewards${at}`, CREDIT))!;
         const answer = await client.get('/users?limit=0', { atLeast });
         expect(outcome(answer)).toStrictEqual(refusal(503, 'POSITION_NOT_REACHED'));
         expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      } finally {
+        await held.query('rollback');
+        held.release();
       }
       expect((await client.get('/users?limit=0', { atLeast: head })).status).toBe(200);
     } finally {

@@ -65,7 +65,8 @@ function troubled(log: EventLog, scheduler: Scheduler, appendsMax: number): Even
           if (isScheduled(call[0])) await turn(`read ${call[0]}`);
           yield* target.readStream(...call);
         };
-      return Reflect.get(target, member).bind(target) as unknown;
+      const value: unknown = Reflect.get(target, member);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
 }

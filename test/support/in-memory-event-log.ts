@@ -1,12 +1,16 @@
 import {
   EventLogUnavailable,
+  LogWentBack,
   type AppendResult,
   type EventLog,
   type ExpectedRevision,
   type LogCheck,
   type NewEvent,
   type Position,
+  type ReadStreamOptions,
   type RecordedEvent,
+  type SeenEvent,
+  type StreamEnd,
 } from '../../src/event-log/event-log.js';
 
 /** A log for tests of what reads it: positions are `m-1`, `m-2` …; `away` makes every call fail until it is back. */
@@ -14,17 +18,51 @@ export class InMemoryEventLog implements EventLog {
   private readonly events: RecordedEvent[] = [];
   private readonly byStream = new Map<string, RecordedEvent[]>();
   private readonly listeners = new Set<() => void>();
+  private readonly wentBack = new Set<(from: SeenEvent) => void>();
+  epoch = 0;
   away = false;
   /** How often somebody asked for a page, by `readAll` or while following. */
   reads = 0;
 
   constructor(private readonly clock: () => number = Date.now) {}
 
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+  get newestSeen(): SeenEvent | undefined {
+    const last = this.events.at(-1);
+    return last && { position: last.position, eventId: last.id };
+  }
+
+  onWentBack(listener: (from: SeenEvent) => void): () => void {
+    this.wentBack.add(listener);
+    return () => this.wentBack.delete(listener);
+  }
+
+  look(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  holds({ position, eventId }: SeenEvent): Promise<boolean> {
+    return this.answer(() => this.events.some((event) => event.position === position && event.id === eventId));
+  }
+
+  /** Loses everything behind the first `kept` events, and notices it. */
+  loseTail(kept: number): void {
+    const from = this.newestSeen;
+    this.events.splice(kept);
+    for (const [stream, known] of this.byStream) {
+      const left = known.filter((event) => this.events.includes(event));
+      if (left.length === 0) this.byStream.delete(stream);
+      else this.byStream.set(stream, left);
+    }
+    this.epoch += 1;
+    if (from) for (const listener of [...this.wentBack]) listener(from);
+    for (const wake of this.listeners) wake();
+  }
+
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
     return this.answer(() => {
       const known = this.byStream.get(stream) ?? [];
       const actual = known.at(-1)?.revision ?? 'no-stream';
-      if (actual !== expected) return { kind: 'conflict', expected, actual };
+      if (actual !== expected || (end !== undefined && end.eventId !== known.at(-1)?.id)) return { kind: 'conflict', expected, actual };
       const first = actual === 'no-stream' ? 0n : actual + 1n;
       const recordedAt = this.clock();
       for (const [index, event] of events.entries()) {
@@ -39,8 +77,11 @@ export class InMemoryEventLog implements EventLog {
     });
   }
 
-  async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncIterable<RecordedEvent> {
-    yield* await this.answer(() => (this.byStream.get(stream) ?? []).filter((event) => event.revision >= from));
+  async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncIterable<RecordedEvent> {
+    const start = end === undefined ? from : end.revision + 1n;
+    const known = this.byStream.get(stream) ?? [];
+    if (end !== undefined && known[Number(end.revision)]?.id !== end.eventId) throw new LogWentBack();
+    yield* await this.answer(() => known.filter((event) => event.revision >= start));
   }
 
   readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
@@ -55,7 +96,9 @@ export class InMemoryEventLog implements EventLog {
     after: Position | undefined,
     { signal, pageSize = 100 }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncIterable<readonly RecordedEvent[]> {
+    const { epoch } = this;
     for (let at = numberOf(after); !signal.aborted;) {
+      if (epoch !== this.epoch) throw new LogWentBack();
       const page = this.away ? [] : this.events.slice(at, at + pageSize);
       if (page.length === 0) {
         await this.news(signal);
@@ -77,6 +120,10 @@ export class InMemoryEventLog implements EventLog {
 
   fraction(at: Position | undefined, end: Position | undefined): number {
     return end === undefined ? 1 : numberOf(at) / numberOf(end);
+  }
+
+  order(position: Position): bigint {
+    return BigInt(numberOf(position));
   }
 
   isPosition(token: string): boolean {

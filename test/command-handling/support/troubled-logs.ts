@@ -4,16 +4,37 @@ import {
   type EventLog,
   type ExpectedRevision,
   type NewEvent,
+  type ReadStreamOptions,
+  type SeenEvent,
+  type StreamEnd,
 } from '../../../src/event-log/event-log.js';
 
 /** A log that hands everything on; what a test troubles it overrides. */
 abstract class LogAround implements EventLog {
   constructor(protected readonly log: EventLog) {}
 
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
-    return this.log.append(stream, expected, events);
+  get newestSeen() {
+    return this.log.newestSeen;
   }
-  readStream(stream: string, options?: { readonly from?: bigint }) {
+  get epoch() {
+    return this.log.epoch;
+  }
+  onWentBack(listener: (from: SeenEvent) => void) {
+    return this.log.onWentBack(listener);
+  }
+  look() {
+    return this.log.look();
+  }
+  holds(event: SeenEvent) {
+    return this.log.holds(event);
+  }
+  order(position: string) {
+    return this.log.order(position);
+  }
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+    return this.log.append(stream, expected, events, end);
+  }
+  readStream(stream: string, options?: ReadStreamOptions) {
     return this.log.readStream(stream, options);
   }
   readAll(after: string | undefined, limit: number) {
@@ -78,16 +99,16 @@ export class DyingLog extends LogAround {
     return this.appends >= this.lastAppend;
   }
 
-  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
     if (this.isDead) throw new EventLogUnavailable('the process is dead');
-    const result = await super.append(stream, expected, events);
+    const result = await super.append(stream, expected, events, end);
     if (result.kind === 'conflict') return result;
     this.appends++;
     if (this.isDead) throw new EventLogUnavailable('the process is dead');
     return result;
   }
 
-  override readStream(stream: string, options?: { readonly from?: bigint }) {
+  override readStream(stream: string, options?: ReadStreamOptions) {
     if (this.isDead) throw new EventLogUnavailable('the process is dead');
     return super.readStream(stream, options);
   }
@@ -101,8 +122,8 @@ export class ForgetfulLog extends LogAround {
     this.losesNext = true;
   }
 
-  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
-    const result = await super.append(stream, expected, events);
+  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+    const result = await super.append(stream, expected, events, end);
     if (!this.losesNext) return result;
     this.losesNext = false;
     throw new EventLogUnavailable('no answer came in time');
@@ -130,11 +151,11 @@ export class GatedLog extends LogAround {
     });
   }
 
-  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
     if (this.stops(stream, events)) {
       this.arrived?.();
       await this.opened;
     }
-    return super.append(stream, expected, events);
+    return super.append(stream, expected, events, end);
   }
 }

@@ -141,6 +141,13 @@ export class EventStoreDbDouble {
     await this.#front.listen();
   }
 
+  /** Killed, and started again with no more than the first events of its log. */
+  async loseTail(left: number): Promise<void> {
+    await this.kill();
+    this.store.loseTail(left);
+    await this.restart();
+  }
+
   /** Breaks all connections once. */
   cutConnections(): void {
     this.#front.cut();

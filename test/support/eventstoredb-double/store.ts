@@ -25,12 +25,12 @@ const SOFT_DELETED = '9223372036854775807';
 
 /** The log, in memory: one array over all streams, one array a stream. Nothing here waits, so every call is atomic. */
 export class EventStore {
-  readonly #log: StoredEvent[] = [];
+  #log: StoredEvent[] = [];
   readonly #streams = new Map<string, StreamOfEvents>();
   readonly #listeners = new Set<() => void>();
   #nextPosition = 0;
   /** Records that are no events, by position: the place of the event that comes after them. */
-  readonly #otherRecords = new Map<number, number>();
+  #otherRecords = new Map<number, number>();
 
   constructor(readonly now: () => number = Date.now) {
     // A server has written some things of its own before anybody else comes.
@@ -68,6 +68,22 @@ export class EventStore {
       case 'stream-deleted':
         return decision;
     }
+  }
+
+  /** Only the first events of the log are left, as on a server that was restored, or that never had the others. */
+  loseTail(left: number): void {
+    const firstLost = this.#log[left];
+    if (firstLost === undefined) return;
+    this.#nextPosition = firstLost.position;
+    this.#log = this.#log.slice(0, left);
+    this.#otherRecords = new Map([...this.#otherRecords].filter(([position]) => position < firstLost.position));
+    for (const [name, stream] of [...this.#streams]) {
+      const kept = new StreamOfEvents(name);
+      for (const event of stream.events) if (event.index < left) kept.push(event);
+      if (kept.events.length > 0) this.#streams.set(name, kept);
+      else this.#streams.delete(name);
+    }
+    for (const stream of [...this.#streams.values()]) this.#obeyMetadata(stream);
   }
 
   /** Hides what the stream holds; it can be written again, and numbers go on. */

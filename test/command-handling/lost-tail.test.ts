@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import { credit } from '../support/account-events.js';
+import { loseTail, numberOf } from '../support/lost-tail.js';
+import { aRequest, SharedLedger, type TestProcess } from './support/processes.js';
+
+/** A log that lost its end while processes remember it: what they remember never counts again. */
+
+let ledger: SharedLedger;
+let sql: pg.Client;
+let one: TestProcess;
+let other: TestProcess;
+beforeAll(async () => {
+  ledger = await SharedLedger.open();
+  sql = new pg.Client(ledger.url);
+  await sql.connect();
+});
+beforeEach(async () => {
+  one = await ledger.process();
+  other = await ledger.process();
+});
+afterAll(async () => {
+  await sql.end();
+  await ledger.close();
+});
+
+async function headOf({ log }: TestProcess): Promise<number> {
+  return numberOf(await log.head());
+}
+
+const spend = async (process: TestProcess, account: string, amount: number): Promise<string> =>
+  (await process.send(account, { type: 'RedeemAccountCredit', amount, unit: 'CENTS' })).kind;
+
+/** As somebody finds it who remembers nothing. */
+async function inLog(account: string): Promise<{ assigned: number; redeemed: number }> {
+  const fresh = await ledger.process();
+  const rewards = await fresh.rewardsOf(account);
+  await fresh.close();
+  return {
+    assigned: rewards.reduce((sum, { value }) => sum + (value.type === 'CREDIT' ? value.assignedCredit : 0), 0),
+    redeemed: rewards.reduce((sum, { redeemed }) => sum + redeemed, 0),
+  };
+}
+
+/** Each appends one event to the account. */
+async function fill(process: TestProcess, account: string, events: number): Promise<void> {
+  for (let n = 0; n < events; n++) await process.sync(account, n % 2 === 0 ? 'CANCELLED' : 'TRIAL');
+}
+
+it('a reward that is in no log any more is not spent, although the stream is as long again as it was', async () => {
+  await one.userWithCode('phantom', 'user', 'PHANTOM');
+  const kept = await headOf(one);
+  await one.reward('phantom', 'user', credit(800));
+  const lost = (await headOf(one)) - kept;
+  await loseTail(sql, kept);
+  await fill(other, 'phantom', lost);
+  expect(await headOf(other)).toBe(kept + lost);
+  expect(await spend(one, 'phantom', 800)).toBe('refused');
+  expect(await inLog('phantom')).toEqual({ assigned: 0, redeemed: 0 });
+});
+
+it('many commands at once on lost streams are decided anew, each on its own stream', async () => {
+  const accounts = Array.from({ length: 20 }, (_, n) => `batch-${n}`);
+  for (const account of accounts) await one.userWithCode(account, 'user', account.replace('-', ''));
+  const kept = await headOf(one);
+  for (const account of accounts) await one.reward(account, 'user', credit(800));
+  await one.reward(accounts[0] ?? '', 'user', credit(5));
+  await loseTail(sql, kept);
+  for (const account of accounts) await fill(other, account, 1);
+  await other.reward(accounts[3] ?? '', 'user', credit(10));
+  const outcomes = await Promise.all(accounts.map((account, n) => spend(one, account, n === 3 ? 10 : 800)));
+  expect(outcomes.map((kind, n) => (kind === 'accepted' ? n : -1)).filter((n) => n >= 0)).toEqual([3]);
+});
+
+it('a command whose effect was lost takes effect again', async () => {
+  await one.userWithCode('again', 'user', 'AGAIN');
+  await one.reward('again', 'user', credit(10));
+  const kept = await headOf(one);
+  const meta = aRequest('redeem-again');
+  const redeem = { type: 'RedeemAccountCredit', amount: 4, unit: 'CENTS' } as const;
+  expect(await one.send('again', redeem, meta)).toMatchObject({ kind: 'accepted', replayed: false });
+  expect(await one.send('again', redeem, meta)).toMatchObject({ kind: 'accepted', replayed: true });
+  await loseTail(sql, kept);
+  expect(await one.send('again', redeem, meta)).toMatchObject({ kind: 'accepted', replayed: false });
+  expect(await inLog('again')).toEqual({ assigned: 10, redeemed: 4 });
+});
+
+it('what is remembered is forgotten, once, and said so', async () => {
+  await one.userWithCode('told', 'user', 'TOLD');
+  const kept = (await headOf(one)) - 1;
+  const from = one.log.newestSeen;
+  const heard: unknown[] = [];
+  one.log.onWentBack((newest) => heard.push(newest));
+  await loseTail(sql, kept);
+  await one.log.look();
+  await one.log.look();
+  expect(heard).toEqual([{ position: from?.position, eventId: from?.eventId }]);
+  expect(one.log.newestSeen).toBeUndefined();
+});
+
+it('between two looks the log lost its end and was filled beyond it: what was read since does not hide that', async () => {
+  await one.userWithCode('hidden', 'user', 'HIDDEN');
+  const kept = await headOf(one);
+  await one.reward('hidden', 'user', credit(800));
+  await loseTail(sql, kept);
+  await fill(other, 'hidden', 3);
+  await one.log.readAll(undefined, 10_000);
+  const { epoch } = one.log;
+  await one.log.look();
+  expect(one.log.epoch).toBe(epoch + 1);
+});
+
+type Step =
+  | { readonly act: 'reward' | 'spend' | 'fill'; readonly by: number; readonly account: number; readonly amount: number }
+  | { readonly act: 'lose'; readonly share: number };
+
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        act: fc.constantFrom('reward' as const, 'spend' as const, 'fill' as const),
+        by: fc.nat(1),
+        account: fc.nat(1),
+        amount: fc.integer({ min: 1, max: 9 }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ act: fc.constant('lose' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }) },
+  ),
+  { minLength: 4, maxLength: 25 },
+);
+
+it('any tail lost at any time: two processes go on from the log that is there, and never spend more than stands in it', async () => {
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence: readonly Step[]) => {
+      run++;
+      const accounts = [`lost-a-${run}`, `lost-b-${run}`];
+      for (const [n, account] of accounts.entries()) await one.userWithCode(account, 'user', `LOST${run}N${n}`);
+      const begin = await headOf(one);
+      const processes = [one, other];
+      for (const step of sequence) {
+        if (step.act === 'lose') {
+          const head = await headOf(one);
+          await loseTail(sql, begin + Math.floor((head - begin) * step.share));
+          continue;
+        }
+        const process = processes[step.by] ?? one;
+        const account = accounts[step.account] ?? '';
+        if (step.act === 'reward') await process.reward(account, 'user', credit(step.amount));
+        else if (step.act === 'spend') await spend(process, account, step.amount);
+        else await fill(process, account, 2);
+        const { assigned, redeemed } = await inLog(account);
+        expect(redeemed).toBeLessThanOrEqual(assigned);
+      }
+      for (const account of accounts) {
+        const fresh = await ledger.process();
+        const found = await fresh.account(account);
+        expect(await one.account(account)).toEqual(found);
+        expect(await other.account(account)).toEqual(found);
+        await fresh.close();
+      }
+    }),
+    { numRuns: 8 },
+  );
+}, 60_000);

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { EventLogUnavailable, LogWentBack, type NewEvent, type SeenEvent, type StreamEnd } from '../../src/event-log/event-log.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
+import { eventually } from '../support/embedded.js';
+import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+
+/** A node that comes back without the end of its log: what a process remembers is compared before anything is appended over the new connection. */
+
+type Double = Awaited<ReturnType<typeof startEventStoreDbDouble>>;
+
+let double: Double;
+let one: EventStoreDbEventLog;
+let other: EventStoreDbEventLog;
+beforeEach(async () => {
+  double = await startEventStoreDbDouble();
+  one = open();
+  other = open();
+});
+afterEach(async () => {
+  await Promise.all([one.close(), other.close()]);
+  await double.stop();
+});
+
+const open = (): EventStoreDbEventLog =>
+  new EventStoreDbEventLog({ address: parseEventStoreUrl(double.url), owner: 'test', prefix: 'referral-', pollIntervalMs: 50 });
+
+const event = (): NewEvent => ({ id: randomUUID(), type: 'Happened', data: '{}', metadata: '{}' });
+
+const S = 'referral-account-live.demo.a';
+
+/** Two events, of which the second one is about to be lost. */
+async function twoEvents(): Promise<{ end: StreamEnd; kept: number }> {
+  await one.append(S, 'no-stream', [event()]);
+  const kept = double.store.size;
+  const second = event();
+  await one.append(S, 0n, [second]);
+  return { end: { revision: 1n, eventId: second.id, epoch: one.epoch }, kept };
+}
+
+const arrayOf = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+};
+
+it('nothing is appended on an event that was lost, although the stream is as long again as it was', async () => {
+  const { end, kept } = await twoEvents();
+  const heard: SeenEvent[] = [];
+  const from = one.newestSeen;
+  one.onWentBack((newest) => heard.push(newest));
+  await double.loseTail(kept);
+  const foreign = event();
+  expect(await other.append(S, 0n, [foreign])).toMatchObject({ kind: 'appended', revision: 1n });
+  expect(await one.append(S, 1n, [event()], end)).toEqual({ kind: 'conflict', expected: 1n, actual: 1n });
+  expect(heard).toEqual([{ position: from?.position, eventId: from?.eventId }]);
+  expect((await arrayOf(other.readStream(S))).map(({ id }) => id).slice(1)).toEqual([foreign.id]);
+  await expect(arrayOf(one.readStream(S, { end }))).rejects.toThrow(LogWentBack);
+  const [, read] = await arrayOf(one.readStream(S));
+  expect(await one.append(S, 1n, [event()], { revision: 1n, eventId: read?.id ?? '', epoch: one.epoch })).toMatchObject({
+    kind: 'appended',
+    revision: 2n,
+  });
+});
+
+it('a command that was under way when the node went is not appended to what it came back with', async () => {
+  const { end, kept } = await twoEvents();
+  await double.kill();
+  const underWay = one.append(S, 1n, [event()], end);
+  underWay.catch(() => undefined);
+  double.store.loseTail(kept);
+  double.storedBehindTheBack(S, [{ type: 'Other' }]);
+  await double.restart();
+  // Sent once already: whether that one was stored, and kept, nobody knows.
+  await expect(underWay).rejects.toThrow(EventLogUnavailable);
+  expect(one.epoch).toBe(1);
+  expect(double.store.eventsOf(S).map(({ type }) => type)).toEqual(['Happened', 'Other']);
+});
+
+it('connections that break without a loss cost nothing: what is remembered still counts', async () => {
+  const { end } = await twoEvents();
+  double.cutConnections();
+  expect(await one.append(S, 1n, [event()], end)).toMatchObject({ kind: 'appended', revision: 2n });
+  expect(one.epoch).toBe(0);
+});
+
+it.each([
+  ['while the log is shorter than it was', 0],
+  ['when it is as long again', 1],
+  ['when it is longer again', 5],
+])('a tail notices, %s', async (_, filled) => {
+  const { kept } = await twoEvents();
+  const ending = new AbortController();
+  const seen: string[] = [];
+  const tail = (async () => {
+    for await (const page of one.follow(undefined, { signal: ending.signal })) seen.push(...page.map(({ id }) => id));
+  })();
+  const ended = expect(tail).rejects.toThrow(LogWentBack);
+  await eventually(() => Promise.resolve(seen.length === 2));
+  await double.kill();
+  double.store.loseTail(kept);
+  if (filled > 0)
+    double.storedBehindTheBack(
+      S,
+      Array.from({ length: filled }, () => ({ type: 'Other' })),
+    );
+  await double.restart();
+  await ended;
+  expect(one.epoch).toBe(1);
+  ending.abort();
+});
+
+it('the head is that of the log which is there', async () => {
+  const { kept } = await twoEvents();
+  const before = await one.head();
+  await double.loseTail(kept);
+  await one.look();
+  const head = await one.head();
+  expect(one.compare(head, before)).toBeLessThan(0);
+  expect(await one.holds({ position: before ?? '', eventId: randomUUID() })).toBe(false);
+});
