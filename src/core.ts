@@ -4,6 +4,7 @@ import { CodeOwners } from './command-handling/code-owners.js';
 import { ErasureProcess } from './command-handling/erasure-process.js';
 import { ModerationProcess } from './command-handling/moderation-process.js';
 import { NewSubjects } from './command-handling/new-subjects.js';
+import { ProgramVersions } from './command-handling/program-versions.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
@@ -172,7 +173,7 @@ function wire({
   const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
   const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-  const tankCodes = new TankCodes(streams, names, tenants);
+  const tankCodes = new TankCodes(streams, names, tenants, new ProgramVersions(log, codec, names));
   const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
   const subjects = new NewSubjects(names, keys);

@@ -12,7 +12,7 @@ import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
 import { isOutage, isStoreAway, openCore, type Core } from './core.js';
 import type { EventLog } from './event-log/event-log.js';
-import { ServiceReadiness } from './health.js';
+import { ServiceReadiness, storesAnswerIn } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
 import { verifyUserToken } from './http/edge/user-token.js';
 import { IdempotentRequests } from './http/idempotent-requests.js';
@@ -112,7 +112,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     logWatch.start();
     undo.push(() => logWatch.stop());
     await prepare?.(core);
-    const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
+    const announcements = hearTenants(background, (alias) => (alias === undefined ? core.tenants.distrust() : core.tenants.forget(alias)));
     await announcements.start();
     undo.push(() => announcements.stop());
     const erased = hearErasures(background, (subjects) => core.forget(subjects));
@@ -184,7 +184,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => app.close());
     edge.configure(app, {
       ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
-      ...{ operators, isComplete: () => generations.areComplete },
+      ...{ operators, isComplete: () => generations.areComplete, storesAnswer: storesAnswerIn({ pool: background, log }) },
     });
     metrics.watch({ projections, policies, sealer });
     serveInterfaceDescription(app, { version });

@@ -20,6 +20,7 @@ import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-erro
 import { checkContentType, installBodyParser } from './json-body.js';
 import { frameworkLogger, logRequest, routeOf } from './request-log.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
+import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
 
 /** Bounds of the service towards its clients. Times in milliseconds. */
 export interface HttpLimits {
@@ -68,6 +69,8 @@ export interface HttpEdgeParts {
   readonly calls: CallCounter;
   /** True for an error that says that a store is away: the answer is 503 with Retry-After. Default: the log's and the database's own. */
   readonly isUnavailable?: (error: unknown) => boolean;
+  /** Whether the stores answer now. Default: they do. */
+  readonly storesAnswer?: StoresAnswer;
   /** False while what tenants would be shown is not complete: their routes answer 503. Default: always true. */
   readonly isComplete?: () => boolean;
 }
@@ -120,7 +123,7 @@ export class HttpEdge {
 
   /** Installs the checks, the error answers, the log line and the metrics of every request. */
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
-    const { metrics, isUnavailable = isStoreAway } = parts;
+    const { metrics, isUnavailable = isStoreAway, storesAnswer = () => Promise.resolve(true) } = parts;
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
     metrics.watchInFlight(() => this.inFlight);
@@ -131,6 +134,7 @@ export class HttpEdge {
       allowOtherOrigins(request, reply);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
+      refuseWhenStoresHang(request, reply, storesAnswer, mapping);
       await this.admit(request, reply, parts);
     });
     // With the answer, not with the request: one that was under way when the shutdown began must not leave its connection open.
