@@ -14,6 +14,7 @@ import { TenantDirectory } from './command-handling/tenant-directory.js';
 import { TokenSecrets } from './command-handling/token-secrets.js';
 import { ChainSigner } from './chain/chain-signer.js';
 import type { Config } from './config.js';
+import { connectionBudget } from './connection-budget.js';
 import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
@@ -89,7 +90,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     const observed = options.observe === undefined ? {} : { observe: options.observe };
     const log =
       config.eventStore === undefined
-        ? await PostgresEventLog.open({ url, ...observed })
+        ? await PostgresEventLog.open({ url, readConnectionsMax: connectionBudget(config).logReaders, ...observed })
         : await openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
     closing.unshift(() => log.close());
     // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
