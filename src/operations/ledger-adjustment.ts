@@ -81,8 +81,9 @@ async function adjust(
   if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED') throw new ApiError(outcome.refused);
   if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));
   const { events, eventIds, position, replayed } = outcome;
-  const eventId = eventIds[events.findIndex(({ type }) => type === 'RewardGranted' || type === 'CreditRedeemed')];
-  if (eventId === undefined) throw new Error('an adjustment was accepted and has no event of its own');
+  // What fell due is settled in the same append, maybe with a redemption of its own; the correction's events say why they are there.
+  const first = events.findIndex((event) => 'adjustment' in event && event.adjustment !== undefined);
+  const eventId = eventIds.at(first) ?? '';
   return { done: { eventId, position }, replayed };
 }
 
