@@ -132,8 +132,9 @@ describe('a reward that could not be granted', () => {
         await mend();
       }
       await eventually(async () => (await showParked(core, 10)).length === 0, 45_000);
-      expect(await credit(tenant, pair)).toBeGreaterThan(0);
       expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({ ok: true });
+      // No write of the client's own: the read models follow in their time.
+      await eventually(async () => (await credit(tenant, pair)) > 0);
     },
   );
 });
@@ -188,21 +189,13 @@ describe('policy parked and policy retry', () => {
     const [{ id } = { id: '' }] = await showParked(core, 1);
     const done = await cli('policy', 'retry', id, '--json');
     expect([done.code, JSON.parse(done.out)]).toEqual([0, { retried: 1, done: 1, parked: 0 }]);
-    expect(await credit(tenant, pair)).toBe(1_000);
+    await eventually(async () => (await credit(tenant, pair)) === 1_000);
     expect(await showParked(core, 10)).toEqual([]);
-    expect(await retryParkedReactions(core, undefined, { signal: new AbortController().signal })).toEqual({
-      retried: 0,
-      done: 0,
-      parked: 0,
-    });
+    const nothing = await cli('policy', 'retry', '--json');
+    expect([nothing.code, JSON.parse(nothing.out)]).toEqual([0, { retried: 0, done: 0, parked: 0 }]);
     const unknown = await cli('policy', 'retry', id);
     expect([unknown.code, unknown.out, unknown.err]).toEqual([1, '', `nothing is parked under ${id}\n`]);
-    for (const words of [
-      ['retry', 'x'],
-      ['parked', '--limit', '0'],
-    ]) {
-      const refused = await cli('policy', ...words);
-      expect([refused.code, refused.out, refused.err.trimEnd().split('\n').length]).toEqual([1, '', 1]);
-    }
+    const refused = await cli('policy', 'retry', 'x');
+    expect([refused.code, refused.out, refused.err.trimEnd().split('\n').length]).toEqual([1, '', 1]);
   }, 120_000);
 });
