@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { SubjectId } from '../domain/personal.js';
 import type { ExpectedRevision, Position, StreamEnd } from '../event-log/event-log.js';
+import type { HandledCommands } from './handled-commands.js';
 
 /** A stream as of its newest event that this process has seen. */
 export interface Folded<S> {
@@ -12,13 +13,8 @@ export interface Folded<S> {
   readonly eventId: string | null;
   /** `EventLog.epoch` when it was read. */
   readonly epoch: number;
-  /** Commands that may come again, with the place of their last event, oldest first. One map per stream, shared by its successive states. */
-  readonly handled: Map<string, Handled>;
-}
-
-export interface Handled {
-  readonly lastRevision: bigint;
-  readonly recordedAt: number;
+  /** One per stream, shared by its successive states. */
+  readonly handled: HandledCommands;
 }
 
 const CACHED_STREAMS_MAX = 10_000;
