@@ -2,7 +2,7 @@ import type { DomainEvent } from '../domain/events.js';
 import type { Decoded } from '../event-log/codec.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
 import { HandledCommands } from './handled-commands.js';
-import type { Folded } from './stream-cache.js';
+import { bytesOf, HEAP_PER_STREAM, type Folded } from './stream-cache.js';
 
 /** How a stream becomes a state. */
 export interface Folding<S, E extends DomainEvent> {
@@ -11,11 +11,20 @@ export interface Folding<S, E extends DomainEvent> {
 }
 
 export function nothing<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
-  return { state: initialState, revision: 'no-stream', position: null, eventId: null, epoch: 0, handled: new HandledCommands() };
+  return {
+    state: initialState,
+    revision: 'no-stream',
+    position: null,
+    eventId: null,
+    epoch: 0,
+    handled: new HandledCommands(),
+    bytes: HEAP_PER_STREAM,
+  };
 }
 
 export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded: Folded<S>, decoded: readonly Decoded[]): Folded<S> {
   let { state, revision, position, eventId } = folded;
+  const bytes = folded.bytes + bytesOf(decoded.map(({ recorded }) => recorded));
   for (const { event, envelope, recorded } of decoded) {
     state = evolve(state, event as E);
     revision = recorded.revision;
@@ -23,7 +32,7 @@ export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded
     eventId = recorded.id;
     folded.handled.note(envelope, { lastRevision: recorded.revision, recordedAt: recorded.recordedAt });
   }
-  return { state, revision, position, eventId, epoch: folded.epoch, handled: folded.handled };
+  return { state, revision, position, eventId, epoch: folded.epoch, handled: folded.handled, bytes };
 }
 
 const PAGE = 500;

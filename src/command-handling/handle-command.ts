@@ -11,7 +11,7 @@ import { fold, nothing, pages, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
-import { endOf, StreamCache, type Folded } from './stream-cache.js';
+import { bytesOf, endOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
 
 /** The one loop between a command and the log: load, fold, decide, append. Nothing else knows about revisions. */
 
@@ -51,8 +51,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     private readonly log: EventLog,
     private readonly codec: EventCodec,
     private readonly folding: StreamKind<S, E>,
+    remembered = new RememberedStreams(),
   ) {
-    this.cache = new StreamCache(folding.subjectsOf);
+    this.cache = new StreamCache(remembered, folding.subjectsOf);
     // Whatever is remembered may rest on events that are in no log any more.
     log.onWentBack(() => this.cache.forgetSubjects());
   }
@@ -152,7 +153,15 @@ export class CommandHandling<S, E extends DomainEvent> {
     const { position, revision } = appended;
     const state = events.reduce((before, event) => this.folding.evolve(before, event), folded.state);
     folded.handled.note(envelope, { lastRevision: revision, recordedAt: Date.now() });
-    const after = { state, revision, position, eventId: eventIds.at(-1) ?? null, epoch, handled: folded.handled };
+    const after = {
+      state,
+      revision,
+      position,
+      eventId: eventIds.at(-1) ?? null,
+      epoch,
+      handled: folded.handled,
+      bytes: folded.bytes + bytesOf(encoded),
+    };
     return { eventIds, after: this.cache.keep(stream, after, before) };
   }
 
