@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { CONNECTIONS_MIN } from './connection-budget.js';
 import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from './event-log/event-store-url.js';
 
 export type Role = 'api' | 'projector' | 'worker';
@@ -39,6 +40,8 @@ export interface Config {
   readonly databaseConnectionsMax: number;
   readonly statementTimeoutMs: number;
   readonly requestsInFlightMax: number;
+  /** For folded streams of all kinds together. */
+  readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
   readonly shutdownGraceMs: number;
 }
@@ -197,15 +200,21 @@ const VARIABLES = {
       'Proxies whose `X-Forwarded-For` is believed for the address of a client (rate limits, first and last address of a user), as a comma list of addresses and ranges.',
   },
   DATABASE_CONNECTIONS_MAX: {
-    schema: wholeNumber(4, 1000).default(40),
+    schema: wholeNumber(CONNECTIONS_MIN, 1000).default(40),
     default: '`40`',
     meaning:
-      'Connections to Postgres that this process opens at most, over all its pools. The embedded server takes 120 over all processes.',
+      'Connections to Postgres that this process opens at most, over all its pools; at least 20. The embedded server takes 120 over all processes.',
   },
   STATEMENT_TIMEOUT_MS: {
     schema: wholeNumber(100, 600_000).default(10_000),
     default: '`10000`',
     meaning: 'Longest statement on behalf of a request, in ms; then 503. Rebuilds and exports are not bound by it.',
+  },
+  REMEMBERED_STREAMS_MB: {
+    schema: wholeNumber(1, 100_000).default(512),
+    default: '`512`',
+    meaning:
+      'Memory for accounts and other streams as this process has them in mind between commands, in MiB, estimated at twice the bytes of their events. The one used longest ago is dropped and read anew when it is needed; an account that is larger by itself is read anew for each command.',
   },
   REQUESTS_IN_FLIGHT_MAX: {
     schema: wholeNumber(1, 100_000).default(1000),
@@ -246,6 +255,7 @@ const environmentSchema = z.object({
   TRUSTED_PROXIES: VARIABLES.TRUSTED_PROXIES.schema,
   DATABASE_CONNECTIONS_MAX: VARIABLES.DATABASE_CONNECTIONS_MAX.schema,
   STATEMENT_TIMEOUT_MS: VARIABLES.STATEMENT_TIMEOUT_MS.schema,
+  REMEMBERED_STREAMS_MB: VARIABLES.REMEMBERED_STREAMS_MB.schema,
   REQUESTS_IN_FLIGHT_MAX: VARIABLES.REQUESTS_IN_FLIGHT_MAX.schema,
   POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
   SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
@@ -295,6 +305,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: values.TRUSTED_PROXIES,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
     statementTimeoutMs: values.STATEMENT_TIMEOUT_MS,
+    rememberedStreamsMb: values.REMEMBERED_STREAMS_MB,
     requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
     positionWaitMs: values.POSITION_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,

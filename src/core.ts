@@ -7,6 +7,7 @@ import { NewSubjects } from './command-handling/new-subjects.js';
 import { ProgramVersions } from './command-handling/program-versions.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
+import { RememberedStreams } from './command-handling/stream-cache.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
 import { TankCodes } from './command-handling/tank-codes.js';
 import { TenantCommands } from './command-handling/tenant-commands.js';
@@ -14,6 +15,7 @@ import { TenantDirectory } from './command-handling/tenant-directory.js';
 import { TokenSecrets } from './command-handling/token-secrets.js';
 import { ChainSigner } from './chain/chain-signer.js';
 import type { Config } from './config.js';
+import { connectionBudget } from './connection-budget.js';
 import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
@@ -89,7 +91,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     const observed = options.observe === undefined ? {} : { observe: options.observe };
     const log =
       config.eventStore === undefined
-        ? await PostgresEventLog.open({ url, ...observed })
+        ? await PostgresEventLog.open({ url, readConnectionsMax: connectionBudget(config).logReaders, ...observed })
         : await openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
     closing.unshift(() => log.close());
     // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
@@ -127,7 +129,7 @@ function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string
   };
 }
 
-interface Foundations extends Pick<CoreOptions, 'actor' | 'logger'> {
+interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly pool: pg.Pool;
   readonly log: EventLog;
   readonly names: KeyedNames;
@@ -141,11 +143,12 @@ function wire({
   masterKey,
   actor,
   logger,
+  config,
 }: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
   const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
-  const streams = openStreams(log, codec);
+  const streams = openStreams(log, codec, new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024));
   const forget = (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
     const known = subjects && new Set(subjects);

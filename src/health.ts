@@ -13,6 +13,8 @@ const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;
 /** Behind by less than this, a read model counts as following. */
 const LAG_SECONDS_MAX = 30;
+/** A reaction that stands still for so long is more than a moment's trouble. */
+const STANDSTILL_SECONDS = 10;
 
 /** Readiness of the whole process: its stores answer, its read models have caught up once and follow. */
 export class ServiceReadiness implements ReadinessProbe {
@@ -88,7 +90,8 @@ export class ServiceReadiness implements ReadinessProbe {
     const projections = projected ?? this.unknownProjections(postgres, log);
     const checks = { postgres, 'event-log': log, ...projections, policies, chain };
     const behind = Object.values(projections).some(({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX);
-    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, checks };
+    const degraded = Number(policies['oldestSeconds'] ?? 0) >= STANDSTILL_SECONDS;
+    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, degraded, checks };
   }
 
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {

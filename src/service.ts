@@ -10,6 +10,7 @@ import type { AccountCommandEnvelope } from './command-handling/commands.js';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
+import { connectionBudget } from './connection-budget.js';
 import { isOutage, isStoreAway, openCore, type Core } from './core.js';
 import type { EventLog } from './event-log/event-log.js';
 import { ServiceReadiness, storesAnswerIn } from './health.js';
@@ -40,10 +41,6 @@ import { pause } from './pause.js';
 import { readModelsReachHead } from './projecting/read-models-reach-head.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
-// A batch per projection at a time, the locks of projections, policies and the sealer, the sign of life, the announcements.
-const BACKGROUND_CONNECTIONS = 12;
-// One listens, two work, one finishes what they did, one takes new jobs: fewer, and each waits for the other until its time is up.
-const JOB_CONNECTIONS = 5;
 /** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
 
@@ -96,9 +93,10 @@ export async function startService({ config, logger, version, fsync, prepare }: 
   };
   try {
     const { pool, log, codec } = core;
+    const budget = connectionBudget(config);
     const background = openPool({
       url: core.databaseUrl,
-      max: BACKGROUND_CONNECTIONS,
+      max: budget.background,
       applicationName: 'ledger-projector',
       statementTimeoutMs: BACKGROUND_STATEMENT_MS,
     });
@@ -129,7 +127,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const projections = new ProjectionRunner({
       ...{ pool: background, log, decode: decodeForProjectors(codec), projectors: accountProjectors, generations, logger },
     });
-    const jobsPool = openPool({ url: core.databaseUrl, max: JOB_CONNECTIONS, applicationName: 'ledger-jobs', bigintAsText: true });
+    const jobsPool = openPool({ url: core.databaseUrl, max: budget.jobs, applicationName: 'ledger-jobs', bigintAsText: true });
     // The queue's library asks for listeners of its own kind, although the pool's connections have theirs.
     jobsPool.on('connect', (client) => client.on('error', () => undefined));
     undo.push(() => jobsPool.end());

@@ -1,5 +1,5 @@
-import type { List } from 'immutable';
-import type { AnnouncedReferral, Party } from './account/account.events.js';
+import type { Announced } from './account/account.shapes.js';
+import type { Party } from './account/account.events.js';
 import type { SubjectId } from './personal.js';
 import type { PromisedTank } from './program.js';
 
@@ -44,7 +44,7 @@ export interface NeededReservation {
 export interface Provided {
   readonly tankCodes: Readonly<Record<string, ProvidedTankCode>>;
   /** What the referrer has announced, oldest first, the referral itself included. */
-  readonly announced: Readonly<Record<string, List<AnnouncedReferral>>>;
+  readonly announced: Readonly<Record<string, Announced>>;
 }
 
 export interface ProvidedTankCode {

@@ -80,7 +80,7 @@ describe('pages of other origins', () => {
       const answer = await call(path, { method, ...init });
       expect([path, answer.status, answer.allowed]).toStrictEqual([path, status, '*']);
       expect(answer.headers.get('access-control-expose-headers')).toBe(
-        'Retry-After, Ledger-Position, Idempotency-Replayed, RateLimit, RateLimit-Policy',
+        'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy',
       );
     }
     expect((await call(`/api/v1/${tenant.alias}/users`)).allowed).toBeNull();

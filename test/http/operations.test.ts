@@ -64,6 +64,8 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/projections/rebuild': ['support'],
   'POST /operations/projections/swap': ['support'],
   'POST /operations/projections/retry-parked': ['support'],
+  'GET /operations/policies/parked': ['support'],
+  'POST /operations/policies/retry': ['support'],
   'POST /operations/projections/{projection}/diff': ['support'],
   'POST /operations/projections/{projection}/rollback': ['support'],
   'GET /operations/ledger/{tenant}/statement': ['finance'],
@@ -102,6 +104,20 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
       expect(status).not.toBe(401);
     }
   });
+});
+
+test('a page of another site, or a body that does not say what it is, gets nowhere', async () => {
+  const authorization = basic(`:${keys.fay}`);
+  const send = async (headers: Readonly<Record<string, string>>, body?: Buffer<ArrayBuffer>) => {
+    const init = { method: 'POST', headers: { authorization, ...headers }, ...(body === undefined ? {} : { body }) };
+    const response = await fetch(`${running.service.origin}/operations/ledger/x/close`, init);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  for (const site of ['cross-site', 'same-site']) expect(await send({ 'sec-fetch-site': site })).toBe(403);
+  expect(await send({}, Buffer.from('{}'))).toBe(415);
+  expect(await send({ 'content-type': 'text/plain' }, Buffer.from('{}'))).toBe(415);
+  expect(await send({ 'content-type': 'application/json' }, Buffer.from('{}'))).toBe(400);
 });
 
 const finance = (method: string, path: string, body?: object) => call(method, `/operations/ledger/${path}`, `:${keys.fay}`, body);
