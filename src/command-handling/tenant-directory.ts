@@ -42,6 +42,8 @@ export class TenantDirectory {
       const away = error instanceof NoAnswerInTime ? new EventLogUnavailable('the event log does not answer') : error;
       // Nothing is left of it when a change was announced meanwhile; others that waited may have renewed it.
       const latest = this.known.get(alias);
+      // A slow log is waited for then, within its own limit.
+      if (latest === undefined && error instanceof NoAnswerInTime) return this.read(alias);
       if (!(away instanceof EventLogUnavailable) || latest === undefined) throw away;
       this.known.set(alias, { ...latest, until: this.clock() + TRUSTED_MS });
       return latest.tenant;
