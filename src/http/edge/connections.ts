@@ -168,7 +168,11 @@ export class Connections {
     const { socket } = request;
     const before = socket.bytesRead;
     const late = setTimeout(() => socket.destroy(), this.rest.timeMs).unref();
-    const over = (): void => clearTimeout(late);
+    const over = (): void => {
+      clearTimeout(late);
+      // A kept connection serves many requests.
+      socket.off('close', over);
+    };
     request.once('end', over).once('close', over);
     socket.once('close', over);
     request.on('data', () => {
