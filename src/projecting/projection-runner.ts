@@ -37,6 +37,9 @@ export interface ProjectionRunnerOptions {
   readonly logger?: RunnerLog;
 }
 
+/** The tail was further than a track that found nothing more to read: it reads again. */
+const READ_AGAIN_MS = 10;
+
 /** A turn of leading: the tracks of the projections whose locks this process holds, until something ends it. */
 interface Turn {
   readonly tracks: ReadonlyMap<string, ProjectionTrack>;
@@ -217,9 +220,10 @@ export class ProjectionRunner {
     for await (const recorded of log.follow(turn.tail, { signal: turn.signal, pageSize: this.pageSize })) {
       const page = await this.decodeTail(recorded, turn);
       if (!page) continue;
-      for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
       await this.applyToJoined(page, turn);
       turn.tail = page.last;
+      // Who joined while the page was being applied does not have it, and there may be no other for long.
+      for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
     }
   }
 
@@ -295,11 +299,13 @@ export class ProjectionRunner {
         if (track.isCleaning) await this.cleanOn(track);
         failed = undefined;
         failures = 0;
-        // Compared and joined in one go: no page of the tail can slip in between, and the tail drops what a track has already.
-        if (!track.isCleaning && (!page || log.compare(track.position, turn.tail) >= 0)) {
+        // Compared and joined in one go: no page of the tail can slip in between, and the tail drops what a track has already. That nothing
+        // was there to read says nothing: the tail may have read more since.
+        if (!track.isCleaning && log.compare(track.position, turn.tail) >= 0) {
           turn.joined.add(track);
           return;
         }
+        if (!page && !track.isCleaning) await pause(READ_AGAIN_MS, turn.signal);
       } catch (error) {
         failed = error;
       }
