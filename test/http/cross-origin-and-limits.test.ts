@@ -1,15 +1,6 @@
 import { eventually } from '../support/embedded.js';
 import { sendRaw } from '../support/raw-http.js';
-import {
-  errorBody,
-  isCompiled,
-  outcome,
-  personal,
-  refusal,
-  RunningService,
-  startWithStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { errorBody, personal, RunningService, startWithStores, type TestTenant } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
@@ -169,27 +160,6 @@ describe('calls of clients', () => {
     expect(rows).toStrictEqual([{ client: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown }]);
   });
 });
-
-// Look-ups are counted inside the process; of the compiled one nothing is seen there.
-(isCompiled ? test.skip : test)(
-  'every refusal of a token looks the tenant up anew, also where no token counts: its time tells nothing',
-  async () => {
-    const tenant = await running.service.createTenant();
-    const good = token(tenant.liveSecret, { user: { id: 'u', accountId: 'a' } });
-    const bad = token('a guess', { user: { id: 'u', accountId: 'a' } });
-    const read = jest.spyOn(running.service.service.core.tenants, 'read');
-    const lookUps: number[] = [];
-    // The first call finds nothing remembered of the tenant.
-    await tenant.live.get('/users');
-    for (const one of [bad, good, 'x']) {
-      read.mockClear();
-      expect(outcome(await tenant.live.as({ token: one }).get('/users'))).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
-      lookUps.push(read.mock.calls.length);
-    }
-    read.mockRestore();
-    expect(lookUps).toStrictEqual([1, 1, 1]);
-  },
-);
 
 test('a token of three megabytes is refused as any other bad one', async () => {
   const tenant = await running.service.createTenant();
