@@ -47,9 +47,17 @@ export class Writes {
       idempotency: keyed && { key: keyed.key, fingerprint: keyed.fingerprint },
     };
     if (!keyed) return this.send(reply, meta, await write(meta));
-    const kept = await this.requests.claim(keyed);
+    const kept = await this.keptInLog(keyed);
     if (kept) return this.sendAgain(reply, meta, kept);
     return this.runOnce(reply, meta, keyed, write);
+  }
+
+  /** The kept answer, unless it tells of an effect beyond the log, which lost it. */
+  private async keptInLog(keyed: KeyedRequest): Promise<KeptAnswer | undefined> {
+    const kept = await this.requests.claim(keyed);
+    if (kept === undefined || kept.position === null || !(await this.ownWrites.isBeyondLog(kept.position))) return kept;
+    await this.requests.drop(keyed);
+    return this.requests.claim(keyed);
   }
 
   private async runOnce(
@@ -78,7 +86,7 @@ export class Writes {
   /** False when it could not be kept. An effect is in the log whatever becomes of that, and its client gets the answer all the same. */
   private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<boolean> {
     try {
-      await this.requests.keep(keyed, answer, named);
+      await this.requests.keep(keyed, answer, named, this.ownWrites.order(answer.position));
       return true;
     } catch {
       this.logger.warn({}, 'an answer could not be kept for its idempotency key');
