@@ -87,7 +87,8 @@ async function crash(victim: (typeof VICTIMS)[number], service: ServiceProcess, 
   if (victim === 'service, then postgres') await killPostgres();
 }
 
-async function audited(dataDir: string): Promise<{ readonly accounts: number; readonly faults: readonly string[] }> {
+/** What is wrong in the books, and how many accounts there are. */
+export async function audited(dataDir: string): Promise<{ readonly accounts: number; readonly faults: readonly string[] }> {
   const books = await openLedgerAudit(dataDir);
   try {
     if (!(await reachesHead(books))) return { accounts: 0, faults: ['the read models do not reach the head of the log'] };

@@ -6,7 +6,13 @@ import { known, referralsBody, type BelievedAccount, type BelievedReferral, type
 const accountBody = z.object({ subscription: z.object({ status: z.string() }) });
 const userBody = z.object({ firstName: z.string().nullable() });
 const rewardsBody = z.array(
-  z.object({ rewardSource: z.string(), assignedCredit: z.number().nullable(), redeemedCredit: z.number().nullable() }),
+  z.object({
+    id: z.string(),
+    rewardSource: z.string(),
+    assignedCredit: z.number().nullable(),
+    redeemedCredit: z.number().nullable(),
+    dateCancelled: z.number().nullable(),
+  }),
 );
 
 /**
@@ -53,10 +59,25 @@ function same(path: string, before: Answer, again: Answer): string[] {
 async function unlikeBelieved(client: LedgerClient, actor: MixedLoad): Promise<string[]> {
   const faults = [...(await Promise.all([...actor.accounts.values()].map((account) => accountUnlike(client, account, actor)))).flat()];
   faults.push(...(await Promise.all(actor.referrals.map((referral) => referralUnlike(client, referral)))).flat());
+  faults.push(...(await halfModerated(client, actor)));
   return faults;
 }
 
-async function accountUnlike(client: LedgerClient, account: BelievedAccount, { referrals }: MixedLoad): Promise<string[]> {
+/** Whether a moderation without an answer changed some of its referrals and not the others. */
+async function halfModerated(client: LedgerClient, { moderationInDoubt }: MixedLoad): Promise<string[]> {
+  if (moderationInDoubt === undefined) return [];
+  const { status, referrals } = moderationInDoubt;
+  const changing = referrals.filter(({ before }) => before !== status);
+  const done = await Promise.all(
+    changing.map(async ({ referredId }) => {
+      const answer = await client.get(`referrals?referredAccountId=${referredId}`);
+      return referralsBody.parse(answer.body).referrals[0]?.referrerModerationStatus === status;
+    }),
+  );
+  return new Set(done).size > 1 ? [`a moderation to ${status} was carried out for some only: ${JSON.stringify({ changing, done })}`] : [];
+}
+
+async function accountUnlike(client: LedgerClient, account: BelievedAccount, { referrals, rewards: given }: MixedLoad): Promise<string[]> {
   const { id } = account;
   const [accountAnswer, userAnswer, rewardsAnswer] = await Promise.all([
     client.get(`account/${id}`),
@@ -75,6 +96,11 @@ async function accountUnlike(client: LedgerClient, account: BelievedAccount, { r
   const byHand = sum(rewards.filter(({ rewardSource }) => rewardSource === 'MANUAL').map(({ assignedCredit }) => assignedCredit));
   expect('redeemed credit', [account.redeemed, account.redeemed + account.redeemedPerhaps], redeemed);
   expect('credit given', [account.granted, account.granted + account.grantedPerhaps], byHand);
+  for (const { id: rewardId, redeemedCredit, dateCancelled } of rewards) {
+    if (dateCancelled !== null && (redeemedCredit ?? 0) > 0) faults.push(`the reward ${rewardId} is cancelled and redeemed`);
+    const believed = given.find((reward) => reward.id === rewardId);
+    if (believed) expect(`cancellation of ${rewardId}`, believed.cancelled, dateCancelled !== null);
+  }
   // A reward for each friend, once.
   const earned = rewards.filter(({ rewardSource }) => rewardSource === 'FRIEND_SIGNUP').length;
   const mine = referrals.filter(({ referrerId }) => referrerId === id);

@@ -42,6 +42,20 @@ export interface BelievedReferral {
   readonly referrerStatus: Possible<string>;
 }
 
+/** Several referrals moderated by one request: all of them, or none. */
+export interface BelievedModeration {
+  readonly status: string;
+  /** With the status that each had before, where that was certain. */
+  readonly referrals: readonly { readonly referredId: string; readonly before: string }[];
+}
+
+export interface BelievedReward {
+  readonly accountId: string;
+  readonly id: string;
+  readonly assigned: number;
+  readonly cancelled: Possible<boolean>;
+}
+
 const codeBody = z.object({ referralCode: z.string() });
 const rewardBody = z.object({ id: z.string(), assignedCredit: z.number() });
 const redeemedBody = z.object({ creditRedeemed: z.number() });
@@ -70,7 +84,10 @@ export class MixedLoad {
   /** Answers that no client should get, whatever happens behind the service. */
   readonly violations: string[] = [];
   requests = 0;
-  private readonly rewards: { readonly accountId: string; readonly id: string; readonly assigned: number }[] = [];
+  /** Given by hand. */
+  readonly rewards: BelievedReward[] = [];
+  /** Without an answer: nobody knows whether it happened. */
+  moderationInDoubt: BelievedModeration | undefined;
   private referrer: { readonly id: string; readonly code: string } | undefined;
   private stopped = false;
 
@@ -106,6 +123,8 @@ export class MixedLoad {
       () => this.redeemInBulk(referrer.id),
       () => this.rename(),
       () => this.moderate(),
+      () => this.moderateTogether(),
+      () => this.cancel(),
     ];
     return this.random.pick(steps)();
   }
@@ -150,7 +169,7 @@ export class MixedLoad {
       const reward = rewardBody.safeParse(answer.body).data;
       if (answer.status !== 201 || reward?.assignedCredit !== assigned) return this.unexpected('a reward', answer);
       account.granted += assigned;
-      this.rewards.push({ accountId, id: reward.id, assigned });
+      this.rewards.push({ accountId, id: reward.id, assigned, cancelled: [false] });
     });
   }
 
@@ -181,18 +200,59 @@ export class MixedLoad {
     await this.identify(account, this.newId('name'), () => undefined);
   }
 
+  private async cancel(): Promise<void> {
+    const open = this.rewards.filter(({ cancelled }) => known(cancelled, false));
+    if (open.length === 0) return;
+    const { id, cancelled } = this.random.pick(open);
+    cancelled.push(true);
+    await this.write(`reward/${id}/cancel`, {}, (answer) => {
+      if (answer.status === 200) return settle(cancelled, true);
+      if (answer.status !== 400 || codeOf(answer) !== 'REWARD_NOT_CANCELLABLE') this.unexpected('a cancelled reward', answer);
+      settle(cancelled, false);
+    });
+  }
+
+  private async moderateTogether(): Promise<void> {
+    const started = this.referrals.filter((referral) => known(referral.started, true));
+    const together = started.slice(-this.random.integer(2, 5));
+    if (together.length < 2) return;
+    const status = this.random.pick(['APPROVED', 'DENIED']);
+    const actions: { readonly referralId: string; readonly action: string }[] = [];
+    for (const referral of together) {
+      const referralId = await this.idOf(referral);
+      if (referralId === undefined) return;
+      actions.push({ referralId, action: `REFERRER_${status}` });
+    }
+    const certain = together.flatMap(({ referredId, referrerStatus: [before, ...others] }) =>
+      before !== undefined && others.every((other) => other === before) ? [{ referredId, before }] : [],
+    );
+    for (const { referrerStatus } of together) referrerStatus.push(status);
+    this.moderationInDoubt = { status, referrals: certain };
+    await this.write('referrals/moderate', { actions }, (answer) => {
+      this.moderationInDoubt = undefined;
+      if (answer.status === 200) return together.forEach(({ referrerStatus }) => settle(referrerStatus, status));
+      if (answer.status !== 400 || codeOf(answer) !== 'MODERATION_NOT_POSSIBLE') this.unexpected('a moderation of several', answer);
+      for (const { referrerStatus } of together) referrerStatus.pop();
+    });
+  }
+
+  private async idOf({ referredId }: BelievedReferral): Promise<string | undefined> {
+    const list = await this.read(`referrals?referredAccountId=${referredId}`);
+    const found = referralsBody.safeParse(list.body).data?.referrals ?? [];
+    if (found.length !== 1) this.unexpected('one referral, read right after its start', list);
+    return found[0]?.id;
+  }
+
   private async moderate(): Promise<void> {
     const started = this.referrals.filter((referral) => known(referral.started, true));
     if (started.length === 0) return;
     const referral = this.random.pick(started);
-    const list = await this.read(`referrals?referredAccountId=${referral.referredId}`);
-    const found = referralsBody.safeParse(list.body).data?.referrals ?? [];
-    const [first] = found;
-    if (!first || found.length > 1) return this.unexpected('one referral, read right after its start', list);
+    const referralId = await this.idOf(referral);
+    if (referralId === undefined) return;
     const status = this.random.pick(['APPROVED', 'DENIED']);
     const action = `REFERRER_${status}`;
     referral.referrerStatus.push(status);
-    await this.write('referrals/moderate', { actions: [{ referralId: first.id, action }] }, (answer) => {
+    await this.write('referrals/moderate', { actions: [{ referralId, action }] }, (answer) => {
       if (answer.status === 200) return settle(referral.referrerStatus, status);
       // What has been redeemed cannot be denied any more.
       if (answer.status !== 400 || codeOf(answer) !== 'MODERATION_NOT_POSSIBLE') this.unexpected('a moderation', answer);

@@ -38,6 +38,7 @@ import { LedgerController } from './operations/http/ledger.controller.js';
 import { OperationRuns } from './operations/http/operation-runs.js';
 import { OperationsController } from './operations/http/operations.controller.js';
 import { OperationsCore } from './operations/http/operations-core.js';
+import { PoliciesController } from './operations/http/policies.controller.js';
 import { ProjectionsController } from './operations/http/projections.controller.js';
 import type { Operators } from './operators.js';
 import { POLICIES } from './policies/policies.js';
@@ -74,7 +75,7 @@ const TENANT_CONTROLLERS = [
   ...[ReferralCodesController, ReferralsController, RewardsController],
 ];
 
-const OPERATOR_CONTROLLERS = [OperationsController, ProjectionsController, LedgerController];
+const OPERATOR_CONTROLLERS = [OperationsController, ProjectionsController, PoliciesController, LedgerController];
 
 /** The one composition root of the process: everything that controllers and command handlers are given is made here. */
 @Module({})

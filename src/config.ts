@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { CONNECTIONS_MIN } from './connection-budget.js';
 import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from './event-log/event-store-url.js';
 
 export type Role = 'api' | 'projector' | 'worker';
@@ -197,10 +198,10 @@ const VARIABLES = {
       'Proxies whose `X-Forwarded-For` is believed for the address of a client (rate limits, first and last address of a user), as a comma list of addresses and ranges.',
   },
   DATABASE_CONNECTIONS_MAX: {
-    schema: wholeNumber(4, 1000).default(40),
+    schema: wholeNumber(CONNECTIONS_MIN, 1000).default(40),
     default: '`40`',
     meaning:
-      'Connections to Postgres that this process opens at most, over all its pools. The embedded server takes 120 over all processes.',
+      'Connections to Postgres that this process opens at most, over all its pools; at least 20. The embedded server takes 120 over all processes.',
   },
   STATEMENT_TIMEOUT_MS: {
     schema: wholeNumber(100, 600_000).default(10_000),

@@ -4,6 +4,7 @@ import { CodeOwners } from './command-handling/code-owners.js';
 import { ErasureProcess } from './command-handling/erasure-process.js';
 import { ModerationProcess } from './command-handling/moderation-process.js';
 import { NewSubjects } from './command-handling/new-subjects.js';
+import { ProgramVersions } from './command-handling/program-versions.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
@@ -13,6 +14,7 @@ import { TenantDirectory } from './command-handling/tenant-directory.js';
 import { TokenSecrets } from './command-handling/token-secrets.js';
 import { ChainSigner } from './chain/chain-signer.js';
 import type { Config } from './config.js';
+import { connectionBudget } from './connection-budget.js';
 import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
@@ -88,7 +90,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     const observed = options.observe === undefined ? {} : { observe: options.observe };
     const log =
       config.eventStore === undefined
-        ? await PostgresEventLog.open({ url, ...observed })
+        ? await PostgresEventLog.open({ url, readConnectionsMax: connectionBudget(config).logReaders, ...observed })
         : await openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
     closing.unshift(() => log.close());
     // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
@@ -172,7 +174,7 @@ function wire({
   const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
   const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-  const tankCodes = new TankCodes(streams, names, tenants);
+  const tankCodes = new TankCodes(streams, names, tenants, new ProgramVersions(log, codec, names));
   const moderations = new ModerationProcess(streams, names, tankCodes, newest);
   const reservations = new Reservations(streams, names);
   const subjects = new NewSubjects(names, keys);

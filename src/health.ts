@@ -3,7 +3,9 @@ import type { Core } from './core.js';
 import { EventLogUnavailable } from './event-log/event-log.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from './http/health.controller.js';
 import type { PolicyRunner } from './policies/policy-runner.js';
+import { inTime, NoAnswerInTime } from './in-time.js';
 import { pause } from './pause.js';
+import { ping } from './postgres/database.js';
 import type { LiveGenerations } from './projecting/generations.js';
 import type { ProjectionRunner } from './projecting/projection-runner.js';
 
@@ -11,6 +13,8 @@ const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;
 /** Behind by less than this, a read model counts as following. */
 const LAG_SECONDS_MAX = 30;
+/** A reaction that stands still for so long is more than a moment's trouble. */
+const STANDSTILL_SECONDS = 10;
 
 /** Readiness of the whole process: its stores answer, its read models have caught up once and follow. */
 export class ServiceReadiness implements ReadinessProbe {
@@ -75,9 +79,9 @@ export class ServiceReadiness implements ReadinessProbe {
 
   async check(): Promise<Readiness> {
     if (!this.generations.areShown) this.catchUpAgain();
-    const [postgres, log, projections, policies, chain] = await Promise.all([
+    const [postgres, log, projected, policies, chain] = await Promise.all([
       this.guarded(async () => {
-        await this.core.pool.query('select 1');
+        await ping(this.core.pool, ANSWER_WITHIN_MS);
         return { ok: true };
       }),
       this.guarded(async () => {
@@ -97,14 +101,16 @@ export class ServiceReadiness implements ReadinessProbe {
         return { ok: status.lastError === null, ...status };
       }),
     ]);
+    const projections = projected ?? this.unknownProjections(postgres, log);
     const checks = { postgres, 'event-log': log, ...projections, policies, chain };
     const behind = Object.values(projections).some(({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX);
-    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, checks };
+    const degraded = Number(policies['oldestSeconds'] ?? 0) >= STANDSTILL_SECONDS;
+    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, degraded, checks };
   }
 
-  private async projectionChecks(): Promise<Record<string, HealthCheck>> {
+  private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
     try {
-      const status = await inTime(this.projections.status());
+      const status = await inTime(this.projections.status(), ANSWER_WITHIN_MS);
       return Object.fromEntries(
         status.map(({ projection, generation, position, lagEvents, lagSeconds, parkedStreams, lastError, role }) => [
           `projection ${projection}`,
@@ -120,15 +126,20 @@ export class ServiceReadiness implements ReadinessProbe {
           },
         ]),
       );
-    } catch (error) {
-      const lastError = error instanceof EventLogUnavailable ? 'the event log is away' : 'the database is away';
-      return Object.fromEntries(this.names.map((name) => [`projection ${name}`, { ok: false, lastError }]));
+    } catch {
+      return undefined;
     }
+  }
+
+  /** Both stores are asked for the state of a read model: which of them it was that did not answer, their own checks say. */
+  private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
+    const lastError = !postgres.ok ? 'the database is away' : !log.ok ? 'the event log is away' : 'no answer in time';
+    return Object.fromEntries(this.names.map((name) => [`projection ${name}`, { ok: false, lastError }]));
   }
 
   private async guarded(check: () => Promise<HealthCheck>): Promise<HealthCheck> {
     try {
-      return await inTime(check());
+      return await inTime(check(), ANSWER_WITHIN_MS);
     } catch (error) {
       // The log's own words: they say what an operator can do about it.
       return { ok: false, ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime ? { problem: error.message } : {}) };
@@ -136,17 +147,17 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 }
 
-/** What is asked hangs. */
-class NoAnswerInTime extends Error {}
-
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswerInTime('no answer in time')), ANSWER_WITHIN_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/**
+ * Tells whether the database and the log answer in time. Asked by many at once, it asks them once.
+ * @returns the question; it never rejects.
+ */
+export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
+  let asking: Promise<boolean> | undefined;
+  return () =>
+    (asking ??= inTime(Promise.all([ping(pool, ANSWER_WITHIN_MS), log.check()]), ANSWER_WITHIN_MS)
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => (asking = undefined)));
 }

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
+import { connectionBudget } from './connection-budget.js';
 import { openPool } from './postgres/database.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedded-postgres.js';
 import { migrateToLatest } from './postgres/migrator.js';
@@ -46,7 +47,7 @@ export async function openLedgerDatabase({
   const masterKey = await loadMasterKey(config);
   const embedded = config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, logger, fsync }) : undefined;
   const url = (): string => embedded?.url ?? config.databaseUrl ?? '';
-  const pool = openPool({ url, max: requestConnections(config), applicationName, statementTimeoutMs: config.statementTimeoutMs });
+  const pool = openPool({ url, max: connectionBudget(config).requests, applicationName, statementTimeoutMs: config.statementTimeoutMs });
   const close = async (): Promise<void> => {
     await pool.end();
     await embedded?.stop();
@@ -62,9 +63,6 @@ export async function openLedgerDatabase({
     throw error;
   }
 }
-
-/** What is left of the process's share for requests: the log, the read models, the policies and the jobs take some twenty. */
-const requestConnections = ({ databaseConnectionsMax }: Config): number => Math.max(4, databaseConnectionsMax - 20);
 
 /** The first process leaves a digest of its key; later ones compare. A wrong key would split every name and lose every person. */
 async function checkMasterKey(pool: pg.Pool, names: KeyedNames): Promise<void> {

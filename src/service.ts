@@ -10,9 +10,10 @@ import type { AccountCommandEnvelope } from './command-handling/commands.js';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
+import { connectionBudget } from './connection-budget.js';
 import { isOutage, isStoreAway, openCore, type Core } from './core.js';
 import type { EventLog, SeenEvent } from './event-log/event-log.js';
-import { ServiceReadiness } from './health.js';
+import { ServiceReadiness, storesAnswerIn } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
 import { verifyUserToken } from './http/edge/user-token.js';
 import { IdempotentRequests } from './http/idempotent-requests.js';
@@ -41,10 +42,6 @@ import { pause } from './pause.js';
 import { readModelsReachHead } from './projecting/read-models-reach-head.js';
 import { ProjectionRunner } from './projecting/projection-runner.js';
 
-// A batch per projection at a time, the locks of projections, policies and the sealer, the sign of life, the announcements.
-const BACKGROUND_CONNECTIONS = 12;
-// One listens, two work, one finishes what they did, one takes new jobs: fewer, and each waits for the other until its time is up.
-const JOB_CONNECTIONS = 5;
 /** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
 
@@ -99,9 +96,10 @@ export async function startService({ config, logger, version, fsync, prepare }: 
   };
   try {
     const { pool, log, codec } = core;
+    const budget = connectionBudget(config);
     const background = openPool({
       url: core.databaseUrl,
-      max: BACKGROUND_CONNECTIONS,
+      max: budget.background,
       applicationName: 'ledger-projector',
       statementTimeoutMs: BACKGROUND_STATEMENT_MS,
     });
@@ -127,7 +125,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     logWatch.start();
     undo.push(() => logWatch.stop());
     await prepare?.(core);
-    const announcements = hearTenants(background, (alias) => core.tenants.forget(alias));
+    const announcements = hearTenants(background, (alias) => (alias === undefined ? core.tenants.distrust() : core.tenants.forget(alias)));
     await announcements.start();
     undo.push(() => announcements.stop());
     const erased = hearErasures(background, (subjects) => core.forget(subjects));
@@ -145,7 +143,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       ...{ pool: background, log, decode: decodeForProjectors(codec), projectors: accountProjectors, generations, logger },
       settle: () => settle(),
     });
-    const jobsPool = openPool({ url: core.databaseUrl, max: JOB_CONNECTIONS, applicationName: 'ledger-jobs', bigintAsText: true });
+    const jobsPool = openPool({ url: core.databaseUrl, max: budget.jobs, applicationName: 'ledger-jobs', bigintAsText: true });
     // The queue's library asks for listeners of its own kind, although the pool's connections have theirs.
     jobsPool.on('connect', (client) => client.on('error', () => undefined));
     undo.push(() => jobsPool.end());
@@ -202,7 +200,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => app.close());
     edge.configure(app, {
       ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
-      ...{ operators, isComplete: () => generations.areComplete },
+      ...{ operators, isComplete: () => generations.areComplete, storesAnswer: storesAnswerIn({ pool: background, log }) },
     });
     metrics.watch({ projections, policies, sealer });
     serveInterfaceDescription(app, { version });

@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
+import { firstPosition } from '../event-log/first-recorded.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 
 /**
  * Where a chain stands behind one of its events. Both digests are SHA-256 in hex and hold everything before:
  *
- * - `digest`: what was recorded. The same in every copy of the log.
- * - `places`: besides, where and when this log recorded it. A copy has positions and recording times of its own, so this one is
- *   good for one log only; statements go by recording time, so it has to be kept as well.
+ * - `digest`: what was recorded.
+ * - `places`: besides, where and when it was recorded first; statements go by recording time.
+ *
+ * Both are the same in every copy of the log. A copy that was made before copies kept origins has places of its own.
  */
 export interface ChainLink {
   /** How many events the chain has up to here. */
@@ -26,7 +28,7 @@ export const CHAIN_START: ChainLink = { events: 0, position: null, digest: '', p
  *     digest = SHA-256( digest before ‖ LENGTHS ‖ " " ‖ revision ‖ "\n" ‖ stream ‖ id ‖ type ‖ data ‖ metadata )
  *     places = SHA-256( places before ‖ digest ‖ " " ‖ recorded at ‖ " " ‖ position )
  *
- * in UTF-8. The digests before stand in hex, nothing before the first event; LENGTHS are those of stream, id, type and data in UTF-16 code
+ * in UTF-8, time and position as where it was recorded first. The digests before stand in hex, nothing before the first event; LENGTHS are those of stream, id, type and data in UTF-16 code
  * units, with a space between them, and keep the texts apart; data and metadata are byte for byte as stored; the recording time is in epoch
  * milliseconds. One text for one call of the hash: many small ones cost twice as much, and a verification does nothing else.
  */
@@ -34,7 +36,7 @@ export function nextLink(before: ChainLink, event: RecordedEvent): ChainLink {
   const { stream, revision, id, type, data, metadata, position, recordedAt } = event;
   const head = `${before.digest}${stream.length} ${id.length} ${type.length} ${data.length} ${revision}\n`;
   const digest = hash('sha256', head + stream + id + type + data + metadata, 'hex');
-  const places = hash('sha256', `${before.places}${digest} ${recordedAt} ${position}`, 'hex');
+  const places = hash('sha256', `${before.places}${digest} ${recordedAt} ${firstPosition(event)}`, 'hex');
   return { events: before.events + 1, position, digest, places };
 }
 

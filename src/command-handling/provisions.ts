@@ -30,9 +30,10 @@ export class Provisions {
     for (const need of needs) {
       switch (need.kind) {
         case 'tank-code': {
-          const code = await this.pools.reserve(this.meta, this.account, need);
-          if (code !== null) this.tankCodes.push({ code, holder: { account: this.account, rewardId: need.rewardId } });
-          this.provided = { ...this.provided, tankCodes: { ...this.provided.tankCodes, [need.rewardId]: code } };
+          const reserved = await this.pools.reserve(this.meta, this.account, need);
+          if (reserved) this.tankCodes.push(reserved);
+          const provided = { code: reserved?.code ?? null, lapses: need.lapses };
+          this.provided = { ...this.provided, tankCodes: { ...this.provided.tankCodes, [need.rewardId]: provided } };
           break;
         }
         case 'announcement':

@@ -115,7 +115,7 @@ export class Reservations {
     // Almost always: without waiting for the commands of that account.
     if (hasRecorded(state, { kind, key, person })) return false;
     const outcome = await this.streams.accounts.handle(stream, freshStepOf(meta), (now) =>
-      decideAccount(now, { type: 'LapseReservation', kind, key, person, now: Date.now() }),
+      decideAccount(now, { type: 'LapseReservation', what: { kind, key, person }, now: Date.now() }),
     );
     return outcome.kind === 'accepted' && outcome.events.length > 0;
   }

@@ -2,10 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Mode } from '../domain/scope.js';
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
+import { inTime, NoAnswerInTime } from '../in-time.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /** How long a tenant is taken as it was known, when no word of a change came. A word comes with every change (Postgres NOTIFY). */
 const TRUSTED_MS = 2_000;
+
+/** Longer than this no request waits for a log that says nothing, when it is known how the tenant was. */
+const PATIENCE_MS = 1_000;
 
 /** Gives a tenant's stream as of now. */
 interface TenantStreams {
@@ -15,7 +19,7 @@ interface TenantStreams {
 /**
  * Tenants as every request needs them: from memory, yet true to the log. A "no" (unknown tenant, wrong key) is never answered
  * from memory: the stream is read again first. Every other change is announced, so it too counts at the next request.
- * While the log is away, what is known counts on, so that reads of projections are answered: nothing changes in a log that is away.
+ * While the log is away or hangs, what is known counts on, so that reads of projections are answered: nothing changes in a log that is away.
  */
 export class TenantDirectory {
   private readonly known = new Map<string, { tenant: OpenTenant; until: number }>();
@@ -33,10 +37,11 @@ export class TenantDirectory {
     if (known === undefined) return this.read(alias);
     if (known.until > this.clock()) return known.tenant;
     try {
-      return await this.read(alias);
+      return await inTime(this.read(alias), PATIENCE_MS);
     } catch (error) {
+      const away = error instanceof NoAnswerInTime ? new EventLogUnavailable('the event log does not answer') : error;
       // A change that was announced meanwhile has taken it away.
-      if (!(error instanceof EventLogUnavailable) || this.known.get(alias) !== known) throw error;
+      if (!(away instanceof EventLogUnavailable) || this.known.get(alias) !== known) throw away;
       this.known.set(alias, { ...known, until: this.clock() + TRUSTED_MS });
       return known.tenant;
     }
@@ -56,6 +61,15 @@ export class TenantDirectory {
   forget(alias: string): void {
     this.changes++;
     this.known.delete(alias);
+  }
+
+  /**
+   * Announcements may have been missed: the next request reads its tenant again. What is known stays, in case the log is away: so it is
+   * just when announcements are missed.
+   */
+  distrust(): void {
+    this.changes++;
+    for (const [alias, known] of this.known) this.known.set(alias, { ...known, until: 0 });
   }
 
   /** The log lost its end: what is known of tenants may be in no log any more. */

@@ -1,5 +1,5 @@
-import type { List } from 'immutable';
-import type { AnnouncedReferral, Party } from './account/account.events.js';
+import type { Announced } from './account/account.shapes.js';
+import type { Party } from './account/account.events.js';
 import type { SubjectId } from './personal.js';
 import type { PromisedTank } from './program.js';
 
@@ -17,6 +17,8 @@ export interface NeededTankCode {
   readonly programVersion: number;
   readonly rule: string;
   readonly value: PromisedTank;
+  /** As for a reservation. */
+  readonly lapses: number;
 }
 
 /** The referrer's account must know of the referral that is about to start, and say which ones it made lately. */
@@ -40,10 +42,16 @@ export interface NeededReservation {
 
 /** What was got so far, by reward and by referral. */
 export interface Provided {
-  /** Null: the pool is empty. */
-  readonly tankCodes: Readonly<Record<string, string | null>>;
+  readonly tankCodes: Readonly<Record<string, ProvidedTankCode>>;
   /** What the referrer has announced, oldest first, the referral itself included. */
-  readonly announced: Readonly<Record<string, List<AnnouncedReferral>>>;
+  readonly announced: Readonly<Record<string, Announced>>;
+}
+
+export interface ProvidedTankCode {
+  /** Null: the pool is empty. */
+  readonly code: string | null;
+  /** The account's lapses when it was asked for. */
+  readonly lapses: number;
 }
 
 export const NOTHING_PROVIDED: Provided = { tankCodes: {}, announced: {} };

@@ -1,4 +1,5 @@
 import { toUSVString } from 'node:util';
+import { namesOrigin } from './first-recorded.js';
 import { APPEND_BYTES_MAX, AppendTooLarge, appendBytes, type ExpectedRevision, type NewEvent } from './event-log.js';
 
 /** The call itself is wrong: no log could take it, and sending it again is no use. Says which rule it breaks, never a value. */
@@ -11,7 +12,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /**
  * What every adapter checks before it sends an append. A server would find most of it too, but late: one bad append in a shared
  * transaction or on a shared connection would fail its neighbours.
- * @returns the summed bytes of data and metadata.
+ * @returns the summed bytes of data and metadata. Origins are not counted: with the most events that a copy appends at once they stay below
+ * what EventStoreDB takes beyond the limit.
  * @throws {InvalidAppend} @throws {AppendTooLarge}
  */
 export function checkAppend(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): number {
@@ -23,6 +25,7 @@ export function checkAppend(stream: string, expected: ExpectedRevision, events: 
     if (!isName(event.type)) throw new InvalidAppend('an event has a type of well-formed text without NUL');
     if (!isStorable(event.data) || !isStorable(event.metadata))
       throw new InvalidAppend('data and metadata are well-formed text without NUL');
+    if (namesOrigin(event.metadata)) throw new InvalidAppend('an origin is given beside the metadata, not in it');
   }
   if (events.length > 1 && new Set(events.map(({ id }) => id.toLowerCase())).size < events.length) {
     throw new InvalidAppend('an event id stands once in an append');

@@ -11,6 +11,14 @@ export type Position = string;
 /** The revision that the stream must have for the append to happen; `no-stream`: the stream must not exist. */
 export type ExpectedRevision = bigint | 'no-stream';
 
+/** Where and when an event was recorded first, of an event that this log has by copying another log. */
+export interface Origin {
+  /** In the log that recorded it; only that log can compare it. */
+  readonly position: Position;
+  /** Epoch milliseconds of that log's clock. */
+  readonly recordedAt: number;
+}
+
 /** An event as it is stored. `data` and `metadata` are JSON texts; what is stored is given back byte for byte. */
 export interface NewEvent {
   /** A UUID, made once per append: by it a log recognises the same append when it comes again. */
@@ -18,13 +26,15 @@ export interface NewEvent {
   readonly type: string;
   readonly data: string;
   readonly metadata: string;
+  /** Where and when another log recorded it first, of an event that is copied from there. Stored beside the metadata; `metadata` is without it. */
+  readonly origin?: Origin;
 }
 
 export interface RecordedEvent extends NewEvent {
   readonly stream: string;
   readonly revision: bigint;
   readonly position: Position;
-  /** When the log stored it, epoch milliseconds of the log's own clock (of a cluster: of the node that led). */
+  /** When it was recorded first, epoch milliseconds of that log's own clock (of a cluster: of the node that led). */
   readonly recordedAt: number;
 }
 

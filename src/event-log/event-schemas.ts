@@ -45,14 +45,14 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   OpenEndpointsSwitched: 1,
   OpenRulesChanged: 1,
   ProgramTypeChanged: 1,
-  ProgramApplied: 1,
+  ProgramApplied: 2,
   ModerationRequested: 1,
   ModerationAgreed: 1,
   ModerationRefused: 1,
   ModerationCompleted: 1,
-  TankCodeReserved: 1,
+  TankCodeReserved: 2,
   TankCodeHandedOut: 1,
-  TankCodeReleased: 1,
+  TankCodeReleased: 2,
   ShareLinkFollowed: 1,
   PeriodClosed: 1,
   PeriodReopened: 1,
@@ -69,6 +69,7 @@ export type Upcaster = (data: EventData) => EventData;
 export type Upcasters = Readonly<Record<string, readonly Upcaster[]>>;
 
 export const UPCASTERS: Upcasters = {
+  ProgramApplied: [withEventRulesByPlace],
   ReferralStarted: [(data) => ({ ...withoutLimits(data), tooManyWith: [] })],
   ReferralConverted: [withoutLimits],
   ReferralModerated: [withoutLimits],
@@ -78,12 +79,27 @@ export const UPCASTERS: Upcasters = {
   ],
   ReservationMade: [withoutClaim],
   ReservationReleased: [withoutClaim],
+  TankCodeReserved: [withoutClaim],
+  TankCodeReleased: [withoutClaim],
   RewardWithheld: [(data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null })],
 };
 
 /** A reservation had a holder alone: whoever released it released all of it. */
 function withoutClaim(data: EventData): EventData {
   return { ...data, claim: null };
+}
+
+/** Event rules were named after whom they pay for what and, of several alike in that, after their place in the file. */
+function withEventRulesByPlace(data: EventData): EventData {
+  const { eventRewards = [] } = data['document'] as { readonly eventRewards?: readonly { readonly to: string; readonly key?: string }[] };
+  const numbers = new Map<string, number>();
+  const eventRules = eventRewards.map(({ to, key = '' }) => {
+    const name = `eventRewards/${to}/${key}`;
+    const number = (numbers.get(name) ?? 0) + 1;
+    numbers.set(name, number);
+    return number === 1 ? name : `${name}/${number}`;
+  });
+  return { ...data, eventRules };
 }
 
 /** Programs had no limits and no automatic redemption when these terms were written down. */

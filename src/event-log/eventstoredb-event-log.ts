@@ -25,6 +25,7 @@ import { NewestSeen } from './newest-seen.js';
 import { EventStoreDbNews } from './eventstoredb-news.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
 import type { EventStoreDbWire, WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
+import { asFirstRecorded, withOrigins } from './first-recorded.js';
 import { followPages, type TailPage } from './follow-pages.js';
 
 export interface EventStoreDbEventLogOptions {
@@ -116,8 +117,8 @@ export class EventStoreDbEventLog implements EventLog {
     this.seen.onWentBack(() => (this.newest = undefined));
     this.namespace = options.namespace ?? '';
     this.prefix = options.prefix;
-    this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 5_000;
-    this.readTimeoutMs = options.readTimeoutMs ?? 5_000;
+    this.appendTimeoutMs = options.address.defaultDeadline ?? options.appendTimeoutMs ?? 4_000;
+    this.readTimeoutMs = options.readTimeoutMs ?? 4_000;
     this.sessions = new EventStoreDbSessions({
       address: options.address,
       owner: options.owner,
@@ -176,7 +177,7 @@ export class EventStoreDbEventLog implements EventLog {
     const startedAt = performance.now();
     const { epoch } = this.seen;
     if (end !== undefined && end.epoch !== epoch) return { kind: 'conflict', expected, actual: expected };
-    const work = this.appendInTime(stream, expected, events, bytes, startedAt + this.appendTimeoutMs);
+    const work = this.appendInTime(stream, expected, withOrigins(events), bytes, startedAt + this.appendTimeoutMs);
     this.pending.add(work);
     try {
       const { result, logId } = await work;
@@ -503,7 +504,12 @@ export class EventStoreDbEventLog implements EventLog {
 
   private recorded({ createdAt, position, stream, ...event }: WireEvent): RecordedEvent {
     const logId = this.sessions.logId ?? '';
-    return { ...event, stream: stream.slice(this.namespace.length), position: token(logId, position), recordedAt: createdAt };
+    return asFirstRecorded({
+      ...event,
+      stream: stream.slice(this.namespace.length),
+      position: token(logId, position),
+      recordedAt: createdAt,
+    });
   }
 
   private parse(text: string): WirePosition | undefined {

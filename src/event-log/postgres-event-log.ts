@@ -17,6 +17,7 @@ import {
   type SeenEvent,
   type StreamEnd,
 } from './event-log.js';
+import { asFirstRecorded, withOrigins } from './first-recorded.js';
 import type { AppendOutcome, EventLogObserver } from './event-log-observer.js';
 import { followPages } from './follow-pages.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
@@ -111,7 +112,8 @@ export class PostgresEventLog implements EventLog {
    * @throws {EventLogUnavailable} when the server is away; any other error means that the database is not ours.
    */
   static async open(options: PostgresEventLogOptions): Promise<PostgresEventLog> {
-    const { appendTimeoutMs = 5_000, readTimeoutMs = 5_000, pollIntervalMs = 500, observe } = options;
+    // Below the five seconds within which a write is answered.
+    const { appendTimeoutMs = 4_000, readTimeoutMs = 4_000, pollIntervalMs = 500, observe } = options;
     const urlOption = options.url;
     const url = typeof urlOption === 'function' ? urlOption : () => urlOption;
     const pool = openPool({
@@ -175,7 +177,8 @@ export class PostgresEventLog implements EventLog {
     const observed = (outcome: AppendOutcome) => this.options.observe?.append?.(performance.now() - startedAt, outcome);
     try {
       const revisionExpected = expected === 'no-stream' ? -1n : expected;
-      const result = await this.commits.append({ stream, expected: revisionExpected, events, end: end?.eventId }, bytes);
+      const request = { stream, expected: revisionExpected, events: withOrigins(events), end: end?.eventId };
+      const result = await this.commits.append(request, bytes);
       if (result.kind === 'conflict') {
         observed('conflict');
         return { kind: 'conflict', expected, actual: result.actual < 0n ? 'no-stream' : result.actual };
@@ -374,16 +377,18 @@ export class PostgresEventLog implements EventLog {
     const { epoch } = this.seen;
     const rows = await this.read<EventRow>({ name, text, values: [...values], rowMode: 'array' });
     this.noteNewest(rows, epoch);
-    return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) => ({
-      id,
-      type,
-      data,
-      metadata,
-      stream,
-      revision,
-      position: this.token(position),
-      recordedAt,
-    }));
+    return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) =>
+      asFirstRecorded({
+        id,
+        type,
+        data,
+        metadata,
+        stream,
+        revision,
+        position: this.token(position),
+        recordedAt,
+      }),
+    );
   }
 
   /** Of a page of the log that is the last one; of a page of a stream as well. */

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { probed, type ProbeOptions } from '../postgres/probe.js';
 import type { Doorbell } from './doorbell.js';
 import { openDedicatedConnection, type DedicatedConnection, type DedicatedConnectionOptions } from './postgres-connection.js';
 
 const RETRY_MS = 500;
+const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
 /**
- * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its connection again after a loss
- * and then wakes everybody, for what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
+ * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its connection again after a loss, or when it
+ * does not answer any more, and then wakes everybody, for what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
  */
 export class PostgresListener {
   private holders = 0;
@@ -19,6 +21,7 @@ export class PostgresListener {
   constructor(
     private readonly doorbell: Doorbell,
     private readonly options: DedicatedConnectionOptions,
+    private readonly probe: ProbeOptions = PROBE,
   ) {}
 
   /** Listens until the given function was called as often as this one. @param onPosition hears of each position that is named. */
@@ -63,7 +66,13 @@ export class PostgresListener {
         });
         await connection.client.query('listen ledger_events');
         this.doorbell.wakeAll();
-        await connection.lost;
+        const { client, lost } = connection;
+        const end = probed(
+          () => client.query('select 1'),
+          this.probe,
+          () => connection.destroy(),
+        );
+        await lost.finally(end);
       } catch {
         // Not said anywhere: whoever reads meets the same absence and reports it.
       } finally {

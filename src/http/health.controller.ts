@@ -14,6 +14,8 @@ export interface HealthCheck {
 export interface Readiness {
   /** Requests can be served. A single parked stream does not make the whole service unready. */
   readonly ready: boolean;
+  /** They can, and something behind them stands still, which its part says. */
+  readonly degraded?: boolean;
   /** By name: `postgres`, `event-log`, `projection rewards` … */
   readonly checks: Readonly<Record<string, HealthCheck>>;
 }
@@ -25,13 +27,13 @@ export interface ReadinessProbe {
 
 export const READINESS_PROBE = Symbol('readiness probe');
 
-const readiness = (description: string, status: 'ready' | 'not ready'): ApiResponseOptions => ({
+const readiness = (description: string, ...status: readonly ('ready' | 'degraded' | 'not ready')[]): ApiResponseOptions => ({
   description,
   schema: {
     type: 'object',
     required: ['status', 'ready', 'checks'],
     properties: {
-      status: { type: 'string', enum: [status] },
+      status: { type: 'string', enum: [...status] },
       ready: { type: 'boolean' },
       checks: {
         type: 'object',
@@ -58,14 +60,14 @@ export class HealthController {
 
   /** 200 while requests can be served, else 503; either way with the state of every part. */
   @ApiOperation({ summary: 'Whether requests can be served, and the state of every part' })
-  @ApiOkResponse(readiness('Requests can be served', 'ready'))
+  @ApiOkResponse(readiness('Requests can be served; `degraded`: and reactions to single accounts stand still', 'ready', 'degraded'))
   @ApiServiceUnavailableResponse(readiness('Not yet, or not now; with the members of an error', 'not ready'))
   @Get('ready')
   @Access('none')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
-    const { ready, checks } = await this.probe.check();
+    const { ready, degraded = false, checks } = await this.probe.check();
     void reply.header('Cache-Control', 'no-store');
-    if (ready) return { status: 'ready', ready, checks };
+    if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
     return { ...errorJson('UNAVAILABLE', { message: 'The service is not ready' }), status: 'not ready', ready, checks };
   }

@@ -10,6 +10,7 @@ import type { UserQueries } from '../../projections/users/queries.js';
 import { ApiError } from './api-error.js';
 import type { Written } from './ledger.js';
 import {
+  asOtherParty,
   codeDetailsJson,
   publicUserJson,
   referralJson,
@@ -20,6 +21,11 @@ import {
   type CodeDetails,
 } from './presenters.js';
 import { codeForLinks, ShareLinks, type EngagementMedium, type ShareMedium } from './share-links.js';
+
+interface Viewer {
+  readonly accountId: string;
+  readonly userId: string;
+}
 
 /** Puts facts and their surroundings (links, programs, the other party) together for the presenters. */
 export class Presentation {
@@ -83,8 +89,11 @@ export class Presentation {
     return facts.map((user) => userListItemJson(user, defaultProgramId));
   }
 
-  /** Referrals with full users and rewards; a side that is gone is null. Two queries, however many referrals. */
-  async referrals(scope: Scope, referrals: readonly ReferralFacts[]) {
+  /**
+   * Referrals with full users and rewards; a side that is gone is null. Two queries, however many referrals. `viewer`: the user whose token
+   * asks, who sees less of others than of itself; left out: the key asks.
+   */
+  async referrals(scope: Scope, referrals: readonly ReferralFacts[], viewer?: Viewer) {
     const surroundings = await this.surroundings(scope);
     const persons = referrals.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]);
     const rewardIds = referrals.flatMap(({ referredRewardId, referrerRewardId }) => [referredRewardId, referrerRewardId]);
@@ -92,7 +101,12 @@ export class Presentation {
       this.users.byPersons(scope, [...new Set(persons)]),
       this.rewards.byIds(scope, [...new Set(rewardIds.filter((id) => id !== null))]),
     ]);
-    const userOf = (person: PersonId) => presentOrNull(users.get(person), (facts) => userJson(facts, surroundings));
+    const userOf = (person: PersonId) =>
+      presentOrNull(users.get(person), (facts) => {
+        const user = userJson(facts, surroundings);
+        const isOther = viewer !== undefined && (user.accountId !== viewer.accountId || user.id !== viewer.userId);
+        return isOther ? asOtherParty(user) : user;
+      });
     const rewardOf = (id: string | null) =>
       presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) => rewardJson(facts));
     return referrals.map((referral) =>

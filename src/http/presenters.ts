@@ -197,6 +197,22 @@ export function balanceJson(facts: BalanceFacts) {
   };
 }
 
+/** A user as the other party of a referral may see it: without what tells more of a person than a name and a code. */
+export function asOtherParty(user: UserJson): UserJson {
+  return {
+    ...user,
+    email: null,
+    emailHash: null,
+    firstSeenIP: null,
+    lastSeenIP: null,
+    // Who knows it can write as that visitor.
+    cookieId: null,
+    paymentProviderId: null,
+    customFields: {},
+    segments: [],
+  };
+}
+
 /** What belongs to a referral and is presented with it; null: deleted, or not granted. */
 export interface ReferralSides {
   readonly referredUser: UserJson | null;

@@ -50,8 +50,8 @@ export class ReferralsController {
   @Access('key')
   @ApiReferralFilter()
   @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
-  list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
-    return this.page(request, scope, query);
+  list(@Req() request: FastifyRequest, @Caller() caller: Caller, @QueryParameters() query: Query) {
+    return this.page(request, caller, query);
   }
 
   @ApiOperation({ summary: 'Referrals in which a user takes part, newest start first' })
@@ -60,14 +60,14 @@ export class ReferralsController {
   @Access('user-open', { token: 'read', about: 'referral-query', counted: 'list-referrals' })
   @ApiReferralFilter()
   @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
-  openList(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
-    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(scope, query);
+  openList(@Req() request: FastifyRequest, @Caller() caller: Caller, @QueryParameters() query: Query) {
+    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(caller.scope, query);
     const isReferrer = referrerAccountRef !== undefined && referrerUserId !== undefined;
     const isReferred = referredAccountRef !== undefined && referredUserId !== undefined;
     if (!isReferrer && !isReferred) {
       throw badRequest('referringAccountId and referringUserId, or referredAccountId and referredUserId, are required');
     }
-    return this.page(request, scope, query);
+    return this.page(request, caller, query);
   }
 
   @ApiOperation({ summary: 'A referral with its users and rewards' })
@@ -95,12 +95,13 @@ export class ReferralsController {
     return this.ledger.moderate(request, reply, actions);
   }
 
-  private async page(request: FastifyRequest, scope: Scope, query: Query) {
+  private async page(request: FastifyRequest, { scope, token }: Caller, query: Query) {
     const filter = this.filter(scope, query);
     const wanted = page(query);
     await this.ledger.readable(request, SHOWN_FROM);
     const { totalCount, items } = await this.referrals.list(scope, filter, wanted);
-    return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items) };
+    const viewer = token?.kind === 'user' ? token : undefined;
+    return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items, viewer) };
   }
 
   private filter(scope: Scope, query: Query): ReferralFilter {

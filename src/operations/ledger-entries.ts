@@ -1,6 +1,7 @@
 import type { Core } from '../core.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { Decoded, EventCodec } from '../event-log/codec.js';
+import { firstPosition } from '../event-log/first-recorded.js';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import type { AccountEvent } from '../domain/account/account.events.js';
 import { POSTED_TYPES, type Entry, type PostedEvent } from '../ledger/postings.js';
@@ -42,7 +43,8 @@ export const decodeTypes = (codec: EventCodec, events: readonly RecordedEvent[],
   codec.decodeAll(events.filter(({ type }) => types.has(type)));
 
 export function entryOf({ event, envelope, recorded }: Decoded): Entry {
-  const { id, position, recordedAt } = recorded;
+  const { id, recordedAt } = recorded;
+  const position = firstPosition(recorded);
   return { event: event as PostedEvent, eventId: id, position, recordedAt, actor: `${envelope.actor.kind}:${envelope.actor.id}` };
 }
 

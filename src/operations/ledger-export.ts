@@ -3,6 +3,7 @@ import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
 import { CURRENT_VERSIONS } from '../event-log/event-schemas.js';
 import type { Decoded } from '../event-log/codec.js';
+import { firstPosition } from '../event-log/first-recorded.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
@@ -58,7 +59,7 @@ function exportedEvent({ event, envelope, recorded }: Decoded) {
     eventId: recorded.id,
     stream: recorded.stream,
     revision: Number(recorded.revision),
-    position: recorded.position,
+    position: firstPosition(recorded),
     recordedAt: new Date(recorded.recordedAt).toISOString(),
     effectiveAt: new Date(at).toISOString(),
     type,

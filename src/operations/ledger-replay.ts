@@ -50,13 +50,13 @@ export async function replayLedger(
   options: ReplayOptions = {},
 ): Promise<Replay> {
   const selection = await select(core.log, { asOf, position });
-  if (resumeFrom !== undefined) await select(core.log, { position: resumeFrom });
+  const from = resumeFrom === undefined ? undefined : (await select(core.log, { position: resumeFrom })).upTo;
   const one = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
   if (selection.upTo !== undefined) await untilReadModelsReach(core, selection.upTo, options.signal);
   const snapshot = await ReadModelSnapshot.open(core.pool);
   try {
     const run = new ReplayRun(core, scope, selection, snapshot, options);
-    return await (one ? run.account(one.ref, one.stream) : run.everyAccount(resumeFrom));
+    return await (one ? run.account(one.ref, one.stream) : run.everyAccount(from));
   } finally {
     await snapshot.close();
   }
@@ -238,10 +238,10 @@ class ReplayRun {
   }
 
   private result(): Replay {
-    const { upTo, until } = this.selection;
+    const { asked, until } = this.selection;
     if (this.changedSince > 0)
       this.options.note?.(`${this.changedSince} accounts have changed between then and where the read models stand: folded, not compared`);
-    const position = upTo ?? (until === undefined ? this.positions()[0] : this.newest);
+    const position = asked ?? (until === undefined ? this.positions()[0] : this.newest);
     return { position: position ?? null, events: this.events, differences: this.differences };
   }
 }

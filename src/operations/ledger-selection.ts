@@ -1,5 +1,6 @@
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { CommandError } from './command-line.js';
+import { positionOfOrigin } from './origin-positions.js';
 
 /** What part of the ledger an operator asks for, as typed. Times and positions are inclusive and go by recording. */
 export interface SelectionOptions {
@@ -10,8 +11,10 @@ export interface SelectionOptions {
 }
 
 export interface Selection {
-  /** Undefined: whatever the log holds. */
+  /** Of this log. Undefined: whatever the log holds. */
   readonly upTo: Position | undefined;
+  /** The same as it was typed: it may be of the log where the event was recorded first. */
+  readonly asked: Position | undefined;
   /** Epoch milliseconds; undefined: from the beginning. */
   readonly from: number | undefined;
   /** Epoch milliseconds; undefined: no bound but `upTo`. */
@@ -28,13 +31,16 @@ export async function select(log: EventLog, { asOf, position, from, to }: Select
   const until = toTime ?? asOfTime;
   if (fromTime !== undefined && until !== undefined && fromTime > until)
     throw new CommandError(`--from lies after ${toTime === undefined ? '--as-of' : '--to'}`);
-  if (position !== undefined) await checkPosition(log, position);
-  return { upTo: position, from: fromTime, until };
+  const upTo = position === undefined ? undefined : await positionIn(log, position);
+  return { upTo, asked: position, from: fromTime, until };
 }
 
-async function checkPosition(log: EventLog, position: Position): Promise<void> {
-  if (!log.isPosition(position)) throw new CommandError(`${JSON.stringify(position.slice(0, 80))} is no position of this log`);
-  if (log.compare(position, await log.head()) > 0) throw new CommandError(`the position ${position} is beyond the head of the log`);
+async function positionIn(log: EventLog, position: Position): Promise<Position> {
+  const own = log.isPosition(position) ? position : await positionOfOrigin(log, position);
+  if (own === undefined)
+    throw new CommandError(`${JSON.stringify(position.slice(0, 80))} is no position of this log, nor of an event that came from another`);
+  if (log.compare(own, await log.head()) > 0) throw new CommandError(`the position ${position} is beyond the head of the log`);
+  return own;
 }
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;

@@ -1,5 +1,6 @@
 import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
+import { firstPosition } from '../event-log/first-recorded.js';
 import { statementOf, type Statement } from '../ledger/statement.js';
 import { clockOf, findAccount, readAccountEntries } from './ledger-entries.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
@@ -19,7 +20,7 @@ export async function statementOfAccount(
   const selection = await select(core.log, options, now);
   const { stream } = await findAccount(core, scope, accountId);
   const { entries, newest } = await readAccountEntries(core, stream, selection);
-  const position = selection.upTo ?? newest?.position ?? null;
+  const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
   return statementOf({ account: accountId, position, entries, from: selection.from, clock, unit });
 }

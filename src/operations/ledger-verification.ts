@@ -7,6 +7,7 @@ import type { ChainSigner } from '../chain/chain-signer.js';
 import { isAuthentic, type DigestDocument } from '../chain/digest-document.js';
 import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
+import { firstPosition } from '../event-log/first-recorded.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
 import { LogReader, Stopped, type Patience } from './log-reader.js';
@@ -82,6 +83,8 @@ class ChainCheck {
   firstBroken: ChainBreak | null = null;
   private readonly stored: AsyncGenerator<StoredSeal, void, undefined>;
   private next: StoredSeal | undefined;
+  /** Where the last event was recorded first. */
+  private place: Position | null = null;
   /** The last seal that agreed. */
   private last: StoredSeal | undefined;
   /** The first event behind all seals. */
@@ -109,6 +112,7 @@ class ChainCheck {
   /** True when something is to be compared behind this event. */
   add(event: RecordedEvent): boolean {
     this.link = nextLink(this.link, event);
+    this.place = firstPosition(event);
     if (this.next === undefined) this.unsealed ??= event;
     const { events } = this.link;
     return events === this.next?.events || events === this.outside?.events;
@@ -150,9 +154,12 @@ class ChainCheck {
     return findBreak(this.searched, this.last ?? CHAIN_START, seal, otherwise);
   }
 
+  /** A document of another log: its places count as well where that log recorded the event first, and not where it had a copy, too. */
   private compareOutside(outside: DigestDocument): ChainBreak | null {
-    const isSameLog = outside.log === this.searched.seals.logId;
-    if (isSameLog ? isSame(this.link, outside) : this.link.digest === outside.digest) return null;
+    const { link, place, searched } = this;
+    const isSameLog = outside.log === searched.seals.logId;
+    const isKept = link.digest === outside.digest && (place !== outside.position || link.places === outside.places);
+    if (isSameLog ? isSame(link, outside) : isKept) return null;
     return { position: outside.position, eventId: null, reason: 'outside-digest' };
   }
 

@@ -62,10 +62,22 @@ async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Pro
 
 /** Prints what a copy came to. @throws {CommandError} of exit 2 for a difference, of exit 1 for a copy that is not the last one. */
 export function reportCopy(result: LogMoveResult, { whileRunning = false, json }: Pick<CopyCommandOptions, 'whileRunning' | 'json'>): void {
-  const { events, streams, found, appended, digest, differences, isOrderSame, cameSince, isRecorded } = result;
+  const { events, streams, found, appended, digest, differences, isOrderSame, otherOrigins, cameSince, isRecorded } = result;
   const ok = differences.length === 0 && isOrderSame;
   if (json)
-    printJson({ ok, events, streams, found, appended, digest, differences, sameOrder: isOrderSame, cameSince, recorded: isRecorded });
+    printJson({
+      ok,
+      events,
+      streams,
+      found,
+      appended,
+      digest,
+      differences,
+      sameOrder: isOrderSame,
+      otherOrigins,
+      cameSince,
+      recorded: isRecorded,
+    });
   if (!ok) throw new CommandError(difference(result), 2);
   if (cameSince > 0 && !whileRunning) {
     throw new CommandError(`${cameSince} events came to the source since: stop what writes to it and run the same command again`);
@@ -73,6 +85,10 @@ export function reportCopy(result: LogMoveResult, { whileRunning = false, json }
   if (!json)
     process.stdout.write(
       `OK: ${events} events in ${streams} streams are the same in both logs, ${appended} of them copied now; digest ${digest}\n`,
+    );
+  if (otherOrigins > 0)
+    note(
+      `${otherOrigins} events show other recording times in the two logs: one of them was copied by an earlier release, which did not keep them`,
     );
   if (isRecorded) note('The service moves over at its next start on the log at --to.');
   else if (whileRunning)

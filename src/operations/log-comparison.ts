@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { firstPosition } from '../event-log/first-recorded.js';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { LogReader, type Patience } from './log-reader.js';
 
@@ -13,12 +14,17 @@ export interface ComparisonOptions extends Patience {
 export interface Comparison {
   readonly events: number;
   readonly streams: number;
-  /** SHA-256 over the stored events of the source in their order, in hex. The recording times and positions, which are each log's own, are not in it. */
+  /** SHA-256 over the events of the source in their order, in hex. Recording times and positions are not in it. */
   readonly digest: string;
   /** Names of streams whose digests differ. A stream that one side lacks is among them. */
   readonly differences: readonly string[];
   /** False although no stream differs: the logs hold the same streams in another order. */
   readonly isOrderSame: boolean;
+  /**
+   * Events that the target says were recorded first at another place or time than the source says: one of the two is a copy that an earlier release
+   * made, and shows the time of that copy.
+   */
+  readonly otherOrigins: number;
   readonly targetHead: Position | null;
   /** Where the event of `translate` stands in the target; null when there is none. */
   readonly translated: Position | null;
@@ -36,6 +42,7 @@ export async function compareLogs(source: EventLog, target: EventLog, options: C
   const [ours, theirs] = [new LogDigests(), new LogDigests()];
   let translated: Position | null = null;
   let targetHead: Position | null = null;
+  let otherOrigins = 0;
   for (;;) {
     const [expected, found] = await Promise.all([left.ahead(), right.ahead()]);
     const count = Math.min(expected.length, found.length) || Math.max(expected.length, found.length);
@@ -44,6 +51,7 @@ export async function compareLogs(source: EventLog, target: EventLog, options: C
       const [event, copy] = [expected[index], found[index]];
       if (event) ours.add(event);
       if (copy) theirs.add(copy);
+      if (event && copy && !isSameOrigin(event, copy)) otherOrigins += 1;
       if (translate !== null && event?.position === translate) translated = copy?.position ?? null;
     }
     targetHead = found[Math.min(count, found.length) - 1]?.position ?? targetHead;
@@ -56,9 +64,12 @@ export async function compareLogs(source: EventLog, target: EventLog, options: C
   const differences = isSame ? [] : ours.differences(theirs);
   return {
     ...{ events: left.count, streams: ours.streams, digest, differences },
-    ...{ isOrderSame: isSame || differences.length > 0, targetHead, translated },
+    ...{ isOrderSame: isSame || differences.length > 0, otherOrigins, targetHead, translated },
   };
 }
+
+const isSameOrigin = (a: RecordedEvent, b: RecordedEvent): boolean =>
+  a.recordedAt === b.recordedAt && firstPosition(a) === firstPosition(b);
 
 /** One digest for the log in its order, and one for each stream. */
 class LogDigests {

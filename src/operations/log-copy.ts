@@ -22,7 +22,8 @@ export interface CopyResult {
 const APPEND_EVENTS_MAX = 500;
 
 /**
- * Makes the target hold the same events as the source, in the order of the whole log: ids, streams, revisions, types and stored bytes. What stands
+ * Makes the target hold the same events as the source, in the order of the whole log: ids, streams, revisions, types and stored bytes, and where
+ * and when each was recorded first. What stands
  * in the target already must be the source's beginning, and is left as it is. So a copy that was stopped is gone on with, and one that
  * was made earlier gets what came since, without any notes kept beside the two logs.
  * @throws {CopyRefused} @throws {Stopped} @throws {EventLogUnavailable}
@@ -87,7 +88,10 @@ async function appendTo(target: EventLog, events: readonly RecordedEvent[], pati
   const [first] = events;
   if (first === undefined) return;
   const expected = first.revision === 0n ? 'no-stream' : first.revision - 1n;
-  const copies = events.map(({ id, type, data, metadata }) => ({ id, type, data, metadata }));
+  // Of a copy of a copy, what its first log said.
+  const copies = events.map(({ id, type, data, metadata, recordedAt, position, origin = { position, recordedAt } }) => ({
+    ...{ id, type, data, metadata, origin },
+  }));
   // Repeated as it was after a lost answer: the log recognises it.
   const result = await patiently(patience, () => target.append(first.stream, expected, copies));
   if (result.kind === 'conflict') {

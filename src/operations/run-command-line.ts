@@ -7,6 +7,7 @@ import { addLedgerCommands } from './ledger-cli.js';
 import { ledgerGroup } from './ledger-command.js';
 import { addLogCommands } from './log-cli.js';
 import { addOperatorCommands } from './operator-cli.js';
+import { addPolicyCommands } from './policy-cli.js';
 import { addPrivacyCommands } from './privacy-cli.js';
 import { addProjectionCommands } from './projection-cli.js';
 import { addTenantCommands } from './tenant-cli.js';
@@ -30,6 +31,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   addLedgerChecks(cli);
   addChainCommands(ledgerGroup(cli));
   addProjectionCommands(cli);
+  addPolicyCommands(cli);
   addLogCommands(cli);
   addOperatorCommands(cli);
   addPrivacyCommands(cli);

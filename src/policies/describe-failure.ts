@@ -1,3 +1,5 @@
+import { errorCode } from '../error-code.js';
+import { EventLogUnavailable } from '../event-log/event-log.js';
 import { UnreadableEvent } from '../event-log/event-schemas.js';
 
 /** A command of a policy was refused, with this code: nothing that it was sent for has happened. */
@@ -8,7 +10,7 @@ export class ReactionRefused extends Error {
 /** Name and code; the message where it is our own. Messages of the database may quote values. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
-  if (error instanceof UnreadableEvent || error instanceof ReactionRefused) return `${error.name}: ${error.message}`;
-  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
-  return `${error.name}${code}`;
+  const code = errorCode(error) ?? errorCode(error.cause);
+  const isOurs = [UnreadableEvent, EventLogUnavailable, ReactionRefused].some((kind) => error instanceof kind);
+  return `${error.name}${code === undefined ? '' : ` ${code}`}${isOurs ? `: ${error.message}` : ''}`;
 }

@@ -39,6 +39,14 @@ export interface JobsOptions {
   readonly logger: { warn(fields: object, message: string): void };
 }
 
+/** Adds a job, or moves the one that stands under its key. The queue's own tables are there once a service has run. */
+export async function addJob(pool: Pool, { task, payload, runAt, key }: Job): Promise<void> {
+  await pool.query(
+    'select graphile_worker.add_job($1, payload := $2::json, run_at := to_timestamp($3 / 1000.0), job_key := $4, max_attempts := 25)',
+    [task, JSON.stringify(payload), runAt, key],
+  );
+}
+
 export class Jobs {
   private readonly stopping = new AbortController();
   private readonly queue: QueuePool;
@@ -61,11 +69,8 @@ export class Jobs {
   }
 
   /** Adds a job, or moves the one that stands under its key. */
-  async add({ task, payload, runAt, key }: Job): Promise<void> {
-    await this.pool.query(
-      'select graphile_worker.add_job($1, payload := $2::json, run_at := to_timestamp($3 / 1000.0), job_key := $4, max_attempts := 25)',
-      [task, JSON.stringify(payload), runAt, key],
-    );
+  async add(job: Job): Promise<void> {
+    await addJob(this.pool, job);
   }
 
   /** Works in the background and goes on through every outage until `stop`. */

@@ -52,6 +52,8 @@ interface Lane {
  */
 export class PageReactions {
   private standing: StandingStreams = new Map();
+  /** Since when nothing got through; undefined: the newest reaction did. Of all streams, so that a page waits once and not for each. */
+  private waitingSince: number | undefined;
 
   constructor(private readonly parts: PageReactionsParts) {}
 
@@ -130,21 +132,23 @@ export class PageReactions {
   }
 
   private async again(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    const startedAt = performance.now();
     for (let tries = 1; ; tries++) {
       try {
-        return await work();
+        await work();
+        this.waitingSince = undefined;
+        return;
       } catch (error) {
         if (signal.aborted) throw new TurnEnded();
-        if (!(await this.isOutage(error, performance.now() - startedAt)) && tries >= TRIES_MAX) throw error;
+        if (this.parts.isUnavailable(error) ? !(await this.isOutage(error)) : tries >= TRIES_MAX) throw error;
         await pause(backOffMs(tries, TRY_AGAIN_MS), signal);
       }
     }
   }
 
-  private async isOutage(error: unknown, forMs: number): Promise<boolean> {
-    if (!this.parts.isUnavailable(error)) return false;
-    if (forMs > this.parts.outageMs && (await this.parts.storesAnswer())) return false;
+  /** Of an error that says so. */
+  private async isOutage(error: unknown): Promise<boolean> {
+    this.waitingSince ??= performance.now();
+    if (performance.now() - this.waitingSince > this.parts.outageMs && (await this.parts.storesAnswer())) return false;
     this.parts.onWaiting(error);
     return true;
   }

@@ -179,6 +179,15 @@ export class ParkedReactions {
     return rows;
   }
 
+  /** How many of these are still there. */
+  async present(ids: readonly string[]): Promise<number> {
+    const { rows } = await this.pool.query<{ present: bigint }>(
+      'select count(*) as present from ledger.parked_reactions where id = any($1::bigint[])',
+      [ids],
+    );
+    return Number(rows[0]?.present ?? 0n);
+  }
+
   async counts(): Promise<ParkedCounts> {
     const { rows } = await this.pool.query<{ parked: bigint; heldBack: bigint; oldestSeconds: number | null }>(
       `select count(*) filter (where policy <> $1) as parked, count(distinct stream) filter (where policy = $1) as "heldBack",

@@ -1,6 +1,8 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import { inTime } from '../in-time.js';
 import { backOffMs, pause } from '../pause.js';
+import { ping } from '../postgres/database.js';
 import { PositionWaiters } from '../projecting/position-waiters.js';
 import { ProjectionLease } from '../projecting/projection-lease.js';
 import { describeFailure } from './describe-failure.js';
@@ -34,9 +36,12 @@ const PAGE = 500;
 const POLL_MS = 15;
 /** A page without reactions is written down so much later, at the latest: other processes wait for its position, too. */
 const IDLE_CHECKPOINT_MS = 50;
+/** What does not answer by then is away. */
+const ANSWER_WITHIN_MS = 2_000;
 /** A hundred bytes of memory each. */
 const STANDING_MAX = 100_000;
-const OUTAGE_MS = 10_000;
+/** A server that is killed is back by then; one that is not does not answer. */
+const OUTAGE_MS = 2_000;
 /** What stands still is taken up before the log is followed; the others do not wait longer for it. */
 const TAKE_UP_FIRST_MS = 2_000;
 
@@ -217,7 +222,7 @@ export class PolicyRunner {
 
   private storesAnswer(): Promise<boolean> {
     const { log, pool } = this.options;
-    return Promise.all([log.head(), pool.query('select 1')]).then(
+    return inTime(Promise.all([log.head(), ping(pool, ANSWER_WITHIN_MS)]), ANSWER_WITHIN_MS).then(
       () => true,
       () => false,
     );

@@ -78,6 +78,13 @@ function dropWhenSilent(connection: pg.Client): void {
   connection.query = watched as pg.Client['query'];
 }
 
+/** A statement that only wants an answer. One that gets none in time gives its connection up. @throws for which `isUnavailable` holds. */
+export async function ping(db: pg.Pool | pg.ClientBase, withinMs: number): Promise<void> {
+  // pg reads the limit from a statement, too; its types do not say so.
+  const statement = { text: 'select 1', query_timeout: withinMs };
+  await db.query(statement);
+}
+
 /** Kysely over a pool. Its `destroy` ends the pool; whoever opened the pool calls either, once. */
 export function kyselyOver<DB>(pool: pg.Pool): Kysely<DB> {
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
@@ -102,7 +109,10 @@ const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
   '57P02', // another session crashed the server
   '57P03', // starting up, or replaying its log
   '57P05', // idle for too long
+  '53100', // no room on its disk
+  '53200', // no memory
   '53300', // no connection left
+  '25006', // read-only: it is not, or no longer, the leading one
 ]);
 
 const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([

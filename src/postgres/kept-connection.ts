@@ -1,9 +1,21 @@
 import type { Pool, PoolClient } from 'pg';
 import { pause } from '../pause.js';
+import { probed, type ProbeOptions } from './probe.js';
 
 const RETRY_MS = 500;
+const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
-/** One connection that is prepared in some way (a lock, a LISTEN) and is opened and prepared again whenever it is lost. */
+/**
+ * For a session whose lock others wait for: a machine that is gone without a word would hold it until the server's own keepalive, two
+ * hours by default. Twenty seconds instead. Nothing on a Unix socket, whose other end cannot go like that.
+ */
+export const SERVER_LOOKS_AFTER_IT =
+  'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; set tcp_user_timeout = 20000';
+
+/**
+ * One connection that is prepared in some way (a lock, a LISTEN) and is opened and prepared again whenever it is lost or has fallen
+ * silent: one that a firewall has forgotten, or whose other end is gone without a word, breaks only when something is sent.
+ */
 export class KeptConnection {
   private readonly stopping = new AbortController();
   private client: PoolClient | undefined;
@@ -12,6 +24,7 @@ export class KeptConnection {
   constructor(
     private readonly pool: Pool,
     private readonly prepare: (client: PoolClient) => Promise<void>,
+    private readonly probe: ProbeOptions = PROBE,
   ) {}
 
   /** Returns once it stands for the first time. @throws when the database is away. */
@@ -29,12 +42,15 @@ export class KeptConnection {
 
   private async open(): Promise<Kept> {
     const client = await this.pool.connect();
+    let lose: () => void = () => undefined;
     const lost = new Promise<void>((resolve) => {
+      lose = resolve;
       client.once('end', resolve);
       this.stopping.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     client.on('error', () => undefined);
     try {
+      await client.query(SERVER_LOOKS_AFTER_IT);
       await this.prepare(client);
     } catch (error) {
       client.release(true);
@@ -43,6 +59,7 @@ export class KeptConnection {
     // Asked to stop meanwhile: nobody would give it back, and the pool would wait for it for ever.
     if (this.stopping.signal.aborted) client.release(true);
     else this.client = client;
+    void lost.then(probed(() => client.query('select 1'), this.probe, lose));
     return { lost };
   }
 

@@ -8,12 +8,16 @@ export async function announceTenant(pool: Pool, alias: string): Promise<void> {
   await pool.query('select pg_notify($1, $2)', [CHANNEL, alias]);
 }
 
-/** Hears it. `onChange` is called with the tenant's alias. */
-export function hearTenants(pool: Pool, onChange: (alias: string) => void): KeptConnection {
+/**
+ * Hears it. `onChange` is called with the tenant's alias. Words may be lost with the connection: each time it stands anew, it is called for
+ * all tenants (undefined).
+ */
+export function hearTenants(pool: Pool, onChange: (alias: string | undefined) => void): KeptConnection {
   return new KeptConnection(pool, async (client) => {
     client.on('notification', ({ payload }) => {
       if (payload) onChange(payload);
     });
     await client.query(`listen ${CHANNEL}`);
+    onChange(undefined);
   });
 }

@@ -1,4 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
+import { inTime } from '../in-time.js';
+import { SERVER_LOOKS_AFTER_IT } from '../postgres/kept-connection.js';
 
 // With the hash of a projection's name it makes the two-part key of its advisory lock.
 const LOCK_CLASS = 720_250;
@@ -64,6 +66,10 @@ export class ProjectionLease {
     // Kept on: a connection that dies may say so more than once, and an error without a listener would end the process.
     client.on('error', () => this.drop(client));
     client.on('end', () => this.drop(client));
+    await inTime(client.query(SERVER_LOOKS_AFTER_IT), this.options.answerWithinMs).catch((error: unknown) => {
+      this.drop(client);
+      throw error;
+    });
     return client;
   }
 
@@ -74,17 +80,5 @@ export class ProjectionLease {
     this.locked = new Set();
     client.release(true);
     if (hadLocks) this.options.onLost();
-  }
-}
-
-async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { LedgerClient, positionOf, type Answer } from '../../bench/ledger-client.js';
 import {
@@ -42,6 +43,30 @@ describe('node dist/src/main.js on an empty folder', () => {
   it('is live, ready, measured and described', async () => {
     for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs']) {
       expect([path, await statusOf(service.url + path)]).toEqual([path, 200]);
+    }
+  });
+
+  it('answers a refused request also while its body is on its way', async () => {
+    const body = Buffer.alloc(8 * 1024 * 1024, 0x20);
+    const post = (path: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        // A client that closes its connection writes on until it has written all; an error of the socket comes before the answer.
+        const sent = request(`${service.url}${path}`, { method: 'POST', agent: false, headers }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode));
+        });
+        sent.on('error', reject);
+        const writeFrom = (at: number): void => {
+          if (at >= body.length) sent.end();
+          else sent.write(body.subarray(at, at + 65_536), () => writeFrom(at + 65_536));
+        };
+        writeFrom(0);
+      });
+    const authorization = `Basic ${Buffer.from(`:${apiKey}`).toString('base64')}`;
+    for (let round = 0; round < 5; round += 1) {
+      expect(await post('/api/v1/demo/user', {})).toBe(401);
+      expect(await post('/api/v1/demo/user', { authorization, 'content-type': 'text/plain' })).toBe(415);
+      expect(await post('/api/v1/demo/user', { authorization })).toBe(413);
+      expect(await post('/api/v1/demo/nothing', { authorization })).toBe(404);
     }
   });
 

@@ -1,4 +1,11 @@
+import { ProgramVersions } from '../../src/command-handling/program-versions.js';
+import { TankCodes } from '../../src/command-handling/tank-codes.js';
+import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
 import { decide } from '../../src/domain/fuel-tank/tank-codes.decider.js';
+import type { NeededTankCode } from '../../src/domain/need.js';
+import type { RewardTerms } from '../../src/domain/program.js';
+import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
+import type { EventLog } from '../../src/event-log/event-log.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 
 const CODES = ['TANK-1', 'TANK-2', 'TANK-3'];
@@ -33,7 +40,7 @@ async function reservedByACrash(process: TestProcess, code: string): Promise<voi
   const { scope } = aRequest();
   const holder = { account: refOf('crashed'), rewardId: `reward of ${code}` };
   const outcome = await process.streams.tankCodes.handle(process.names.tankCodesStream(scope), aRequest(), (state) =>
-    decide(state, { type: 'ReserveTankCode', codes: [code], holder, now: START }),
+    decide(state, { type: 'ReserveTankCode', codes: [code], from: 0, holder, claim: 'of a crash', now: START }),
   );
   if (outcome.kind !== 'accepted' || outcome.events.length === 0) throw new Error('the code was not free');
 }
@@ -88,3 +95,111 @@ it.each([
     expect([state.taken.size, state.reserved.size]).toEqual([3, 0]);
   },
 );
+
+/** A tank as the program of these tests promises it. */
+const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null } as const;
+const needOf = (rewardId: string): NeededTankCode => ({
+  ...{ kind: 'tank-code', rewardId, programId: 'default', programVersion: 1, rule: 'referredReward', value: tank, lapses: 0 },
+});
+const poolsOf = ({ streams, names, log, codec }: TestProcess): TankCodes =>
+  new TankCodes(streams, names, new TenantDirectory(streams.tenants, names), new ProgramVersions(log, codec, names));
+const takeAllBut = async (process: TestProcess, ...free: readonly string[]): Promise<void> => {
+  for (const code of CODES) if (!free.includes(code)) await reservedByACrash(process, code);
+};
+
+it('a command that came to nothing does not free the code that another command for the same reward is about to record', async () => {
+  const [one, two] = [await processAt(0), await processAt(0)];
+  await takeAllBut(one, 'TANK-1');
+  const [here, there] = [poolsOf(one), poolsOf(two)];
+  const claims = [
+    await here.reserve(aRequest(), refOf('a'), needOf('r')),
+    await there.reserve(aRequest(), refOf('a'), needOf('r')),
+  ] as const;
+  expect(claims.map((claim) => claim?.code)).toEqual(['TANK-1', 'TANK-1']);
+  const [first, second] = claims;
+  if (!first || !second) throw new Error('no code was reserved');
+  await here.settle(aRequest(), [first], []);
+  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toBeUndefined();
+  await there.settle(aRequest(), [second], []);
+  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toMatchObject({ code: 'TANK-1' });
+});
+
+it('a code that lapses while its command stands still goes to one reward: the command is decided again and takes another one', async () => {
+  let whileItStandsStill: (() => Promise<unknown>) | undefined;
+  const pausing = (log: EventLog): EventLog => {
+    const append: EventLog['append'] = async (stream, expected, events) => {
+      const pause = events.some(({ type }) => type === 'RewardGranted') ? whileItStandsStill : undefined;
+      if (pause) whileItStandsStill = undefined;
+      await pause?.();
+      return log.append(stream, expected, events);
+    };
+    return Object.assign(Object.create(log) as EventLog, { append });
+  };
+  const slow = await ledger.process({ clock: () => START, around: pausing });
+  const later = await processAt(3);
+  await later.userWithCode('anns', 'ann', 'ANN');
+  let ofOther: string | undefined;
+  whileItStandsStill = async () => {
+    for (const code of ['TANK-2', 'TANK-3']) await reservedByACrash(later, code);
+    for (const code of ['TANK-2', 'TANK-3'])
+      await later.streams.tankCodes.handle(later.names.tankCodesStream(aRequest().scope), aRequest(), (state) =>
+        decide(state, { type: 'HandOutTankCode', code, holder: { account: refOf('crashed'), rewardId: `reward of ${code}` }, now: START }),
+      );
+    ofOther = await refer(later, 'quick');
+  };
+  const ofSlow = await refer(slow, 'slow');
+  expect([ofOther, ofSlow]).toEqual(['TANK-1', 'POOL_EMPTY']);
+});
+
+it('a pool is not searched from its beginning for every reward', async () => {
+  const process = await processAt(0);
+  const directory = new TenantDirectory(process.streams.tenants, process.names);
+  const tenant = await directory.find('demo');
+  if (!tenant) throw new Error('there is no tenant');
+  let looks = 0;
+  const codes = new Proxy(
+    Array.from({ length: 1_000 }, (_, number) => `CODE-${number}`),
+    {
+      get: (array, member, receiver): unknown => {
+        if (typeof member === 'string' && /^\d+$/.test(member)) looks += 1;
+        return Reflect.get(array, member, receiver);
+      },
+    },
+  );
+  const document: ProgramDocument = { id: 'default', referredReward: { ...tank, fuelTankCodes: codes } };
+  const withPool = { ...tenant, programs: { default: { ...tenant.programs['default'], document, version: 1, eventRules: [] } } };
+  jest.spyOn(directory, 'find').mockResolvedValue(withPool as unknown as typeof tenant);
+  const pools = new TankCodes(process.streams, process.names, directory, new ProgramVersions(process.log, process.codec, process.names));
+  const given: (string | undefined)[] = [];
+  for (let number = 0; number < 60; number++) given.push((await pools.reserve(aRequest(), refOf('a'), needOf(`reward ${number}`)))?.code);
+  expect(given).toEqual(codes.slice(0, 60));
+  expect(looks).toBeLessThan(60 * 4 + 60);
+});
+
+it('a reward earned under an earlier version has a code of its pool, read from the log when it is needed', async () => {
+  const process = await processAt(0);
+  await process.userWithCode('anns', 'ann', 'ANN');
+  const [person] = (await process.account('anns')).users.keys();
+  if (person === undefined) throw new Error('there is no user');
+  const pool = (fuelTankCodes: readonly string[], amount: number): ProgramDocument => ({
+    ...{ id: 'default', referredReward: null, referrerReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount } },
+  });
+  for (const document of [pool(['OLD-1', 'OLD-2'], 5), pool(['NEW-1'], 9)])
+    await process.tenantCommands.execute('demo', { type: 'ApplyProgram', program: document, now: START });
+  const terms: RewardTerms = {
+    ...{ value: tank, name: null, description: null, cancellable: true, validDays: null, delayDays: 0, limit: null },
+    ...{ redeemsAutomatically: false, when: 'CONVERTED' },
+  };
+  const grant = (referralId: string, programVersion: number, amount: number) =>
+    process.send('anns', {
+      ...{ type: 'GrantReferrerReward', referralId, person, programId: 'default', programVersion, earnedAt: START },
+      terms: { ...terms, value: { ...tank, amount } },
+    });
+  const codeOf = (outcome: Awaited<ReturnType<typeof grant>>): string | undefined =>
+    accepted(outcome).events.flatMap((event) =>
+      event.type === 'RewardGranted' && event.value.type === 'FUELTANK' ? [event.value.fuelTankCode] : [],
+    )[0];
+  expect(codeOf(await grant('one', 2, 5))).toBe('OLD-1');
+  expect(codeOf(await grant('two', 3, 9))).toBe('NEW-1');
+  expect(codeOf(await grant('three', 2, 5))).toBe('OLD-2');
+});

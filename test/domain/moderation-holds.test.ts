@@ -152,7 +152,7 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
   // It is of what somebody else may take, and the moderation is about rewards.
   LapseReservation: [
     goesOn('a code that was never recorded', {
-      ...{ type: 'LapseReservation', kind: 'referral-code', key: 'NEVER', person: BOB.person, now: NOW },
+      ...{ type: 'LapseReservation', what: { kind: 'referral-code', key: 'NEVER', person: BOB.person }, now: NOW },
     }),
   ],
   SettleReward: [

@@ -1,8 +1,10 @@
 import type { Program } from '../../src/domain/program.js';
+import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
 import { DEFAULT_PROGRAM, programOf, programsOf, toProgram } from '../../src/domain/tenant/program-document.js';
 import { evolve, initialState, type OpenTenant, type ProgramDocument, type TenantEvent } from '../../src/domain/tenant/tenant.decider.js';
 
-const parse = (document: ProgramDocument): Program => toProgram({ document, version: 4 }, true);
+const parse = (document: ProgramDocument): Program =>
+  toProgram({ document, version: 4, eventRules: nameEventRules(document, undefined) }, true);
 
 it('the default program pays ten percent at the start and a thousand cents at conversion, both cancellable', () => {
   expect(parse(DEFAULT_PROGRAM)).toStrictEqual({
@@ -72,8 +74,8 @@ it('a side without a reward earns nothing', () => {
 describe('the programs of a tenant', () => {
   const events: readonly TenantEvent[] = [
     { type: 'TenantCreated', at: 1, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
-    { type: 'ProgramApplied', at: 1, version: 1, isDefault: true, document: DEFAULT_PROGRAM },
-    { type: 'ProgramApplied', at: 2, version: 1, isDefault: true, document: { id: 'partners' } },
+    { type: 'ProgramApplied', at: 1, version: 1, isDefault: true, document: DEFAULT_PROGRAM, eventRules: [] },
+    { type: 'ProgramApplied', at: 2, version: 1, isDefault: true, document: { id: 'partners' }, eventRules: [] },
   ];
   const tenant = events.reduce(evolve, initialState) as OpenTenant;
 

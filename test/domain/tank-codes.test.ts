@@ -1,6 +1,7 @@
 import { decide, evolve, initialState, type TankCodeCommand, type TankCodeEvent } from '../../src/domain/fuel-tank/tank-codes.decider.js';
 import { NOTHING_PROVIDED, type Provided } from '../../src/domain/need.js';
-import { tankCodesOf } from '../../src/domain/tenant/program-document.js';
+import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
+import { tankCodesOf, tankCodesOfToday } from '../../src/domain/tenant/program-document.js';
 import {
   evolve as evolveTenant,
   initialState as noTenant,
@@ -12,24 +13,18 @@ import { ACME, ANN, announced, annStands, aProgram, BOB, given, NOW, terms } fro
 
 const holder = (rewardId: string) => ({ account: 'account', rewardId });
 const reserve = (rewardId: string, ...codes: readonly string[]): TankCodeCommand => ({
-  type: 'ReserveTankCode',
-  codes,
-  holder: holder(rewardId),
-  now: 7,
+  ...{ type: 'ReserveTankCode', codes, from: 0, holder: holder(rewardId), claim: 'first', now: 7 },
 });
-const event = (type: TankCodeEvent['type'], code: string, rewardId: string): TankCodeEvent => ({
-  type,
-  at: 7,
-  code,
-  holder: holder(rewardId),
-});
+const event = (type: TankCodeEvent['type'], code: string, rewardId: string, claim: string | null = 'first'): TankCodeEvent =>
+  type === 'TankCodeHandedOut' ? { type, at: 7, code, holder: holder(rewardId) } : { type, at: 7, code, holder: holder(rewardId), claim };
 const after = (...events: readonly TankCodeEvent[]) => events.reduce(evolve, initialState);
-const tell = (type: 'HandOutTankCode' | 'ReleaseTankCode', code: string, rewardId: string): TankCodeCommand => ({
-  type,
-  code,
-  holder: holder(rewardId),
-  now: 7,
-});
+const tell = (
+  type: 'HandOutTankCode' | 'ReleaseTankCode',
+  code: string,
+  rewardId: string,
+  claim: string | null = 'first',
+): TankCodeCommand =>
+  type === 'HandOutTankCode' ? { type, code, holder: holder(rewardId), now: 7 } : { type, code, holder: holder(rewardId), claim, now: 7 };
 
 describe('the codes of a tenant', () => {
   const reserved = event('TankCodeReserved', 'A', 'one');
@@ -40,9 +35,40 @@ describe('the codes of a tenant', () => {
     expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), reserve('two', 'A'))).toEqual({ events: [] });
   });
 
-  it('are the same for the same reward, however often it asks', () => {
-    expect(decide(after(reserved), reserve('one', 'B'))).toEqual({ events: [] });
-    expect(after(reserved).codeOfReward.get('one')).toBe('A');
+  it('are the same for the same reward, however often it asks, each time with a claim', () => {
+    const again = { ...reserve('one', 'B'), claim: 'second' } as const;
+    const second = event('TankCodeReserved', 'A', 'one', 'second');
+    expect(decide(after(reserved), again)).toEqual({ events: [second] });
+    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), again)).toEqual({ events: [] });
+    expect(after(reserved, second).codeOfReward.get('one')).toBe('A');
+  });
+
+  it('are free again only when no claim is left', () => {
+    const both = after(reserved, event('TankCodeReserved', 'A', 'one', 'second'));
+    const released = event('TankCodeReleased', 'A', 'one');
+    expect(decide(both, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [released] });
+    const left = evolve(both, released);
+    expect(left.taken.has('A')).toBe(true);
+    expect(decide(left, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [] });
+    expect(evolve(left, event('TankCodeReleased', 'A', 'one', 'second')).taken.has('A')).toBe(false);
+    const all = event('TankCodeReleased', 'A', 'one', null);
+    expect(decide(both, tell('ReleaseTankCode', 'A', 'one', null))).toEqual({ events: [all] });
+    expect(evolve(both, all)).toMatchObject({ freed: 1 });
+  });
+
+  it('with many claims are freed only when they lapse', () => {
+    const claims = Array.from({ length: 20 }, (_, number) => event('TankCodeReserved', 'A', 'one', `claim ${number}`));
+    const releases = Array.from({ length: 20 }, (_, number) => event('TankCodeReleased', 'A', 'one', `claim ${number}`));
+    const state = after(...claims);
+    expect(state.reserved.get('A')?.claims).toHaveLength(17);
+    expect(releases.reduce(evolve, state).taken.has('A')).toBe(true);
+    expect(evolve(state, event('TankCodeReleased', 'A', 'one', null)).taken.has('A')).toBe(false);
+  });
+
+  it('are not looked at before the place where they are known to be taken', () => {
+    const codes = ['A', 'B', 'C'];
+    expect(decide(initialState, { ...reserve('one', ...codes), from: 1 } as TankCodeCommand)).toMatchObject({ events: [{ code: 'B' }] });
+    expect(decide(initialState, { ...reserve('one', ...codes), from: 3 } as TankCodeCommand)).toEqual({ events: [] });
   });
 
   it('are free again when their reward did not come to be, and never once they are handed out', () => {
@@ -71,7 +97,11 @@ describe('a pool', () => {
   });
   const applied = (...documents: readonly ProgramDocument[]) =>
     documents.reduce(
-      (state, document, index) => evolveTenant(state, { type: 'ProgramApplied', at: 1, version: index + 1, isDefault: true, document }),
+      (state, document, index) =>
+        evolveTenant(state, {
+          ...{ type: 'ProgramApplied', at: 1, version: index + 1, isDefault: true, document },
+          eventRules: nameEventRules(document, undefined),
+        }),
       evolveTenant(noTenant, { type: 'TenantCreated', at: 1, alias: 't', programType: 'API_ONLY', openEndpoints: false }),
     ) as OpenTenant;
   const value = (amount: number) => ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount, unit: null }) as const;
@@ -79,16 +109,24 @@ describe('a pool', () => {
 
   it('has the codes of its rule', () => {
     const tenant = applied(pool(['A', 'B']));
-    expect(tankCodesOf(tenant, of('referredReward'))).toEqual(['A', 'B']);
-    expect(tankCodesOf(tenant, of('eventRewards/USER/visit', 1))).toEqual(['V']);
-    expect(tankCodesOf(tenant, of('eventRewards/USER/visit/2', 1))).toEqual([]);
-    expect(tankCodesOf(tenant, { ...of('referredReward'), programId: 'q' })).toEqual([]);
+    expect(tankCodesOfToday(tenant, of('referredReward'))).toEqual(['A', 'B']);
+    expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit', 1))).toEqual(['V']);
+    expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit/2', 1))).toBeUndefined();
+    expect(tankCodesOfToday(tenant, { ...of('referredReward'), programId: 'q' })).toBeUndefined();
+    const version = { document: pool(['A', 'B']), eventRules: ['a'] };
+    expect([tankCodesOf(version, 'referredReward'), tankCodesOf(version, 'a'), tankCodesOf(version, 'b')]).toEqual([['A', 'B'], ['V'], []]);
   });
 
   it('is filled up by a newer version, unless its codes stand for something else now', () => {
-    expect(tankCodesOf(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual(['B']);
-    expect(tankCodesOf(applied(pool(['A']), pool(['B'], 9)), of('referredReward'))).toEqual(['A']);
-    expect(tankCodesOf(applied(pool(['A']), { id: 'p', referredReward: null }), of('referredReward'))).toEqual(['A']);
+    expect(tankCodesOfToday(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual(['B']);
+    expect(tankCodesOfToday(applied(pool(['A']), pool(['B'], 9)), of('referredReward'))).toBeUndefined();
+    expect(tankCodesOfToday(applied(pool(['A']), { id: 'p', referredReward: null }), of('referredReward'))).toBeUndefined();
+  });
+
+  it('is remembered of today alone: a tenant does not grow with every version', () => {
+    const many = applied(...Array.from({ length: 20 }, (_, number) => pool([`CODE-${number}`])));
+    expect(JSON.stringify(many)).toContain('CODE-19');
+    expect(JSON.stringify(many)).not.toContain('CODE-18');
   });
 });
 
@@ -110,13 +148,21 @@ describe('a reward of a tank code', () => {
       programVersion: 1,
       rule: 'referredReward',
       value,
+      lapses: 0,
     } as const;
     start({}).needs(asked);
-    start({ another: 'B' }).needs(asked);
+    start({ another: { code: 'B', lapses: 0 } }).needs(asked);
+  });
+
+  it('needs another one when something of the account has lapsed since it was reserved', () => {
+    start({ 'reward-of-start': { code: 'A', lapses: 1 } }).needs({
+      ...{ kind: 'tank-code', rewardId: 'reward-of-start', programId: 'default', programVersion: 1, rule: 'referredReward', value },
+      lapses: 0,
+    });
   });
 
   it('has the code that came', () => {
-    const { decision } = start({ 'reward-of-start': 'A' });
+    const { decision } = start({ 'reward-of-start': { code: 'A', lapses: 0 } });
     const granted = rewardGranted('reward-of-start', BOB, tankCode('A'), {
       at: NOW,
       source: 'REFERRED',
@@ -128,7 +174,7 @@ describe('a reward of a tank code', () => {
   });
 
   it('is not given from an empty pool, and the log says why', () => {
-    const { decision } = start({ 'reward-of-start': null });
+    const { decision } = start({ 'reward-of-start': { code: null, lapses: 0 } });
     const withheld = rewardWithheld({ at: NOW, rewardId: 'reward-of-start', person: BOB.person, reason: 'POOL_EMPTY' });
     expect('events' in decision && decision.events.slice(1)).toEqual([withheld]);
   });

@@ -24,7 +24,7 @@ const created: readonly TenantEvent[] = [
   { type: 'ApiKeyIssued', at: 1, ...key('live-1') },
   { type: 'ApiKeyIssued', at: 1, ...key('test-1', 'test') },
   { type: 'SigningSecretIssued', at: 1, ...secret },
-  { type: 'ProgramApplied', at: 1, version: 1, isDefault: true, document: program },
+  { type: 'ProgramApplied', at: 1, version: 1, isDefault: true, document: program, eventRules: [] },
 ];
 
 const fold = (events: readonly TenantEvent[]): TenantState => events.reduce(evolve, initialState);
@@ -107,7 +107,7 @@ describe('rotating keys', () => {
 describe('applying a program', () => {
   const apply = (document: ProgramDocument): TenantCommand => ({ type: 'ApplyProgram', program: document, now: NOW });
   const applied = (document: ProgramDocument, version: number, isDefault: boolean): TenantEvent => ({
-    ...{ type: 'ProgramApplied', at: NOW, version, isDefault, document },
+    ...{ type: 'ProgramApplied', at: NOW, version, isDefault, document, eventRules: [] },
   });
   const changed: ProgramDocument = { id: 'default', referrerReward: null, name: 'Changed' };
   const partners: ProgramDocument = { id: 'partners' };

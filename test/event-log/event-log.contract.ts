@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
 import {
   APPEND_BYTES_MAX,
+  appendBytes,
   AppendTooLarge,
   EventLogUnavailable,
   type AppendResult,
@@ -255,6 +256,38 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
           else expect(result).toEqual({ kind: 'conflict', expected, actual: 3n });
         }
         expect(await collect(log.readStream('s'))).toEqual(all);
+      });
+    });
+
+    describe('what another log recorded first', () => {
+      const origin = { position: 'f453a00f-43', recordedAt: 1_600_000_000_000 };
+
+      it('is shown with its place and time there, and with the bytes that were recorded', async () => {
+        const events = ['{"v":1}', '{}', ' {"v":1} ', '{"dup":1,"dup":2}'].map((metadata) => event({ metadata }));
+        await log.append('s', 'no-stream', [...events.map((each) => ({ ...each, origin })), event()]);
+        const found = await collect(log.readStream('s'));
+        expect(found.slice(0, -1).map(({ metadata }) => metadata)).toEqual(events.map(({ metadata }) => metadata));
+        // Metadata that is no object to its last byte has no room for it.
+        const isKept = [true, true, false, true, false];
+        expect(found.map((each) => each.origin)).toEqual(isKept.map((kept) => (kept ? origin : undefined)));
+        expect(found.map(({ recordedAt }) => recordedAt === origin.recordedAt)).toEqual(isKept);
+        expect(await log.readAll(undefined, 10)).toEqual(found);
+      });
+
+      it('is stored although it was as large as an append may be, and in as many events as a copy appends at once', async () => {
+        const many = Array.from({ length: 500 }, () => event({ data: '{}', metadata: '{"v":1}' }));
+        const rest = APPEND_BYTES_MAX - appendBytes(many) - 9;
+        const events = [...many.slice(1), event({ data: `"${'x'.repeat(rest + 7)}"`, metadata: '{"v":1}' })];
+        const long = { ...origin, position: `f453a00f-${'9'.repeat(20)}-${'9'.repeat(20)}` };
+        const appended = await log.append(
+          's',
+          'no-stream',
+          events.map((each) => ({ ...each, origin: long })),
+        );
+        expect(appended).toMatchObject({ kind: 'appended', revision: 499n });
+        const found = await collect(log.readStream('s'));
+        expect(found.map(({ data, metadata }) => ({ data, metadata }))).toEqual(events.map(({ data, metadata }) => ({ data, metadata })));
+        expect(appendBytes(events)).toBeGreaterThan(APPEND_BYTES_MAX - 20);
       });
     });
 

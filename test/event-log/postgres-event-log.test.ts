@@ -3,6 +3,8 @@ import pg from 'pg';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { PostgresEventLog, type PostgresEventLogOptions } from '../../src/event-log/postgres-event-log.js';
+import { PostgresListener } from '../../src/event-log/postgres-listener.js';
+import { Doorbell } from '../../src/event-log/doorbell.js';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded-postgres.js';
 import { migrateToLatest } from '../../src/postgres/migrator.js';
 import { createTestDatabase } from '../support/database.js';
@@ -476,4 +478,30 @@ describe('the log on a server that is killed', () => {
       await removeDataDir(dataDir);
     }
   }, 120_000);
+});
+
+it('a listener whose line has fallen silent listens anew, and wakes everybody for what it missed', async () => {
+  const database = await createTestDatabase();
+  const url = new URL(database.url);
+  const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const doorbell = new Doorbell();
+  let woken = 0;
+  jest.spyOn(doorbell, 'wakeAll').mockImplementation(() => void (woken += 1));
+  const listener = new PostgresListener(
+    doorbell,
+    { url: () => url.href, applicationName: 'test', connectTimeoutMs: 2_000, statementTimeoutMs: 2_000 },
+    { everyMs: 20, withinMs: 100 },
+  );
+  const release = listener.hold();
+  try {
+    await eventually(async () => woken === 1);
+    proxy.forget();
+    await eventually(async () => woken === 2);
+  } finally {
+    release();
+    await listener.close();
+    await proxy.close();
+    await database.drop();
+  }
 });

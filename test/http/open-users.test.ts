@@ -1,3 +1,4 @@
+import type { ApiClient, Json } from '../support/api-client.js';
 import { personal, outcome, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
@@ -187,6 +188,36 @@ describe('with a token', () => {
     const second = await client.put(at(who), { firstName: 'Ann' }, from('2001:db8::7', 'Two'));
     expect(second.body).toMatchObject({ firstSeenIP: '192.0.2.7', lastSeenIP: '2001:db8::7' });
     expect((await tenant.live.put(at(who), {}, from('192.0.2.9', 'Server'))).body).toMatchObject({ lastSeenIP: '2001:db8::7' });
+  });
+
+  test('of the other party of a referral it shows neither address nor whereabouts; the key shows all', async () => {
+    const [referrer, friend] = [ids(), ids()];
+    const told = { customFields: { tier: 'gold' }, segments: ['vip'] };
+    const whole = (one: typeof referrer, name: string) => ({
+      ...told,
+      paymentProviderId: personal('cus'),
+      email: `${one.userId}@example.com`,
+      firstName: name,
+    });
+    const seen = { headers: { 'x-forwarded-for': '192.0.2.7' } };
+    const written = async (one: typeof referrer, body: object) =>
+      expect((await userClient(tenant, one.accountId, one.userId, body).put(at(one), body, seen)).status).toBe(200);
+    await written(referrer, whole(referrer, 'Ann'));
+    const { body } = await tenant.live.get<{ referralCode: string }>(at(referrer));
+    await written(friend, { ...whole(friend, 'Bob'), referredByCodes: [body.referralCode] });
+
+    const query = `/open/referrals?referredAccountId=${friend.accountId}&referredUserId=${friend.userId}`;
+    const asking = async (client: ApiClient) =>
+      (await client.get<{ referrals: { referrerUser: Json; referredUser: Json }[] }>(query)).body.referrals[0]!;
+    const byKey = await asking(tenant.live);
+    const byFriend = await asking(userClient(tenant, friend.accountId, friend.userId));
+    expect(byKey.referrerUser).toMatchObject({ email: `${referrer.userId}@example.com`, firstSeenIP: '192.0.2.7', segments: ['vip'] });
+    const hidden = { email: null, emailHash: null, firstSeenIP: null, lastSeenIP: null, cookieId: null, paymentProviderId: null };
+    expect(byFriend.referrerUser).toStrictEqual({ ...byKey.referrerUser, ...hidden, customFields: {}, segments: [] });
+    expect(byFriend.referredUser).toStrictEqual(byKey.referredUser);
+    const mine = `/open/referrals?referringAccountId=${referrer.accountId}&referringUserId=${referrer.userId}`;
+    const byReferrer = await userClient(tenant, referrer.accountId, referrer.userId).get<{ referrals: { referredUser: Json }[] }>(mine);
+    expect(byReferrer.body.referrals[0]!.referredUser).toStrictEqual({ ...byKey.referredUser, ...hidden, customFields: {}, segments: [] });
   });
 
   test('a code is applied with a write token alone', async () => {

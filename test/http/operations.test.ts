@@ -64,6 +64,8 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/projections/rebuild': ['support'],
   'POST /operations/projections/swap': ['support'],
   'POST /operations/projections/retry-parked': ['support'],
+  'GET /operations/policies/parked': ['support'],
+  'POST /operations/policies/retry': ['support'],
   'POST /operations/projections/{projection}/diff': ['support'],
   'POST /operations/projections/{projection}/rollback': ['support'],
   'GET /operations/ledger/{tenant}/statement': ['finance'],

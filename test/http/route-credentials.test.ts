@@ -108,6 +108,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /operations/projections/rebuild': ['operator', 200],
   'POST /operations/projections/swap': ['operator', 200],
   'POST /operations/projections/retry-parked': ['operator', 200],
+  'GET /operations/policies/parked': ['operator', 200],
+  'POST /operations/policies/retry': ['operator', 200],
   'POST /operations/projections/{projection}/diff': ['operator', 200],
   'POST /operations/projections/{projection}/rollback': ['operator', 200],
   'GET /operations/ledger/{tenant}/statement': ['operator', 200],

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { EventLogUnavailable, type EventLog, type NewEvent, type RecordedEvent } from '../../src/event-log/event-log.js';
+import {
+  APPEND_BYTES_MAX,
+  appendBytes,
+  EventLogUnavailable,
+  type EventLog,
+  type NewEvent,
+  type RecordedEvent,
+} from '../../src/event-log/event-log.js';
+import { firstPosition } from '../../src/event-log/first-recorded.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres-event-log.js';
 import { CommandError } from '../../src/operations/command-line.js';
@@ -64,6 +72,8 @@ async function filled(log: EventLog, rounds = 12): Promise<EventLog> {
     if (round > 0) continue;
     await append('referral-run', [event('y'.repeat(400_000))]);
     await append('referral-run', [event('z'.repeat(600_000))]);
+    const largest = event('');
+    await append('referral-run', [event('z'.repeat(APPEND_BYTES_MAX - appendBytes([largest])))]);
   }
   return log;
 }
@@ -79,7 +89,9 @@ async function all(log: EventLog): Promise<readonly RecordedEvent[]> {
 
 /** What has to be the same in a copy. */
 const stored = async (log: EventLog) =>
-  (await all(log)).map(({ id, type, data, metadata, stream, revision }) => ({ id, type, data, metadata, stream, revision }));
+  (await all(log)).map(({ id, type, data, metadata, stream, revision, recordedAt, ...place }) => ({
+    ...{ id, type, data, metadata, stream, revision, recordedAt, position: firstPosition(place) },
+  }));
 
 async function copied(source: EventLog, target: EventLog, options: Partial<CopyOptions> = {}) {
   const upTo = (await source.head()) ?? null;
@@ -110,6 +122,23 @@ test('there and back, everything is the same byte for byte and in the same order
   // Back into the log that was left: what came since is added.
   expect(await copied(there, source)).toEqual({ found: events.length, appended: 1 });
   expect(await stored(source)).toEqual(await stored(there));
+});
+
+test('a copy that an earlier release made, without origins, is gone on with, and what it shows is told', async () => {
+  const source = await filled((await inPostgres()).log, 1);
+  const target = inEventStore();
+  const withoutOrigins: EventLog = Object.assign(Object.create(target) as EventLog, {
+    append: (...[stream, expected, events]: Parameters<EventLog['append']>) =>
+      target.append(
+        stream,
+        expected,
+        events.map(({ id, type, data, metadata }) => ({ id, type, data, metadata })),
+      ),
+  });
+  const { appended } = await copied(source, withoutOrigins);
+  await source.append('referral-new', 'no-stream', [event()]);
+  expect(await copied(source, target)).toEqual({ found: appended, appended: 1 });
+  expect(await compared(source, target)).toMatchObject({ differences: [], isOrderSame: true, otherOrigins: appended });
 });
 
 test('of an empty log there is an empty copy', async () => {
@@ -245,7 +274,7 @@ test.each(['', 'x:secret', 'http://u:secret@h/', 'esdb://u:secret@h?nonsense=1',
 
 test('what a copy came to is said by the exit code, too', () => {
   const equal = { ...{ events: 1, streams: 1, found: 0, appended: 1, digest: 'd', differences: [], isOrderSame: true, targetHead: null } };
-  const result: LogMoveResult = { ...equal, translated: null, cameSince: 0, isRecorded: false };
+  const result: LogMoveResult = { ...equal, otherOrigins: 0, translated: null, cameSince: 0, isRecorded: false };
   const refused = (changed: Partial<LogMoveResult>, options = {}): unknown => {
     try {
       reportCopy({ ...result, ...changed }, options);

@@ -1,6 +1,8 @@
 import { openPool } from '../../src/postgres/database.js';
 import { KeptConnection } from '../../src/postgres/kept-connection.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -37,3 +39,29 @@ it('is given back when it is opened again just while it is to stop', async () =>
   await pool.end();
   expect(pool.totalCount).toBe(0);
 }, 10_000);
+
+it('is opened anew when the line has fallen silent, without a word from either end', async () => {
+  const url = new URL(database.url);
+  const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const pool = openPool({ url: url.href, max: 3, applicationName: 'kept' });
+  const pids: number[] = [];
+  const kept = new KeptConnection(
+    pool,
+    async (client) => {
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      pids.push(rows[0]?.pid ?? 0);
+    },
+    { everyMs: 20, withinMs: 100 },
+  );
+  try {
+    await kept.start();
+    proxy.forget();
+    await eventually(async () => pids.length > 1);
+    expect(new Set(pids).size).toBe(pids.length);
+  } finally {
+    await kept.stop();
+    await pool.end();
+    await proxy.close();
+  }
+});

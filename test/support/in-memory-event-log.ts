@@ -13,6 +13,8 @@ import {
   type StreamEnd,
 } from '../../src/event-log/event-log.js';
 
+import { asFirstRecorded, withOrigins } from '../../src/event-log/first-recorded.js';
+
 /** A log for tests of what reads it: positions are `m-1`, `m-2` …; `away` makes every call fail until it is back. */
 export class InMemoryEventLog implements EventLog {
   private readonly events: RecordedEvent[] = [];
@@ -65,8 +67,18 @@ export class InMemoryEventLog implements EventLog {
       if (actual !== expected || (end !== undefined && end.eventId !== known.at(-1)?.id)) return { kind: 'conflict', expected, actual };
       const first = actual === 'no-stream' ? 0n : actual + 1n;
       const recordedAt = this.clock();
-      for (const [index, event] of events.entries()) {
-        const recorded = { ...event, stream, revision: first + BigInt(index), position: `m-${this.events.length + 1}`, recordedAt };
+      for (const [index, { id, type, data, metadata }] of withOrigins(events).entries()) {
+        const stored = {
+          id,
+          type,
+          data,
+          metadata,
+          stream,
+          revision: first + BigInt(index),
+          position: `m-${this.events.length + 1}`,
+          recordedAt,
+        };
+        const recorded = asFirstRecorded(stored);
         this.events.push(recorded);
         known.push(recorded);
         this.byStream.set(stream, known);

@@ -12,6 +12,8 @@ export interface TcpProxy {
   accept(): void;
   /** Nothing comes through any more, in either direction; new connections are taken and lead nowhere. */
   freeze(): void;
+  /** Nothing comes through any more on the connections that there are, and nobody is told; new ones work. */
+  forget(): void;
   /** Everything goes on, what was sent meanwhile included. */
   thaw(): void;
   close(): Promise<void>;
@@ -62,6 +64,9 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     },
     freeze: () => {
       frozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    forget: () => {
       for (const socket of sockets) socket.pause();
     },
     thaw: () => {

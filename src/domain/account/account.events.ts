@@ -1,6 +1,6 @@
 import type { GrantTerms, RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { Personal, SubjectId } from '../personal.js';
-import type { ReservationKind } from '../reservation/reservation-kind.js';
+import type { LapsingKind } from '../reservation/reservation-kind.js';
 import type { AccountRef } from '../scope.js';
 
 /**
@@ -179,7 +179,7 @@ export type AccountEvent =
   /** It was not, after all. */
   | Fact<'ReferralWithdrawn', { referralId: string }>
   /** Somebody else may take over what was reserved for this account and never recorded here. */
-  | Fact<'ReservationLapsed', { kind: ReservationKind; holder: PersonId | null }>
+  | Fact<'ReservationLapsed', { kind: LapsingKind; holder: PersonId | null }>
   /** Something that a user did. `batch` is the keyed hash of the idempotency key that came with it. */
   | Fact<'UserEventReceived', { userEventId: string; person: PersonId; batch: string | null; content: Personal<UserEventContent> }>
   /** An event of the referred user has earned the referrer a reward, under the terms of this moment. */

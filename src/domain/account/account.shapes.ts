@@ -14,6 +14,7 @@ import type {
 } from './account.events.js';
 import type { EventsSeen } from './events-seen.js';
 import type { GrantedOfRule } from './rule-counts.js';
+import type { Spendable } from './ordered-credit.js';
 
 /**
  * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
@@ -65,6 +66,8 @@ export interface OpenAccount {
   /** In the order they were identified. */
   readonly persons: List<PersonId>;
   readonly rewards: Map<string, RewardState>;
+  /** What may be spent of the rewards, in the order in which it is spent. */
+  readonly spendable: Spendable;
   /** Reward ids per referral that paid this account as its referrer or referred party. */
   readonly rewardsByReferral: Map<string, List<string>>;
   /** All credit ever assigned, by unit in lower case. */
@@ -81,11 +84,15 @@ export interface OpenAccount {
   readonly eventsSeen: Map<PersonId, EventsSeen>;
   /** Idempotency keys of user events, by person, as keyed hashes, with the time they came; oldest first. */
   readonly batches: OrderedMap<string, number>;
-  /** Referrals that users of this account have made, oldest first. */
-  readonly announced: List<AnnouncedReferral>;
+  /** Referrals that users of this account have made, oldest first; null in the place of one that was withdrawn. */
+  readonly announced: Announced;
+  /** Where in `announced` a referral stands. */
+  readonly announcedAt: Map<string, number>;
   /** Signals that came upon a referral of this account before it started. */
   readonly flagged: Map<string, Readonly<Record<string, FraudSignal>>>;
 }
+
+export type Announced = List<AnnouncedReferral | null>;
 
 /** Who brought the account, before and after the referral starts. */
 export interface Attribution {

@@ -1,6 +1,6 @@
 import { List, Map, OrderedMap, Set } from 'immutable';
 import type { SubjectId } from '../personal.js';
-import type { AccountEvent, AccountEventOf, Erased, PersonId } from './account.events.js';
+import type { AccountEvent, AccountEventOf, AnnouncedReferral, Erased, PersonId } from './account.events.js';
 import {
   unitKey,
   type AccountState,
@@ -13,6 +13,7 @@ import {
 } from './account.shapes.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
+import { reindexed, withoutPersons } from './spendable.js';
 import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 
 export type * from './account.shapes.js';
@@ -76,10 +77,10 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
       return flag(state, event);
     case 'ReferralAnnounced': {
       const { referralId, account, person, at } = event;
-      return { ...state, announced: state.announced.push({ referralId, account, person, at }) };
+      return announce(state, { referralId, account, person, at });
     }
     case 'ReferralWithdrawn':
-      return { ...state, announced: state.announced.filterNot(({ referralId }) => referralId === event.referralId) };
+      return withdraw(state, event.referralId);
     case 'UserEventReceived':
       return {
         ...state,
@@ -115,19 +116,19 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'RewardWithheld':
       return { ...state, withheld: state.withheld.add(withheldKey(event)) };
     case 'RewardBecameAvailable':
-      return withReward(state, event.rewardId, (reward) => ({ ...reward, phase: 'AVAILABLE' }));
+      return withReward(state, event, (reward) => ({ ...reward, phase: 'AVAILABLE' }));
     case 'RewardExpired':
-      return withReward(state, event.rewardId, (reward) => ({ ...reward, phase: 'EXPIRED' }));
+      return withReward(state, event, (reward) => ({ ...reward, phase: 'EXPIRED' }));
     case 'CreditRedeemed':
-      return withReward(state, event.rewardId, (reward) => ({ ...reward, redeemed: reward.redeemed + event.amount }));
+      return withReward(state, event, (reward) => ({ ...reward, redeemed: reward.redeemed + event.amount }));
     case 'RewardCancelled':
-      return withReward(state, event.rewardId, (reward) => ({
+      return withReward(state, event, (reward) => ({
         ...reward,
         dateCancelled: reward.dateCancelled ?? event.at,
         cancelledBy: event.by,
       }));
     case 'RewardRestored':
-      return withReward(state, event.rewardId, (reward) => ({ ...reward, dateCancelled: null, cancelledBy: null }));
+      return withReward(state, event, (reward) => ({ ...reward, dateCancelled: null, cancelledBy: null }));
   }
 }
 
@@ -147,6 +148,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     personsByUserId: Map(),
     persons: List(),
     rewards: Map(),
+    spendable: Map(),
     rewardsByReferral: Map(),
     assignedEver: remains.assignedEver,
     referrerSides: Map(),
@@ -156,6 +158,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     eventsSeen: Map(),
     batches: OrderedMap(),
     announced: List(),
+    announcedAt: Map(),
     flagged: Map(),
   };
 }
@@ -196,6 +199,7 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     personsByUserId: state.personsByUserId.filterNot(isGone),
     persons: state.persons.filterNot(isGone),
     eventsSeen: state.eventsSeen.deleteAll(persons),
+    spendable: withoutPersons(state.spendable, persons),
   };
 }
 
@@ -244,6 +248,7 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
   return {
     ...state,
     rewards: state.rewards.set(rewardId, reward),
+    spendable: isGone(state, reward) ? state.spendable : reindexed(state.spendable, state.rewards.get(rewardId), reward, event.at),
     rewardsByReferral:
       referralId === null
         ? state.rewardsByReferral
@@ -288,7 +293,30 @@ function withReferral(state: OpenAccount, referralId: string, change: (referral:
   return state.referral?.referralId === referralId ? { ...state, referral: change(state.referral) } : state;
 }
 
-function withReward(state: OpenAccount, rewardId: string, change: (reward: RewardState) => RewardState): OpenAccount {
+function withReward(
+  state: OpenAccount,
+  { rewardId, at }: { readonly rewardId: string; readonly at: number },
+  change: (reward: RewardState) => RewardState,
+): OpenAccount {
   const reward = state.rewards.get(rewardId);
-  return reward ? { ...state, rewards: state.rewards.set(rewardId, change(reward)) } : state;
+  if (!reward) return state;
+  const after = change(reward);
+  const spendable = isGone(state, reward) ? state.spendable : reindexed(state.spendable, reward, after, at);
+  return { ...state, rewards: state.rewards.set(rewardId, after), spendable };
+}
+
+/** Nothing of what belonged to somebody who is forgotten may be spent. */
+const isGone = ({ remains }: OpenAccount, { person }: RewardState): boolean => remains.forgotten.has(person);
+
+function announce(state: OpenAccount, referral: AnnouncedReferral): OpenAccount {
+  const { announced, announcedAt } = withdraw(state, referral.referralId);
+  return { ...state, announced: announced.push(referral), announcedAt: announcedAt.set(referral.referralId, announced.size) };
+}
+
+/** Leaves its place empty, unless it is the last: the others keep theirs. */
+function withdraw(state: OpenAccount, referralId: string): OpenAccount {
+  const place = state.announcedAt.get(referralId);
+  if (place === undefined) return state;
+  const announced = place === state.announced.size - 1 ? state.announced.pop() : state.announced.set(place, null);
+  return { ...state, announced, announcedAt: state.announcedAt.delete(referralId) };
 }

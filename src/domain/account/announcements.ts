@@ -1,9 +1,8 @@
-import type { List } from 'immutable';
 import type { Decision } from '../refusal.js';
 import type { RateLimit } from '../program.js';
 import type { AccountRef } from '../scope.js';
 import type { AccountEvent, AnnouncedReferral, PersonId } from './account.events.js';
-import type { AccountState } from './account.state.js';
+import type { AccountState, Announced } from './account.state.js';
 
 /**
  * What a referrer's rate needs, in the referrer's own account: every referral is announced there just before it starts, so of several
@@ -18,7 +17,7 @@ export interface AnnounceReferral {
 }
 
 export function announceReferral(state: AccountState, { referralId, account, person, now }: AnnounceReferral): Decision<AccountEvent> {
-  if (state.status === 'absent' || isAnnounced(state.announced, referralId)) return { events: [] };
+  if (state.status === 'absent' || state.announcedAt.has(referralId)) return { events: [] };
   return { events: [{ type: 'ReferralAnnounced', at: now, referralId, account, person }] };
 }
 
@@ -30,12 +29,9 @@ export interface WithdrawReferral {
 }
 
 export function withdrawReferral(state: AccountState, { referralId, now }: WithdrawReferral): Decision<AccountEvent> {
-  if (state.status === 'absent' || !isAnnounced(state.announced, referralId)) return { events: [] };
+  if (state.status === 'absent' || !state.announcedAt.has(referralId)) return { events: [] };
   return { events: [{ type: 'ReferralWithdrawn', at: now, referralId }] };
 }
-
-const isAnnounced = (announced: List<AnnouncedReferral>, referralId: string): boolean =>
-  announced.findLastIndex((announcement) => announcement.referralId === referralId) !== -1;
 
 const MINUTE_MS = 60_000;
 
@@ -43,19 +39,16 @@ const MINUTE_MS = 60_000;
  * The referrals that, with this one, are too many in too short a time; none: they are not. Those announced after it do not count:
  * each one answers for what came before it.
  */
-export function tooManyWith(
-  announced: List<AnnouncedReferral>,
-  referralId: string,
-  { referrals, minutes }: RateLimit,
-): readonly AnnouncedReferral[] {
-  const own = announced.findLastIndex((announcement) => announcement.referralId === referralId);
+export function tooManyWith(announced: Announced, referralId: string, { referrals, minutes }: RateLimit): readonly AnnouncedReferral[] {
+  const own = announced.findLastIndex((announcement) => announcement?.referralId === referralId);
   const self = own === -1 ? undefined : announced.get(own);
   if (!self) return [];
   const others = new Map<AccountRef, AnnouncedReferral>();
   // From the newest back to where the time ends: a referrer may have announced a hundred thousand.
   for (let index = own - 1; index >= 0; index--) {
     const earlier = announced.get(index);
-    if (!earlier || earlier.at <= self.at - minutes * MINUTE_MS) break;
+    if (!earlier) continue;
+    if (earlier.at <= self.at - minutes * MINUTE_MS) break;
     const isAnother = earlier.person === self.person && earlier.account !== self.account;
     if (isAnother && !others.has(earlier.account)) others.set(earlier.account, earlier);
   }

@@ -10,22 +10,30 @@ import type { AccountState } from './account.state.js';
  */
 export interface LapseReservation {
   readonly type: 'LapseReservation';
-  readonly kind: ReservationKind;
-  /** The code or id, as it was given. */
-  readonly key: string;
-  /** Null when it belongs to the account as a whole. */
-  readonly person: PersonId | null;
+  readonly what: Reserved;
   readonly now: number;
 }
 
+/** Something that is reserved for an account. */
+export type Reserved =
+  | {
+      readonly kind: ReservationKind;
+      /** The code or id, as it was given. */
+      readonly key: string;
+      /** Null when it belongs to the account as a whole. */
+      readonly person: PersonId | null;
+    }
+  | { readonly kind: 'tank-code'; readonly code: string; readonly rewardId: string };
+
 /** No facts: the account has recorded it, and nobody can take it over. */
-export function lapseReservation(state: AccountState, { kind, key, person, now }: LapseReservation): Decision<AccountEvent> {
-  return hasRecorded(state, { kind, key, person })
-    ? { events: [] }
-    : { events: [{ type: 'ReservationLapsed', at: now, kind, holder: person }] };
+export function lapseReservation(state: AccountState, { what, now }: LapseReservation): Decision<AccountEvent> {
+  if (hasRecorded(state, what)) return { events: [] };
+  return { events: [{ type: 'ReservationLapsed', at: now, kind: what.kind, holder: what.kind === 'tank-code' ? null : what.person }] };
 }
 
-export function hasRecorded(state: AccountState, { kind, key, person }: Pick<LapseReservation, 'kind' | 'key' | 'person'>): boolean {
+export function hasRecorded(state: AccountState, what: Reserved): boolean {
+  if (what.kind === 'tank-code') return tankCodeOf(state, what.rewardId) === what.code;
+  const { kind, key, person } = what;
   // Somebody forgotten keeps the code for good: it is never given to anybody else.
   if (person !== null && state.remains.forgotten.has(person)) return true;
   if (state.status === 'absent') return false;
@@ -37,4 +45,10 @@ export function hasRecorded(state: AccountState, { kind, key, person }: Pick<Lap
       return user !== undefined && (user.profile === null || user.codes.has(key.toLowerCase()));
     }
   }
+}
+
+/** The code that a reward has, also one that went with its account. */
+function tankCodeOf(state: AccountState, rewardId: string): string | undefined {
+  const value = state.status === 'open' ? state.rewards.get(rewardId)?.value : undefined;
+  return value?.type === 'FUELTANK' ? value.fuelTankCode : state.remains.tankCodes.get(rewardId);
 }

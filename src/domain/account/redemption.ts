@@ -3,7 +3,8 @@ import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
-import { isRedeemedAutomatically, settle } from './rewards.js';
+import { settle } from './rewards.js';
+import { availableOf, takenFrom } from './spendable.js';
 
 /** Spending credit. Amounts are integers in the reward's unit; units compare without case. */
 
@@ -57,58 +58,43 @@ export interface Debit extends Pick<RedeemAccountCredit, 'amount' | 'unit' | 're
 /** Soonest expiry first, all or nothing. */
 export function debit(state: OpenAccount, { amount, unit, redemptionId, now, person, adjustment }: Debit): Decision<AccountEvent> {
   if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
-  // What a moderation cancelled counts among what is held: the one under way may bring it back.
-  const ofUnit = creditOf(state, unit).filter(
-    (reward) => amountLeft(reward) > 0 && reward.cancelledBy !== 'REQUEST' && (person === undefined || reward.person === person),
-  );
-  const hold = ofUnit.map((reward) => heldBy(state, reward)).find((held) => held !== undefined);
+  const hold = holdOnCredit(state, unit, person);
   if (hold !== undefined) return { heldBy: hold };
+  if (availableOf(state.spendable, unit, now, person) < amount)
+    return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   const draft = new Draft(state);
-  const settled = ofUnit.map((reward) => settle(draft, reward.rewardId, now) ?? reward);
-  const spendable = settled.filter((reward) => isAvailable(reward) && amountLeft(reward) > 0);
-  let open = amount;
-  for (const [step, reward] of spendable.sort(bySoonestExpiry).entries()) {
-    const taken = Math.min(open, amountLeft(reward));
-    if (taken === 0) break;
+  // Only what is taken is settled: what else is due neither gives nor takes, however much of it there is.
+  for (const [step, taken] of takenFrom(state.spendable, { amount, unit, now, person: person ?? null }).entries()) {
+    const reward = settle(draft, taken.rewardId, now);
+    if (!reward) continue;
     draft.emit({
-      ...{ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId: `${redemptionId}-${step}`, amount: taken },
+      ...{ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId: `${redemptionId}-${step}`, amount: taken.amount },
       ...(adjustment === undefined ? {} : { adjustment }),
     });
-    open -= taken;
   }
-  return open === 0 ? draft.decision() : refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+  return draft.decision();
+}
+
+/** What a moderation cancelled counts among what is held: the one under way may bring it back. */
+function holdOnCredit(state: OpenAccount, unit: string, person: PersonId | undefined): string | undefined {
+  for (const [referralId, hold] of state.holds) {
+    for (const rewardId of state.rewardsByReferral.get(referralId) ?? []) {
+      const reward = state.rewards.get(rewardId);
+      if (reward && mayCome(state, reward, unit, person)) return hold;
+    }
+  }
+  return undefined;
+}
+
+function mayCome({ remains }: OpenAccount, reward: RewardState, unit: string, person: PersonId | undefined): boolean {
+  const isOfUnit = reward.value.type === 'CREDIT' && unitKey(reward.value.unit) === unitKey(unit) && amountLeft(reward) > 0;
+  const isOfPerson = person === undefined || reward.person === person;
+  return isOfUnit && isOfPerson && reward.cancelledBy !== 'REQUEST' && !remains.forgotten.has(reward.person);
 }
 
 /** What an account may spend of a unit at this time. */
-export function availableCredit(state: OpenAccount, unit: string, now: number): number {
-  return creditOf(state, unit)
-    .filter((reward) => isAvailableAt(reward, now))
-    .reduce((sum, reward) => sum + amountLeft(reward), 0);
-}
+export const availableCredit = (state: OpenAccount, unit: string, now: number): number => availableOf(state.spendable, unit, now);
 
 const isAmount = (amount: number): boolean => Number.isSafeInteger(amount) && amount > 0;
 
 const isAvailable = (reward: RewardState): boolean => reward.phase === 'AVAILABLE' && reward.dateCancelled === null;
-
-/** By the clock, whether or not the ledger has recorded it yet. */
-export const isAvailableAt = (reward: RewardState, now: number): boolean =>
-  reward.dateCancelled === null &&
-  !isRedeemedAutomatically(reward, now) &&
-  reward.phase !== 'EXPIRED' &&
-  (reward.phase === 'AVAILABLE' || (reward.dateScheduledFor ?? 0) <= now) &&
-  (reward.dateExpires === null || reward.dateExpires > now);
-
-function creditOf(state: OpenAccount, unit: string): RewardState[] {
-  const wanted = unitKey(unit);
-  return [...state.rewards.values()].filter(
-    ({ value, person }) => value.type === 'CREDIT' && unitKey(value.unit) === wanted && !state.remains.forgotten.has(person),
-  );
-}
-
-function bySoonestExpiry(a: RewardState, b: RewardState): number {
-  return (
-    (a.dateExpires ?? Infinity) - (b.dateExpires ?? Infinity) ||
-    a.dateGiven - b.dateGiven ||
-    (a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0)
-  );
-}

@@ -78,12 +78,14 @@ function valueOf(draft: Draft, value: PromisedValue, due: DueReward): RewardValu
   if (value.type !== 'FUELTANK') return value;
   const { rewardId, programId, programVersion, rule } = due;
   const { tankCodes } = draft.provided;
-  const code = Object.hasOwn(tankCodes, rewardId) ? tankCodes[rewardId] : undefined;
-  if (code === undefined) {
-    draft.need({ kind: 'tank-code', rewardId, programId, programVersion, rule, value });
+  const { lapses } = draft.state.remains;
+  const provided = Object.hasOwn(tankCodes, rewardId) ? tankCodes[rewardId] : undefined;
+  // A code that was reserved before the newest lapse may be another reward's by now.
+  if (!provided || (provided.code !== null && provided.lapses !== lapses)) {
+    draft.need({ kind: 'tank-code', rewardId, programId, programVersion, rule, value, lapses });
     return undefined;
   }
-  return code === null ? 'none left' : { ...value, fuelTankCode: code };
+  return provided.code === null ? 'none left' : { ...value, fuelTankCode: provided.code };
 }
 
 export function withhold(draft: Draft, due: Omit<DueReward, 'source'>, reason: WithheldReason, at: number): void {

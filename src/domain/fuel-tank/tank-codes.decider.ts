@@ -6,6 +6,9 @@ import type { AccountRef } from '../scope.js';
  * The tank codes of a tenant that are not free, one stream per mode: a code is handed out once, whichever program or rule lists it.
  * It is reserved before the account records the reward, and handed out once that is recorded; a reservation whose account never
  * recorded it is released.
+ *
+ * Every command that reserves makes a claim of its own, also beside those of other commands for the same reward, and releases that claim
+ * alone: a command that did not record the code cannot free what another one is about to record.
  */
 export interface TankCodeHolder {
   readonly account: AccountRef;
@@ -13,14 +16,30 @@ export interface TankCodeHolder {
 }
 
 export type TankCodeEvent =
-  | { readonly type: 'TankCodeReserved'; readonly at: number; readonly code: string; readonly holder: TankCodeHolder }
+  | {
+      readonly type: 'TankCodeReserved';
+      readonly at: number;
+      readonly code: string;
+      readonly holder: TankCodeHolder;
+      /** The command's claim; null: one that no command can release. */
+      readonly claim: string | null;
+    }
   | { readonly type: 'TankCodeHandedOut'; readonly at: number; readonly code: string; readonly holder: TankCodeHolder }
-  | { readonly type: 'TankCodeReleased'; readonly at: number; readonly code: string; readonly holder: TankCodeHolder };
+  | {
+      readonly type: 'TankCodeReleased';
+      readonly at: number;
+      readonly code: string;
+      readonly holder: TankCodeHolder;
+      /** The claim that ends; null: all of them. */
+      readonly claim: string | null;
+    };
 
 export interface TakenCode {
   readonly holder: TankCodeHolder;
-  /** When it was reserved, epoch milliseconds. */
+  /** When it was reserved last, epoch milliseconds. */
   readonly since: number;
+  /** Claims of commands that have not released them, at least one. */
+  readonly claims: readonly (string | null)[];
 }
 
 export interface TankCodesState {
@@ -29,62 +48,115 @@ export interface TankCodesState {
   readonly codeOfReward: Map<string, string>;
   /** Reserved and not yet handed out. */
   readonly reserved: Map<string, TakenCode>;
+  /** How often a code has become free again: as long as none has, what was taken in a pool still is. */
+  readonly freed: number;
 }
 
-export const initialState: TankCodesState = { taken: Map(), codeOfReward: Map(), reserved: Map() };
+export const initialState: TankCodesState = { taken: Map(), codeOfReward: Map(), reserved: Map(), freed: 0 };
 
-export function evolve(state: TankCodesState, { type, at, code, holder }: TankCodeEvent): TankCodesState {
-  switch (type) {
-    case 'TankCodeReserved':
+/** Claims of commands that crash stay. More of them than this, and the code is no longer freed by a release, only when it lapses. */
+const CLAIMS_MAX = 16;
+
+export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesState {
+  const { code, holder } = event;
+  switch (event.type) {
+    case 'TankCodeReserved': {
+      const before = state.reserved.get(code);
+      const claims = before?.holder.rewardId === holder.rewardId ? before.claims : [];
       return {
         taken: state.taken.set(code, holder.rewardId),
         codeOfReward: state.codeOfReward.set(holder.rewardId, code),
-        reserved: state.reserved.set(code, { holder, since: at }),
+        reserved: state.reserved.set(code, { holder, since: event.at, claims: withClaim(claims, event.claim) }),
+        freed: state.freed,
       };
+    }
     case 'TankCodeHandedOut':
       return {
         taken: state.taken.set(code, holder.rewardId),
         codeOfReward: state.codeOfReward.set(holder.rewardId, code),
         reserved: state.reserved.delete(code),
+        freed: state.freed,
       };
-    case 'TankCodeReleased':
-      return state.taken.get(code) !== holder.rewardId
-        ? state
-        : {
-            taken: state.taken.delete(code),
-            codeOfReward: state.codeOfReward.delete(holder.rewardId),
-            reserved: state.reserved.delete(code),
-          };
+    case 'TankCodeReleased': {
+      if (state.taken.get(code) !== holder.rewardId) return state;
+      const before = state.reserved.get(code);
+      const claims = event.claim === null ? [] : (before?.claims ?? []).filter((claim) => claim !== event.claim);
+      if (before && claims.length > 0) return { ...state, reserved: state.reserved.set(code, { ...before, claims }) };
+      return {
+        taken: state.taken.delete(code),
+        codeOfReward: state.codeOfReward.delete(holder.rewardId),
+        reserved: state.reserved.delete(code),
+        freed: state.freed + 1,
+      };
+    }
   }
 }
 
+function withClaim(claims: readonly (string | null)[], claim: string | null): readonly (string | null)[] {
+  const added = claims.length < CLAIMS_MAX ? claim : null;
+  return claims.includes(added) ? claims : [...claims, added];
+}
+
 export type TankCodeCommand =
-  /** Takes the first free one of the codes, in their order. No facts: the reward has its code already, or none is free. */
-  | { readonly type: 'ReserveTankCode'; readonly codes: readonly string[]; readonly holder: TankCodeHolder; readonly now: number }
-  | { readonly type: 'HandOutTankCode' | 'ReleaseTankCode'; readonly code: string; readonly holder: TankCodeHolder; readonly now: number };
+  /** Takes the first free one of the codes, in their order. No facts: the reward has its code for good, or none is free. */
+  | {
+      readonly type: 'ReserveTankCode';
+      readonly codes: readonly string[];
+      /** The codes before this place are known to be taken. */
+      readonly from: number;
+      readonly holder: TankCodeHolder;
+      /** Names the command's claim; no two commands have the same. */
+      readonly claim: string;
+      readonly now: number;
+    }
+  | { readonly type: 'HandOutTankCode'; readonly code: string; readonly holder: TankCodeHolder; readonly now: number }
+  | {
+      readonly type: 'ReleaseTankCode';
+      readonly code: string;
+      readonly holder: TankCodeHolder;
+      /** Null: all claims, of commands that can no longer record it. */
+      readonly claim: string | null;
+      readonly now: number;
+    };
 
 export function decide(state: TankCodesState, command: TankCodeCommand): Decision<TankCodeEvent> {
   const { holder, now: at } = command;
   switch (command.type) {
     case 'ReserveTankCode': {
-      if (state.codeOfReward.has(holder.rewardId)) return { events: [] };
-      const code = command.codes.find((candidate) => !state.taken.has(candidate));
-      return { events: code === undefined ? [] : [{ type: 'TankCodeReserved', at, code, holder }] };
+      const own = state.codeOfReward.get(holder.rewardId);
+      const isHandedOut = own !== undefined && !state.reserved.has(own);
+      const code = own ?? firstFree(state, command);
+      return { events: code === undefined || isHandedOut ? [] : [{ type: 'TankCodeReserved', at, code, holder, claim: command.claim }] };
     }
     case 'HandOutTankCode':
       // Also one that was released by mistake, unless another reward has it since: an account has recorded it.
       return {
         events:
-          isReservedFor(state, command) || !state.taken.has(command.code)
+          reservedFor(state, command) || !state.taken.has(command.code)
             ? [{ type: 'TankCodeHandedOut', at, code: command.code, holder }]
             : [],
       };
-    case 'ReleaseTankCode':
-      return { events: isReservedFor(state, command) ? [{ type: 'TankCodeReleased', at, code: command.code, holder }] : [] };
+    case 'ReleaseTankCode': {
+      const { code, claim } = command;
+      const reserved = reservedFor(state, command);
+      const isClaimed = reserved !== undefined && (claim === null || reserved.claims.includes(claim));
+      return { events: isClaimed ? [{ type: 'TankCodeReleased', at, code, holder, claim }] : [] };
+    }
   }
 }
 
-const isReservedFor = (
+function firstFree({ taken }: TankCodesState, { codes, from }: { readonly codes: readonly string[]; readonly from: number }) {
+  for (let place = from; place < codes.length; place++) {
+    const code = codes[place];
+    if (code !== undefined && !taken.has(code)) return code;
+  }
+  return undefined;
+}
+
+function reservedFor(
   { reserved }: TankCodesState,
   { code, holder }: { readonly code: string; readonly holder: TankCodeHolder },
-): boolean => reserved.get(code)?.holder.rewardId === holder.rewardId;
+): TakenCode | undefined {
+  const found = reserved.get(code);
+  return found?.holder.rewardId === holder.rewardId ? found : undefined;
+}

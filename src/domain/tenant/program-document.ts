@@ -70,7 +70,7 @@ interface ProgramMembers {
   readonly automaticRedemption?: readonly RewardType[];
 }
 
-export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version'>, isDefault: boolean): Program {
+export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version' | 'eventRules'>, isDefault: boolean): Program {
   const { document, version } = applied;
   const members: ProgramMembers = document;
   const automatic = members.automaticRedemption ?? [];
@@ -87,7 +87,7 @@ export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version'>,
     conversion: members.conversion?.on === 'EVENT' ? { on: 'EVENT', ...toCondition(members.conversion) } : { on: 'PAID' },
     referredReward: side(REFERRED_RULE, 'STARTED'),
     referrerReward: side(REFERRER_RULE, 'CONVERTED'),
-    eventRewards: eventRewardsOf(document).map(({ rule, document: reward }) => ({
+    eventRewards: eventRewardsOf(applied).map(({ rule, document: reward }) => ({
       ...{ rule, to: reward.to, ...toCondition(reward), terms: toTerms(reward.reward, automatic) },
     })),
     moderation: { referred: members.moderation?.referred ?? 'APPROVED', referrer: members.moderation?.referrer ?? 'APPROVED' },
@@ -102,16 +102,9 @@ function rewardOf(document: ProgramDocument, side: typeof REFERRED_RULE | typeof
   return (document[side] === undefined ? DEFAULT_PROGRAM[side] : document[side]) as RewardDocument | null;
 }
 
-/** Each with the name of its rule: for whom and what, and which of several; so a rule keeps its name when others come or go. */
-function eventRewardsOf(document: ProgramDocument): { readonly rule: string; readonly document: EventRewardDocument }[] {
+function eventRewardsOf({ document, eventRules }: NamedRules): { readonly rule: string; readonly document: EventRewardDocument }[] {
   const members: ProgramMembers = document;
-  const number = new Map<string, number>();
-  return (members.eventRewards ?? []).map((reward) => {
-    const name = `eventRewards/${reward.to}/${reward.key ?? ''}`;
-    const nth = (number.get(name) ?? 0) + 1;
-    number.set(name, nth);
-    return { rule: nth === 1 ? name : `${name}/${nth}`, document: reward };
-  });
+  return (members.eventRewards ?? []).map((reward, index) => ({ rule: eventRules[index] ?? '', document: reward }));
 }
 
 function toCondition({ key = '', firstTimeOnly = false, minimum }: ConditionDocument): EventCondition {
@@ -157,25 +150,31 @@ function toValue(document: RewardDocument): PromisedValue {
   }
 }
 
+/** A version of a program, with the names that its event rules had. */
+export type NamedRules = Pick<AppliedProgram, 'document' | 'eventRules'>;
+
 /**
  * The codes that a rule may hand out for what was earned under a version of its program: those of today, so that a pool can be filled
- * up and a code taken out of it, as long as they stand for the same; else those of that version.
+ * up and a code taken out of it, as long as they stand for the same; else those of that version, and undefined here.
  */
-export function tankCodesOf(
+export function tankCodesOfToday(
   tenant: OpenTenant,
-  { programId, programVersion, rule, value }: Pick<NeededTankCode, 'programId' | 'programVersion' | 'rule' | 'value'>,
-): readonly string[] {
+  { programId, rule, value }: Pick<NeededTankCode, 'programId' | 'rule' | 'value'>,
+): readonly string[] | undefined {
   const applied = Object.hasOwn(tenant.programs, programId) ? tenant.programs[programId] : undefined;
-  if (!applied) return [];
-  const today = rewardOfRule(applied.document, rule);
-  if (today && isSameTank(toValue(today), value)) return today.fuelTankCodes ?? [];
-  const then = applied.version === programVersion ? applied.document : applied.earlier[programVersion];
-  return (then && rewardOfRule(then, rule)?.fuelTankCodes) ?? [];
+  if (!applied) return undefined;
+  const today = rewardOfRule(applied, rule);
+  return today && isSameTank(toValue(today), value) ? (today.fuelTankCodes ?? []) : undefined;
 }
 
-function rewardOfRule(document: ProgramDocument, rule: string): RewardDocument | null | undefined {
-  if (rule === REFERRED_RULE || rule === REFERRER_RULE) return rewardOf(document, rule);
-  return eventRewardsOf(document).find((candidate) => candidate.rule === rule)?.document.reward;
+/** The codes that a version of a program has for a rule. */
+export function tankCodesOf(version: NamedRules, rule: string): readonly string[] {
+  return rewardOfRule(version, rule)?.fuelTankCodes ?? [];
+}
+
+function rewardOfRule(version: NamedRules, rule: string): RewardDocument | null | undefined {
+  if (rule === REFERRED_RULE || rule === REFERRER_RULE) return rewardOf(version.document, rule);
+  return eventRewardsOf(version).find((candidate) => candidate.rule === rule)?.document.reward;
 }
 
 const isSameTank = (a: PromisedValue, b: PromisedTank): boolean =>

@@ -1,5 +1,7 @@
+import { Map } from 'immutable';
 import { refused, type Decision } from '../refusal.js';
 import type { Mode } from '../scope.js';
+import { nameEventRules, rulesAfter, type KnownRules } from './event-rules.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 
 /** A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its hash. */
@@ -43,13 +45,16 @@ export type TenantEvent =
       readonly version: number;
       readonly isDefault: boolean;
       readonly document: ProgramDocument;
+      /** The names of the rules in `eventRewards`, in their order. */
+      readonly eventRules: readonly string[];
     };
 
 export interface AppliedProgram {
   readonly version: number;
   readonly document: ProgramDocument;
-  /** The documents of the versions before, by version: what was earned under one keeps its terms. */
-  readonly earlier: Readonly<Record<number, ProgramDocument>>;
+  /** The names of the rules in `eventRewards`, in their order. */
+  readonly eventRules: readonly string[];
+  readonly knownRules: KnownRules;
 }
 
 export interface OpenTenant {
@@ -96,11 +101,10 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     case 'ProgramTypeChanged':
       return { ...state, programType: event.programType };
     case 'ProgramApplied': {
-      const { document, version } = event;
+      const { document, version, eventRules } = event;
       const before = Object.hasOwn(state.programs, document.id) ? state.programs[document.id] : undefined;
-      const earlier =
-        before && before.version !== version ? { ...before.earlier, [before.version]: before.document } : (before?.earlier ?? {});
-      const programs = { ...state.programs, [document.id]: { version, document, earlier } };
+      const knownRules = rulesAfter(before?.knownRules ?? Map<string, string>(), document, eventRules);
+      const programs = { ...state.programs, [document.id]: { version, document, eventRules, knownRules } };
       return { ...state, programs, defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId };
     }
   }
@@ -153,7 +157,7 @@ function created(command: Extract<TenantCommand, { type: 'CreateTenant' }>): Ten
     { type: 'TenantCreated', at, alias, programType, openEndpoints },
     ...command.keys.map((key): TenantEvent => ({ type: 'ApiKeyIssued', at, ...key })),
     ...command.signingSecrets.map((secret): TenantEvent => ({ type: 'SigningSecretIssued', at, ...secret })),
-    { type: 'ProgramApplied', at, version: 1, isDefault: true, document: program },
+    { type: 'ProgramApplied', at, version: 1, isDefault: true, document: program, eventRules: nameEventRules(program, undefined) },
   ];
 }
 
@@ -173,5 +177,6 @@ function applied(state: OpenTenant, document: ProgramDocument, at: number): Tena
   const isSame = before !== undefined && JSON.stringify(before.document) === JSON.stringify(document);
   if (isSame && isDefault === (document.id === state.defaultProgramId)) return [];
   const version = isSame ? before.version : (before?.version ?? 0) + 1;
-  return [{ type: 'ProgramApplied', at, version, isDefault, document }];
+  const eventRules = isSame ? before.eventRules : nameEventRules(document, before);
+  return [{ type: 'ProgramApplied', at, version, isDefault, document, eventRules }];
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
-import { Server as SocketServer } from 'node:net';
+import { Server as SocketServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorJson, type ErrorJson } from '../api-error.js';
 import { CHALLENGE } from './challenge.js';
@@ -23,6 +23,13 @@ const LINGER_MS = 1_000;
 /** When for so long no request has begun, those that were on their way at the begin of a shutdown have arrived. */
 const DRAIN_MS = 250;
 
+/** How much of a body is read on and dropped once its request is answered. */
+export interface RestBounds {
+  readonly bytesMax: number;
+  /** From the last byte of the answer on. */
+  readonly timeMs: number;
+}
+
 const lastOfSocket = new WeakMap<Duplex, Exchange>();
 
 /**
@@ -32,8 +39,11 @@ const lastOfSocket = new WeakMap<Duplex, Exchange>();
 export class Connections {
   private readonly exchanges = new Map<Duplex, Set<Exchange>>();
   private readonly broken = new WeakSet<Duplex>();
+  private readonly readingOn = new WeakSet<IncomingMessage>();
   private open = 0;
   private lastBegan = 0;
+
+  constructor(private readonly rest: RestBounds) {}
 
   /** Requests that were begun and are not answered yet. */
   get inFlight(): number {
@@ -46,6 +56,7 @@ export class Connections {
       this.track(request, response);
       handle(request, response);
     });
+    server.on('connection', (socket) => this.closeOnceRead(socket));
     server.on('clientError', (error, socket) => this.onClientError(error, socket));
     // Node would answer these two without a body.
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -131,6 +142,40 @@ export class Connections {
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   }
 
+  /**
+   * Many clients write a whole body before they read. A socket that is closed on one that still writes is reset, and the answer in it is
+   * lost; so it is closed for writing alone, and torn down when the rest was read or was too much.
+   */
+  private closeOnceRead(socket: Socket): void {
+    const close = socket.destroySoon.bind(socket);
+    // What Node's server calls when the last answer of a connection is out.
+    socket.destroySoon = () => {
+      const request = lastOfSocket.get(socket)?.request;
+      if (request === undefined || request.complete) return close();
+      socket.end();
+      request.once('end', close);
+      this.readOn(request);
+    };
+  }
+
+  /** Whoever writes on after the answer, slowly or for ever, holds a socket within bounds, and no place among the requests in flight. */
+  private readOn(request: IncomingMessage): void {
+    if (request.complete || this.readingOn.has(request)) return;
+    this.readingOn.add(request);
+    const { socket } = request;
+    const before = socket.bytesRead;
+    const late = setTimeout(() => socket.destroy(), this.rest.timeMs).unref();
+    const over = (): void => clearTimeout(late);
+    request.once('end', over).once('close', over);
+    socket.once('close', over);
+    request.on('data', () => {
+      if (socket.bytesRead - before > this.rest.bytesMax) socket.destroy();
+    });
+    // Read by somebody, or Node would drop it where nobody counts.
+    request.read(0);
+    request.resume();
+  }
+
   private track(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const exchange = { request, response };
@@ -140,6 +185,8 @@ export class Connections {
     this.open += 1;
     this.lastBegan = performance.now();
     response.once('close', () => this.closed(ofSocket, exchange));
+    // Before Node's own listener, which may close the connection.
+    response.prependOnceListener('finish', () => this.readOn(request));
   }
 
   private closed(ofSocket: Set<Exchange>, exchange: Exchange): void {

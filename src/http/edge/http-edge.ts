@@ -20,6 +20,7 @@ import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-erro
 import { checkContentType, installBodyParser } from './json-body.js';
 import { frameworkLogger, logRequest, routeOf } from './request-log.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
+import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
 
 /** Bounds of the service towards its clients. Times in milliseconds. */
 export interface HttpLimits {
@@ -35,6 +36,10 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   /** How often late requests are looked for. */
   readonly timeoutCheckMs: number;
+  /** Of a body whose request is answered before it is there, so many bytes are read on and dropped; more, and the connection is torn down. */
+  readonly restBytesMax: number;
+  /** As long at most. */
+  readonly restTimeMs: number;
 }
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
@@ -44,6 +49,8 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 75_000,
   timeoutCheckMs: 2_000,
+  restBytesMax: 32 * 1024 * 1024,
+  restTimeMs: 5_000,
 };
 
 export interface HttpEdgeOptions {
@@ -62,6 +69,8 @@ export interface HttpEdgeParts {
   readonly calls: CallCounter;
   /** True for an error that says that a store is away: the answer is 503 with Retry-After. Default: the log's and the database's own. */
   readonly isUnavailable?: (error: unknown) => boolean;
+  /** Whether the stores answer now. Default: they do. */
+  readonly storesAnswer?: StoresAnswer;
   /** False while what tenants would be shown is not complete: their routes answer 503. Default: always true. */
   readonly isComplete?: () => boolean;
 }
@@ -79,7 +88,7 @@ export class HttpEdge {
   readonly adapter: FastifyAdapter;
   /** For `NestFactory.create`: the framework's own body parsers are off. */
   readonly applicationOptions: NestApplicationOptions = { bodyParser: false, abortOnError: false };
-  private readonly connections = new Connections();
+  private readonly connections: Connections;
   private readonly routes = new RouteTable();
   private readonly limits: HttpLimits;
   private readonly logger: Logger;
@@ -88,6 +97,7 @@ export class HttpEdge {
   constructor({ logger, limits, trustedProxies = [] }: HttpEdgeOptions) {
     this.logger = logger;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
+    this.connections = new Connections({ bytesMax: this.limits.restBytesMax, timeMs: this.limits.restTimeMs });
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
@@ -113,7 +123,7 @@ export class HttpEdge {
 
   /** Installs the checks, the error answers, the log line and the metrics of every request. */
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
-    const { metrics, isUnavailable = isStoreAway } = parts;
+    const { metrics, isUnavailable = isStoreAway, storesAnswer = () => Promise.resolve(true) } = parts;
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
     metrics.watchInFlight(() => this.inFlight);
@@ -124,6 +134,7 @@ export class HttpEdge {
       allowOtherOrigins(request, reply);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
+      refuseWhenStoresHang(request, reply, storesAnswer, mapping);
       await this.admit(request, reply, parts);
     });
     // With the answer, not with the request: one that was under way when the shutdown began must not leave its connection open.

@@ -27,11 +27,8 @@ export function answerWithError(exception: unknown, request: FastifyRequest, rep
   const error = apiErrorOf(exception, request, mapping);
   if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE') logFailure(error, exception, request, mapping.logger);
   if (reply.sent || reply.raw.headersSent) return;
-  if (!request.raw.complete) {
-    // The rest of the body is read and dropped. Closing on a client that still sends would make it lose the answer.
-    reply.removeHeader('connection');
-    request.raw.resume();
-  }
+  // The framework would close the connection for what is left of the body; it is read on and dropped (see `Connections`).
+  reply.removeHeader('connection');
   // What the controller had set was meant for another answer.
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers).type('application/json; charset=utf-8').send(error.body);

@@ -6,6 +6,7 @@ import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOut
 import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { NewSubjects } from '../../../src/command-handling/new-subjects.js';
+import { ProgramVersions } from '../../../src/command-handling/program-versions.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
 import { TankCodes } from '../../../src/command-handling/tank-codes.js';
@@ -91,7 +92,7 @@ export class TestProcess {
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
     this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-    const tankCodes = new TankCodes(this.streams, NAMES, tenants, clock);
+    const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
     this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
     this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
       keys.forget(subjects);

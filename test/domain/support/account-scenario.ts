@@ -19,7 +19,7 @@ export const ANNS = anAccount('anns');
 export const ANN = partyOf(ANNS, 'ann');
 export const BOB = partyOf(ACME, 'bob');
 
-export const DEFAULT: Program = toProgram({ version: 1, document: DEFAULT_PROGRAM }, true);
+export const DEFAULT: Program = toProgram({ version: 1, document: DEFAULT_PROGRAM, eventRules: [] }, true);
 
 export const terms = (value: PromisedValue, over: Partial<RewardTerms> = {}): RewardTerms => ({
   ...{ value, when: 'STARTED', name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },

@@ -183,7 +183,8 @@ export const EVENT_EXAMPLES: Examples = {
   ProgramTypeChanged: { type: 'ProgramTypeChanged', at: 31, programType: 'PAYMENT_PROVIDER' },
   ProgramApplied: {
     ...{ type: 'ProgramApplied', at: 32, version: 2, isDefault: true },
-    document: { id: 'default', referrerReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000 } },
+    document: { id: 'default', eventRewards: [{ key: 'visit', to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } }] },
+    eventRules: ['eventRewards/USER/visit/2'],
   },
   ModerationRequested: {
     ...{ type: 'ModerationRequested', at: 33, moderationId: MODERATION },
@@ -192,9 +193,9 @@ export const EVENT_EXAMPLES: Examples = {
   ModerationAgreed: { type: 'ModerationAgreed', at: 34, moderationId: MODERATION },
   ModerationRefused: { type: 'ModerationRefused', at: 35, moderationId: MODERATION, reasons: [`${REFERRAL}: there is no such referral`] },
   ModerationCompleted: { type: 'ModerationCompleted', at: 36, moderationId: MODERATION },
-  TankCodeReserved: { type: 'TankCodeReserved', at: 37, code: 'TANK-1', holder: TANK_HOLDER },
+  TankCodeReserved: { type: 'TankCodeReserved', at: 37, code: 'TANK-1', holder: TANK_HOLDER, claim: MODERATION },
   TankCodeHandedOut: { type: 'TankCodeHandedOut', at: 38, code: 'TANK-1', holder: TANK_HOLDER },
-  TankCodeReleased: { type: 'TankCodeReleased', at: 39, code: 'TANK-1', holder: TANK_HOLDER },
+  TankCodeReleased: { type: 'TankCodeReleased', at: 39, code: 'TANK-1', holder: TANK_HOLDER, claim: null },
   ShareLinkFollowed: {
     ...{ type: 'ShareLinkFollowed', at: 38, person: ANN_ID, programId: 'default', shareMedium: 'EMAIL', engagementMedium: 'MOBILE' },
   },

@@ -4,7 +4,7 @@ import type { AccountCommand } from '../../../src/domain/account/account.decider
 import type { Subscription } from '../../../src/domain/account/account.events.js';
 import { initialState, unitOf, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
 import type { ReferralContext, Referrer } from '../../../src/domain/account/referral.js';
-import type { Provided } from '../../../src/domain/need.js';
+import type { Provided, ProvidedTankCode } from '../../../src/domain/need.js';
 import type { EventReward, PromisedValue, RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, partyOf, personOf } from '../../support/account-events.js';
@@ -77,7 +77,7 @@ const eventReward: fc.Arbitrary<EventReward> = fc.record({
   ...condition,
 });
 
-const DEFAULT = toProgram({ version: 1, document: DEFAULT_PROGRAM }, true);
+const DEFAULT = toProgram({ version: 1, document: DEFAULT_PROGRAM, eventRules: [] }, true);
 
 const handling = fc.constantFrom('ignore' as const, 'pending' as const, 'deny' as const);
 
@@ -104,12 +104,16 @@ const outside = fc.record({
   program,
 });
 
+/** As often as the account of the command has lapsed by then: every code was reserved behind the newest lapse. */
+let lapsed = 0;
+
 /** Whatever a command of this step may need from elsewhere. Now and then the pool is empty, or the referrer was too fast. */
 function provided(step: number, now: number): Provided {
   const code = step % 3 === 0 ? null : `TANK-${step}`;
-  const tankCodes = new Proxy<Record<string, string | null>>(
+  const reserved: ProvidedTankCode = { code, lapses: lapsed };
+  const tankCodes = new Proxy<Record<string, ProvidedTankCode>>(
     {},
-    { get: () => code, getOwnPropertyDescriptor: () => ({ configurable: true, value: code }) },
+    { get: () => reserved, getOwnPropertyDescriptor: () => ({ configurable: true, value: reserved }) },
   );
   const ids = [...(step % 2 === 0 ? ['before-1', 'before-2', 'before-3'] : []), `referral-${step}`];
   const announced = List(ids.map((referralId) => ({ referralId, account: `of ${referralId}`, person: ANN.person, at: now })));
@@ -301,7 +305,13 @@ const flag = fc
   .nat(3)
   .map((index): Intent => ({ state, now }) => ({ type: 'FlagReferral', referralId: pick(referralsOf(state), index), now }));
 
+const lapse = fc.nat(1).map((index): Intent => ({ now }) => ({
+  ...{ type: 'LapseReservation', now },
+  what: index === 0 ? { kind: 'payment-provider-id', key: 'never', person: null } : { kind: 'tank-code', code: 'TANK', rewardId: 'never' },
+}));
+
 const intent: fc.Arbitrary<Intent> = fc.oneof(
+  { weight: 1, arbitrary: lapse },
   { weight: 4, arbitrary: receive },
   { weight: 1, arbitrary: earnedByEvent },
   { weight: 1, arbitrary: announcement },
@@ -343,6 +353,7 @@ export async function playOut(
   let now = START;
   for (const [step, { passedMs, intent: make }] of steps.entries()) {
     now += passedMs;
+    lapsed = state.remains.lapses;
     state = await run(make({ state, step, now }), step, now);
   }
 }

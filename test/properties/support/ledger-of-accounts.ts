@@ -6,6 +6,7 @@ import { ErasureProcess } from '../../../src/command-handling/erasure-process.js
 import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { NewSubjects } from '../../../src/command-handling/new-subjects.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
+import { ProgramVersions } from '../../../src/command-handling/program-versions.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
 import { TankCodes } from '../../../src/command-handling/tank-codes.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
@@ -94,7 +95,7 @@ export class LedgerProcess {
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
     this.tenants = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
-    const tankCodes = new TankCodes(this.streams, NAMES, directory);
+    const tankCodes = new TankCodes(this.streams, NAMES, directory, new ProgramVersions(log, codec, NAMES));
     const moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
     this.moderationProcess = moderations;
     const owners = new CodeOwners(this.streams, NAMES);

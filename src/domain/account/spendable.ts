@@ -1,0 +1,136 @@
+import { Map } from 'immutable';
+import type { PersonId } from './account.events.js';
+import { amountLeft, unitKey, type RewardState } from './account.shapes.js';
+import {
+  bySchedule,
+  bySoonestExpiry,
+  firstDue,
+  insert,
+  remove,
+  sumExpiringAfter,
+  visitDue,
+  visitExpiringAfter,
+  visitScheduledAfter,
+  type Credit,
+  type Spendable,
+  type SpendableOfPerson,
+} from './ordered-credit.js';
+
+/** Keeping what may be spent of an account in order, and finding what an amount comes from. */
+
+const NOTHING: SpendableOfPerson = { ready: undefined, waiting: undefined, clock: -Infinity };
+
+/** The credit of a reward that somebody may spend, now or later; undefined: nobody, ever, as things stand. */
+function creditOf(reward: RewardState): Credit | undefined {
+  const left = amountLeft(reward);
+  if (left <= 0 || reward.dateCancelled !== null || reward.phase === 'EXPIRED' || reward.redeemsAutomatically) return undefined;
+  return {
+    rewardId: reward.rewardId,
+    expires: reward.dateExpires ?? Infinity,
+    given: reward.dateGiven,
+    scheduledFor: reward.phase === 'AVAILABLE' ? -Infinity : (reward.dateScheduledFor ?? 0),
+    left,
+  };
+}
+
+/** After a reward was `before` and is `after` an event of the time `at`. */
+export function reindexed(spendable: Spendable, before: RewardState | undefined, after: RewardState, at: number): Spendable {
+  const without = before ? change(spendable, before, (own, credit) => removed(own, credit)) : spendable;
+  return change(without, after, (own, credit) => added(own, credit, at));
+}
+
+function change(spendable: Spendable, reward: RewardState, to: (own: SpendableOfPerson, credit: Credit) => SpendableOfPerson): Spendable {
+  const credit = reward.value.type === 'CREDIT' ? creditOf(reward) : undefined;
+  if (reward.value.type !== 'CREDIT' || !credit) return spendable;
+  const key = unitKey(reward.value.unit);
+  const ofUnit = spendable.get(key) ?? Map<PersonId, SpendableOfPerson>();
+  return spendable.set(key, ofUnit.set(reward.person, to(ofUnit.get(reward.person) ?? NOTHING, credit)));
+}
+
+function removed(own: SpendableOfPerson, credit: Credit): SpendableOfPerson {
+  return credit.scheduledFor > own.clock
+    ? { ...own, waiting: remove(own.waiting, credit, bySchedule) }
+    : { ...own, ready: remove(own.ready, credit, bySoonestExpiry) };
+}
+
+function added(own: SpendableOfPerson, credit: Credit, at: number): SpendableOfPerson {
+  let { ready, waiting } = own;
+  const clock = Math.max(own.clock, at);
+  if (credit.scheduledFor > clock) waiting = insert(waiting, credit, bySchedule);
+  else ready = insert(ready, credit, bySoonestExpiry);
+  for (let due = firstDue(waiting, clock); due; due = firstDue(waiting, clock)) {
+    waiting = remove(waiting, due, bySchedule);
+    ready = insert(ready, due, bySoonestExpiry);
+  }
+  return { ready, waiting, clock };
+}
+
+/** Who is forgotten has nothing to spend. */
+export function withoutPersons(spendable: Spendable, persons: readonly PersonId[]): Spendable {
+  return spendable.map((ofUnit) => ofUnit.deleteAll(persons));
+}
+
+/** Undefined: the whole account's. */
+function sharesOf(spendable: Spendable, unit: string, person: PersonId | undefined): readonly SpendableOfPerson[] {
+  const ofUnit = spendable.get(unitKey(unit));
+  if (!ofUnit) return [];
+  if (person === undefined) return [...ofUnit.values()];
+  const own = ofUnit.get(person);
+  return own ? [own] : [];
+}
+
+/** What may be spent of a unit at this time. */
+export function availableOf(spendable: Spendable, unit: string, now: number, person?: PersonId): number {
+  return sharesOf(spendable, unit, person).reduce((sum, own) => sum + availableOfPerson(own, now), 0);
+}
+
+function availableOfPerson({ ready, waiting, clock }: SpendableOfPerson, now: number): number {
+  let sum = sumExpiringAfter(ready, now);
+  const count = (sign: 1 | -1) => (credit: Credit) => {
+    if (credit.expires > now) sum += sign * credit.left;
+  };
+  // The clock of whoever asks may be behind that of the newest event.
+  if (now < clock) visitScheduledAfter(ready, now, count(-1));
+  visitDue(waiting, now, count(1));
+  return sum;
+}
+
+export interface Taken {
+  readonly rewardId: string;
+  readonly amount: number;
+}
+
+/** What an amount comes from, in the order in which credit is spent: soonest expiry, then given first, then by id. */
+export function takenFrom(
+  spendable: Spendable,
+  { unit, amount, now, person }: { readonly unit: string; readonly amount: number; readonly now: number; readonly person: PersonId | null },
+): readonly Taken[] {
+  const shares = sharesOf(spendable, unit, person ?? undefined).map((own) => enoughOf(own, amount, now));
+  const [only = []] = shares;
+  const credits = shares.length <= 1 ? only : shares.flat().sort(bySoonestExpiry);
+  const taken: Taken[] = [];
+  let open = amount;
+  for (const { rewardId, left } of credits) {
+    if (open <= 0) break;
+    taken.push({ rewardId, amount: Math.min(open, left) });
+    open -= left;
+  }
+  return taken;
+}
+
+/** As much of one person's, in order, as the amount may need. */
+function enoughOf({ ready, waiting }: SpendableOfPerson, amount: number, now: number): readonly Credit[] {
+  const credits: Credit[] = [];
+  let open = amount;
+  visitExpiringAfter(ready, now, (credit) => {
+    if (credit.scheduledFor > now) return true;
+    credits.push(credit);
+    open -= credit.left;
+    return open > 0;
+  });
+  const count = credits.length;
+  visitDue(waiting, now, (credit) => {
+    if (credit.expires > now) credits.push(credit);
+  });
+  return credits.length > count ? credits.sort(bySoonestExpiry) : credits;
+}

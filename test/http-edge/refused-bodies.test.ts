@@ -1,0 +1,169 @@
+import { Agent, request } from 'node:http';
+import { connect, type Server, type Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { eventually } from '../support/embedded.js';
+import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { sendRaw } from '../support/raw-http.js';
+
+/** A request that is refused while its body is still on its way: the client gets the answer, and holds nothing for long. */
+
+const MIB = 1024 * 1024;
+const REST = { restBytesMax: 16 * MIB, restTimeMs: 400 };
+
+let it_: SampleApp;
+beforeAll(async () => {
+  it_ = await startSampleApp(REST);
+});
+afterAll(() => it_.app.close());
+
+interface Refused {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly status: number;
+}
+
+const BIG = Buffer.alloc(8 * MIB, 0x20);
+const DEEP = Buffer.from('['.repeat(40_000) + ']'.repeat(40_000));
+const REFUSED: Readonly<Record<string, Refused>> = {
+  'nested 40 000 deep': { path: '/echo', body: DEEP, status: 400 },
+  'too large': { path: '/echo', body: BIG, status: 413 },
+  'of another type': { path: '/echo', headers: { 'content-type': 'text/plain' }, body: BIG, status: 415 },
+  'without credentials': { path: '/echo', headers: { authorization: basic(':nobody') }, body: BIG, status: 401 },
+  'of a closed endpoint': { path: '/../closed/open/keyed', headers: { authorization: basic(':LIVE_closed') }, body: BIG, status: 405 },
+  'of no route': { path: '/nowhere', body: BIG, status: 404 },
+  'with a huge target': { path: `/${'x'.repeat(17_000)}`, body: BIG, status: 414 },
+  'with an expectation': { path: '/echo', headers: { expect: 'the-best' }, body: BIG, status: 417 },
+};
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly text: string;
+}
+
+/** By Node's own client, which writes as fast as it can and gives up at the first error of its socket. */
+function post({ path, headers = {}, body }: Refused, agent: Agent | false, inChunks: boolean): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const length = inChunks ? {} : { 'content-length': String(body.length) };
+    const sent = request(
+      `${it_.origin}${API}${path}`,
+      { method: 'POST', agent, headers: { ...LIVE, 'content-type': 'application/json', ...length, ...headers } },
+      (response) => {
+        const pieces: Buffer[] = [];
+        response.on('data', (piece: Buffer) => pieces.push(piece));
+        response.on('error', reject);
+        response.on('end', () => resolve({ status: response.statusCode, text: Buffer.concat(pieces).toString() }));
+      },
+    );
+    sent.on('error', reject);
+    if (inChunks) for (let at = 0; at < body.length; at += 4096) sent.write(body.subarray(at, at + 4096));
+    sent.end(inChunks ? undefined : body);
+  });
+}
+
+describe.each(Object.entries(REFUSED))('a body %s', (_name, refused) => {
+  const isRefused = ({ status, text }: Answered): void => {
+    expect(status).toBe(refused.status);
+    expect(JSON.parse(text)).toMatchObject({ statusCode: refused.status });
+  };
+
+  test.each([
+    ['at once', false],
+    ['in chunks', true],
+  ])('is answered to a client that sends %s and closes', async (_how, inChunks) => {
+    for (let round = 0; round < 5; round += 1) isRefused(await post(refused, false, inChunks));
+  });
+
+  test('is answered to a client that keeps its connection', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let round = 0; round < 3; round += 1) isRefused(await post(refused, agent, round % 2 === 1));
+    agent.destroy();
+  });
+
+  test.each(['close', 'keep-alive'])('is answered to a client that writes all of it before it reads (%s)', async (connection) => {
+    const fields = Object.entries({ ...LIVE, 'content-type': 'application/json', ...refused.headers, connection });
+    const path = new URL(`${it_.origin}${API}${refused.path}`).pathname;
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}`;
+    const answer = await writeThenRead(`${head}Content-Length: ${refused.body.length}\r\n\r\n`, refused.body);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${refused.status} `));
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ statusCode: refused.status });
+  });
+});
+
+/** Reads nothing before the last byte is handed to the system. */
+function writeThenRead(head: string, body: Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: it_.port, host: '127.0.0.1' });
+    socket.pause();
+    let text = '';
+    socket.on('error', reject);
+    socket.write(head);
+    socket.write(body, () => {
+      socket.on('data', (piece) => {
+        text += piece.toString();
+        if (text.includes('\r\n\r\n') && text.trimEnd().endsWith('}')) {
+          socket.destroy();
+          resolve(text);
+        }
+      });
+      socket.on('end', () => resolve(text));
+      socket.resume();
+    });
+  });
+}
+
+test('the connection of a body that was read to its end goes on', async () => {
+  const deep = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: ${DEEP.length}\r\n\r\n`;
+  const next = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
+  const answers = await sendRaw(it_.port, [deep, DEEP, next], 2);
+  expect(answers.map(({ status }) => status)).toEqual([400, 200]);
+  expect(answers.map(({ headers }) => headers['connection'])).not.toContain('close');
+});
+
+describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (connection) => {
+  const head = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+
+  /** Which the server holds. */
+  const connections = async (): Promise<number> => {
+    const server = it_.app.getHttpServer() as Server;
+    return promisify(server.getConnections.bind(server))();
+  };
+
+  /** Until the server tears the connection down. */
+  function closed(socket: Socket): Promise<string> {
+    return new Promise((resolve) => {
+      let text = '';
+      socket.on('data', (piece) => (text += piece.toString()));
+      socket.on('error', () => undefined);
+      socket.on('close', () => resolve(text));
+    });
+  }
+
+  test('is answered, and torn down once it has sent too much', async () => {
+    const socket = connect({ port: it_.port, host: '127.0.0.1', allowHalfOpen: true });
+    const ended = closed(socket);
+    socket.write(head);
+    const chunk = `${(64 * 1024).toString(16)}\r\n${' '.repeat(64 * 1024)}\r\n`;
+    const more = (): void => {
+      while (socket.writable && socket.write(chunk));
+    };
+    socket.on('drain', more);
+    more();
+    expect(await ended).toMatch(/^HTTP\/1.1 401 /);
+    // Beside what was read, what stood in the buffers of both sides.
+    expect(socket.bytesWritten).toBeLessThan(REST.restBytesMax + 16 * MIB);
+  });
+
+  test('is answered, and torn down when its time is over, holding no place meanwhile', async () => {
+    const socket = connect({ port: it_.port, host: '127.0.0.1', allowHalfOpen: true });
+    const ended = closed(socket);
+    const answered = new Promise((resolve) => socket.once('data', resolve));
+    socket.write(`${head}5\r\n12`);
+    await answered;
+    expect(it_.edge.inFlight).toBe(0);
+    expect(await connections()).toBeGreaterThan(0);
+    await eventually(async () => (await connections()) === 0);
+    socket.destroy();
+    expect(await ended).toMatch(/^HTTP\/1.1 401 /);
+  });
+});
