@@ -109,14 +109,14 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => presence.stop());
     // Seen to be there from here on, so that no copy of the log counts as complete any more: now it may grow.
     await core.followedLog.confirm();
-    let readiness: ServiceReadiness | undefined;
+    const shownBy: { readiness?: ServiceReadiness } = {};
     /** What the database holds of the end of the log is put right, should the log have lost it. */
     const settle = async (noticed?: SeenEvent): Promise<void> => {
       const { epoch } = log;
       await settleLoss({ pool: background, log, projectors: accountProjectors, logger }, noticed);
       await generations.refresh();
       generations.resume(epoch);
-      if (!generations.areShown) readiness?.catchUpAgain();
+      if (!generations.areShown) shownBy.readiness?.catchUpAgain();
     };
     const generations = new LiveGenerations(pool);
     // What they show may be gone: nothing is shown of it before that is settled.
@@ -172,7 +172,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const sealing = new ChainSealing({ pool: background, log, chains: new ChainNames(core.names), signer: core.chainSigner });
     const sealer = new ChainSealer({ pool: background, log, sealing, logger });
     const ready = new ServiceReadiness(core, generations, projections, policies, sealer, names);
-    readiness = ready;
+    shownBy.readiness = ready;
     const app = await NestFactory.create<NestFastifyApplication>(
       AppModule.of({
         ...{

@@ -103,7 +103,7 @@ it('with every connection broken, and filled again at once', async () => {
 
 it('what policies had appended comes again', async () => {
   const referrer = await person();
-  const { referralCode } = (await tenant.live.get<Json>(referrer.at)).body as { referralCode: string };
+  const { referralCode } = (await tenant.live.get(referrer.at)).body as { referralCode: string };
   const referred = personal('acc');
   await tenant.live.post('/accountsync', { id: referred, subscription: { status: 'TRIAL' }, referral: { code: referralCode } });
   await tenant.live.post('/user', { id: personal('user'), accountId: referred });
