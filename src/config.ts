@@ -40,6 +40,8 @@ export interface Config {
   readonly databaseConnectionsMax: number;
   readonly statementTimeoutMs: number;
   readonly requestsInFlightMax: number;
+  /** For folded streams of all kinds together. */
+  readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
   readonly shutdownGraceMs: number;
 }
@@ -208,6 +210,12 @@ const VARIABLES = {
     default: '`10000`',
     meaning: 'Longest statement on behalf of a request, in ms; then 503. Rebuilds and exports are not bound by it.',
   },
+  REMEMBERED_STREAMS_MB: {
+    schema: wholeNumber(1, 100_000).default(512),
+    default: '`512`',
+    meaning:
+      'Memory for accounts and other streams as this process has them in mind between commands, in MiB, estimated at twice the bytes of their events. The one used longest ago is dropped and read anew when it is needed; an account that is larger by itself is read anew for each command.',
+  },
   REQUESTS_IN_FLIGHT_MAX: {
     schema: wholeNumber(1, 100_000).default(1000),
     default: '`1000`',
@@ -247,6 +255,7 @@ const environmentSchema = z.object({
   TRUSTED_PROXIES: VARIABLES.TRUSTED_PROXIES.schema,
   DATABASE_CONNECTIONS_MAX: VARIABLES.DATABASE_CONNECTIONS_MAX.schema,
   STATEMENT_TIMEOUT_MS: VARIABLES.STATEMENT_TIMEOUT_MS.schema,
+  REMEMBERED_STREAMS_MB: VARIABLES.REMEMBERED_STREAMS_MB.schema,
   REQUESTS_IN_FLIGHT_MAX: VARIABLES.REQUESTS_IN_FLIGHT_MAX.schema,
   POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
   SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
@@ -296,6 +305,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: values.TRUSTED_PROXIES,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
     statementTimeoutMs: values.STATEMENT_TIMEOUT_MS,
+    rememberedStreamsMb: values.REMEMBERED_STREAMS_MB,
     requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
     positionWaitMs: values.POSITION_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,

@@ -7,6 +7,7 @@ import { NewSubjects } from './command-handling/new-subjects.js';
 import { ProgramVersions } from './command-handling/program-versions.js';
 import { Reservations } from './command-handling/reservations.js';
 import { TooBusy } from './command-handling/one-at-a-time.js';
+import { RememberedStreams } from './command-handling/stream-cache.js';
 import { openStreams, type Streams } from './command-handling/streams.js';
 import { TankCodes } from './command-handling/tank-codes.js';
 import { TenantCommands } from './command-handling/tenant-commands.js';
@@ -128,7 +129,7 @@ function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string
   };
 }
 
-interface Foundations extends Pick<CoreOptions, 'actor' | 'logger'> {
+interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly pool: pg.Pool;
   readonly log: EventLog;
   readonly names: KeyedNames;
@@ -142,11 +143,12 @@ function wire({
   masterKey,
   actor,
   logger,
+  config,
 }: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
   const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
-  const streams = openStreams(log, codec);
+  const streams = openStreams(log, codec, new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024));
   const forget = (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
     const known = subjects && new Set(subjects);

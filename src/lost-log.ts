@@ -76,9 +76,11 @@ async function settle(client: PoolClient, { log, projectors, logger }: SettlingP
   if (renewed.length > 0) await client.query('update ledger.followed_log set shown = false');
   if (marks.arePoliciesLost) await putBack(client, log, marks.policies);
   await dropParked(client, log);
-  await client.query('delete from ledger.idempotency_keys where answer is not null and (log_position is null or log_position > $1)', [
-    standing === undefined ? -1n : log.order(standing),
-  ]);
+  // Nobody's claims: the same request runs again, and finds what is left of its effect by its command.
+  await client.query(
+    'update ledger.idempotency_keys set answer = null, owner = 0 where answer is not null and (log_position is null or log_position > $1)',
+    [standing === undefined ? -1n : log.order(standing)],
+  );
   await client.query('update vault.erasures_checked set position = null where log_id = $1', [await log.id()]);
   await record(client, log, from, standing);
   logger.warn(

@@ -26,6 +26,7 @@ test('nothing has to be set', () => {
     trustedProxies: [],
     databaseConnectionsMax: 40,
     statementTimeoutMs: 10_000,
+    rememberedStreamsMb: 512,
     requestsInFlightMax: 1000,
     positionWaitMs: 5_000,
     shutdownGraceMs: 10_000,

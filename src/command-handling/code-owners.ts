@@ -27,6 +27,12 @@ export class CodeOwners {
     return { code: held.code, programId: held.programId, since: held.since, party, user };
   }
 
+  /** When the code was reserved, epoch milliseconds, whoever has it; 0: nobody has it. */
+  async reservedAt(scope: Scope, code: string): Promise<number> {
+    const { state } = await this.streams.reservations.load(this.names.codeStream(scope, code));
+    return state.status === 'held' ? state.since : 0;
+  }
+
   /** The first of several codes that anybody has. */
   async firstOf(scope: Scope, codes: readonly string[]): Promise<CodeOwner | null> {
     for (const code of codes) {

@@ -5,13 +5,13 @@ import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { referralOf } from '../domain/account/former-referrals.js';
 import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as followShareLink, type FollowShareLink } from '../domain/share-link/share-link.decider.js';
+import type { Refusal } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
 import { AccountCommands, type AccountOutcome, type AccountRequest } from './account-commands.js';
-import { deterministicId } from './deterministic-id.js';
-import { ModerationProcess } from './moderation-process.js';
+import { ModerationProcess, type Sides } from './moderation-process.js';
 import type { Streams } from './streams.js';
 
 /** The commands that go through Nest's CommandBus: one envelope per kind of stream, one thin handler each. */
@@ -61,6 +61,8 @@ export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEn
 }
 
 export interface ModerationOutcome {
+  /** The key was used for another request. */
+  readonly refused?: Refusal;
   /** Empty: done. Else one line per reason, each beginning with the referral's id; nothing changed. */
   readonly reasons: readonly string[];
   readonly position: Position | null;
@@ -89,14 +91,18 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
   ) {}
 
   async execute({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> {
-    const moderationId = deterministicId(meta.commandId, 'moderation');
+    const asked = sidesAskedFor(actions);
+    // Before anything is looked up: what the first time went through may be gone by now.
+    const { moderationId, holds } = await this.process.place(meta, asked);
+    if (holds === 'another-request') return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
+    if (holds === 'this-request') return { ...(await this.process.drive(meta.scope, moderationId, meta)), replayed: true };
     const known = await this.findAll(meta, new Set(actions.map(({ referralId }) => referralId)));
     const items = new Map<string, ModerationItem>();
     const reasons: string[] = [];
-    for (const { referralId, action } of actions) {
-      const found = items.get(referralId) ?? known.get(referralId);
+    for (const [referralId, sides] of asked) {
+      const found = known.get(referralId);
       if (!found) reasons.push(`${referralId}: there is no such referral`);
-      else items.set(referralId, { ...found, ...definedOf(sidesOf(action)) });
+      else items.set(referralId, { ...found, ...sides });
     }
     if (reasons.length > 0) return { reasons, position: null, replayed: false };
     return this.process.request(meta, moderationId, [...items.values()], Date.now());
@@ -142,6 +148,15 @@ export class AuditCommandHandler implements ICommandHandler<AuditCommandEnvelope
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
   }
+}
+
+function sidesAskedFor(actions: ModerationCommandEnvelope['actions']): Sides {
+  const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer'>>();
+  for (const { referralId, action } of actions) {
+    const before = asked.get(referralId) ?? { referred: undefined, referrer: undefined };
+    asked.set(referralId, { ...before, ...definedOf(sidesOf(action)) });
+  }
+  return asked;
 }
 
 /** Of several actions on one referral the later one counts, side by side. */

@@ -1,8 +1,8 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { Decoded } from '../event-log/codec.js';
-import { isRepeatable } from '../event-log/envelope.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
-import type { Folded, Handled } from './stream-cache.js';
+import { HandledCommands } from './handled-commands.js';
+import { bytesOf, HEAP_PER_STREAM, type Folded } from './stream-cache.js';
 
 /** How a stream becomes a state. */
 export interface Folding<S, E extends DomainEvent> {
@@ -11,33 +11,28 @@ export interface Folding<S, E extends DomainEvent> {
 }
 
 export function nothing<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
-  return { state: initialState, revision: 'no-stream', position: null, eventId: null, epoch: 0, handled: new Map() };
+  return {
+    state: initialState,
+    revision: 'no-stream',
+    position: null,
+    eventId: null,
+    epoch: 0,
+    handled: new HandledCommands(),
+    bytes: HEAP_PER_STREAM,
+  };
 }
 
 export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded: Folded<S>, decoded: readonly Decoded[]): Folded<S> {
-  let { state, revision, position, eventId, handled } = folded;
+  let { state, revision, position, eventId } = folded;
+  const bytes = folded.bytes + bytesOf(decoded.map(({ recorded }) => recorded));
   for (const { event, envelope, recorded } of decoded) {
     state = evolve(state, event as E);
     revision = recorded.revision;
     position = recorded.position;
     eventId = recorded.id;
-    if (isRepeatable(envelope)) {
-      handled = remember(handled, envelope.commandId, { lastRevision: recorded.revision, recordedAt: recorded.recordedAt });
-    }
+    folded.handled.note(envelope, { lastRevision: recorded.revision, recordedAt: recorded.recordedAt });
   }
-  return { state, revision, position, eventId, epoch: folded.epoch, handled };
-}
-
-const REMEMBERED_MS = 8 * 24 * 60 * 60 * 1000;
-
-/** Adds a command and drops those that are older than the promise to know them again. */
-export function remember(handled: Map<string, Handled>, commandId: string, entry: Handled): Map<string, Handled> {
-  handled.set(commandId, entry);
-  for (const [id, { recordedAt }] of handled) {
-    if (recordedAt > entry.recordedAt - REMEMBERED_MS) break;
-    handled.delete(id);
-  }
-  return handled;
+  return { state, revision, position, eventId, epoch: folded.epoch, handled: folded.handled, bytes };
 }
 
 const PAGE = 500;

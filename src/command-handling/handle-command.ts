@@ -4,13 +4,14 @@ import type { Decision, Refusal } from '../domain/refusal.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import type { EventCodec } from '../event-log/codec.js';
-import { isRepeatable, type CommandMeta, type Envelope } from '../event-log/envelope.js';
+import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import { AppendTooLarge, LogWentBack, type EventLog, type Position } from '../event-log/event-log.js';
 import { deterministicId } from './deterministic-id.js';
-import { fold, nothing, pages, remember, type Folding } from './fold-stream.js';
+import { fold, nothing, pages, type Folding } from './fold-stream.js';
+import type { HandledCommand } from './handled-commands.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
-import { endOf, StreamCache, type Folded, type Handled } from './stream-cache.js';
+import { bytesOf, endOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
 
 /** The one loop between a command and the log: load, fold, decide, append. Nothing else knows about revisions. */
 
@@ -50,8 +51,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     private readonly log: EventLog,
     private readonly codec: EventCodec,
     private readonly folding: StreamKind<S, E>,
+    remembered = new RememberedStreams(),
   ) {
-    this.cache = new StreamCache(folding.subjectsOf);
+    this.cache = new StreamCache(remembered, folding.subjectsOf);
     // Whatever is remembered may rest on events that are in no log any more.
     log.onWentBack(() => this.cache.forgetSubjects());
   }
@@ -67,9 +69,11 @@ export class CommandHandling<S, E extends DomainEvent> {
       let folded = remembered ?? (await this.refresh(stream));
       let isNewest = remembered === undefined;
       for (let tries = 0; tries < TRIES_MAX;) {
-        const before = folded.handled.get(meta.commandId);
-        if (before && isNewest) {
-          const again = await this.replayed(stream, before, meta.commandId);
+        const before = folded.handled.find(meta);
+        if (before === 'another-request' && isNewest)
+          return { kind: 'refused', refused: 'IDEMPOTENCY_KEY_REUSED', details: [], position: folded.position };
+        if (before && before !== 'another-request' && isNewest) {
+          const again = await this.replayed(stream, before);
           // Nothing: the log lost it a moment ago.
           if (again.events.length > 0) return again;
         }
@@ -148,10 +152,16 @@ export class CommandHandling<S, E extends DomainEvent> {
     if (appended.kind === 'conflict') return undefined;
     const { position, revision } = appended;
     const state = events.reduce((before, event) => this.folding.evolve(before, event), folded.state);
-    const handled = isRepeatable(envelope)
-      ? remember(folded.handled, meta.commandId, { lastRevision: revision, recordedAt: Date.now() })
-      : folded.handled;
-    const after = { state, revision, position, eventId: eventIds.at(-1) ?? null, epoch, handled };
+    folded.handled.note(envelope, { lastRevision: revision, recordedAt: Date.now() });
+    const after = {
+      state,
+      revision,
+      position,
+      eventId: eventIds.at(-1) ?? null,
+      epoch,
+      handled: folded.handled,
+      bytes: folded.bytes + bytesOf(encoded),
+    };
     return { eventIds, after: this.cache.keep(stream, after, before) };
   }
 
@@ -180,15 +190,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     return this.cache.keep(stream, folded, before);
   }
 
-  private async replayed(
-    stream: string,
-    { lastRevision }: Handled,
-    commandId: string,
-  ): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }>> {
-    const { events, eventIds, asOf } = await replay<S, E>({ log: this.log, codec: this.codec, folding: this.folding }, stream, {
-      lastRevision,
-      commandId,
-    });
+  private async replayed(stream: string, command: HandledCommand): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }>> {
+    const { log, codec, folding } = this;
+    const { events, eventIds, asOf } = await replay<S, E>({ log, codec, folding }, stream, command);
     return { kind: 'accepted', events, eventIds, state: asOf.state, position: asOf.position, replayed: true };
   }
 }

@@ -15,6 +15,7 @@ import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import { deterministicId } from './deterministic-id.js';
+import { REPLAYED_MS } from './handled-commands.js';
 import type { Outcome } from './handle-command.js';
 import { Provisions } from './provisions.js';
 import type { Streams } from './streams.js';
@@ -37,6 +38,15 @@ export interface ModerationResult {
   readonly position: Position | null;
 }
 
+/** What was asked of each referral, by its id; undefined: leaves that side alone. */
+export type Sides = ReadonlyMap<string, Pick<ModerationItem, 'referred' | 'referrer'>>;
+
+/** A stream of moderations, and what stands in it. */
+export interface PlaceOfRequest {
+  readonly moderationId: string;
+  readonly holds: 'nothing' | 'this-request' | 'another-request';
+}
+
 /** What a drive came to; absent: no such moderation was recorded when it looked. */
 type Driven = ModerationResult | 'absent';
 
@@ -56,7 +66,28 @@ export class ModerationProcess {
     private readonly newest: (a: Position | null, b: Position | null) => Position | null,
   ) {}
 
-  /** `replayed`: the same request had been made before, and its outcome is given again. */
+  /**
+   * Where the request is recorded, or is to be: a moderation has a stream of its own, which is named after the idempotency key. Of a key
+   * whose effect is older than it answers for, the next request is another moderation, in the next stream of that key.
+   */
+  async place(meta: CommandMeta, asked: Sides): Promise<PlaceOfRequest> {
+    // Its id is new.
+    if (meta.idempotency === null) return { moderationId: moderationIdOf(meta, 0), holds: 'nothing' };
+    const asStep = requestMeta(meta);
+    for (let nth = 0; ; nth++) {
+      const moderationId = moderationIdOf(meta, nth);
+      const { state, handled } = await this.streams.moderations.load(this.names.moderationStream(meta.scope, moderationId));
+      if (state.status === 'absent') return { moderationId, holds: 'nothing' };
+      const known = handled.find(asStep);
+      if (known === 'another-request') return { moderationId, holds: 'another-request' };
+      if (known) return { moderationId, holds: 'this-request' };
+      // One of a release that left the key out of the event.
+      if (handled.size === 0 && state.requestedAt > (meta.askedAt ?? Date.now()) - REPLAYED_MS)
+        return { moderationId, holds: isOf(state.items, asked) ? 'this-request' : 'another-request' };
+    }
+  }
+
+  /** @param moderationId see `place`. */
   async request(
     meta: CommandMeta,
     moderationId: string,
@@ -161,10 +192,8 @@ export class ModerationProcess {
   /** True when it was this call that took the step, and nobody before. */
   private async step(meta: CommandMeta, moderationId: string, command: ModerationCommand): Promise<boolean> {
     const stream = this.names.moderationStream(meta.scope, moderationId);
-    const commandId = deterministicId(meta.commandId, command.type);
-    const outcome = await this.streams.moderations.handle(stream, { ...meta, commandId, idempotency: null }, (state) =>
-      decide(state, command),
-    );
+    const stepMeta = command.type === 'RequestModeration' ? requestMeta(meta) : stepWithoutKey(meta, command.type);
+    const outcome = await this.streams.moderations.handle(stream, stepMeta, (state) => decide(state, command));
     return outcome.kind === 'accepted' && outcome.events.length > 0 && !outcome.replayed;
   }
 }
@@ -178,6 +207,29 @@ function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep):
   const commandId = deterministicId(meta.commandId, `${command.type} ${account} ${'side' in command ? command.side : ''}`);
   return { ...meta, commandId, idempotency: { key: commandId, fingerprint: command.type } };
 }
+
+/** The request rides with its event, so that the stream knows it again. */
+const requestMeta = (meta: CommandMeta): CommandMeta => ({ ...meta, commandId: deterministicId(meta.commandId, 'RequestModeration') });
+
+const stepWithoutKey = (meta: CommandMeta, step: string): CommandMeta => ({
+  ...meta,
+  commandId: deterministicId(meta.commandId, step),
+  idempotency: null,
+});
+
+/** The id of the nth moderation of the command's key, from 0; without a key: of the command alone. */
+export function moderationIdOf({ scope, commandId, idempotency }: CommandMeta, nth: number): string {
+  const command = idempotency === null ? commandId : deterministicId(`${scope.tenant}/${scope.mode}/${idempotency.key}`, 'request');
+  const first = deterministicId(command, 'moderation');
+  return nth === 0 ? first : deterministicId(first, nth);
+}
+
+const isOf = (items: readonly ModerationItem[], asked: Sides): boolean =>
+  items.length === asked.size &&
+  items.every(({ referralId, referred, referrer }) => {
+    const sides = asked.get(referralId);
+    return sides?.referred === referred && sides?.referrer === referrer && asked.has(referralId);
+  });
 
 /** The work of each account, in one order for all moderations. A referrer's account takes part only where its side is concerned. */
 function partsOf(items: readonly ModerationItem[]): Part[] {

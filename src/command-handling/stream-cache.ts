@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { SubjectId } from '../domain/personal.js';
 import type { ExpectedRevision, Position, StreamEnd } from '../event-log/event-log.js';
+import type { HandledCommands } from './handled-commands.js';
 
 /** A stream as of its newest event that this process has seen. */
 export interface Folded<S> {
@@ -12,36 +13,80 @@ export interface Folded<S> {
   readonly eventId: string | null;
   /** `EventLog.epoch` when it was read. */
   readonly epoch: number;
-  /** Commands that may come again, with the place of their last event, oldest first. One map per stream, shared by its successive states. */
-  readonly handled: Map<string, Handled>;
+  /** One per stream, shared by its successive states. */
+  readonly handled: HandledCommands;
+  /** What remembering it takes, estimated; grows with every event. */
+  readonly bytes: number;
 }
 
-export interface Handled {
-  readonly lastRevision: bigint;
-  readonly recordedAt: number;
-}
+/**
+ * Bytes of memory that a remembered stream takes at most for each byte of its events as they are stored, metadata included. Measured over
+ * accounts of many shapes (`npm run bench:remembered`, figures in docs/benchmarks.md): what is longest in the log, sealed texts and
+ * metadata, takes least in a state.
+ */
+export const HEAP_PER_STORED_BYTE = 2;
+/** Of a stream itself: its entry, its name, the empty state. */
+export const HEAP_PER_STREAM = 4 * 1024;
 
-const CACHED_STREAMS_MAX = 10_000;
-/** What was folded from one event of an account takes up to 740 bytes (measured on users with codes): three quarters of a gigabyte at most. */
-const CACHED_EVENTS_MAX = 1_000_000;
-/** The longest streams are those of many small events, and read anew they cost most: none weighs so much that it could not stay. */
-const STREAM_WEIGHT_MAX = 100_000;
+/** What remembering these events adds, by the bytes that the log has of them. */
+export const bytesOf = (events: readonly { readonly data: string; readonly metadata: string }[]): number =>
+  HEAP_PER_STORED_BYTE * events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
+
+/** So much all kinds of streams together may take, unless it is configured. */
+const REMEMBERED_BYTES = 512 * 1024 * 1024;
+
+/** The memory for remembered streams of every kind. When it is full, the stream that was used longest ago is dropped. */
+export class RememberedStreams {
+  readonly #streams: LRUCache<string, { readonly of: object; readonly folded: Folded<unknown> }>;
+
+  /** @param bytesMax a stream that is larger by itself is not remembered: it is read anew each time. */
+  constructor(bytesMax = REMEMBERED_BYTES) {
+    this.#streams = new LRUCache({ maxSize: bytesMax, maxEntrySize: bytesMax, sizeCalculation: ({ folded }) => Math.ceil(folded.bytes) });
+  }
+
+  /** What is remembered now, as estimated. */
+  get bytes(): number {
+    return this.#streams.calculatedSize;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  get(stream: string): Folded<unknown> | undefined {
+    return this.#streams.get(stream)?.folded;
+  }
+
+  set(stream: string, of: object, folded: Folded<unknown>): void {
+    this.#streams.set(stream, { of, folded });
+  }
+
+  delete(stream: string): void {
+    this.#streams.delete(stream);
+  }
+
+  /** Drops those of one kind that `isGone` says of. */
+  deleteWhere(of: object, isGone: (folded: Folded<unknown>) => boolean): void {
+    for (const [stream, entry] of [...this.#streams.entries()]) if (entry.of === of && isGone(entry.folded)) this.#streams.delete(stream);
+  }
+}
 
 /** What an append or a read behind this state has to find there; undefined: nothing. */
 export const endOf = ({ revision, eventId, epoch }: Folded<unknown>): StreamEnd | undefined =>
   revision === 'no-stream' || eventId === null ? undefined : { revision, eventId, epoch };
 
-/** The folded streams that this process remembers, newest state only. */
+/** The streams of one kind that this process remembers, newest state only. */
 export class StreamCache<S> {
-  private readonly streams = new LRUCache<string, Folded<S>>({
-    max: CACHED_STREAMS_MAX,
-    maxSize: CACHED_EVENTS_MAX,
-    sizeCalculation: ({ revision }) => Math.min(Number(toNumber(revision)) + 1, STREAM_WEIGHT_MAX),
-  });
   private forgotten = 0;
 
-  /** @param subjectsOf whose plain values stand in a state; left out: nobody's. */
-  constructor(private readonly subjectsOf?: (state: S) => Iterable<SubjectId>) {}
+  /**
+   * @param remembered shared with other kinds; names of streams are unique over all of them.
+   * @param subjectsOf whose plain values stand in a state; left out: nobody's.
+   */
+  constructor(
+    private readonly remembered: RememberedStreams,
+    private readonly subjectsOf?: (state: S) => Iterable<SubjectId>,
+  ) {}
 
   /** How often somebody was forgotten: what was folded while that happened is not remembered. */
   get forgets(): number {
@@ -49,7 +94,7 @@ export class StreamCache<S> {
   }
 
   get(stream: string): Folded<S> | undefined {
-    return this.streams.get(stream);
+    return this.remembered.get(stream) as Folded<S> | undefined;
   }
 
   /**
@@ -59,26 +104,24 @@ export class StreamCache<S> {
    */
   keep(stream: string, folded: Folded<S>, forgetsBefore: number): Folded<S> {
     if (this.forgotten !== forgetsBefore) return folded;
-    const present = this.streams.get(stream);
+    const present = this.get(stream);
     if (present && toNumber(present.revision) > toNumber(folded.revision)) return folded;
-    if (folded.revision !== 'no-stream') this.streams.set(stream, folded);
+    if (folded.revision !== 'no-stream') this.remembered.set(stream, this, folded);
     return folded;
   }
 
   /** Drops what is remembered of one stream. */
   forget(stream: string): void {
-    this.streams.delete(stream);
+    this.remembered.delete(stream);
   }
 
   /** Drops what is remembered of streams that show one of these subjects in plain; undefined: of all streams. */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.forgotten++;
     const { subjectsOf } = this;
-    if (subjects === undefined) this.streams.clear();
-    else if (subjectsOf) {
-      for (const [stream, { state }] of [...this.streams.entries()])
-        if ([...subjectsOf(state)].some((subject) => subjects.has(subject))) this.streams.delete(stream);
-    }
+    if (subjects === undefined) this.remembered.deleteWhere(this, () => true);
+    else if (subjectsOf)
+      this.remembered.deleteWhere(this, ({ state }) => [...subjectsOf(state as S)].some((subject) => subjects.has(subject)));
   }
 }
 

@@ -48,6 +48,7 @@ import type { SubjectId } from '../domain/personal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { CommandHandling } from './handle-command.js';
+import { RememberedStreams } from './stream-cache.js';
 
 /** The command loop, once per kind of stream. */
 export interface Streams {
@@ -72,20 +73,31 @@ function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
   if (state.attribution) yield state.attribution.codeSubject;
 }
 
-export function openStreams(log: EventLog, codec: EventCodec): Streams {
+/** @param remembered what the streams of all kinds may take together. */
+export function openStreams(log: EventLog, codec: EventCodec, remembered = new RememberedStreams()): Streams {
   return {
-    accounts: new CommandHandling(log, codec, { initialState: initialAccount, evolve: evolveAccount, subjectsOf: subjectsOfAccount }),
-    reservations: new CommandHandling(log, codec, {
-      ...{ initialState: initialReservation, evolve: evolveReservation },
-      subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
-    }),
-    tenants: new CommandHandling(log, codec, { initialState: initialTenant, evolve: evolveTenant }),
-    tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }),
-    moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }),
-    audits: new CommandHandling(log, codec, { initialState: initialAudit, evolve: evolveAudit }),
-    tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }),
-    shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }),
-    periods: new CommandHandling(log, codec, { initialState: allOpen, evolve: evolvePeriods }),
-    operations: new CommandHandling(log, codec, { initialState: noOperations, evolve: evolveOperations }),
+    accounts: new CommandHandling(
+      log,
+      codec,
+      { initialState: initialAccount, evolve: evolveAccount, subjectsOf: subjectsOfAccount },
+      remembered,
+    ),
+    reservations: new CommandHandling(
+      log,
+      codec,
+      {
+        ...{ initialState: initialReservation, evolve: evolveReservation },
+        subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
+      },
+      remembered,
+    ),
+    tenants: new CommandHandling(log, codec, { initialState: initialTenant, evolve: evolveTenant }, remembered),
+    tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }, remembered),
+    moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }, remembered),
+    audits: new CommandHandling(log, codec, { initialState: initialAudit, evolve: evolveAudit }, remembered),
+    tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }, remembered),
+    shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }, remembered),
+    periods: new CommandHandling(log, codec, { initialState: allOpen, evolve: evolvePeriods }, remembered),
+    operations: new CommandHandling(log, codec, { initialState: noOperations, evolve: evolveOperations }, remembered),
   };
 }

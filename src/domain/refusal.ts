@@ -31,6 +31,10 @@ export type Refusal =
   | 'TENANT_NOT_FOUND'
   | 'RESERVED_BY_ANOTHER'
   | 'EVENTS_ALREADY_RECEIVED'
+  /** The ledger has an effect of another request with this key. */
+  | 'IDEMPOTENCY_KEY_REUSED'
+  /** The command's id was used for another reward before: it is never given a second time. */
+  | 'REWARD_EXISTS'
   | 'PERIOD_NOT_OVER'
   | 'PERIOD_ALREADY_CLOSED'
   | 'PERIOD_NOT_CLOSED'

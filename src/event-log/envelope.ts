@@ -24,6 +24,8 @@ export interface Envelope {
 /** A command's share of the envelope, carried with it through the one door. */
 export interface CommandMeta extends Omit<Envelope, 'tenant' | 'mode'> {
   readonly scope: Scope;
+  /** When a request with an idempotency key came, epoch milliseconds; left out: by the clock of this process. */
+  readonly askedAt?: number;
 }
 
 /** Commands that may come twice are remembered in the state they changed: keyed requests, and what policies and jobs send. */

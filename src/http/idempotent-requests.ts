@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { deterministicId } from '../command-handling/deterministic-id.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { personal, type Personal, type SubjectId } from '../domain/personal.js';
 import { openValues, sealValues } from '../privacy/sealed-values.js';
@@ -31,6 +33,9 @@ export interface KeyedRequest {
 
 /** Whether a text can be an idempotency key: 1 to 255 printable characters. */
 export const isIdempotencyKey = (text: string): boolean => /^[\x20-\x7e]{1,255}$/.test(text);
+
+/** The key is the caller's to run, as this command; or the answer was given before. */
+export type ClaimedKey = { readonly commandId: string; readonly askedAt: number } | { readonly answer: KeptAnswer };
 
 /** How often a claim that could not be given back, the database being away, is tried again. */
 const RELEASE_EVERY_MS = 500;
@@ -65,39 +70,47 @@ export class IdempotentRequests {
   ) {}
 
   /**
-   * The kept answer, or undefined: the caller is to run the request, then `keep` its answer or `abandon` it.
+   * The kept answer, or else what the caller is to run the request as; it then has to `keep` its answer or `abandon` it.
    * @throws {ApiError} IDEMPOTENCY_KEY_REUSED for another request, REQUEST_IN_PROGRESS while the first one runs.
    * @throws what the database throws while it is away; then nothing has to be given back.
    */
-  async claim(request: KeyedRequest): Promise<KeptAnswer | undefined> {
+  async claim(request: KeyedRequest): Promise<ClaimedKey> {
     const name = contextOf(request);
-    if (this.running.has(name)) return this.known(request);
+    if (this.running.has(name)) return { answer: await this.known(request) };
     this.running.add(name);
-    let isMine: boolean;
+    let claimed: ClaimedKey | undefined;
     try {
-      isMine = await this.take(request);
+      claimed = await this.take(request);
     } catch (error) {
       this.abandon(request);
       throw error;
     }
-    if (isMine) return undefined;
+    if (claimed) return claimed;
     this.running.delete(name);
-    return this.known(request);
+    return { answer: await this.known(request) };
   }
 
-  /** False when somebody has it: another process that lives, or an answer, or another request. */
-  private async take({ scope, key, fingerprint }: KeyedRequest): Promise<boolean> {
-    const { rowCount } = await this.pool.query(
-      `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner) values ($1, $2, $3, $4, $5)
-       on conflict (tenant, mode, key) do update set owner = excluded.owner
+  /**
+   * Undefined when somebody has it: another process that lives, or an answer, or another request. The command id is kept from the first
+   * try on, so that an effect whose answer was lost is found again; but never for longer than an effect answers for its key.
+   */
+  private async take({ scope, key, fingerprint }: KeyedRequest): Promise<ClaimedKey | undefined> {
+    const { rows } = await this.pool.query<{ commandId: string | null; askedAt: string }>(
+      `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, command_id) values ($1, $2, $3, $4, $5, $6)
+       on conflict (tenant, mode, key) do update set
+         owner = excluded.owner,
+         command_id = case when ${IS_OLD} then excluded.command_id else known.command_id end,
+         created_at = case when ${IS_OLD} then excluded.created_at else known.created_at end
        where known.answer is null and known.fingerprint = excluded.fingerprint
-         and (known.owner = excluded.owner or ${ProcessPresence.isGone('known.owner')})`,
-      [scope.tenant, scope.mode, key, fingerprint, this.presence.id],
+         and (known.owner = excluded.owner or ${ProcessPresence.isGone('known.owner')})
+       returning command_id as "commandId", extract(epoch from clock_timestamp()) * 1000 as "askedAt"`,
+      [scope.tenant, scope.mode, key, fingerprint, this.presence.id, randomUUID()],
     );
-    return rowCount === 1;
+    const [row] = rows;
+    return row && { commandId: row.commandId ?? derivedCommandId(scope, key), askedAt: Number(row.askedAt) };
   }
 
-  private async known(request: KeyedRequest): Promise<KeptAnswer | undefined> {
+  private async known(request: KeyedRequest): Promise<KeptAnswer> {
     const { scope, key, fingerprint } = request;
     const { rows } = await this.pool.query<{ fingerprint: string; answer: Buffer | null }>(
       'select fingerprint, answer from ledger.idempotency_keys where tenant = $1 and mode = $2 and key = $3',
@@ -117,22 +130,22 @@ export class IdempotentRequests {
     const { scope, key, fingerprint } = request;
     const kept: SealedAnswer = { ...answer, body: await this.sealed(answer.body, named), named };
     const sealed = sealBytes(this.sealingKey, Buffer.from(JSON.stringify(kept)), contextOf(request));
-    // The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the same.
+    // The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the same, and for its whole time from now.
     await this.pool.query(
       `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, answer, log_position) values ($1, $2, $3, $4, $5, $6, $7)
-       on conflict (tenant, mode, key) do update set answer = excluded.answer, log_position = excluded.log_position where known.fingerprint = excluded.fingerprint`,
+       on conflict (tenant, mode, key) do update set answer = excluded.answer, created_at = excluded.created_at, log_position = excluded.log_position
+       where known.fingerprint = excluded.fingerprint`,
       [scope.tenant, scope.mode, key, fingerprint, this.presence.id, sealed, logPosition ?? null],
     );
     this.running.delete(contextOf(request));
   }
 
-  /** Drops an answer whose effect is in no log any more: the request takes effect again. */
-  async drop({ scope, key }: KeyedRequest): Promise<void> {
-    await this.pool.query('delete from ledger.idempotency_keys where tenant = $1 and mode = $2 and key = $3 and answer is not null', [
-      scope.tenant,
-      scope.mode,
-      key,
-    ]);
+  /** Forgets an answer whose effect is in no log any more. The claim is nobody's then: whoever comes with the key next runs the request. */
+  async forgetAnswer({ scope, key }: KeyedRequest): Promise<void> {
+    await this.pool.query(
+      'update ledger.idempotency_keys set answer = null, owner = $4 where tenant = $1 and mode = $2 and key = $3 and answer is not null',
+      [scope.tenant, scope.mode, key, NOBODY],
+    );
   }
 
   private async sealed(body: unknown, named: readonly Named[]): Promise<unknown> {
@@ -150,6 +163,24 @@ export class IdempotentRequests {
       named,
       (value, _subject, member) => (openValues(value, keys) as Personal<unknown>).value ?? empty[member] ?? null,
     );
+  }
+
+  /**
+   * The log knows another request by this key, and this one took effect nowhere: its claim goes, so that the other one is answered again.
+   * Never fails.
+   */
+  async drop(request: KeyedRequest): Promise<void> {
+    const { scope, key, fingerprint } = request;
+    try {
+      await this.pool.query(
+        `delete from ledger.idempotency_keys
+         where tenant = $1 and mode = $2 and key = $3 and fingerprint = $4 and owner = $5 and answer is null`,
+        [scope.tenant, scope.mode, key, fingerprint, this.presence.id],
+      );
+      this.running.delete(contextOf(request));
+    } catch {
+      this.abandon(request);
+    }
   }
 
   /** The request came to no answer that is worth keeping (an outage): the next try runs it again. Returns at once, and never fails. */
@@ -199,6 +230,12 @@ export class IdempotentRequests {
     }
   }
 }
+
+/** As long as an effect in the log answers for its key: after that, whoever comes with the key is another command. */
+const IS_OLD = "known.created_at < now() - interval '7 days'";
+
+/** How releases named the command that kept no id in its row. */
+const derivedCommandId = ({ tenant, mode }: Scope, key: string): string => deterministicId(`${tenant}/${mode}/${key}`, 'request');
 
 interface SealedAnswer extends KeptAnswer {
   readonly named?: readonly Named[];

@@ -94,7 +94,8 @@ export class Ledger {
     actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
-      const { reasons, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+      const { refused, reasons, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+      if (refused) throw refusalAnswer(refused);
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
       // Its steps went to many streams, some perhaps carried out by another driver: the head is past all of them.
       return { status: 200, body: {}, position: (await this.log.head()) ?? null, setsOff: true, replayed };

@@ -123,6 +123,13 @@ export class Presentation {
     return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
   }
 
+  /** A code that was applied, and whose owner is gone. @param programId of the referral; undefined: of nobody's any more. */
+  async appliedCode(scope: Scope, dateCreated: number, programId: string | undefined) {
+    const { defaultProgramId } = await this.tenant(scope.tenant);
+    const details = { code: '', dateCreated, programId: programId ?? defaultProgramId, owner: { firstName: null, lastName: null } };
+    return { ...(await this.codeDetails(scope, details)), code: null };
+  }
+
   private async surroundings(scope: Scope): Promise<{ readonly links: ShareLinks; readonly defaultProgramId: string }> {
     const { defaultProgramId } = await this.tenant(scope.tenant);
     return { links: new ShareLinks(this.publicUrl(), scope), defaultProgramId };

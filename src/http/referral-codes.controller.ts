@@ -8,7 +8,7 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { seenOf } from './caller-origin.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type Written } from './ledger.js';
 import { namedInCode } from './named-in-answers.js';
 import { Fails } from './openapi.js';
 import { identifier, referralCode } from './parameters.js';
@@ -62,9 +62,10 @@ export class ReferralCodesController {
   ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any unknown code.
-    const present = async () => {
+    const present = async ({ state }: Written) => {
       const found = await this.owners.find(scope, code);
-      if (!found) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+      // Gone since: what was applied stays applied, and the answer names nobody.
+      if (!found) return this.presentation.appliedCode(scope, await this.owners.reservedAt(scope, code), state.attribution?.programId);
       const { firstName = null, lastName = null } = found.user.profile ?? {};
       return this.presentation.codeDetails(scope, {
         ...{ code: found.code, dateCreated: found.since, programId: found.programId },

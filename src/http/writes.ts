@@ -1,13 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { canonicalJson } from '../canonical-json.js';
-import { deterministicId } from '../command-handling/deterministic-id.js';
+import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError, badRequest, unavailable } from './api-error.js';
 import { callerOf } from './edge/access.js';
-import { isIdempotencyKey, type IdempotentRequests, type KeptAnswer, type KeyedRequest, type Named } from './idempotent-requests.js';
+import {
+  isIdempotencyKey,
+  type ClaimedKey,
+  type IdempotentRequests,
+  type KeptAnswer,
+  type KeyedRequest,
+  type Named,
+} from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** What a write came to. */
@@ -40,23 +47,23 @@ export class Writes {
     const { scope, actor } = callerOf(request);
     const keyed = this.keyedRequest(request);
     const requestId = request.id;
-    const meta: CommandMeta = {
-      scope,
-      commandId: keyed ? deterministicId(`${scope.tenant}/${scope.mode}/${keyed.key}`, 'request') : randomUUID(),
-      ...{ correlationId: requestId, causationId: requestId, actor },
-      idempotency: keyed && { key: keyed.key, fingerprint: keyed.fingerprint },
-    };
-    if (!keyed) return this.send(reply, meta, await write(meta));
-    const kept = await this.keptInLog(keyed);
-    if (kept) return this.sendAgain(reply, meta, kept);
-    return this.runOnce(reply, meta, keyed, write);
+    const cause = { scope, correlationId: requestId, causationId: requestId, actor };
+    if (!keyed) {
+      const meta: CommandMeta = { ...cause, commandId: randomUUID(), idempotency: null };
+      return this.send(reply, meta, await write(meta));
+    }
+    const claimed = await this.claim(keyed);
+    if ('answer' in claimed) return this.sendAgain(reply, scope, claimed.answer);
+    const { key, fingerprint } = keyed;
+    return this.runOnce(reply, { ...cause, ...claimed, idempotency: { key, fingerprint } }, keyed, write);
   }
 
-  /** The kept answer, unless it tells of an effect beyond the log, which lost it. */
-  private async keptInLog(keyed: KeyedRequest): Promise<KeptAnswer | undefined> {
-    const kept = await this.requests.claim(keyed);
-    if (kept === undefined || kept.position === null || !(await this.ownWrites.isBeyondLog(kept.position))) return kept;
-    await this.requests.drop(keyed);
+  /** An answer that tells of an effect beyond the log, which lost it, is none: the request takes effect again. */
+  private async claim(keyed: KeyedRequest): Promise<ClaimedKey> {
+    const claimed = await this.requests.claim(keyed);
+    if (!('answer' in claimed) || claimed.answer.position === null) return claimed;
+    if (!(await this.ownWrites.isBeyondLog(claimed.answer.position))) return claimed;
+    await this.requests.forgetAnswer(keyed);
     return this.requests.claim(keyed);
   }
 
@@ -74,6 +81,8 @@ export class Writes {
         const isKept = await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
         // A refusal leaves nothing in the log: asked again, it might come to something else than the client was told.
         if (!isKept) throw unavailable();
+      } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
+        await this.requests.drop(keyed);
       } else {
         this.requests.abandon(keyed);
       }
@@ -103,7 +112,7 @@ export class Writes {
     return body;
   }
 
-  private async sendAgain(reply: FastifyReply, { scope }: CommandMeta, { status, body, ...kept }: KeptAnswer): Promise<unknown> {
+  private async sendAgain(reply: FastifyReply, scope: Scope, { status, body, ...kept }: KeptAnswer): Promise<unknown> {
     const position = await this.ownWrites.inThisLog(kept.position);
     // The write may have gone through another service: this one is to show it in the next read, with what it set off.
     this.ownWrites.note(scope, position, true);

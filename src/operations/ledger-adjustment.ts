@@ -3,6 +3,7 @@ import type { Refusal } from '../domain/refusal.js';
 import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
+import { ApiError } from '../http/api-error.js';
 import { memberOfStaff, operatorMeta } from './audit.js';
 import { CommandError } from './command-line.js';
 import type { Done } from './ledger-command.js';
@@ -77,10 +78,12 @@ async function adjust(
     ...{ type: 'AdjustCredit', userId, unit, amount, reason },
     ...{ approvedBy: memberOfStaff(names, scope, staff.approvedBy), by: memberOfStaff(names, scope, staff.by) },
   });
+  if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED') throw new ApiError(outcome.refused);
   if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));
   const { events, eventIds, position, replayed } = outcome;
-  const eventId = eventIds[events.findIndex(({ type }) => type === 'RewardGranted' || type === 'CreditRedeemed')];
-  if (eventId === undefined) throw new Error('an adjustment was accepted and has no event of its own');
+  // What fell due is settled in the same append, maybe with a redemption of its own; the correction's events say why they are there.
+  const first = events.findIndex((event) => 'adjustment' in event && event.adjustment !== undefined);
+  const eventId = eventIds.at(first) ?? '';
   return { done: { eventId, position }, replayed };
 }
 

@@ -1,15 +1,14 @@
 import { canonicalJson } from '../canonical-json.js';
-import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
-import { unavailable } from '../http/api-error.js';
+import { ApiError, unavailable } from '../http/api-error.js';
 import type { IdempotentRequests, KeptAnswer, KeyedRequest } from '../http/idempotent-requests.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { operatorMeta } from './audit.js';
 import { CommandError } from './command-line.js';
 
 /** The memory of answers by idempotency key, which the service and the command line share. */
-export type KeptAnswers = Pick<IdempotentRequests, 'claim' | 'keep' | 'abandon'>;
+export type KeptAnswers = Pick<IdempotentRequests, 'claim' | 'keep' | 'drop' | 'abandon'>;
 
 /** An operator's idempotency key, and where its answers are kept. */
 export interface KeyedBy {
@@ -45,19 +44,19 @@ export async function onceByKey<T>(
 ): Promise<T> {
   const { scope, answers, onReplayed } = operation;
   const request = keyedRequest(names, operation);
-  const kept = await answers.claim(request);
-  if (kept) {
+  const claimed = await answers.claim(request);
+  if ('answer' in claimed) {
     onReplayed?.();
-    return again<T>(kept);
+    return again<T>(claimed.answer);
   }
   const { key, fingerprint } = request;
-  const commandId = deterministicId(`${scope.tenant}/${scope.mode}/${key}`, 'operation');
-  const meta = { ...operatorMeta(scope, operation.causationId), commandId, idempotency: { key, fingerprint } };
+  const meta = { ...operatorMeta(scope, operation.causationId), ...claimed, idempotency: { key, fingerprint } };
   let outcome: { readonly done: T; readonly replayed: boolean };
   try {
     outcome = await work(meta);
   } catch (error) {
-    if (!(error instanceof CommandError)) answers.abandon(request);
+    if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') await answers.drop(request);
+    else if (!(error instanceof CommandError)) answers.abandon(request);
     // Asked again, it might come to something else than the operator was told.
     else if (!(await isKept(answers, request, { status: REFUSED, body: { reason: error.message }, position: null }))) throw unavailable();
     throw error;

@@ -12,6 +12,7 @@ import * as nameDefinitionsOfGenerations from '../../migrations/0008_name_defini
 import * as forgetPeople from '../../migrations/0009_forget_people.js';
 import * as rebuildProjections from '../../migrations/0010_rebuild_projections.js';
 import * as createChainSeals from '../../migrations/0011_create_chain_seals.js';
+import * as nameCommandsOfKeys from '../../migrations/0013_name_commands_of_keys.js';
 import * as appendBehindAKnownEvent from '../../migrations/0014_append_behind_a_known_event.js';
 import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked_reactions.js';
 import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
@@ -38,6 +39,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0009_forget_people': forgetPeople,
   '0010_rebuild_projections': rebuildProjections,
   '0011_create_chain_seals': createChainSeals,
+  '0013_name_commands_of_keys': nameCommandsOfKeys,
   '0014_append_behind_a_known_event': appendBehindAKnownEvent,
   '0015_carry_out_parked_reactions': carryOutParkedReactions,
   '0018_forget_in_pieces': forgetInPieces,

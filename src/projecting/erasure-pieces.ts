@@ -2,15 +2,8 @@ import type { Pool, PoolClient } from 'pg';
 import { pause } from '../pause.js';
 import type { BatchRows } from './batch-rows.js';
 import { GenerationRefused, type GenerationRecord } from './generation-records.js';
+import type { NextPiece } from './next-piece.js';
 import type { Forgetting, Forgotten, Lookup, Row } from './projector.js';
-
-/** Where the next piece of an erasure begins. */
-export interface NextPiece {
-  /** Which of the read model's lookups goes on. */
-  readonly lookup: number;
-  /** Behind this row of it: the values of the columns that it goes along. Null: at its beginning. */
-  readonly after: readonly unknown[] | null;
-}
 
 /** An erasure whose people are not cleaned out of all rows of a generation yet. */
 export interface UnfinishedErasure {

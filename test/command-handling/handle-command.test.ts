@@ -114,6 +114,45 @@ describe('a command that comes again', () => {
   });
 });
 
+describe('a key whose kept answer is gone', () => {
+  const DAY_MS = 24 * 60 * 60 * 1000;
+  const rewardOfKey = { name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null };
+  const give = (amount: number) => ({ type: 'CreateReward', userId: 'user', value: credit(amount), ...rewardOfKey }) as const;
+  /** A request with the key, as it comes so many days from now: under a command id of its own. */
+  const comes = (key: string, days: number, fingerprint = 'the same') => ({
+    ...aRequest(),
+    idempotency: { key: `hash of ${key}`, fingerprint },
+    askedAt: Date.now() + days * DAY_MS,
+  });
+
+  it('is answered with its effect for seven days, and no other request gets the key meanwhile', async () => {
+    await one.sync('aged');
+    await one.upsert('aged', 'user');
+    const first = accepted(await one.send('aged', give(600), comes('aged', 0)));
+    const restarted = await ledger.process();
+    for (const process of [one, other, restarted]) {
+      for (const days of [0, 6.9])
+        expect(accepted(await process.send('aged', give(600), comes('aged', days)))).toMatchObject({
+          replayed: true,
+          events: first.events,
+        });
+      expect(await process.send('aged', give(5), comes('aged', 6.9, 'another'))).toMatchObject({ refused: 'IDEMPOTENCY_KEY_REUSED' });
+    }
+    expect(await one.rewardsOf('aged')).toHaveLength(1);
+  });
+
+  it('is decided anew after that, with ids of its own: for the same request and for another one', async () => {
+    await one.sync('older');
+    await one.upsert('older', 'user');
+    accepted(await one.send('older', give(600), comes('older', 0)));
+    const second = accepted(await other.send('older', give(5), comes('older', 7.1, 'another')));
+    expect(second.replayed).toBe(false);
+    const third = accepted(await one.send('older', give(600), comes('older', 14.2)));
+    expect(third.replayed).toBe(false);
+    expect((await one.rewardsOf('older')).map(({ value }) => value)).toEqual([credit(600), credit(5), credit(600)]);
+  });
+});
+
 describe('an answer that is lost on its way', () => {
   it('is found in the log when the command comes again: as it stands there, not as it would be decided now', async () => {
     let now = Date.now();

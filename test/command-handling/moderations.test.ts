@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { deterministicId } from '../../src/command-handling/deterministic-id.js';
+import { moderationIdOf } from '../../src/command-handling/moderation-process.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { credit } from '../support/account-events.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
@@ -186,7 +186,7 @@ describe('a process that dies in the middle', () => {
       referrer,
       accounts: [0, 1].map((index) => `${name}-${appends}-${index}`),
       meta,
-      moderationId: deterministicId(meta.commandId, 'moderation'),
+      moderationId: moderationIdOf(meta, 0),
     };
   }
 
@@ -300,7 +300,7 @@ describe('a herd behind a held account', () => {
     await one.userWithCode('late-referrer', 'ann', 'LATEANN');
     const [id = ''] = await referrals('late', 'LATEANN', 'late-referrer', 1);
     const meta = aRequest('recorded late');
-    const early = one.moderations.drive(scope, deterministicId(meta.commandId, 'moderation'), cause);
+    const early = one.moderations.drive(scope, moderationIdOf(meta, 0), cause);
     expect(await one.moderate({ [id]: 'DENIED' }, meta)).toMatchObject({ reasons: [] });
     await early;
     expect(await statusesOf('late-0')).toEqual(['DENIED', 'DENIED']);
@@ -312,7 +312,7 @@ describe('two drivers of one moderation', () => {
     await one.userWithCode('drivers-referrer', 'ann', 'DRIVERSANN');
     const ids = await referrals('drivers', 'DRIVERSANN', 'drivers-referrer', 2);
     const meta = aRequest('two drivers');
-    const moderationId = deterministicId(meta.commandId, 'moderation');
+    const moderationId = moderationIdOf(meta, 0);
     const requesting = await ledger.process({ around: (log) => new DyingLog(log, 1) });
     await expect(requesting.moderate(all(ids, 'DENIED'), meta)).rejects.toThrow(EventLogUnavailable);
     const lateGates: GatedLog[] = [];

@@ -19,7 +19,7 @@ import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { accountOpened, anAccount, credit, discount, userIdentified } from '../support/account-events.js';
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import { evolve, initialState, type AccountState } from '../../src/domain/account/account.state.js';
-import { SharedLedger, type TestProcess } from './support/processes.js';
+import { aRequest, SharedLedger, type TestProcess } from './support/processes.js';
 
 let ledger: SharedLedger;
 let process: TestProcess;
@@ -38,7 +38,8 @@ const code = async (outcome: Promise<object>): Promise<unknown> => {
   return 'refused' in result ? result.refused : result;
 };
 const send = (accountId: string, request: AccountRequest) => code(process.send(accountId, request));
-const reward = (over: Partial<Extract<AccountRequest, { type: 'CreateReward' }>>): AccountRequest => ({
+type CreateReward = Extract<AccountRequest, { type: 'CreateReward' }>;
+const reward = (over: Partial<CreateReward>): CreateReward => ({
   ...{
     type: 'CreateReward',
     userId: 'bob',
@@ -136,6 +137,18 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     const batch = { type: 'ReceiveUserEvents', userId: 'bob', events, idempotencyKey: 'the-same-batch' } as const;
     await process.send('acme', batch);
     return send('acme', batch);
+  },
+  IDEMPOTENCY_KEY_REUSED: async () => {
+    const give = reward({ value: credit(5) });
+    await process.send('acme', give, aRequest('reused'));
+    const another = { ...aRequest(), idempotency: { key: 'hash of reused', fingerprint: 'another' } };
+    return code(process.send('acme', give, another));
+  },
+  REWARD_EXISTS: async () => {
+    await process.send('acme', reward({ value: credit(5) }));
+    const state = await process.account('acme');
+    const rewardId = state.rewards.keySeq().first('');
+    return code(Promise.resolve(decide(state, { ...reward({ value: credit(5) }), rewardId, redeemsAutomatically: false, now: 1 })));
   },
   REDEMPTION_NOT_POSSIBLE: () => send('acme', { type: 'RedeemAccountCredit', amount: 1, unit: 'NOTHING' }),
   REWARD_NOT_CANCELLABLE: async () => {

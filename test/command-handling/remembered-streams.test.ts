@@ -1,4 +1,8 @@
 import { CommandHandling } from '../../src/command-handling/handle-command.js';
+import { HandledCommands } from '../../src/command-handling/handled-commands.js';
+import { bytesOf, RememberedStreams, StreamCache, type Folded } from '../../src/command-handling/stream-cache.js';
+import { evolve as evolveAccount, initialState as noAccount, type AccountState } from '../../src/domain/account/account.state.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import {
   evolve,
   initialState,
@@ -7,6 +11,7 @@ import {
 } from '../../src/domain/tenant/tenant-register.decider.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { NewEvent, RecordedEvent } from '../../src/event-log/event-log.js';
+import { anAccount, userIdentified } from '../support/account-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 
@@ -14,49 +19,107 @@ const ENVELOPE = {
   ...{ tenant: 'demo', mode: null, correlationId: 'c', causationId: 'c', commandId: 'c', idempotency: null },
   actor: { kind: 'system' as const, id: 'test' },
 };
+const ID = '00000000-0000-5000-8000-000000000000';
+const MIB = 1024 * 1024;
+const codec = new EventCodec(new InMemorySubjectKeys());
 
-/** Every stream has so many events, of which only the last one is handed out. */
-class LongStreams extends InMemoryEventLog {
+/** Every stream has this one event. */
+class AlikeStreams extends InMemoryEventLog {
   readonly readFrom: bigint[] = [];
-  constructor(
-    private readonly last: NewEvent,
-    private readonly revision: bigint,
-  ) {
+  constructor(private readonly only: NewEvent) {
     super();
   }
   override async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncIterable<RecordedEvent> {
     this.readFrom.push(from);
     await Promise.resolve();
-    if (from <= this.revision) yield { ...this.last, stream, revision: this.revision, position: 'm-1', recordedAt: 1 };
+    if (from === 0n) yield { ...this.only, stream, revision: 0n, position: 'm-1', recordedAt: 1 };
   }
 }
 
-async function streamsOf(length: bigint) {
-  const codec = new EventCodec(new InMemorySubjectKeys());
-  const [last] = await codec.encode([{ type: 'TenantAliasEntered', at: 1, alias: 'a' }], ENVELOPE, [
-    '00000000-0000-5000-8000-000000000000',
-  ]);
-  if (!last) throw new Error('nothing was encoded');
-  const log = new LongStreams(last, length - 1n);
-  const handling = new CommandHandling<TenantRegisterState, TenantRegisterEvent>(log, codec, { initialState, evolve });
-  /** Where reading it began: 0 when nothing was remembered of it. */
-  const load = async (stream: string): Promise<bigint | undefined> => {
-    await handling.load(stream);
-    return log.readFrom.at(-1);
-  };
-  return load;
+async function stored(event: AccountEvent | TenantRegisterEvent): Promise<NewEvent> {
+  const [encoded] = await codec.encode([event], ENVELOPE, [ID]);
+  if (!encoded) throw new Error('nothing was encoded');
+  return encoded;
 }
 
-it('long streams are remembered too, but only as many as memory holds: the one used longest ago goes', async () => {
-  const load = await streamsOf(100_000n);
-  for (let stream = 0; stream < 11; stream++) await load(`stream-${stream}`);
-  expect(await load('stream-10')).toBe(100_000n);
-  expect(await load('stream-1')).toBe(100_000n);
-  expect(await load('stream-0')).toBe(0n);
+/** A user whose custom fields come to about 110 KiB. */
+const large = (): AccountEvent =>
+  userIdentified(anAccount('acme'), 'ann', {
+    customFields: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`field${n}`, 'x'.repeat(1_024)])),
+  });
+
+it('accounts are remembered as long as there is memory for them, by their bytes: the one used longest ago goes', async () => {
+  const log = new AlikeStreams(await stored(large()));
+  const remembered = new RememberedStreams(64 * MIB);
+  const accounts = new CommandHandling<AccountState, AccountEvent>(
+    log,
+    codec,
+    { initialState: noAccount, evolve: evolveAccount },
+    remembered,
+  );
+  /** Where reading it began: 0 when nothing was remembered of it. */
+  const load = async (stream: string): Promise<bigint | undefined> => {
+    await accounts.load(stream);
+    return log.readFrom.at(-1);
+  };
+  for (let n = 0; n < 500; n++) {
+    await load(`account-${n}`);
+    expect(remembered.bytes).toBeLessThanOrEqual(64 * MIB);
+  }
+  expect(remembered.size).toBeGreaterThan(100);
+  expect(await load('account-499')).toBe(1n);
+  expect(await load('account-0')).toBe(0n);
 });
 
-it('of short ones more are remembered', async () => {
-  const load = await streamsOf(3n);
-  for (let stream = 0; stream < 1_000; stream++) await load(`stream-${stream}`);
-  expect(await load('stream-0')).toBe(3n);
+it('ten thousand accounts of 110 KiB stay within the bound, whatever kinds share it', async () => {
+  const { data, metadata } = await stored(large());
+  expect(data.length).toBeGreaterThan(110 * 1024);
+  const remembered = new RememberedStreams(256 * MIB);
+  const folded = (revision: bigint): Folded<null> => ({
+    ...{ state: null, revision, position: 'm-1', eventId: ID, epoch: 0, handled: new HandledCommands() },
+    bytes: bytesOf([{ data, metadata }]),
+  });
+  const [accounts, others] = [new StreamCache<null>(remembered), new StreamCache<null>(remembered)];
+  for (let n = 0; n < 5_000; n++) {
+    accounts.keep(`account-${n}`, folded(0n), 0);
+    others.keep(`other-${n}`, folded(0n), 0);
+    expect(remembered.bytes).toBeLessThanOrEqual(256 * MIB);
+  }
+  expect(remembered.bytes).toBeGreaterThan(200 * MIB);
+  expect([accounts.get('account-0'), others.get('other-4999')]).toMatchObject([undefined, { revision: 0n }]);
+
+  // Forgetting everybody of one kind leaves the other kind alone.
+  accounts.forgetSubjects();
+  expect([accounts.get('account-4999'), others.get('other-4999')]).toMatchObject([undefined, { revision: 0n }]);
+});
+
+it('a stream that is larger than all the memory is read anew, and works', async () => {
+  const log = new AlikeStreams(await stored(large()));
+  const remembered = new RememberedStreams(MIB / 8);
+  const accounts = new CommandHandling<AccountState, AccountEvent>(
+    log,
+    codec,
+    { initialState: noAccount, evolve: evolveAccount },
+    remembered,
+  );
+  expect((await accounts.load('account')).revision).toBe(0n);
+  expect((await accounts.load('account')).revision).toBe(0n);
+  expect(log.readFrom).toEqual([0n, 0n]);
+  expect(remembered.size).toBe(0);
+});
+
+it('what is appended counts like what is read', async () => {
+  const remembered = new RememberedStreams();
+  const log = new InMemoryEventLog();
+  const open = (): CommandHandling<TenantRegisterState, TenantRegisterEvent> =>
+    new CommandHandling(log, codec, { initialState, evolve }, remembered);
+  const writing = open();
+  const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
+  await writing.handle('register', meta, () => ({ events: [{ type: 'TenantAliasEntered', at: 1, alias: 'a'.repeat(1_000) }] }));
+  const written = remembered.bytes;
+  writing.forget('register');
+  expect(remembered.bytes).toBe(0);
+  await open().load('register');
+  expect(remembered.bytes).toBe(written);
+  expect(written).toBeGreaterThan(2_000);
 });

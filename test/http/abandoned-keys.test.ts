@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
+import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { IdempotentRequests } from '../../src/http/idempotent-requests.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -21,7 +22,7 @@ const process = async (sealingKey: Buffer): Promise<IdempotentRequests> => {
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 6, applicationName: 'test' });
+  pool = openPool({ url: database.url, max: 12, applicationName: 'test' });
 });
 afterAll(async () => {
   for (const presence of presences) await presence.stop();
@@ -32,7 +33,8 @@ afterAll(async () => {
 it('a key whose request came to no answer is for that request alone, in every process', async () => {
   const sealingKey = randomBytes(32);
   const [one, other] = [await process(sealingKey), await process(sealingKey)];
-  expect(await one.claim(REQUEST)).toBeUndefined();
+  const first = await one.claim(REQUEST);
+  expect(first).toMatchObject({ commandId: expect.any(String) as string });
   one.abandon(REQUEST);
   // Given back in the background: until then it looks as if it were still running.
   await eventually(async () => {
@@ -44,9 +46,61 @@ it('a key whose request came to no answer is for that request alone, in every pr
   for (const process of [one, other]) {
     await expect(process.claim(different)).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
   }
-  expect(await other.claim(REQUEST)).toBeUndefined();
+  // The same command, in whichever process: what it did may be in the log.
+  expect(await other.claim(REQUEST)).toMatchObject({ commandId: 'commandId' in first ? first.commandId : '' });
   await expect(one.claim(REQUEST)).rejects.toMatchObject({ code: 'REQUEST_IN_PROGRESS' });
   const answer = { status: 200, body: { done: true }, position: null };
   await other.keep(REQUEST, answer);
-  expect(await one.claim(REQUEST)).toEqual(answer);
+  expect(await one.claim(REQUEST)).toEqual({ answer });
+});
+
+describe('the command of a key', () => {
+  const keyed = (key: string) => ({ ...REQUEST, key });
+  const age = (key: string, days: number) =>
+    pool.query('update ledger.idempotency_keys set created_at = created_at - make_interval(days => $2) where key = $1', [key, days]);
+  const commandOf = async (requests: IdempotentRequests, key: string): Promise<string> => {
+    const claimed = await requests.claim(keyed(key));
+    if ('answer' in claimed) throw new Error('it was answered before');
+    return claimed.commandId;
+  };
+  /** A process that ended without an answer. */
+  const dies = (key: string) => pool.query('update ledger.idempotency_keys set owner = 0 where key = $1', [key]);
+
+  it('is another one once the row is gone, or once it is older than an effect answers for its key', async () => {
+    const key = randomBytes(32);
+    const [one, two, three, four] = [await process(key), await process(key), await process(key), await process(key)];
+    const first = await commandOf(one, 'aged');
+    await age('aged', 6);
+    await dies('aged');
+    expect(await commandOf(two, 'aged')).toBe(first);
+    await age('aged', 2);
+    await dies('aged');
+    const second = await commandOf(three, 'aged');
+    expect(second).not.toBe(first);
+    // From now on it is the new one's.
+    expect(await one.purge()).toBe(0);
+    await pool.query("delete from ledger.idempotency_keys where key = 'aged'");
+    expect([first, second]).not.toContain(await commandOf(four, 'aged'));
+  });
+
+  it('is the one that a release before named, where that one claimed it', async () => {
+    const key = randomBytes(32);
+    const [one, two] = [await process(key), await process(key)];
+    await commandOf(one, 'before');
+    await pool.query("update ledger.idempotency_keys set command_id = null, owner = 0 where key = 'before'");
+    const { tenant, mode } = REQUEST.scope;
+    expect(await commandOf(two, 'before')).toBe(deterministicId(`${tenant}/${mode}/before`, 'request'));
+  });
+
+  it('is answered for its whole time from the answer on, however late that came', async () => {
+    const one = await process(randomBytes(32));
+    await commandOf(one, 'late');
+    await age('late', 7);
+    await one.keep(keyed('late'), { status: 200, body: { done: true }, position: null });
+    await age('late', 7);
+    expect(await one.purge()).toBe(0);
+    expect(await one.claim(keyed('late'))).toMatchObject({ answer: { body: { done: true } } });
+    await age('late', 2);
+    expect(await one.purge()).toBe(1);
+  });
 });

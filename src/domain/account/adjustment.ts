@@ -31,6 +31,7 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
   const person = state.personsByUserId.get(command.userId);
   if (person === undefined) return refused('USER_NOT_FOUND');
   const { unit, amount, reason, approvedBy, by, rewardId, redemptionId, now } = command;
+  if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (!Number.isSafeInteger(amount) || amount === 0)
     return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number other than zero');
   const adjustment: Adjustment = { reason: personal(person, reason), approvedBy, by };

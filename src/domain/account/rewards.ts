@@ -62,7 +62,7 @@ export function underTerms(terms: GrantTerms, earnedAt: number): Omit<NewReward,
 export function grantUnderTerms(draft: Draft, terms: GrantTerms, due: DueReward, earnedAt: number): void {
   // The referral goes on for the other side; this one has nobody left to give to.
   if (draft.state.remains.forgotten.has(due.person)) return;
-  if (draft.state.withheld.has(withheldKey(due))) return;
+  if (draft.state.rewards.has(due.rewardId) || draft.state.withheld.has(withheldKey(due))) return;
   if (!fitsUnderAmountMax(draft.state, terms.value)) return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
   if (isLimitReached(draft.state.grantedByRule, due.programId, due.rule, terms.limit, earnedAt)) {
     return withhold(draft, due, 'LIMIT_REACHED', earnedAt);
@@ -153,6 +153,7 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   }
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
+  if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
   const reward: NewReward = {
     ...{ rewardId, person, value, name, description, cancellable, dateScheduledFor, dateExpires, redeemsAutomatically },

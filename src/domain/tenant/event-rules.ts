@@ -1,6 +1,5 @@
 import { Map } from 'immutable';
 import type { EventReward } from '../program.js';
-import type { AppliedProgram, ProgramDocument } from './tenant.decider.js';
 
 /**
  * The names of a program's event rules. Limits are counted, and rewards known, by the name of their rule, so a rule keeps its name from
@@ -20,6 +19,9 @@ export interface EventRuleDocument {
   readonly reward: object;
 }
 
+/** A program file as it was given, checked by its schema before; parsed where terms are needed. */
+export type ProgramDocument = Readonly<Record<string, unknown>> & { readonly id: string };
+
 export const eventRulesOf = (document: ProgramDocument): readonly EventRuleDocument[] =>
   (document as { readonly eventRewards?: readonly EventRuleDocument[] }).eventRewards ?? [];
 
@@ -33,7 +35,7 @@ export function rulesAfter(known: KnownRules, document: ProgramDocument, names: 
 /** The names of the rules of a document, in its order. @param before the version that it replaces. */
 export function nameEventRules(
   document: ProgramDocument,
-  before: Pick<AppliedProgram, 'eventRules' | 'knownRules'> | undefined,
+  before: { readonly eventRules: readonly string[]; readonly knownRules: KnownRules } | undefined,
 ): readonly string[] {
   const known = before?.knownRules ?? Map<string, string>();
   const standing = new Set(before?.eventRules);

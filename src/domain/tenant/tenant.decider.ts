@@ -1,7 +1,7 @@
 import { Map } from 'immutable';
 import { refused, type Decision } from '../refusal.js';
 import type { Mode } from '../scope.js';
-import { nameEventRules, rulesAfter, type KnownRules } from './event-rules.js';
+import { nameEventRules, rulesAfter, type KnownRules, type ProgramDocument } from './event-rules.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 
 /** A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its hash. */
@@ -20,8 +20,7 @@ export interface SigningSecret {
   readonly sealed: string;
 }
 
-/** A program file as it was given, checked by its schema before; parsed where terms are needed. */
-export type ProgramDocument = Readonly<Record<string, unknown>> & { readonly id: string };
+export type { ProgramDocument };
 
 export type TenantEvent =
   | {

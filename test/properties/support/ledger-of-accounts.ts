@@ -3,7 +3,7 @@ import { CodeOwners } from '../../../src/command-handling/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
 import { ErasureProcess } from '../../../src/command-handling/erasure-process.js';
-import { ModerationProcess } from '../../../src/command-handling/moderation-process.js';
+import { moderationIdOf, ModerationProcess } from '../../../src/command-handling/moderation-process.js';
 import { NewSubjects } from '../../../src/command-handling/new-subjects.js';
 import { Reservations } from '../../../src/command-handling/reservations.js';
 import { ProgramVersions } from '../../../src/command-handling/program-versions.js';
@@ -128,7 +128,7 @@ export class LedgerProcess {
   /** Carries what was requested under this key to its end, as the job does that looks after a crash. */
   async finishModeration(key: string): Promise<void> {
     const { scope: _scope, commandId: _id, ...cause } = metaOf(key, { kind: 'job', id: 'finish-moderation' });
-    await this.moderationProcess.drive(SCOPE, deterministicId(key, 'moderation'), { ...cause, idempotency: null });
+    await this.moderationProcess.drive(SCOPE, moderationIdOf(metaOf(key), 0), { ...cause, idempotency: null });
   }
 
   async account(accountId: string): Promise<AccountState> {

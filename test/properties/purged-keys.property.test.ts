@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import type { Pool } from 'pg';
+import type { AccountCommands } from '../../src/command-handling/account-commands.js';
+import { availableCredit } from '../../src/domain/account/redemption.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { ApiError } from '../../src/http/api-error.js';
+import { IdempotentRequests } from '../../src/http/idempotent-requests.js';
+import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+import { LedgerOfAccounts, NAMES, SCOPE, type LedgerProcess } from './support/ledger-of-accounts.js';
+
+/**
+ * Requests with keys, in whichever process, dying before or after their effect, while rows of keys are purged or lost and time goes on:
+ * a key has one effect in seven days, no request is told of another one's effect, and every effect is in the balance.
+ */
+const HOUR_MS = 60 * 60 * 1000;
+const WEEK_MS = 7 * 24 * HOUR_MS;
+
+type Step =
+  | {
+      readonly what: 'request';
+      readonly key: string;
+      readonly amount: number;
+      readonly process: number;
+      readonly dies: 'before' | 'after' | 'no';
+    }
+  | { readonly what: 'time passes'; readonly hours: number }
+  | { readonly what: 'purge' }
+  | { readonly what: 'a row is lost'; readonly key: string };
+
+const key = fc.constantFrom('a', 'b');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      ...{ what: fc.constant('request' as const), key, amount: fc.constantFrom(5, 600), process: fc.nat(1) },
+      dies: fc.constantFrom('no' as const, 'no' as const, 'before' as const, 'after' as const),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('time passes' as const), hours: fc.constantFrom(1, 100, 167, 169, 193) }) },
+  { weight: 1, arbitrary: fc.constant({ what: 'purge' } as const) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('a row is lost' as const), key }) },
+);
+
+let database: TestDatabase;
+let pool: Pool;
+let presence: ProcessPresence;
+let passed = 0;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
+  presence = new ProcessPresence(pool);
+  await presence.start();
+  const { now } = Date;
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + passed);
+});
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await presence.stop();
+  await pool.end();
+  await database.drop();
+});
+
+interface Effect {
+  readonly rewardId: string;
+  readonly amount: number;
+  readonly at: number;
+}
+
+class Run {
+  readonly effects = new Map<string, Effect[]>();
+  private readonly sealingKey = randomBytes(32);
+
+  constructor(private readonly processes: readonly LedgerProcess[]) {}
+
+  async take(step: Step): Promise<void> {
+    switch (step.what) {
+      case 'request':
+        return this.request(step);
+      case 'time passes':
+        passed += step.hours * HOUR_MS;
+        await pool.query('update ledger.idempotency_keys set created_at = created_at - make_interval(hours => $1)', [step.hours]);
+        return;
+      case 'purge':
+        await this.requests().purge();
+        return;
+      case 'a row is lost':
+        await pool.query('delete from ledger.idempotency_keys where key = $1', [step.key]);
+    }
+  }
+
+  private requests(): IdempotentRequests {
+    return new IdempotentRequests(pool, presence, this.sealingKey, new InMemorySubjectKeys());
+  }
+
+  private async request({ key, amount, process, dies }: Extract<Step, { what: 'request' }>): Promise<void> {
+    const requests = this.requests();
+    const keyed = { scope: SCOPE, key, fingerprint: `of ${amount}` };
+    const claimed = await requests.claim(keyed).catch((error: unknown) => (error instanceof ApiError ? error.code : undefined));
+    // A row that is there knows another request: one that took effect, or that died before.
+    if (typeof claimed === 'string' || claimed === undefined) return expect(claimed).toBe('IDEMPOTENCY_KEY_REUSED');
+    if ('answer' in claimed) return expect(claimed.answer.body).toEqual({ amount });
+    if (dies === 'before') return this.die(key);
+    const outcome = await this.give(process, amount, {
+      ...claimed,
+      askedAt: claimed.askedAt + passed,
+      key,
+      fingerprint: keyed.fingerprint,
+    });
+    const young = this.effectsOf(key).filter(({ at }) => at > Date.now() - WEEK_MS);
+    if (outcome === 'IDEMPOTENCY_KEY_REUSED') {
+      expect(young.some((effect) => effect.amount !== amount)).toBe(true);
+      return requests.drop(keyed);
+    }
+    if (outcome.replayed) expect(this.effectsOf(key).map(({ rewardId }) => rewardId)).toContain(outcome.rewardId);
+    else {
+      expect(young).toEqual([]);
+      this.effects.set(key, [...this.effectsOf(key), { rewardId: outcome.rewardId, amount, at: Date.now() }]);
+    }
+    expect(outcome.amount).toBe(amount);
+    if (dies === 'after') return this.die(key);
+    await requests.keep(keyed, { status: 200, body: { amount }, position: null });
+  }
+
+  private async give(process: number, amount: number, meta: { commandId: string; askedAt: number; key: string; fingerprint: string }) {
+    const { commandId, askedAt, ...idempotency } = meta;
+    const actor = { kind: 'api-key' as const, id: 'key' };
+    const outcome = await accountsOf(this.processes, process).execute(
+      { scope: SCOPE, commandId, askedAt, correlationId: commandId, causationId: commandId, actor, idempotency },
+      NAMES.accountRef(SCOPE, 'acme'),
+      {
+        ...{ type: 'CreateReward', userId: 'ann', value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: amount, currency: null } },
+        ...{ name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null },
+      },
+    );
+    if (outcome.kind === 'refused') {
+      expect(outcome.refused).toBe('IDEMPOTENCY_KEY_REUSED');
+      return 'IDEMPOTENCY_KEY_REUSED' as const;
+    }
+    const [granted] = outcome.events;
+    if (granted?.type !== 'RewardGranted' || granted.value.type !== 'CREDIT') throw new Error('no reward was given');
+    return { rewardId: granted.rewardId, amount: granted.value.assignedCredit, replayed: outcome.replayed };
+  }
+
+  /** The process of the request ends without an answer. */
+  private async die(key: string): Promise<void> {
+    await pool.query('update ledger.idempotency_keys set owner = 0 where key = $1 and answer is null', [key]);
+  }
+
+  private effectsOf(key: string): readonly Effect[] {
+    return this.effects.get(key) ?? [];
+  }
+}
+
+function accountsOf(processes: readonly LedgerProcess[], index: number): AccountCommands {
+  const process = processes[index];
+  if (!process) throw new Error('there is no such process');
+  return process.accounts;
+}
+
+it('a key has one effect in seven days, whatever is purged, lost or dies, and every effect is in the balance', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
+      await pool.query('delete from ledger.idempotency_keys');
+      passed = 0;
+      const ledger = await LedgerOfAccounts.open(DEFAULT_PROGRAM);
+      const processes = [ledger.process(), ledger.process()];
+      const user = { type: 'UpsertUser', userId: 'ann', openAccount: 'acme', changes: {}, referralCode: undefined } as const;
+      await processes[0]?.send('acme', { ...user, referralCodes: {}, paymentProviderId: undefined, codes: [] }, 'opened');
+      const run = new Run(processes);
+      for (const step of steps) await run.take(step);
+
+      const account = await ledger.process().account('acme');
+      const effects = [...run.effects.values()].flat();
+      expect(new Set(effects.map(({ rewardId }) => rewardId)).size).toBe(effects.length);
+      if (account.status === 'absent') throw new Error('the account is gone');
+      expect(availableCredit(account, 'CENTS', Date.now())).toBe(effects.reduce((sum, { amount }) => sum + amount, 0));
+    }),
+    { numRuns: 25 },
+  );
+});
