@@ -120,9 +120,9 @@ export class ChainSeals {
 
   /** The sealed events of all chains, those of one moment together, the newest moments first. */
   async *eventsBackwards(): AsyncGenerator<readonly SeenEvent[], void, undefined> {
-    for (let before: Date | null = null; ;) {
-      const { rows }: { rows: { at: Date; ids: string[]; positions: string[] }[] } = await this.pool.query(
-        `select sealed_at as at, event_ids::text[] as ids, positions from ledger.chain_seals
+    for (let before: string | null = null; ;) {
+      const { rows }: { rows: { at: string; ids: string[]; positions: string[] }[] } = await this.pool.query(
+        `select sealed_at::text as at, event_ids::text[] as ids, positions from ledger.chain_seals
           where log_id = $1 and sealed_at = (select max(sealed_at) from ledger.chain_seals where log_id = $1 and ($2::timestamptz is null or sealed_at < $2))`,
         [this.logId, before],
       );

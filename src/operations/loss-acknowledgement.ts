@@ -157,9 +157,10 @@ async function record(client: PoolClient, acknowledgement: LossAcknowledgement, 
 async function audit(
   core: Pick<Core, 'streams' | 'names' | 'tenantCommands'>,
   result: LossAcknowledgement,
-  { by, reason, warn }: AcknowledgementOptions,
+  { by, warn }: AcknowledgementOptions,
 ): Promise<void> {
-  const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none', reason };
+  // The reason is free text, which may name somebody: it stands in the acknowledgement, whose digest is in the event.
+  const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none' };
   for (const { alias: tenant } of await core.tenantCommands.list())
     for (const mode of MODES)
       await recordDone(
