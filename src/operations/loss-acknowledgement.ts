@@ -1,7 +1,9 @@
 import type { PoolClient } from 'pg';
+import { ChainNames } from '../chain/chain-names.js';
+import { ChainSealing } from '../chain/chain-sealing.js';
 import { ChainSeals } from '../chain/chain-seals.js';
 import type { ChainSigner } from '../chain/chain-signer.js';
-import { isLogSealed, LOG_START, nextLogLink, sealLog, writeLogSeal, type LogLink } from '../chain/log-seal.js';
+import { isLogSealed, LOG_START, nextLogLink, sealLog, writeLogSeal, type LogLink, type SealingStop } from '../chain/log-seal.js';
 import { sealedTail } from '../chain/sealed-tail.js';
 import type { Core } from '../core.js';
 import { MODES } from '../domain/scope.js';
@@ -52,7 +54,9 @@ export async function acknowledgeLoss(
   core: Pick<Core, 'pool' | 'log' | 'chainSigner' | 'streams' | 'names' | 'tenantCommands'>,
   options: AcknowledgementOptions,
 ): Promise<LossAcknowledgement> {
-  const { pool } = core;
+  const { pool, log, names, chainSigner: signer } = core;
+  // What is not sealed yet and can be is, so that it is not taken for what was lost.
+  const { stopped } = await new ChainSealing({ pool, log, chains: new ChainNames(names), signer }).sealToHead({ signal: options.signal });
   const client = await pool.connect();
   let acknowledged: LossAcknowledgement;
   try {
@@ -62,7 +66,7 @@ export async function acknowledgeLoss(
       'select from_position as "from" from ledger.log_losses where log_id = $1 and acknowledged_at is null for update',
       [await core.log.id()],
     );
-    acknowledged = await acknowledge(client, core, options, rows[0]);
+    acknowledged = await acknowledge(client, core, options, { open: rows[0], stopped });
     await client.query('commit');
     client.release();
   } catch (error) {
@@ -78,13 +82,13 @@ async function acknowledge(
   client: PoolClient,
   { pool, log, chainSigner: signer }: Pick<Core, 'pool' | 'log' | 'chainSigner'>,
   { reason, by, ...patience }: AcknowledgementOptions,
-  open: { readonly from: string | null } | undefined,
+  { open, stopped }: { readonly open: { readonly from: string | null } | undefined; readonly stopped: SealingStop | null },
 ): Promise<LossAcknowledgement> {
   const seals = new ChainSeals(pool, await log.id());
   const logSeal = await seals.logSeal();
   const isAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
   const { standing, firstMissing } = await sealedTail(log, seals, isAuthentic ? logSeal : undefined);
-  if (open === undefined && firstMissing === undefined && isAuthentic) throw new CommandError('nothing was lost: there is nothing to acknowledge');
+  if (open === undefined && stopped === null) throw new CommandError('nothing was lost: there is nothing to acknowledge');
   const lost = firstMissing === undefined ? [] : await dropSeals(client, seals, (position) => log.compare(position, standing?.position) > 0);
   const link = await linkAt(log, await newestSealed(client, seals, log), patience);
   await setCheckpoint(client, seals, link, signer);
