@@ -1,6 +1,4 @@
 import type { Pool, PoolClient } from 'pg';
-import { beginLogSeal } from './chain/log-seal.js';
-import type { ChainSigner } from './chain/chain-signer.js';
 import type { Position } from './event-log/event-log.js';
 import { replacePolicyCheckpoint } from './policies/policy-checkpoint.js';
 import { ProcessPresence } from './postgres/process-presence.js';
@@ -24,7 +22,6 @@ export interface LogCopy {
   readonly policiesPosition: Position | null;
 }
 
-const LIVE = `select string_agg(projection || ' ' || generation, ',' order by projection) as live from ledger.projection_generations where state = 'live'`;
 const NOT_COPIED =
   'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
 const NOT_MOVED_YET = 'the log was copied to this one and is not used from here yet: start the service once, which moves over';
@@ -40,19 +37,16 @@ export class FollowedLog {
   constructor(
     private readonly pool: Pool,
     private readonly projectors?: readonly Projector[],
-    /** Signs that the sealing of a log begins when this database meets it. */
-    private readonly signer?: ChainSigner,
   ) {}
 
   /**
    * To be called before anything is read from or appended to the log of this identity. The first log that a database meets becomes its own; copies
    * of its own log are forgotten, for it may grow from now on.
-   * @param mayBegin false: the log is known to hold events, so nobody here can vouch for what it holds.
    * @throws {AnotherLogFollowed}
    */
-  async accept(logId: string, mayBegin = true): Promise<void> {
+  async accept(logId: string): Promise<void> {
     if (this.accepted === logId) return;
-    await this.settle(logId, mayBegin);
+    await this.settle(logId);
     this.accepted = logId;
   }
 
@@ -61,27 +55,12 @@ export class FollowedLog {
    * @throws {AnotherLogFollowed} when the database was moved meanwhile.
    */
   async confirm(): Promise<void> {
-    if (this.accepted !== undefined) await this.settle(this.accepted, false);
+    if (this.accepted !== undefined) await this.settle(this.accepted);
   }
 
-  /** Which read models are live. */
-  async liveGenerations(): Promise<string> {
-    const { rows } = await this.pool.query<{ live: string | null }>(LIVE);
-    return rows[0]?.live ?? '';
-  }
-
-  /** Sealing begins for the log that this database followed before there was a seal of whole logs: once, with the migration that made room for it. */
-  async beginSealing(): Promise<void> {
-    const followed = await followedLogId(this.pool);
-    if (followed !== undefined && this.signer) await beginLogSeal(this.pool, followed, this.signer);
-  }
-
-  /** The read models have caught up. @param live those that have, as `liveGenerations` said before that was looked at: others may have come since. */
-  async markRebuilt(live: string): Promise<void> {
-    await this.pool.query(
-      `update ledger.followed_log set rebuilt = true, shown = true where log_id = $1 and not (rebuilt and shown) and (${LIVE}) is not distinct from nullif($2, '')`,
-      [this.accepted, live],
-    );
+  /** The read models have caught up with the log that the database moved to. */
+  async markRebuilt(): Promise<void> {
+    await this.pool.query('update ledger.followed_log set rebuilt = true where log_id = $1 and not rebuilt', [this.accepted]);
   }
 
   /**
@@ -92,17 +71,15 @@ export class FollowedLog {
     await this.pool.query(`update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnybody}`);
   }
 
-  private async settle(logId: string, mayBegin: boolean): Promise<void> {
+  private async settle(logId: string): Promise<void> {
     await inTransaction(this.pool, async (client) => {
-      const { rowCount } = await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);
-      if (rowCount === 1 && mayBegin && this.signer) await beginLogSeal(client, logId, this.signer);
+      await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);
       const followed = await lockFollowedLog(client);
       if (followed === logId) return forgetCopiesOf(client, logId);
       const copy = await copyBetween(client, followed ?? '', logId);
       if (copy === undefined) throw new AnotherLogFollowed(NOT_COPIED);
       if (this.projectors === undefined) throw new AnotherLogFollowed(NOT_MOVED_YET);
       await moveTo(client, copy, this.projectors);
-      if (this.signer) await beginLogSeal(client, logId, this.signer);
     });
   }
 }
@@ -166,8 +143,6 @@ async function moveTo(client: PoolClient, { targetId, policiesPosition }: CopyTo
   for (const projector of projectors) await replaceLiveGeneration(client, projector);
   await replacePolicyCheckpoint(client, policiesPosition);
   await client.query('delete from ledger.log_copies');
-  // Numbers of the other log: what they say of this one nobody knows.
-  await client.query('update ledger.idempotency_keys set log_position = null where log_position is not null');
   await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);
 }
 

@@ -39,9 +39,23 @@ export function countKeys(referral: Omit<Counted, 'referred_status' | 'referrer_
 
 /** Moves a referral from where it counted to where it counts now. Undefined: nowhere. Counters in which it stays are left alone. */
 export function recount(rows: Rows, before: Counted | undefined, after: Counted): void {
+  const { left, entered } = moves(before, after);
+  for (const place of left) add(rows, after, place, -1);
+  for (const place of entered) add(rows, after, place, 1);
+}
+
+/** The counters that `recount` changes. */
+export function recountKeys(before: Counted, after: Counted): RowKey[] {
+  const { left, entered } = moves(before, after);
+  return [...left, ...entered].map(({ countedBy, party }) => referralCounts.key(after.tenant, after.mode, countedBy, party));
+}
+
+function moves(before: Counted | undefined, after: Counted): { readonly left: readonly Place[]; readonly entered: readonly Place[] } {
   const [from, to] = [before ? placesOf(before) : [], placesOf(after)];
-  for (const place of from) if (!to.some((other) => isSame(place, other))) add(rows, after, place, -1);
-  for (const place of to) if (!from.some((other) => isSame(place, other))) add(rows, after, place, 1);
+  return {
+    left: from.filter((place) => !to.some((other) => isSame(place, other))),
+    entered: to.filter((place) => !from.some((other) => isSame(place, other))),
+  };
 }
 
 export const statusKey = (referred: SideStatus, referrer: SideStatus): string => `${referred} ${referrer}`;

@@ -1,7 +1,7 @@
 import type { AccountEventOf, RewardSource } from '../../src/domain/account/account.events.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
 import { ERASURES } from '../erasures.js';
-import { countKeys, recount } from './counting.js';
+import { countKeys, recount, recountKeys } from './counting.js';
 import { referralCounts, referralRewards, referrals, type ReferralRow, type RewardedSide } from './table.js';
 
 /** Referrals with the statuses of both sides and their rewards. A side that is forgotten keeps its place, without ids. */
@@ -81,14 +81,11 @@ export const referralsProjector: Projector = {
       ]),
     ],
 
-    keys: (rows) =>
-      referrals
-        .found(rows)
-        .flatMap((row) => [
-          ...countKeys(row),
-          referralRewards.key(row.referral_id, 'referred'),
-          referralRewards.key(row.referral_id, 'referrer'),
-        ]),
+    keys: ({ persons }, rows) =>
+      referrals.found(rows).flatMap((row) => {
+        const { after, sides } = without(row, persons);
+        return [...recountKeys(row, after), ...sides.map((side) => referralRewards.key(row.referral_id, side))];
+      }),
 
     clean({ persons }, rows) {
       for (const row of referrals.found(rows)) erase(rows, row, persons);
@@ -138,8 +135,11 @@ function change(rows: Rows, { referralId, at }: { readonly referralId: string; r
   recount(rows, before, after);
 }
 
-/** The side that is gone keeps its place and its status, without ids, code and reward. */
-function erase(rows: Rows, before: ReferralRow, persons: ReadonlySet<string>): void {
+/** A side that is gone keeps its place and its status, without ids and code, and without its reward. */
+function without(
+  before: ReferralRow,
+  persons: ReadonlySet<string>,
+): { readonly after: ReferralRow; readonly sides: readonly RewardedSide[] } {
   const referred = persons.has(before.referred_person);
   const referrer = persons.has(before.referrer_person);
   const after: ReferralRow = {
@@ -147,10 +147,14 @@ function erase(rows: Rows, before: ReferralRow, persons: ReadonlySet<string>): v
     ...(referred ? { referred_account_id: null, referred_user_id: null } : {}),
     ...(referrer ? { referrer_account_id: null, referrer_user_id: null, referral_code_used: null, share_link_used: null } : {}),
   };
+  return { after, sides: [...(referred ? (['referred'] as const) : []), ...(referrer ? (['referrer'] as const) : [])] };
+}
+
+function erase(rows: Rows, before: ReferralRow, persons: ReadonlySet<string>): void {
+  const { after, sides } = without(before, persons);
   referrals.put(rows, after);
   recount(rows, before, after);
-  if (referred) referralRewards.delete(rows, before.referral_id, 'referred');
-  if (referrer) referralRewards.delete(rows, before.referral_id, 'referrer');
+  for (const side of sides) referralRewards.delete(rows, before.referral_id, side);
 }
 
 /** One that has not started yet finds the signal at its start. */

@@ -40,10 +40,13 @@ export class TenantDirectory {
       return await inTime(this.read(alias), PATIENCE_MS);
     } catch (error) {
       const away = error instanceof NoAnswerInTime ? new EventLogUnavailable('the event log does not answer') : error;
-      // A change that was announced meanwhile has taken it away.
-      if (!(away instanceof EventLogUnavailable) || this.known.get(alias) !== known) throw away;
-      this.known.set(alias, { ...known, until: this.clock() + TRUSTED_MS });
-      return known.tenant;
+      // Nothing is left of it when a change was announced meanwhile; others that waited may have renewed it.
+      const latest = this.known.get(alias);
+      // A slow log is waited for then, within its own limit.
+      if (latest === undefined && error instanceof NoAnswerInTime) return this.read(alias);
+      if (!(away instanceof EventLogUnavailable) || latest === undefined) throw away;
+      this.known.set(alias, { ...latest, until: this.clock() + TRUSTED_MS });
+      return latest.tenant;
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Announced } from './account/account.shapes.js';
+import type { Announced } from './account/account-shapes.js';
 import type { Party } from './account/account.events.js';
 import type { SubjectId } from './personal.js';
 import type { PromisedTank } from './program.js';

@@ -5,12 +5,10 @@ import { ChainSealing } from '../chain/chain-sealing.js';
 import { ChainSeals, sealText, type StoredSeal } from '../chain/chain-seals.js';
 import type { ChainSigner } from '../chain/chain-signer.js';
 import { isAuthentic, type DigestDocument } from '../chain/digest-document.js';
-import { isLogSealed, LOG_START, nextLogLink, type LogLink, type LogSeal, type SealingStop } from '../chain/log-seal.js';
-import { firstMissing } from '../chain/sealed-tail.js';
 import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
 import { firstPosition } from '../event-log/first-recorded.js';
-import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
 import { LogReader, Stopped, type Patience } from './log-reader.js';
 
@@ -52,13 +50,9 @@ export async function verifyLedger(
   const chains = new ChainNames(names);
   const seals = new ChainSeals(pool, await log.id());
   const sealing = new ChainSealing({ pool, log, chains, signer });
-  const { checkpoint, stopped } = await sealing.sealToHead({ signal, onProgress: (events) => onProgress?.('sealing', events, undefined) });
+  const { checkpoint } = await sealing.sealToHead({ signal, onProgress: (events) => onProgress?.('sealing', events, undefined) });
   if (signal.aborted) throw new Stopped();
-  const logSeal = await seals.logSeal();
-  const isLogSealAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
-  const sealedUpTo = isLogSealAuthentic && log.compare(logSeal.position ?? undefined, checkpoint.position) > 0 ? logSeal.position : undefined;
-  const upTo = sealedUpTo ?? checkpoint.position ?? null;
-  const whole = new WholeLogCheck(isLogSealAuthentic ? logSeal : undefined);
+  const upTo = checkpoint.position ?? null;
   // One that is not as it was signed says nothing about the log.
   const isOutsideAuthentic = outside === undefined || isAuthentic(outside, signer);
   const isOwn = chains.membership(scope);
@@ -67,7 +61,6 @@ export async function verifyLedger(
   const reader = new LogReader(log, options, upTo);
   for (let page = await reader.ahead(); page.length > 0 && !check.isBroken; page = await reader.ahead()) {
     for (const event of page) {
-      whole.add(event);
       if (isOwn(event.stream) && check.add(event)) await check.compare();
       if (check.isBroken) break;
     }
@@ -79,42 +72,8 @@ export async function verifyLedger(
   const { link, seals: compared } = check;
   const { events, position, digest } = link;
   const isForged = !isOutsideAuthentic && !check.isBroken;
-  const ofChain = isForged ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const) : check.firstBroken;
-  const firstBroken = ofChain ?? (await whole.end({ log, seals, stopped }));
+  const firstBroken = isForged ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const) : check.firstBroken;
   return { ok: firstBroken === null, ...scope, log: seals.logId, events, position, digest, seals: compared, firstBroken };
-}
-
-/** Which events the whole log holds, as it is recomputed beside the seal of the log. */
-class WholeLogCheck {
-  private link: LogLink = LOG_START;
-  private isMet: boolean;
-
-  /** @param seal undefined: there is none that was signed here. */
-  constructor(private readonly seal: LogSeal | undefined) {
-    this.isMet = seal !== undefined && seal.events === 0;
-  }
-
-  add(event: RecordedEvent): void {
-    this.link = nextLogLink(this.link, event);
-    if (this.seal?.events === this.link.events) this.isMet = this.seal.digest === this.link.digest;
-  }
-
-  /** The log is at its end. Null: it is as it was sealed. */
-  async end({ log, seals, stopped }: WholeLog): Promise<ChainBreak | null> {
-    const contradicted = (await log.contradiction?.()) ?? null;
-    if (this.isMet && stopped === null && contradicted === null) return null;
-    const missing = await firstMissing(log, seals, this.seal);
-    if (missing !== undefined) return { ...missing, reason: stopped === 'lost' ? 'lost' : 'removed' };
-    const position = contradicted ?? this.seal?.position ?? this.link.position;
-    if (stopped !== null) return { position, eventId: null, reason: stopped };
-    return { position, eventId: null, reason: 'changed' };
-  }
-}
-
-interface WholeLog {
-  readonly log: EventLog;
-  readonly seals: ChainSeals;
-  readonly stopped: SealingStop | null;
 }
 
 /** A chain as it is recomputed, beside its seals. */

@@ -32,7 +32,7 @@ export async function findPiece(
 ): Promise<FoundPiece> {
   const next = await findPrimaries(find, rows, { lookups: forgetting.lookups(forgotten), begin, rowsMax });
   const isWhole = await findDependents(find, rows, forgetting.dependents?.(forgotten, rows) ?? [], rowsMax);
-  for (const key of forgetting.keys?.(rows) ?? []) rows.announce(key);
+  for (const key of forgetting.keys?.(forgotten, rows) ?? []) rows.announce(key);
   // What depends on these rows is not all found: they come again with what is left of it.
   return { isWhole, next: isWhole ? next : begin };
 }

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { EventLog, Position, RecordedEvent, SeenEvent } from '../event-log/event-log.js';
+import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { liveCheckpoints, moveCheckpoints, recordLastError, type Checkpoint } from './checkpoints.js';
 import { ensureLiveGenerations, type LiveGenerations } from './generations.js';
 import { decodePage, type Page } from './page.js';
@@ -35,16 +35,15 @@ export interface ProjectionRunnerOptions {
   /** Back-off after failures. Default 100 to 5 000. */
   readonly retryMs?: { readonly first: number; readonly max: number };
   readonly logger?: RunnerLog;
-  /** Called before the log is followed: renews read models when the log lost what they show. */
-  readonly settle?: () => Promise<unknown>;
 }
+
+/** The tail was further than a track that found nothing more to read: it reads again. */
+const READ_AGAIN_MS = 10;
 
 /** A turn of leading: the tracks of the projections whose locks this process holds, until something ends it. */
 interface Turn {
   readonly tracks: ReadonlyMap<string, ProjectionTrack>;
   readonly signal: AbortSignal;
-  /** Of the log when it began. */
-  readonly epoch: number;
   /** Tracks that go along with the tail; the others are catching up on their own. */
   readonly joined: Set<ProjectionTrack>;
   readonly catchingUp: Set<Promise<void>>;
@@ -76,7 +75,6 @@ export class ProjectionRunner {
     this.names = options.projectors.map((projector) => projector.name);
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
-    options.log.onWentBack(() => this.endTurn?.abort());
     this.lease = new ProjectionLease(options.pool, this.names, {
       answerWithinMs: 5_000,
       onLost: () => this.endTurn?.abort(),
@@ -114,10 +112,8 @@ export class ProjectionRunner {
    */
   async waitFor(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
     const { log } = this.options;
-    // What was applied of a log that lost its end since says nothing of the log that is there.
-    const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
     const behind = projections.filter((name) => {
-      const applied = turn?.tracks.get(name)?.position;
+      const applied = this.turn?.tracks.get(name)?.position;
       return applied === undefined || log.compare(applied, position) < 0;
     });
     if (behind.length === 0) return true;
@@ -178,9 +174,7 @@ export class ProjectionRunner {
   }
 
   private async beginTurn(held: ReadonlySet<string>, signal: AbortSignal): Promise<Turn> {
-    const { pool, log, projectors, generations, settle } = this.options;
-    await settle?.();
-    const { epoch } = log;
+    const { pool, log, projectors, generations } = this.options;
     await generations.refresh();
     const tracks = new Map<string, ProjectionTrack>();
     for (const projector of projectors.filter(({ name }) => held.has(name))) {
@@ -191,7 +185,7 @@ export class ProjectionRunner {
       tracks.set(projector.name, track);
     }
     const tail = [...tracks.values()].map((track) => track.position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
-    return { epoch, tracks, signal, joined: new Set(tracks.values()), catchingUp: new Set(), tail };
+    return { tracks, signal, joined: new Set(tracks.values()), catchingUp: new Set(), tail };
   }
 
   private async restore(track: ProjectionTrack): Promise<void> {
@@ -226,9 +220,10 @@ export class ProjectionRunner {
     for await (const recorded of log.follow(turn.tail, { signal: turn.signal, pageSize: this.pageSize })) {
       const page = await this.decodeTail(recorded, turn);
       if (!page) continue;
-      for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
       await this.applyToJoined(page, turn);
       turn.tail = page.last;
+      // Who joined while the page was being applied does not have it, and there may be no other for long.
+      for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
     }
   }
 
@@ -250,10 +245,7 @@ export class ProjectionRunner {
     const concerned = joined.filter((track) => track.concernedBy(page));
     // A track can be ahead of the page, having caught up by itself; its checkpoint must not go back.
     const idle = joined.filter((track) => !concerned.includes(track) && this.options.log.compare(track.position, page.last) < 0);
-    await Promise.all([
-      this.moveIdle(idle, { position: page.last, eventId: page.lastEventId }, turn),
-      ...concerned.map((track) => this.applyOrLeave(track, page, turn)),
-    ]);
+    await Promise.all([this.moveIdle(idle, page.last, turn), ...concerned.map((track) => this.applyOrLeave(track, page, turn))]);
   }
 
   private async applyOrLeave(track: ProjectionTrack, page: Page, turn: Turn): Promise<void> {
@@ -267,17 +259,17 @@ export class ProjectionRunner {
     }
   }
 
-  private async moveIdle(idle: readonly ProjectionTrack[], to: SeenEvent, turn: Turn): Promise<void> {
+  private async moveIdle(idle: readonly ProjectionTrack[], position: Position, turn: Turn): Promise<void> {
     if (idle.length === 0) return;
     try {
       const moves = idle.map((track) => ({ projection: track.name, generation: track.generation, expectedVersion: track.version }));
-      const moved = await moveCheckpoints(this.options.pool, moves, to);
+      const moved = await moveCheckpoints(this.options.pool, moves, position);
       for (const track of idle) {
         if (!moved.has(track.name)) {
           this.catchUpAlone(track, turn, new CheckpointMoved(track.name));
           continue;
         }
-        track.movedTo(to.position);
+        track.movedTo(position);
         await this.applied(track);
       }
     } catch (error) {
@@ -307,11 +299,13 @@ export class ProjectionRunner {
         if (track.isCleaning) await this.cleanOn(track);
         failed = undefined;
         failures = 0;
-        // Compared and joined in one go: no page of the tail can slip in between, and the tail drops what a track has already.
-        if (!track.isCleaning && (!page || log.compare(track.position, turn.tail) >= 0)) {
+        // Compared and joined in one go: no page of the tail can slip in between, and the tail drops what a track has already. That nothing
+        // was there to read says nothing: the tail may have read more since.
+        if (!track.isCleaning && log.compare(track.position, turn.tail) >= 0) {
           turn.joined.add(track);
           return;
         }
+        if (!page && !track.isCleaning) await pause(READ_AGAIN_MS, turn.signal);
       } catch (error) {
         failed = error;
       }

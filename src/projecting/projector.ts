@@ -91,7 +91,7 @@ export interface Forgetting {
   /** Rows that can be found only through those that `lookups` found, and may be any number for each of them. */
   dependents?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly Lookup[];
   /** Further rows that `clean` reads or writes. */
-  keys?(rows: Pick<Rows, 'found'>): readonly RowKey[];
+  keys?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly RowKey[];
   /**
    * Cleans what was found; what is clean already stays as it is.
    * @param piece not whole: there are more dependents than were found. The rows they depend on are found again, and must stay until then.

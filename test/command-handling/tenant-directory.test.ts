@@ -57,6 +57,12 @@ describe('while the log is away', () => {
     expect(await answer(directory.find('shop'), open(false))).toMatchObject({ openEndpoints: false });
   });
 
+  it('everybody who waits for one reading finds what is known, not only the first', async () => {
+    const waiting = [directory.find('shop'), directory.find('shop'), directory.find('shop')];
+    for (const reading of tenants.readings.splice(0)) reading(new EventLogUnavailable('away'));
+    expect(await Promise.all(waiting)).toMatchObject([{ openEndpoints: true }, { openEndpoints: true }, { openEndpoints: true }]);
+  });
+
   it('a change that was announced makes it unknown; so does every other failure, and a tenant that was never read', async () => {
     await expect(answer(directory.find('other'), new EventLogUnavailable('away'))).rejects.toThrow('away');
     await expect(answer(directory.find('shop'), new Error('broken'))).rejects.toThrow('broken');

@@ -108,8 +108,12 @@ describe('a reward for the user', () => {
   it('comes of every program of the tenant', () => {
     const [one, two] = [aProgram({ eventRewards: [rule()] }), aProgram({ id: 'other', version: 7, eventRewards: [rule()] })];
     given(...here)
-      .when(receive(null, [content()], { programs: [one, two] }))
-      .then(received(), fromEvent(), fromEvent(0, { programId: 'other', programVersion: 7 }));
+      .when(receive(null, [content()], { programs: [one, two], rewardIdOf: (_event, programId) => `reward of ${programId}` }))
+      .then(
+        received(),
+        fromEvent(0, { rewardId: 'reward of default' }),
+        fromEvent(0, { rewardId: 'reward of other', programId: 'other', programVersion: 7 }),
+      );
   });
 
   it.each([

@@ -21,6 +21,49 @@ async function call(path: string, init: RequestInit = {}) {
 
 const withKey = (credentials: string): RequestInit => ({ headers: { authorization: basic(credentials) } });
 
+describe('every answer', () => {
+  const routes = [`${API}/whoami`, `${API}/nowhere`, '/nowhere', `${API}/account/%`, '/health/live', '/openapi.json', `${API}/open/whoami`];
+
+  test("carries the id of its request: the client's own where it can be one", async () => {
+    for (const route of routes) {
+      for (const own of ['a', 'My request 7!', 'x'.repeat(128)]) {
+        expect((await call(route, { headers: { 'request-id': own } })).headers.get('request-id')).toBe(own);
+      }
+      for (const own of ['', 'x'.repeat(129), '\u00e9']) {
+        const { headers } = await call(route, { headers: { 'request-id': own } });
+        expect(headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
+      }
+      expect((await call(route)).headers.get('request-id')).not.toBe((await call(route)).headers.get('request-id'));
+    }
+    // Whatever it holds, it is not kept.
+    expect(it_.logText()).not.toContain('My request 7!');
+  });
+
+  test('is taken for what it says it is; what may name a person is kept nowhere', async () => {
+    for (const route of routes) {
+      const { headers } = await call(route);
+      expect([route, headers.get('x-content-type-options')]).toEqual([route, 'nosniff']);
+      if (!['/health/live', '/openapi.json'].includes(route)) expect([route, headers.get('cache-control')]).toEqual([route, 'no-store']);
+    }
+  });
+});
+
+describe('a page of another site', () => {
+  const from = (site: string, path: string) => call(path, { headers: { ...LIVE, 'sec-fetch-site': site } });
+
+  test.each(['cross-site', 'same-site'])('may not use a key on routes for keys alone (%s)', async (site) => {
+    for (const path of [`${API}/whoami`, `${API}/open/keyed`]) {
+      expect(await from(site, path)).toMatchObject({ status: 403, json: { apiErrorCode: 'FORBIDDEN' } });
+      expect((await call(path, { headers: { 'sec-fetch-site': site } })).status).toBe(401);
+    }
+    expect((await from(site, `${API}/open/whoami`)).status).toBe(200);
+  });
+
+  test.each(['same-origin', 'none'])('is none where the browser says so (%s)', async (site) => {
+    expect((await from(site, `${API}/whoami`)).status).toBe(200);
+  });
+});
+
 describe('the key', () => {
   test.each([
     [':LIVE_acme', 'live'],

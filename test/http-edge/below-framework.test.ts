@@ -44,6 +44,8 @@ test.each<[string, string, number]>([
   const answers = await sendRaw(it_.port, bytes);
   expect(answers).toHaveLength(1);
   expect(answers[0]).toMatchObject({ status, json: body(status), headers: { 'content-type': 'application/json; charset=utf-8' } });
+  const always = { 'request-id': expect.stringMatching(/./) as unknown, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+  expect(answers[0]?.headers).toMatchObject(always);
 });
 
 test.each([

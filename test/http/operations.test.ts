@@ -106,6 +106,20 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
   });
 });
 
+test('a page of another site, or a body that does not say what it is, gets nowhere', async () => {
+  const authorization = basic(`:${keys.fay}`);
+  const send = async (headers: Readonly<Record<string, string>>, body?: Buffer<ArrayBuffer>) => {
+    const init = { method: 'POST', headers: { authorization, ...headers }, ...(body === undefined ? {} : { body }) };
+    const response = await fetch(`${running.service.origin}/operations/ledger/x/close`, init);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  for (const site of ['cross-site', 'same-site']) expect(await send({ 'sec-fetch-site': site })).toBe(403);
+  expect(await send({}, Buffer.from('{}'))).toBe(415);
+  expect(await send({ 'content-type': 'text/plain' }, Buffer.from('{}'))).toBe(415);
+  expect(await send({ 'content-type': 'application/json' }, Buffer.from('{}'))).toBe(400);
+});
+
 const finance = (method: string, path: string, body?: object) => call(method, `/operations/ledger/${path}`, `:${keys.fay}`, body);
 const support = (method: string, path: string, body?: object) => call(method, `/operations/projections${path}`, `:${keys.sam}`, body);
 

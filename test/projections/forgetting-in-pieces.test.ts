@@ -42,6 +42,8 @@ function watched(pool: pg.Pool) {
     rowsMax: 0,
     pieces: 0,
     hold: undefined as Promise<void> | undefined,
+    /** Called when a projection finds that no erasure is unfinished. */
+    onNothingLeft: undefined as ((projection: string) => Promise<void>) | undefined,
     onPiece: undefined as (() => Promise<void>) | undefined,
   };
   const query = async (...args: [pg.QueryConfig | string, unknown[]?]): Promise<pg.QueryResult> => {
@@ -54,13 +56,24 @@ function watched(pool: pg.Pool) {
       await watch.hold;
     }
     const result = await pool.query(...args);
+    if (typeof statement !== 'string' && statement.name === 'projection_erasures.oldest' && result.rows.length === 0)
+      await watch.onNothingLeft?.(String(values[0]));
     const carried = values.map((value) =>
       typeof value === 'string' && value.startsWith('[') ? (JSON.parse(value) as unknown[]).length : 0,
     );
     if (text.includes('"rm_')) watch.rowsMax = Math.max(watch.rowsMax, result.rows.length, ...carried);
     return result;
   };
-  return { watch, pool: Object.assign(Object.create(pool) as pg.Pool, { query, connect: () => pool.connect() }) };
+  const connect = async (): Promise<pg.PoolClient> => {
+    const client = await pool.connect();
+    const ask = async (...args: [string, unknown[]?]): Promise<pg.QueryResult> => {
+      const result = await client.query(...args);
+      if (args[0].includes('"rm_')) watch.rowsMax = Math.max(watch.rowsMax, result.rows.length);
+      return result;
+    };
+    return new Proxy(client, { get: (of, member): unknown => (member === 'query' ? ask : Reflect.get(of, member, of)) });
+  };
+  return { watch, pool: Object.assign(Object.create(pool) as pg.Pool, { query, connect }) };
 }
 
 const ann = anAccount('ann');
@@ -204,6 +217,25 @@ test('a process that ends in the middle leaves the rest to the next one; a rebui
   expect(built.map(({ differences }) => differences)).toStrictEqual(ALL.map(() => 0));
   expect(await unfinished()).toBe(0);
   await expectNobodySeesAnn();
+});
+
+test('an event that happens while the last piece is found to be cleaned is applied, also when nothing happens after it', async () => {
+  const { watch, pool } = watched(projected.openPool());
+  const runner = projected.startRunner({ pool, pieceRowsMax: PIECE });
+  await annWithManyReferrals();
+  expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
+  const other = anAccount('other', { tenant: 'elsewhere' });
+  let isOver = false;
+  watch.onNothingLeft = async (projection) => {
+    if (projection !== 'referrals' || isOver) return;
+    isOver = true;
+    const position = await projected.ledger.happened(other, accountOpened(other));
+    expect(await runner.waitFor(position, ['accounts', 'users'], WITHIN_MS)).toBe(true);
+  };
+  await projected.ledger.happened(ann, REQUESTED);
+  await until(() => isOver, WITHIN_MS);
+  await until(async () => (await unfinished()) === 0, WITHIN_MS);
+  expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
 });
 
 describe('any history in which people are forgotten', () => {

@@ -3,7 +3,6 @@ import type pg from 'pg';
 import { ChainNames } from '../../src/chain/chain-names.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
-import { beginLogSeal } from '../../src/chain/log-seal.js';
 import type { DigestDocument } from '../../src/chain/digest-document.js';
 import type { Scope } from '../../src/domain/scope.js';
 import type { EventLog, NewEvent, Position, RecordedEvent } from '../../src/event-log/event-log.js';
@@ -36,9 +35,7 @@ export class ChainedLedger {
   static async open({ log, batchMax = 1_000 }: { readonly log?: EventLog; readonly batchMax?: number } = {}): Promise<ChainedLedger> {
     const database = await createTestDatabase();
     const pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
-    const ledger = new ChainedLedger(database, pool, log ?? (await PostgresEventLog.open({ url: database.url })), batchMax);
-    await beginLogSeal(pool, await ledger.log.id(), ledger.chainSigner);
-    return ledger;
+    return new ChainedLedger(database, pool, log ?? (await PostgresEventLog.open({ url: database.url })), batchMax);
   }
 
   /** One event in the stream of an account. */

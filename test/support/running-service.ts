@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config.js';
@@ -12,7 +10,7 @@ import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenan
 import type { Position } from '../../src/event-log/event-log.js';
 import { openCore } from '../../src/core.js';
 import { startService, type Service } from '../../src/service.js';
-import { projectRoot, startServiceProcess } from '../../bench/service-process.js';
+import { startServiceProcess } from '../../bench/service-process.js';
 import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
 import { OpenApiValidator, type ReceivedAnswer } from './openapi-validator.js';
@@ -73,9 +71,8 @@ function unreachable(part: string): never {
   throw new Error(`the ${part} of the compiled service cannot be reached from outside`);
 }
 
-/** `node dist/src/main.js`, and beside it what the tests need of a core: a further process on the same stores, as the command line is. */
+/** `node dist/src/main.js` as it was built last, and beside it what the tests need of a core: a further process on the same stores, as the command line is. */
 async function startCompiled(environment: Environment, write: (line: string) => void): Promise<Service> {
-  await promisify(execFile)(process.execPath, [join(projectRoot(), 'scripts/build-if-stale.mjs')]);
   const { PORT: _, ...env } = environment;
   const served = await startServiceProcess({ env: { ...env, LOG_LEVEL: 'trace' }, onOutput: write });
   try {

@@ -10,14 +10,14 @@ import {
   type Remains,
   type RewardState,
   type UserState,
-} from './account.shapes.js';
+} from './account-shapes.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
 import { reindexed, withoutPersons } from './spendable.js';
 import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 
-export type * from './account.shapes.js';
-export { amountLeft, presentReward, rewardRef, unitKey, unitOf } from './account.shapes.js';
+export type * from './account-shapes.js';
+export { amountLeft, presentReward, rewardRef, unitKey, unitOf } from './account-shapes.js';
 
 /** Folding an account from its events. */
 

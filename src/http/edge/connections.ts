@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Server as SocketServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorJson, type ErrorJson } from '../api-error.js';
+import { plainHeaders } from './answer-headers.js';
 import { CHALLENGE } from './challenge.js';
 
 /** What Node says of a message that it gave up on. `rawPacket` is the last piece it read. */
@@ -131,6 +133,7 @@ export class Connections {
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(text)}`,
       'Connection: close',
+      ...Object.entries(plainHeaders(randomUUID())).map(([name, value]) => `${name}: ${value}`),
       // Whoever asks may be a page; nothing of the request is known that could narrow it.
       ...(body.statusCode === 401
         ? [...Object.entries(CHALLENGE).map(([name, value]) => `${name}: ${value}`), 'Access-Control-Allow-Origin: *']
@@ -165,7 +168,11 @@ export class Connections {
     const { socket } = request;
     const before = socket.bytesRead;
     const late = setTimeout(() => socket.destroy(), this.rest.timeMs).unref();
-    const over = (): void => clearTimeout(late);
+    const over = (): void => {
+      clearTimeout(late);
+      // A kept connection serves many requests.
+      socket.off('close', over);
+    };
     request.once('end', over).once('close', over);
     socket.once('close', over);
     request.on('data', () => {
@@ -226,6 +233,7 @@ function answer(response: ServerResponse, body: ErrorJson): void {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
     Connection: 'close',
+    ...plainHeaders(randomUUID()),
   });
   response.end(text);
 }

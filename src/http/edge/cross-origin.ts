@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../api-error.js';
 import type { Tenant } from '../tenant-directory.js';
 
 /** Pages of other origins may call the open endpoints and read what they answer, errors too. Cookies are never part of it. */
 
 const ALLOWED_HEADERS = 'content-type, authorization, x-saasquatch-user-token, x-saasquatch-referrer, idempotency-key';
-const EXPOSED_HEADERS = 'Retry-After, Ledger-Position, Idempotency-Replayed, RateLimit, RateLimit-Policy';
+const EXPOSED_HEADERS = 'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy';
 const PREFLIGHT_SECONDS = '600';
 
 /** By the path alone: also what is refused before a route is found is to be readable. */
@@ -23,6 +24,15 @@ export function narrowOrigins(request: FastifyRequest, reply: FastifyReply, { op
   void reply.header('Vary', 'Origin');
   if (origin !== undefined && openRules.allowedOrigins.includes(origin)) void reply.header('Access-Control-Allow-Origin', origin);
   else reply.removeHeader('Access-Control-Allow-Origin');
+}
+
+/**
+ * A browser that holds a key (a person typed it once) sends it along wherever a page points; its own mark says that the page was another
+ * site's. @throws {ApiError} FORBIDDEN.
+ */
+export function refuseOtherSites({ headers }: FastifyRequest): void {
+  const site = [headers['sec-fetch-site'] ?? []].flat().join(',').toLowerCase();
+  if (/\b(?:cross|same)-site\b/.test(site)) throw new ApiError('FORBIDDEN');
 }
 
 /** A browser asks before it sends a page's call. */

@@ -10,14 +10,15 @@ import { ApiError, unavailable } from '../api-error.js';
 import type { HttpMetrics } from '../metrics.js';
 import { isTenantAlias, type TenantDirectory } from '../tenant-directory.js';
 import { RequestValidationPipe } from '../validation.js';
+import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { isOpenEndpoint, type AccessRule, type Caller } from './access.js';
 import { authenticate, authenticateOperator, tenantOf } from './authentication.js';
 import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
 import { trustOf, type AddressRange } from './client-address.js';
 import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
-import { allowOtherOrigins, answerPreflight, isPreflight, narrowOrigins } from './cross-origin.js';
+import { allowOtherOrigins, answerPreflight, isPreflight, narrowOrigins, refuseOtherSites } from './cross-origin.js';
 import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
-import { checkContentType, installBodyParser } from './json-body.js';
+import { checkContentType, checkTypeIsGiven, installBodyParser } from './json-body.js';
 import { frameworkLogger, logRequest, routeOf } from './request-log.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
@@ -131,6 +132,7 @@ export class HttpEdge {
     server.decorateRequest('caller', null);
     server.decorateRequest('operator', null);
     server.addHook('onRequest', async (request, reply) => {
+      setHeadersOfEveryAnswer(request, reply);
       allowOtherOrigins(request, reply);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
@@ -152,6 +154,7 @@ export class HttpEdge {
     });
     this.answerFrameworkError = (error, request, reply) => {
       // What the router itself refuses has no route, and runs no hook.
+      setHeadersOfEveryAnswer(request, reply);
       allowOtherOrigins(request, reply);
       reply.raw.once('finish', () => record(request, reply));
       answerWithError(error, request, reply, mapping);
@@ -240,11 +243,14 @@ export class HttpEdge {
     if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
     if (access.kind === 'operator') {
       request.operator = authenticateOperator(request, access, parts.operators ?? new Operators());
+      refuseOtherSites(request);
+      if (!access.emptyBody) checkTypeIsGiven(request);
       return checkContentTypeOf(request, access.emptyBody);
     }
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
     if (isOpenEndpoint(access)) narrowOrigins(request, reply, await tenantOf(request, tenants));
     request.caller = await authenticate(request, access, tenants);
+    if (access.kind === 'key' || access.kind === 'key-open') refuseOtherSites(request);
     if (request.caller !== null) await limit(request, reply, request.caller, access, calls);
     checkContentTypeOf(request, access.emptyBody);
   }

@@ -24,6 +24,12 @@ export function checkContentType(request: FastifyRequest, emptyBody: boolean): v
   delete headers['content-type'];
 }
 
+/** A page can send a body without a type to wherever it likes. @throws {ApiError} UNSUPPORTED_MEDIA_TYPE for a body that does not name its own. */
+export function checkTypeIsGiven({ raw: { headers } }: FastifyRequest): void {
+  const hasBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
+  if (hasBody && !headers['content-type']) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
+}
+
 const isIdentity = (encoding: string | undefined): boolean =>
   encoding === undefined || encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity';
 
