@@ -1,3 +1,4 @@
+import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { ReferralFacts } from '../../src/domain/account/account.facts.js';
 import type { SideStatus } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
@@ -16,6 +17,12 @@ export interface ReferralFilter {
   readonly started?: TimeRange;
   readonly paid?: TimeRange;
   readonly ended?: TimeRange;
+}
+
+/** Where a referral stands among those of its referrer's account. */
+export interface ReferralPlace {
+  readonly dateStarted: number;
+  readonly referralId: string;
 }
 
 type ReferralWithRewards = ReferralRow & { readonly referred_reward_id: string | null; readonly referrer_reward_id: string | null };
@@ -40,6 +47,35 @@ export class ReferralQueries {
       values: [referralId, tenant, mode],
     });
     return row && referralFacts(row);
+  }
+
+  /**
+   * The referrals that a person made, newest start first, ties by id, a page at a time. A page is a stretch of the account's referrals, so
+   * that it costs the same however many there are; it may hold none of the person's. One that starts meanwhile is in no later page.
+   * @param after what the page before ended with.
+   */
+  async pageMadeBy(
+    { tenant, mode }: Scope,
+    { accountRef, person }: { readonly accountRef: AccountRef; readonly person: PersonId },
+    after: ReferralPlace | undefined,
+    limit: number,
+  ): Promise<{ readonly items: readonly ReferralFacts[]; readonly next: ReferralPlace | undefined }> {
+    const rows = await this.reads.all<ReferralWithRewards>({
+      name: after ? 'referrals_made_after' : 'referrals_made',
+      text: (rm, gone) => `
+        select ${withRewards(rm, gone)} as json from (
+          select * from ${rm}.referrals where referrer_account_ref = $1
+          ${after ? 'and date_started <= $3::bigint and (date_started < $3::bigint or referral_id > $4::text)' : ''}
+          order by date_started desc, referral_id limit $2) r
+        order by date_started desc, referral_id`,
+      values: [accountRef, limit, ...(after ? [after.dateStarted, after.referralId] : [])],
+    });
+    const last = rows.at(-1);
+    const own = rows.filter((row) => row.referrer_person === person && row.tenant === tenant && row.mode === mode);
+    return {
+      items: own.map(referralFacts),
+      next: last && rows.length === limit ? { dateStarted: last.date_started, referralId: last.referral_id } : undefined,
+    };
   }
 
   /**

@@ -1,9 +1,16 @@
+import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { RewardFacts } from '../../src/domain/account/account.facts.js';
 import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import { Conditions, type LiveReads } from '../../src/projecting/live-reads.js';
 import type { RedemptionRow, RewardRow } from './table.js';
+
+/** Where a reward stands among those of its account. */
+export interface RewardPlace {
+  readonly dateGiven: number;
+  readonly rewardId: string;
+}
 
 type RewardWithRedemptions = RewardRow & { readonly redemptions: readonly RedemptionRow[] };
 
@@ -40,6 +47,34 @@ export class RewardQueries {
       values: [rewardIds, tenant, mode],
     });
     return new Map(found.map((row) => [row.reward_id, rewardFacts(row, this.clock())]));
+  }
+
+  /**
+   * The rewards of a person, newest first, ties by id, a page at a time, as for referrals (`pageMadeBy`).
+   * @param after what the page before ended with.
+   */
+  async pageOf(
+    { tenant, mode }: Scope,
+    { accountRef, person }: { readonly accountRef: AccountRef; readonly person: PersonId },
+    after: RewardPlace | undefined,
+    limit: number,
+  ): Promise<{ readonly items: readonly RewardFacts[]; readonly next: RewardPlace | undefined }> {
+    const rows = await this.reads.all<RewardWithRedemptions & { readonly is_gone: boolean }>({
+      name: after ? 'rewards_of_person_after' : 'rewards_of_person',
+      text: (rm, gone) => `
+        select ${withRedemptions(rm)} || jsonb_build_object('is_gone', ${gone.is('r.person')}) as json from (
+          select * from ${rm}.rewards where account_ref = $1
+          ${after ? 'and date_given <= $3::bigint and (date_given < $3::bigint or reward_id > $4::text)' : ''}
+          order by date_given desc, reward_id limit $2) r
+        order by date_given desc, reward_id`,
+      values: [accountRef, limit, ...(after ? [after.dateGiven, after.rewardId] : [])],
+    });
+    const last = rows.at(-1);
+    const own = rows.filter((row) => row.person === person && !row.is_gone && row.tenant === tenant && row.mode === mode);
+    return {
+      items: own.map((row) => rewardFacts(row, this.clock())),
+      next: last && rows.length === limit ? { dateGiven: last.date_given, rewardId: last.reward_id } : undefined,
+    };
   }
 
   /** All rewards of an account, newest first, ties by id. @param userId as the client spells it. */

@@ -157,12 +157,21 @@ export class IdempotentRequests {
   private async opened(body: unknown, named: readonly Named[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;
     const keys = await this.keys.load(named.map(({ subject }) => subject));
-    const empty: Readonly<Record<string, unknown>> = Object.fromEntries(named.flatMap((one) => Object.entries(one.empty ?? {})));
+    const empty = emptyOf(named);
     return changedMembers(
       body,
       named,
       (value, _subject, member) => (openValues(value, keys) as Personal<unknown>).value ?? empty[member] ?? null,
     );
+  }
+
+  /** An answer that is made again from the log: it names nobody whose key is destroyed, as a kept one would not. */
+  async withoutForgotten(body: unknown, named: readonly Named[] = []): Promise<unknown> {
+    if (named.length === 0 || !isObject(body)) return body;
+    const keys = await this.keys.load(named.map(({ subject }) => subject));
+    const gone = named.filter(({ subject }) => !keys.get(subject));
+    const empty = emptyOf(gone);
+    return changedMembers(body, gone, (_value, _subject, member) => empty[member] ?? null);
   }
 
   /**
@@ -240,6 +249,9 @@ const derivedCommandId = ({ tenant, mode }: Scope, key: string): string => deter
 interface SealedAnswer extends KeptAnswer {
   readonly named?: readonly Named[];
 }
+
+const emptyOf = (named: readonly Named[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(named.flatMap((one) => Object.entries(one.empty ?? {})));
 
 const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => typeof body === 'object' && body !== null;
 

@@ -1,3 +1,4 @@
+import type { PersonId } from '../domain/account/account.events.js';
 import type { Named } from './idempotent-requests.js';
 import type { Written } from './ledger.js';
 
@@ -10,9 +11,17 @@ const OF_NOBODY = ['dateCreated', 'dateBlocked', 'referable'];
 /** Never null in any answer. */
 const EMPTY = { imageUrl: '', segments: [], referredByCodes: [], referralCodes: {}, programShareLinks: {}, customFields: {} };
 
+/** Of whom a write was, by the client's id; also when it is told again and that person is forgotten since. */
+export function personWritten({ state, events }: Written, userId: string): PersonId | undefined {
+  const known = state.personsByUserId.get(userId);
+  const about = known === undefined ? events.find((event) => 'person' in event) : undefined;
+  return about && 'person' in about ? about.person : known;
+}
+
 /** A user's answer, whole or in part, tells of the person, of the account, and by a code of who referred it. */
-export function namedInUser({ state }: Written, userId: string, user: unknown): readonly Named[] {
-  const person = state.personsByUserId.get(userId);
+export function namedInUser(written: Written, userId: string, user: unknown): readonly Named[] {
+  const { state } = written;
+  const person = personWritten(written, userId);
   const known = new Set([...OF_ACCOUNT, ...OF_REFERRER, ...OF_NOBODY]);
   const others = Object.keys(Object(user) as object).filter((member) => !known.has(member));
   return [
@@ -35,8 +44,9 @@ export function namedInReward({ state }: Written, rewardId: string | undefined):
 export const namedInFigures = (): readonly Named[] => [];
 
 /** What a user did is the user's own. */
-export function namedInEvents({ state }: Written, userId: string): readonly Named[] {
-  const person = state.personsByUserId.get(userId);
+export function namedInEvents(written: Written, userId: string): readonly Named[] {
+  const { state } = written;
+  const person = personWritten(written, userId);
   return [
     { subject: state.account, members: ['accountId'] },
     ...(person === undefined ? [] : [{ subject: person, members: ['userId', 'events'] }]),

@@ -1,12 +1,11 @@
+import { Readable } from 'node:stream';
 import { Controller, Delete, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ReferralQueries } from '../../projections/referrals/queries.js';
+import { ReferralQueries, type ReferralPlace } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
-import { RewardQueries } from '../../projections/rewards/queries.js';
+import { RewardQueries, type RewardPlace } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
-import type { ReferralFacts } from '../domain/account/account.facts.js';
-import type { Scope } from '../domain/scope.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError } from './api-error.js';
 import { Access, Caller, TENANT_PATH } from './edge/access.js';
@@ -14,12 +13,13 @@ import { Ledger } from './ledger.js';
 import { Fails } from './openapi.js';
 import { booleanQuery, identifier, type Query } from './parameters.js';
 import { Presentation } from './presentation.js';
-import { balanceJson, personalRecordJson, rewardJson } from './presenters.js';
+import { pages, recordText } from './personal-record.js';
+import { balanceJson, personalRecordJson, rewardJson, type ReferralJson, type RewardJson } from './presenters.js';
 import { ApiBooleanQuery } from './requests/described-queries.js';
 import { PersonalRecordResponse } from './responses/personal-record.response.js';
 
-/** More referrals than that are fetched page by page. */
-const PAGE = 1000;
+/** Of referrals and rewards: so many are in memory at once. */
+const PAGE = 200;
 
 /** People ask to be shown what is known of them, and to be forgotten. */
 @ApiTags('Personal data')
@@ -42,30 +42,39 @@ export class PersonalDataController {
   @Fails('USER_NOT_FOUND')
   async record(
     @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
     @Caller() { scope }: Caller,
     @Param('accountId') accountId: string,
     @Param('userId') userId: string,
-  ) {
+  ): Promise<Readable> {
     const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     await this.ledger.readable(request, ['users', 'referrals', 'rewards', 'reward-balances']);
     const facts = await this.users.byUserId(scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
-    const [received, made, rewards, balances] = await Promise.all([
+    const [received, balances] = await Promise.all([
       this.referrals.list(scope, { referredAccountRef: accountRef, referredUserId: id }, { limit: 1, offset: 0 }),
-      this.referralsMadeBy(scope, { referrerAccountRef: accountRef, referrerUserId: id }),
-      this.rewards.list(scope, { accountRef, userId: id }),
       this.balances.list(scope, { accountRef, userId: id, now: Date.now() }),
     ]);
     const [referredBy] = await this.presentation.referrals(scope, received.items);
     const record = personalRecordJson(facts, await this.presentation.user(scope, facts), {
       referredByReferral: referredBy ?? null,
-      rewards: rewards.map(rewardJson),
       rewardBalances: balances.map(balanceJson),
-      referrals: await this.presentation.referrals(scope, made),
     });
     await this.ledger.recordLook(request, accountRef, facts.person);
-    return record;
+    const whose = { accountRef, person: facts.person };
+    const lists = {
+      rewards: pages<RewardJson, RewardPlace>(async (after) => {
+        const { items, next } = await this.rewards.pageOf(scope, whose, after, PAGE);
+        return { items: items.map(rewardJson), next };
+      }),
+      referrals: pages<ReferralJson, ReferralPlace>(async (after) => {
+        const { items, next } = await this.referrals.pageMadeBy(scope, whose, after, PAGE);
+        return { items: await this.presentation.referrals(scope, items), next };
+      }),
+    };
+    void reply.header('content-type', 'application/json; charset=utf-8');
+    return Readable.from(recordText(record, lists));
   }
 
   @ApiOperation({ summary: 'Forget a user: what is known of the person is gone from every read and cannot be decrypted any more' })
@@ -110,14 +119,5 @@ export class PersonalDataController {
       type: 'ForgetAccount',
       doNotTrack: booleanQuery(query, 'doNotTrack', false),
     });
-  }
-
-  private async referralsMadeBy(scope: Scope, filter: { referrerAccountRef: string; referrerUserId: string }): Promise<ReferralFacts[]> {
-    const made: ReferralFacts[] = [];
-    for (;;) {
-      const { items, totalCount } = await this.referrals.list(scope, filter, { limit: PAGE, offset: made.length });
-      made.push(...items);
-      if (items.length < PAGE || made.length >= totalCount) return made;
-    }
   }
 }

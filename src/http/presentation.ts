@@ -9,6 +9,7 @@ import type { RewardQueries } from '../../projections/rewards/queries.js';
 import type { UserQueries } from '../../projections/users/queries.js';
 import { ApiError } from './api-error.js';
 import type { Written } from './ledger.js';
+import { personWritten } from './named-in-answers.js';
 import {
   asOtherParty,
   codeDetailsJson,
@@ -40,9 +41,9 @@ export class Presentation {
     return userJson(facts, { ...(await this.surroundings(scope)), newlyReferred });
   }
 
-  /** The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND for somebody forgotten since. */
+  /** The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND when it was about nobody. */
   async written(scope: Scope, { state, events }: Written, account: AccountRef, userId: string, selection?: readonly string[]) {
-    const person = state.personsByUserId.get(userId);
+    const person = personWritten({ state, events }, userId);
     const facts = person === undefined ? undefined : userFacts(state, account, person);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);

@@ -244,16 +244,13 @@ export function referralJson(facts: ReferralFacts, sides: ReferralSides) {
   };
 }
 
-/** What the record of a person holds besides the user. */
+/** What the record of a person holds besides the user, and besides what may be any number: rewards, and referrals that the person made. */
 export interface PersonalRecordParts {
   readonly referredByReferral: ReferralJson | null;
-  readonly rewards: readonly RewardJson[];
   readonly rewardBalances: readonly ReturnType<typeof balanceJson>[];
-  /** Those that the person made. */
-  readonly referrals: readonly ReferralJson[];
 }
 
-/** Everything that is known of a person. Places are never looked up from addresses: those members are always null. */
+/** What is known of a person, but for rewards and referrals. Places are never looked up from addresses: those members are always null. */
 export function personalRecordJson(facts: UserFacts, user: UserJson, parts: PersonalRecordParts) {
   return {
     id: user.id,
@@ -281,9 +278,7 @@ export function personalRecordJson(facts: UserFacts, user: UserJson, parts: Pers
     referralSource: user.referralSource,
     shareLinks: user.shareLinks,
     referredByReferral: parts.referredByReferral,
-    rewards: { totalCount: parts.rewards.length, data: parts.rewards },
     rewardBalances: parts.rewardBalances,
-    referrals: { totalCount: parts.referrals.length, data: parts.referrals },
     segments: user.segments,
   };
 }

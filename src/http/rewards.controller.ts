@@ -127,11 +127,12 @@ export class RewardsController {
     const { accountId, amount, unit } = body;
     const asked = { type: 'RedeemAccountCredit', amount, unit } as const;
     const present = ({ state, events }: Written) => {
-      const spelled = redemptionsIn(events)[0]?.unit ?? unit;
+      const [first] = redemptionsIn(events);
       return redemptionResultJson({
         creditRedeemed: redeemed(events),
-        creditAvailable: availableCredit(state, unit, Date.now()),
-        unit: spelled,
+        // As of the redemption: told again later, the answer is the same.
+        creditAvailable: availableCredit(state, unit, first?.at ?? Date.now()),
+        unit: first?.unit ?? unit,
       });
     };
     return this.ledger.write(request, reply, this.names.accountRef(scope, accountId), asked, present, 200, namedInFigures);

@@ -76,6 +76,7 @@ export class Writes {
     let answer: WriteAnswer;
     try {
       answer = await write(meta);
+      if (answer.replayed) answer = { ...answer, body: await this.requests.withoutForgotten(answer.body, answer.named) };
     } catch (error) {
       if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
         const isKept = await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });

@@ -30,7 +30,7 @@ export interface ProjectionRunnerOptions {
   readonly leaseEveryMs?: number;
   /** How often a process that does not lead looks at the checkpoints while somebody waits. Default 15. */
   readonly pollEveryMs?: number;
-  /** Rows about a forgotten person that are cleaned at once. Default 500. */
+  /** Rows about a forgotten person that are cleaned at once. Default 100. */
   readonly pieceRowsMax?: number;
   /** Back-off after failures. Default 100 to 5 000. */
   readonly retryMs?: { readonly first: number; readonly max: number };

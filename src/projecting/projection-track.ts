@@ -11,8 +11,8 @@ import { forgottenBy, type Forgotten, type LedgerEvent, type Projector } from '.
 
 export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 
-/** A piece takes some ten milliseconds of everybody's time. */
-const PIECE_ROWS_MAX = 500;
+/** A piece holds up the events of everybody for as long as a small batch takes. */
+const PIECE_ROWS_MAX = 100;
 
 /**
  * One generation of one projection on its way along the log: applies pages, each with its checkpoint in one transaction. Knows

@@ -262,6 +262,8 @@ describe('a key that comes again after its time', () => {
 });
 
 describe('an effect whose answer was lost', () => {
+  const eventsOf = ({ id: userId, accountId }: Omit<Person, 'at'>): Json => ({ userId, accountId, events: [{ key: 'visit', fields: {} }] });
+
   test('of applying a code is the answer, although the code’s owner is gone by now', async () => {
     const [owner, { at }] = [await person(), await person()];
     const key = personal('key');
@@ -277,6 +279,37 @@ describe('an effect whose answer was lost', () => {
       expect(Math.abs(dateCreated - Number(first.body['dateCreated']))).toBeLessThan(60_000);
       expect(again.body).toStrictEqual({ ...first.body, code: null, referrerName: null, dateCreated });
     }
+  });
+
+  test.each<[string, (owner: Person) => Write, Json]>([
+    [
+      'a reward',
+      ({ at }) => ({ to: `/rewards${at}`, body: { ...CREDIT, name: 'Thanks' } }),
+      { userId: null, accountId: expect.any(String), assignedCredit: 100, name: null },
+    ],
+    [
+      'a user',
+      ({ id, accountId }) => ({ to: '/user', body: { id, accountId, firstName: 'Ann' } }),
+      { id: null, firstName: null, email: null },
+    ],
+    ['events', ({ at, ...who }) => ({ to: `/open${at}/events`, body: eventsOf(who) }), { userId: null, events: null }],
+    ['a block', ({ at }) => ({ to: `${at}/block` }), {}],
+  ])('of %s is the answer, although the person is gone by now: it names nobody', async (_what, writeTo, shown) => {
+    const owner = await person();
+    const write = writeTo(owner);
+    const key = personal('key');
+    const first = await send(api, write, { key });
+    expect(first.status).toBeLessThan(300);
+    expect((await api.call('DELETE', `/open${owner.at}`)).status).toBe(204);
+    // As it is answered from what is kept, and as from the log alone.
+    const kept = await send(api, write, { key });
+    await sql.query('delete from ledger.idempotency_keys');
+    const fromLog = await send(there, write, { key });
+    for (const again of [kept, fromLog]) {
+      expect([again.status, replayed(again)]).toStrictEqual([first.status, 'true']);
+      expect(again.body).toMatchObject(shown);
+    }
+    expect(Object.keys(fromLog.body).sort()).toEqual(Object.keys(first.body).sort());
   });
 
   test('of a moderation is the answer, although the referred account is gone by now', async () => {

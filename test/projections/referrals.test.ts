@@ -1,4 +1,5 @@
-import type { ReferralFilter } from '../../projections/referrals/queries.js';
+import type { ReferralFilter, ReferralQueries } from '../../projections/referrals/queries.js';
+import type { RewardQueries } from '../../projections/rewards/queries.js';
 import {
   anAccount,
   credit,
@@ -112,5 +113,36 @@ describe('referrals, from events to answers', () => {
     expect(await ids({ referrerAccountRef: shop.accountRef })).toHaveLength(2);
     expect(await ids({ referrerUserId: 'bob', referredStatus: 'DENIED' })).toEqual(['r2']);
     expect(await ids({ referrerUserId: 'ann' })).toEqual([]);
+  });
+
+  test('the pages of what a person made, or was given, hold each thing once, whatever happens between them', async () => {
+    const [ann, eve] = [partyOf(shop, 'ann'), partyOf(shop, 'eve')];
+    const start = (id: string, referrer: typeof ann, at: number): Promise<void> =>
+      projected.given(anAccount(`of ${id}`), referralStarted(id, partyOf(anAccount(`of ${id}`), 'x'), referrer, { at }));
+    const give = (id: string, owner: typeof ann, at: number): Promise<void> =>
+      projected.given(shop, rewardGranted(id, owner, credit(1), { at }));
+    // Ties at 20, and another person's between.
+    for (const [id, at] of Object.entries({ r1: 10, r2: 20, r3: 20, r4: 20, r5: 30 })) {
+      await start(id, id === 'r3' ? eve : ann, at);
+      await give(`w-${id}`, id === 'r3' ? eve : ann, at);
+    }
+    const whose = { accountRef: shop.accountRef, person: ann.person };
+    const made: string[] = [];
+    const given: string[] = [];
+    let afterMade: Parameters<ReferralQueries['pageMadeBy']>[2];
+    let afterGiven: Parameters<RewardQueries['pageOf']>[2];
+    for (let number = 0; number < 5; number++) {
+      if (number > 0 && afterMade === undefined) break;
+      const page = await projected.referrals().pageMadeBy(scope, whose, afterMade, 2);
+      made.push(...page.items.map(({ referralId }) => referralId));
+      afterMade = page.next;
+      const rewards = await projected.rewards().pageOf(scope, whose, afterGiven, 2);
+      given.push(...rewards.items.map(({ rewardId }) => rewardId));
+      afterGiven = rewards.next;
+      await start(`later-${number}`, ann, 40 + number);
+      await give(`w-later-${number}`, ann, 40 + number);
+    }
+    expect(made).toEqual(['r5', 'r2', 'r4', 'r1']);
+    expect(given).toEqual(['w-r5', 'w-r2', 'w-r4', 'w-r1']);
   });
 });

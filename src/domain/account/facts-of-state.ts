@@ -16,10 +16,11 @@ export function accountFacts(state: OpenAccount): AccountFacts {
   };
 }
 
+/** Somebody whom a write was about and who is forgotten since has an empty profile, with an empty id. Undefined: nobody of the account. */
 export function userFacts(state: OpenAccount, accountRef: AccountRef, person: PersonId): UserFacts | undefined {
   const user = state.users.get(person);
-  if (!user?.profile) return undefined;
-  const { id, ...profile } = { ...emptyProfile(user.profile.id), ...user.profile };
+  if (!user) return undefined;
+  const { id, ...profile } = { ...emptyProfile(user.profile?.id ?? ''), ...user.profile };
   const isReferredUser = state.referral?.referred.person === person;
   return {
     ...profile,
