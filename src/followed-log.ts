@@ -22,6 +22,7 @@ export interface LogCopy {
   readonly policiesPosition: Position | null;
 }
 
+const LIVE = `select string_agg(projection || ' ' || generation, ',' order by projection) as live from ledger.projection_generations where state = 'live'`;
 const NOT_COPIED =
   'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
 const NOT_MOVED_YET = 'the log was copied to this one and is not used from here yet: start the service once, which moves over';
@@ -58,9 +59,18 @@ export class FollowedLog {
     if (this.accepted !== undefined) await this.settle(this.accepted);
   }
 
-  /** The read models have caught up with the log that the database moved to. */
-  async markRebuilt(): Promise<void> {
-    await this.pool.query('update ledger.followed_log set rebuilt = true where log_id = $1 and not rebuilt', [this.accepted]);
+  /** Which read models are live. */
+  async liveGenerations(): Promise<string> {
+    const { rows } = await this.pool.query<{ live: string | null }>(LIVE);
+    return rows[0]?.live ?? '';
+  }
+
+  /** The read models have caught up. @param live those that have, as `liveGenerations` said before that was looked at: others may have come since. */
+  async markRebuilt(live: string): Promise<void> {
+    await this.pool.query(
+      `update ledger.followed_log set rebuilt = true, shown = true where log_id = $1 and not (rebuilt and shown) and (${LIVE}) is not distinct from nullif($2, '')`,
+      [this.accepted, live],
+    );
   }
 
   /**
@@ -143,6 +153,8 @@ async function moveTo(client: PoolClient, { targetId, policiesPosition }: CopyTo
   for (const projector of projectors) await replaceLiveGeneration(client, projector);
   await replacePolicyCheckpoint(client, policiesPosition);
   await client.query('delete from ledger.log_copies');
+  // Numbers of the other log: what they say of this one nobody knows.
+  await client.query('update ledger.idempotency_keys set log_position = null where log_position is not null');
   await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);
 }
 

@@ -34,14 +34,27 @@ export class ServiceReadiness implements ReadinessProbe {
   async catchUp(): Promise<void> {
     const { signal } = this.stopping;
     let head: string | null | undefined;
+    let live: string | undefined;
     while (!this.caughtUp && !signal.aborted) {
+      const liveNow = await this.core.followedLog.liveGenerations().catch(() => undefined);
+      // Others are live by now, maybe of a log that has another head.
+      if (liveNow !== live) head = undefined;
+      live = liveNow;
       head ??= await this.core.log.head().then(
         (position) => position ?? null,
         () => undefined,
       );
-      this.caughtUp = (head === null || (head !== undefined && (await this.reached(head)))) && (await this.shown());
+      this.caughtUp =
+        live !== undefined && (head === null || (head !== undefined && (await this.reached(head)))) && (await this.shown(live));
       if (!this.caughtUp) await pause(RETRY_MS, signal);
     }
+  }
+
+  /** Read models were renewed while the process runs, here or by another one: they are shown when they have caught up. */
+  catchUpAgain(): void {
+    if (!this.caughtUp) return;
+    this.caughtUp = false;
+    void this.catchUp();
   }
 
   private async reached(head: string): Promise<boolean> {
@@ -50,14 +63,14 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   /** Read models that were built from another log may be shown now. */
-  private async shown(): Promise<boolean> {
+  private async shown(live: string): Promise<boolean> {
     try {
-      await this.core.followedLog.markRebuilt();
+      await this.core.followedLog.markRebuilt(live);
       await this.generations.refresh();
     } catch {
       return false;
     }
-    return this.generations.areComplete;
+    return this.generations.areShown;
   }
 
   stop(): void {
@@ -65,6 +78,7 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   async check(): Promise<Readiness> {
+    if (!this.generations.areShown) this.catchUpAgain();
     const [postgres, log, projected, policies, chain] = await Promise.all([
       this.guarded(async () => {
         await ping(this.core.pool, ANSWER_WITHIN_MS);

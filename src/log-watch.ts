@@ -61,7 +61,15 @@ export class LogWatch {
     if (head === undefined) return;
     const { to } = head;
     logger.error({ from: from.position, to: to ?? null, epoch: log.epoch }, 'log went back');
-    await onLost?.({ from, to });
+    for (;;) {
+      try {
+        return await onLost?.({ from, to });
+      } catch {
+        // A store that is away is waited for; whoever follows the log next does the same.
+        if (this.stopping.signal.aborted) return;
+        await pause(EVERY_MS, this.stopping.signal);
+      }
+    }
   }
 
   /** A log that is away again is waited for. Undefined: this process ends. */

@@ -12,7 +12,7 @@ import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
 import { connectionBudget } from './connection-budget.js';
 import { isOutage, isStoreAway, openCore, type Core } from './core.js';
-import type { EventLog } from './event-log/event-log.js';
+import type { EventLog, SeenEvent } from './event-log/event-log.js';
 import { ServiceReadiness, storesAnswerIn } from './health.js';
 import { HttpEdge } from './http/edge/http-edge.js';
 import { verifyUserToken } from './http/edge/user-token.js';
@@ -22,6 +22,7 @@ import { serveInterfaceDescription } from './http/openapi.js';
 import { RateLimits } from './http/rate-limits.js';
 import type { TenantDirectory } from './http/tenant-directory.js';
 import { LogWatch } from './log-watch.js';
+import { settleLoss } from './lost-log.js';
 import { LedgerMetrics } from './metrics.js';
 import { Jobs } from './policies/jobs.js';
 import { POLICIES } from './policies/policies.js';
@@ -67,6 +68,8 @@ export interface ServiceOptions {
 
 const CATCH_UP_BEFORE_END_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
+/** A start does not wait longer for a log that is away. */
+const START_WITHOUT_LOG_MS = 2_000;
 
 /** Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for them. */
 export async function startService({ config, logger, version, fsync, prepare }: ServiceOptions): Promise<Service> {
@@ -106,7 +109,19 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => presence.stop());
     // Seen to be there from here on, so that no copy of the log counts as complete any more: now it may grow.
     await core.followedLog.confirm();
-    const logWatch = new LogWatch({ log, logger });
+    const shownBy: { readiness?: ServiceReadiness } = {};
+    /** What the database holds of the end of the log is put right, should the log have lost it. */
+    const settle = async (noticed?: SeenEvent): Promise<void> => {
+      const { epoch } = log;
+      await settleLoss({ pool: background, log, projectors: accountProjectors, logger }, noticed);
+      await generations.refresh();
+      generations.resume(epoch);
+      if (!generations.areShown) shownBy.readiness?.catchUpAgain();
+    };
+    const generations = new LiveGenerations(pool);
+    // What they show may be gone: nothing is shown of it before that is settled.
+    log.onWentBack(() => generations.suspend(log.epoch));
+    const logWatch = new LogWatch({ log, logger, onLost: ({ from }) => settle(from) });
     logWatch.start();
     undo.push(() => logWatch.stop());
     await prepare?.(core);
@@ -121,11 +136,12 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     await ensureLiveGenerations(background, accountProjectors);
     const renewed = await renewOutdatedGenerations(background, accountProjectors);
     if (renewed.length > 0) logger.warn({ projections: renewed }, 'the tables of read models have changed: they are built anew');
-    const generations = new LiveGenerations(pool);
-    await generations.refresh();
+    // The log may have been restored while nobody ran.
+    await (config.eventStore === undefined ? settle() : whileThere(settle(), START_WITHOUT_LOG_MS));
     const names = accountProjectors.map(({ name }) => name);
     const projections = new ProjectionRunner({
       ...{ pool: background, log, decode: decodeForProjectors(codec), projectors: accountProjectors, generations, logger },
+      settle: () => settle(),
     });
     const jobsPool = openPool({ url: core.databaseUrl, max: budget.jobs, applicationName: 'ledger-jobs', bigintAsText: true });
     // The queue's library asks for listeners of its own kind, although the pool's connections have theirs.
@@ -151,10 +167,12 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const policies = new PolicyRunner({
       ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isOutage, logger },
       carryOut: carryOutReactions(execute, jobs),
+      settle: () => settle(),
     });
     const sealing = new ChainSealing({ pool: background, log, chains: new ChainNames(core.names), signer: core.chainSigner });
     const sealer = new ChainSealer({ pool: background, log, sealing, logger });
-    const readiness = new ServiceReadiness(core, generations, projections, policies, sealer, names);
+    const ready = new ServiceReadiness(core, generations, projections, policies, sealer, names);
+    shownBy.readiness = ready;
     const app = await NestFactory.create<NestFastifyApplication>(
       AppModule.of({
         ...{
@@ -162,7 +180,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
           generations,
           requests,
           rateLimits,
-          readiness,
+          readiness: ready,
           registry,
           logger,
           operators,
@@ -204,8 +222,8 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       if (roles.has('worker')) policies.start();
       if (roles.has('worker')) sealer.start();
     });
-    void readiness.catchUp();
-    undo.push(() => readiness.stop());
+    void ready.catchUp();
+    undo.push(() => ready.stop());
     undo.push(() => catchUpBeforeEnd(core, projections, policies, names));
     await app.listen({ port: config.port, host: config.host });
     const { port } = new URL(await app.getUrl());
@@ -223,6 +241,13 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     await stop().catch(() => undefined);
     throw error;
   }
+}
+
+/** Waits for work on a log that may be away; what it comes to then is found out when the log is followed. */
+async function whileThere(work: Promise<void>, ms: number): Promise<void> {
+  const patience = new AbortController();
+  await Promise.race([work.catch(() => undefined), pause(ms, patience.signal)]);
+  patience.abort();
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
+import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
 import type { RewardValue } from '../../src/domain/program.js';
 import type { LedgerEvent, Projector, RowKey, Rows } from '../../src/projecting/projector.js';
 import { ERASURES } from '../erasures.js';
@@ -14,6 +15,7 @@ export const rewardBalancesProjector: Projector = {
     'RewardBecameAvailable',
     'RewardExpired',
     'CreditRedeemed',
+    'RedeemedRewardsListed',
     'RewardCancelled',
     'RewardRestored',
     ...ERASURES,
@@ -29,6 +31,8 @@ export const rewardBalancesProjector: Projector = {
       case 'RewardCancelled':
       case 'RewardRestored':
         return keysOf(accountRef, event.rewardId, event.person, event.rewardType, event.unit);
+      case 'RedeemedRewardsListed':
+        return listedRedemptions(event).flatMap(({ rewardId, person }) => keysOf(accountRef, rewardId, person, 'CREDIT', event.unit));
       default:
         return [];
     }
@@ -45,6 +49,13 @@ export const rewardBalancesProjector: Projector = {
         return change(rows, event.rewardId, () => ({ phase: 'EXPIRED' }));
       case 'CreditRedeemed':
         return change(rows, event.rewardId, ({ redeemed }) => ({ redeemed: redeemed + event.amount }));
+      case 'RedeemedRewardsListed':
+        for (const { rewardId, amount } of listedRedemptions(event))
+          change(rows, rewardId, ({ redeemed, phase }) => ({
+            redeemed: redeemed + amount,
+            phase: phase === 'PENDING' ? 'AVAILABLE' : phase,
+          }));
+        return;
       case 'RewardCancelled':
         return change(rows, event.rewardId, () => ({ cancelled: true }));
       case 'RewardRestored':

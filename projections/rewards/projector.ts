@@ -1,4 +1,5 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
+import { listedRedemptions, type ListedRedemption } from '../../src/domain/account/bulk-redemption.js';
 import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
 import { ERASURES } from '../erasures.js';
 import { redemptions, rewards, type RewardRow } from './table.js';
@@ -7,7 +8,7 @@ import { redemptions, rewards, type RewardRow } from './table.js';
 export const rewardsProjector: Projector = {
   name: 'rewards',
   tables: [rewards, redemptions],
-  handles: new Set(['RewardGranted', 'CreditRedeemed', 'RewardCancelled', 'RewardRestored', ...ERASURES]),
+  handles: new Set(['RewardGranted', 'CreditRedeemed', 'RedeemedRewardsListed', 'RewardCancelled', 'RewardRestored', ...ERASURES]),
 
   keys({ event }) {
     switch (event.type) {
@@ -17,6 +18,8 @@ export const rewardsProjector: Projector = {
         return [rewards.key(event.rewardId)];
       case 'CreditRedeemed':
         return [rewards.key(event.rewardId), redemptions.key(event.rewardId, event.redemptionId)];
+      case 'RedeemedRewardsListed':
+        return listedRedemptions(event).flatMap((one) => [rewards.key(one.rewardId), redemptions.key(one.rewardId, one.redemptionId)]);
       default:
         return [];
     }
@@ -31,6 +34,9 @@ export const rewardsProjector: Projector = {
         return granted(ledgerEvent, event, rows);
       case 'CreditRedeemed':
         return redeemed(event, rows);
+      case 'RedeemedRewardsListed':
+        for (const one of listedRedemptions(event)) redeemed(one, rows);
+        return;
       case 'RewardCancelled':
         // Cancelled again, by request after a moderation: the first time stands.
         return change(event.rewardId, (row) => ({ date_cancelled: row.date_cancelled ?? event.at }));
@@ -104,7 +110,7 @@ function granted({ tenant, mode, accountRef }: LedgerEvent, event: AccountEventO
   });
 }
 
-function redeemed({ rewardId, redemptionId, amount, at }: AccountEventOf<'CreditRedeemed'>, rows: Rows): void {
+function redeemed({ rewardId, redemptionId, amount, at }: Omit<ListedRedemption, 'person'>, rows: Rows): void {
   const row = rewards.get(rows, rewardId);
   if (!row) return;
   const number = row.redeemed_times + 1;

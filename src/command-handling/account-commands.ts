@@ -25,6 +25,7 @@ import type { ModerationProcess } from './moderation-process.js';
 import type { NewSubjects } from './new-subjects.js';
 import { Provisions } from './provisions.js';
 import type { Reservations } from './reservations.js';
+import { freshStepOf } from './step-of-command.js';
 import type { Streams } from './streams.js';
 import type { TankCodes } from './tank-codes.js';
 import type { TenantDirectory } from './tenant-directory.js';
@@ -103,6 +104,7 @@ export type AccountRequest =
       readonly rule: string;
       readonly earnedAt: number;
     }
+  | { readonly type: 'ListRedeemedRewards' }
   | { readonly type: 'FlagReferral'; readonly referralId: string };
 
 export interface UpsertUserRequest extends UserFields {
@@ -118,6 +120,8 @@ export interface UpsertUserRequest extends UserFields {
 }
 
 export type AccountOutcome = Exclude<Outcome<AccountState, AccountEvent>, { kind: 'held' | 'in-need' }>;
+
+type AcceptedOutcome = Extract<AccountOutcome, { kind: 'accepted' }>;
 
 /** What one command has got hold of so far, whichever try to decide it is on. */
 interface Attempt {
@@ -164,8 +168,21 @@ export class AccountCommands {
     outcome: Extract<AccountOutcome, { kind: 'accepted' }>,
   ): Promise<AccountOutcome> {
     const requested = outcome.events.find((event) => event.type === 'ErasureRequested');
-    if (!requested) return outcome;
+    if (!requested) return this.listRedeemed(meta, account, outcome);
     return { ...outcome, position: (await this.erasures.drive(meta.scope, account, requested.erasureId, meta)) ?? outcome.position };
+  }
+
+  /** What very many rewards were redeemed by is written down before the answer, also what another command left at a crash. */
+  private async listRedeemed(meta: CommandMeta, account: AccountRef, outcome: AcceptedOutcome): Promise<AcceptedOutcome> {
+    if (outcome.state.remains.unlisted.size === 0) return outcome;
+    const stream = this.names.accountStream(meta.scope, account);
+    for (;;) {
+      const listed = await this.streams.accounts.handle(stream, freshStepOf(meta), (state) =>
+        decide(state, { type: 'ListRedeemedRewards' }),
+      );
+      if (listed.kind !== 'accepted') throw new Error('what was redeemed could not be written down');
+      if (listed.events.length === 0) return { ...outcome, position: listed.position };
+    }
   }
 
   private async decide(
@@ -207,6 +224,8 @@ export class AccountCommands {
       }
       case 'ReceiveUserEvents':
         return this.receiveUserEvents(meta, account, state, request, provided, now);
+      case 'ListRedeemedRewards':
+        return decide(state, request);
       case 'RedeemCredit':
       case 'RedeemAccountCredit':
         return decide(state, { ...request, redemptionId: deterministicId(meta.commandId, 'redemption'), now });

@@ -30,6 +30,8 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   RewardBecameAvailable: 1,
   RewardExpired: 1,
   CreditRedeemed: 1,
+  AccountCreditRedeemed: 1,
+  RedeemedRewardsListed: 1,
   RewardCancelled: 1,
   RewardRestored: 1,
   ErasureRequested: 1,

@@ -125,17 +125,27 @@ export class IdempotentRequests {
     return { ...answer, body: await this.opened(answer.body, named) };
   }
 
-  async keep(request: KeyedRequest, answer: KeptAnswer, named: readonly Named[] = []): Promise<void> {
+  /** @param logPosition how far the log was, as a number; left out: not known. */
+  async keep(request: KeyedRequest, answer: KeptAnswer, named: readonly Named[] = [], logPosition?: bigint): Promise<void> {
     const { scope, key, fingerprint } = request;
     const kept: SealedAnswer = { ...answer, body: await this.sealed(answer.body, named), named };
     const sealed = sealBytes(this.sealingKey, Buffer.from(JSON.stringify(kept)), contextOf(request));
     // The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the same, and for its whole time from now.
     await this.pool.query(
-      `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, answer) values ($1, $2, $3, $4, $5, $6)
-       on conflict (tenant, mode, key) do update set answer = excluded.answer, created_at = excluded.created_at where known.fingerprint = excluded.fingerprint`,
-      [scope.tenant, scope.mode, key, fingerprint, this.presence.id, sealed],
+      `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, answer, log_position) values ($1, $2, $3, $4, $5, $6, $7)
+       on conflict (tenant, mode, key) do update set answer = excluded.answer, created_at = excluded.created_at, log_position = excluded.log_position
+       where known.fingerprint = excluded.fingerprint`,
+      [scope.tenant, scope.mode, key, fingerprint, this.presence.id, sealed, logPosition ?? null],
     );
     this.running.delete(contextOf(request));
+  }
+
+  /** Forgets an answer whose effect is in no log any more. The claim is nobody's then: whoever comes with the key next runs the request. */
+  async forgetAnswer({ scope, key }: KeyedRequest): Promise<void> {
+    await this.pool.query(
+      'update ledger.idempotency_keys set answer = null, owner = $4 where tenant = $1 and mode = $2 and key = $3 and answer is not null',
+      [scope.tenant, scope.mode, key, NOBODY],
+    );
   }
 
   private async sealed(body: unknown, named: readonly Named[]): Promise<unknown> {

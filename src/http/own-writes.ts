@@ -69,8 +69,15 @@ export class OwnWrites {
     if (!reached) throw notReached();
   }
 
+  /** A number for a position; null: for the newest one that is known. Undefined: none is known. */
+  order(position: Position | null): bigint | undefined {
+    const known = position ?? this.log.newestSeen?.position;
+    return known === undefined || !this.log.isPosition(known) ? undefined : this.log.order(known);
+  }
+
   /** Whether the position is beyond the newest one of the log. The log is only asked about what this process does not know. */
-  private async isBeyondLog(position: Position): Promise<boolean> {
+  async isBeyondLog(position: Position): Promise<boolean> {
+    if (!this.log.isPosition(position)) return false;
     const known = this.log.newestSeen?.position;
     if (known !== undefined && this.log.compare(position, known) <= 0) return false;
     try {

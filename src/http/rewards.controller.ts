@@ -207,6 +207,7 @@ function rewardShown(state: OpenAccount, account: AccountRef, rewardId: string |
 
 const granted = (events: readonly AccountEvent[]): string | undefined => events.find((event) => event.type === 'RewardGranted')?.rewardId;
 
-const redemptionsIn = (events: readonly AccountEvent[]) => events.filter((event) => event.type === 'CreditRedeemed');
+const redemptionsIn = (events: readonly AccountEvent[]) =>
+  events.filter((event) => event.type === 'CreditRedeemed' || event.type === 'AccountCreditRedeemed');
 
 const redeemed = (events: readonly AccountEvent[]): number => redemptionsIn(events).reduce((sum, { amount }) => sum + amount, 0);

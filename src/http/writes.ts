@@ -7,7 +7,14 @@ import type { Position } from '../event-log/event-log.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { ApiError, badRequest, unavailable } from './api-error.js';
 import { callerOf } from './edge/access.js';
-import { isIdempotencyKey, type IdempotentRequests, type KeptAnswer, type KeyedRequest, type Named } from './idempotent-requests.js';
+import {
+  isIdempotencyKey,
+  type ClaimedKey,
+  type IdempotentRequests,
+  type KeptAnswer,
+  type KeyedRequest,
+  type Named,
+} from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** What a write came to. */
@@ -45,10 +52,19 @@ export class Writes {
       const meta: CommandMeta = { ...cause, commandId: randomUUID(), idempotency: null };
       return this.send(reply, meta, await write(meta));
     }
-    const claimed = await this.requests.claim(keyed);
+    const claimed = await this.claim(keyed);
     if ('answer' in claimed) return this.sendAgain(reply, scope, claimed.answer);
     const { key, fingerprint } = keyed;
     return this.runOnce(reply, { ...cause, ...claimed, idempotency: { key, fingerprint } }, keyed, write);
+  }
+
+  /** An answer that tells of an effect beyond the log, which lost it, is none: the request takes effect again. */
+  private async claim(keyed: KeyedRequest): Promise<ClaimedKey> {
+    const claimed = await this.requests.claim(keyed);
+    if (!('answer' in claimed) || claimed.answer.position === null) return claimed;
+    if (!(await this.ownWrites.isBeyondLog(claimed.answer.position))) return claimed;
+    await this.requests.forgetAnswer(keyed);
+    return this.requests.claim(keyed);
   }
 
   private async runOnce(
@@ -80,7 +96,7 @@ export class Writes {
   /** False when it could not be kept. An effect is in the log whatever becomes of that, and its client gets the answer all the same. */
   private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<boolean> {
     try {
-      await this.requests.keep(keyed, answer, named);
+      await this.requests.keep(keyed, answer, named, this.ownWrites.order(answer.position));
       return true;
     } catch {
       this.logger.warn({}, 'an answer could not be kept for its idempotency key');

@@ -1,4 +1,5 @@
 import type { AccountEvent, AccountEventOf, Adjustment } from '../domain/account/account.events.js';
+import { listedRedemptions } from '../domain/account/bulk-redemption.js';
 import { unitKey, type RewardPhase } from '../domain/account/account.state.js';
 import type { Position } from '../event-log/event-log.js';
 
@@ -19,7 +20,7 @@ export type PostingType = 'issued' | 'scheduled' | 'available' | 'redeemed' | 'e
 /** The facts that move credit. */
 export const POSTED_TYPES = [
   ...(['RewardGranted', 'RewardBecameAvailable', 'RewardExpired', 'CreditRedeemed'] as const),
-  ...(['RewardCancelled', 'RewardRestored', 'ErasureRequested'] as const),
+  ...(['AccountCreditRedeemed', 'RedeemedRewardsListed', 'RewardCancelled', 'RewardRestored', 'ErasureRequested'] as const),
 ] as const satisfies readonly AccountEvent['type'][];
 
 export type PostedEvent = AccountEventOf<(typeof POSTED_TYPES)[number]>;
@@ -76,6 +77,8 @@ interface CreditReward {
 export class AccountPostings {
   private readonly rewards = new Map<string, CreditReward>();
   private readonly spellings = new Map<string, string>();
+  /** Corrections that took from very many rewards, by redemption. */
+  private readonly adjustments = new Map<string, Adjustment>();
   private clock = -Infinity;
 
   post(entry: Entry): readonly Posting[] {
@@ -92,6 +95,12 @@ export class AccountPostings {
           reward.redeemed += event.amount;
           reward.redeemedByClock = false;
         });
+      case 'AccountCreditRedeemed':
+        // What it came from is posted as it is listed.
+        if (event.adjustment) this.adjustments.set(event.redemptionId, event.adjustment);
+        return [];
+      case 'RedeemedRewardsListed':
+        return this.redeemListed(entry, event);
       case 'RewardCancelled':
         return this.change(entry, event.rewardId, 'cancelled', (reward) => {
           reward.cancelled = true;
@@ -164,6 +173,26 @@ export class AccountPostings {
     return this.move(reward, type, entry, entry.event.at);
   }
 
+  private redeemListed(entry: Entry, event: AccountEventOf<'RedeemedRewardsListed'>): readonly Posting[] {
+    const adjustment = this.adjustments.get(event.redemptionId);
+    return listedRedemptions(event).flatMap(({ rewardId, amount, at }) => {
+      const reward = this.rewards.get(rewardId);
+      if (!reward) return [];
+      const became = reward.phase === 'PENDING' ? this.becomeAvailable(entry, reward, at) : [];
+      reward.redeemed += amount;
+      return [
+        ...became,
+        ...transfers(reward, this.targetOf(reward), { type: 'redeemed', entry, effectiveAt: at, byClock: false, adjustment }),
+      ];
+    });
+  }
+
+  /** Scheduled credit that was redeemed in bulk: its date had come. */
+  private becomeAvailable(entry: Entry, reward: CreditReward, at: number): readonly Posting[] {
+    reward.phase = 'AVAILABLE';
+    return this.move(reward, 'available', entry, reward.scheduledFor ?? at);
+  }
+
   private forget(entry: Entry, { persons, at }: AccountEventOf<'ErasureRequested'>): readonly Posting[] {
     return [...this.rewards.values()]
       .filter(({ person, forgotten }) => !forgotten && persons.includes(person))
@@ -214,7 +243,7 @@ export class AccountPostings {
   }
 }
 
-type Said = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'>;
+type Said = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & { readonly adjustment?: Adjustment | undefined };
 
 const nothing = (): Standing => ({ programme: 0, scheduled: 0, available: 0, redeemed: 0, expired: 0, cancelled: 0, forfeited: 0 });
 
@@ -229,7 +258,7 @@ function transfers(reward: CreditReward, target: Standing, said: Said): Posting[
     ({ amount }) => amount > 0,
   );
   const { event } = said.entry;
-  const adjustment = !said.byClock && 'adjustment' in event ? event.adjustment : undefined;
+  const adjustment = said.adjustment ?? (!said.byClock && 'adjustment' in event ? event.adjustment : undefined);
   const postings: Posting[] = [];
   for (let from = taken.shift(), to = given.shift(); from && to;) {
     const amount = Math.min(from.amount, to.amount);

@@ -3,6 +3,7 @@ import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
 import { flagReferralsMadeTooFast } from './flag-referrals-made-too-fast.js';
 import { grantReferrerRewardEarnedByEvent } from './grant-referrer-reward-earned-by-event.js';
 import { grantReferrerRewardWhenEarned } from './grant-referrer-reward-when-earned.js';
+import { listRedeemedRewards } from './list-redeemed-rewards.js';
 import type { Policy } from './policy.js';
 import { settleRewardsOnTheirDates } from './settle-rewards-on-their-dates.js';
 
@@ -11,6 +12,7 @@ export const POLICIES: readonly Policy[] = [
   grantReferrerRewardEarnedByEvent,
   flagReferralsMadeTooFast,
   settleRewardsOnTheirDates,
+  listRedeemedRewards,
   finishAbandonedModerations,
   finishAbandonedErasures,
 ];

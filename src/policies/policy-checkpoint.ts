@@ -1,22 +1,93 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Position } from '../event-log/event-log.js';
+import type { Position, SeenEvent } from '../event-log/event-log.js';
+import { parseWitness, witnessText } from '../event-log/witness.js';
 
 /** All policies go along the log together. */
 const NAME = 'policies';
 
-/** How far reactions are; null: nothing yet. @throws when the database is away. */
-export async function readPolicyCheckpoint(db: Pool | PoolClient): Promise<Position | null> {
-  const { rows } = await db.query<{ position: string | null }>('select position from ledger.policy_checkpoints where name = $1', [NAME]);
-  return rows[0]?.position ?? null;
+/** Where policies stood once, and the newest event that the leader had seen then: all that their reactions appended stood at or before it. */
+export interface TrailPoint {
+  readonly reached: Position;
+  readonly witness: SeenEvent;
 }
 
-/** Repeating a reaction is harmless, so the checkpoint need not wait for the disk. */
-export async function writePolicyCheckpoint(pool: Pool, position: Position): Promise<void> {
-  await pool.query(
+/** Where policies stand. */
+export interface PolicyCheckpoint {
+  /** Null: at the beginning of the log. */
+  readonly position: Position | null;
+  /** Undefined: not known. */
+  readonly witness: SeenEvent | undefined;
+  /** Oldest first. */
+  readonly trail: readonly TrailPoint[];
+  /** How often policies were put back. */
+  readonly losses: number;
+}
+
+/** Policies were put back by another process since this one leads: what it would write is of a log that is gone. */
+export class PoliciesPutBack extends Error {
+  override readonly name = 'PoliciesPutBack';
+}
+
+/** How far reactions are; null: nothing yet. @throws when the database is away. */
+export async function readPolicyCheckpoint(db: Pool | PoolClient): Promise<Position | null> {
+  return (await loadPolicyCheckpoint(db)).position;
+}
+
+/** @throws when the database is away. */
+export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<PolicyCheckpoint> {
+  const { rows } = await db.query<{ position: string | null; witness: string | null; trail: readonly StoredPoint[]; losses: number }>(
+    'select position, witness, trail, losses from ledger.policy_checkpoints where name = $1',
+    [NAME],
+  );
+  const [row] = rows;
+  if (row === undefined) return { position: null, witness: undefined, trail: [], losses: 0 };
+  const trail = row.trail.flatMap(({ reached, witness: text }) => {
+    const witness = parseWitness(text);
+    return witness === undefined ? [] : [{ reached, witness }];
+  });
+  return { position: row.position, witness: parseWitness(row.witness), trail, losses: row.losses };
+}
+
+interface StoredPoint {
+  readonly reached: string;
+  readonly witness: string;
+}
+
+/**
+ * Repeating a reaction is harmless, so the checkpoint need not wait for the disk.
+ * @param known what else is to be kept; left out: what there is stays, and says nothing about this position.
+ * @throws {PoliciesPutBack}
+ */
+export async function writePolicyCheckpoint(
+  pool: Pool,
+  position: Position,
+  known?: Pick<PolicyCheckpoint, 'witness' | 'losses'> & { readonly trail: readonly TrailPoint[] | undefined },
+): Promise<void> {
+  const { rowCount } = await pool.query(
     `with asynchronous as (select set_config('synchronous_commit', 'off', true))
-     insert into ledger.policy_checkpoints (name, position) select $1, $2 from asynchronous
-     on conflict (name) do update set position = excluded.position, updated_at = now()`,
-    [NAME, position],
+     insert into ledger.policy_checkpoints as known (name, position, witness, trail) select $1, $2, $3, coalesce($4::jsonb, '[]') from asynchronous
+     on conflict (name) do update set position = excluded.position, witness = excluded.witness, trail = coalesce($4::jsonb, known.trail),
+       updated_at = now()
+     where $5::integer is null or known.losses = $5`,
+    [
+      NAME,
+      position,
+      known?.witness ? witnessText(known.witness) : null,
+      known?.trail ? trailText(known.trail) : null,
+      known?.losses ?? null,
+    ],
+  );
+  if (rowCount !== 1) throw new PoliciesPutBack();
+}
+
+const trailText = (trail: readonly TrailPoint[]): string =>
+  JSON.stringify(trail.map(({ reached, witness }): StoredPoint => ({ reached, witness: witnessText(witness) })));
+
+/** Policies go on after this point; undefined: from the beginning of the log. Within the caller's transaction. */
+export async function putPoliciesBack(client: PoolClient, to: TrailPoint | undefined, trail: readonly TrailPoint[]): Promise<void> {
+  await client.query(
+    `update ledger.policy_checkpoints set position = $2, witness = $3, trail = $4, losses = losses + 1, updated_at = now() where name = $1`,
+    [NAME, to?.reached ?? null, to ? witnessText(to.witness) : null, trailText(trail)],
   );
 }
 

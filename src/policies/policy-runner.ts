@@ -8,7 +8,8 @@ import { ProjectionLease } from '../projecting/projection-lease.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
 import { ParkedReactions, type ParkedCounts } from './parked-reactions.js';
-import { readPolicyCheckpoint, writePolicyCheckpoint } from './policy-checkpoint.js';
+import { loadPolicyCheckpoint, PoliciesPutBack, readPolicyCheckpoint, writePolicyCheckpoint } from './policy-checkpoint.js';
+import { PolicyTrail } from './policy-trail.js';
 import type { CarryOut } from './policy.js';
 import type { ReadingOptions } from './reading-events.js';
 import { Retries, type RetriesParts } from './retries.js';
@@ -22,6 +23,8 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: { warn(fields: object, message: string): void };
   readonly leaseEveryMs?: number;
+  /** Called before the log is followed: puts policies back when the log lost what they go by. */
+  readonly settle?: () => Promise<unknown>;
   /** How many streams may stand still before nothing more is passed over. */
   readonly standingMax?: number;
   /** How long everybody waits for what looks like an outage while the stores answer. */
@@ -54,6 +57,10 @@ export class PolicyRunner {
   private endTurn: AbortController | undefined;
   private running: Promise<void> | undefined;
   private reached: Position | undefined;
+  private trail = new PolicyTrail([]);
+  private losses = 0;
+  /** Of the log when the turn began: what was reached before the log lost its end is not written. */
+  private epoch = 0;
   private leading = false;
   private polling = false;
   /** The checkpoint's writes, one after the other: an older position must not come to stand over a newer one. */
@@ -76,6 +83,7 @@ export class PolicyRunner {
       storesAnswer: () => this.storesAnswer(),
       onWaiting: (error) => (this.problem = describeFailure(error)),
     });
+    options.log.onWentBack(() => this.endTurn?.abort());
     this.lease = new ProjectionLease(options.pool, [CHECKPOINT], { answerWithinMs: 5_000, onLost: () => this.endTurn?.abort() });
   }
 
@@ -146,7 +154,12 @@ export class PolicyRunner {
     if (this.stopping.signal.aborted) return;
     const alive = this.renewWhile(turn);
     try {
-      this.reached = (await this.checkpoint()) ?? undefined;
+      await this.options.settle?.();
+      this.epoch = this.options.log.epoch;
+      const { position, trail, losses } = await loadPolicyCheckpoint(this.options.pool);
+      this.reached = position ?? undefined;
+      this.trail = new PolicyTrail(trail);
+      this.losses = losses;
       await this.takeUpFirst(turn.signal);
       this.leading = true;
       if (this.reached !== undefined) this.waiters.advanced(CHECKPOINT, this.reached);
@@ -230,10 +243,21 @@ export class PolicyRunner {
   private writeReached(): Promise<void> {
     clearTimeout(this.idleWrite);
     this.idleWrite = undefined;
-    this.writing = this.writing
-      .catch(() => undefined)
-      .then(() => (this.reached === undefined ? undefined : writePolicyCheckpoint(this.options.pool, this.reached)));
+    this.writing = this.writing.catch(() => undefined).then(() => this.write());
     return this.writing;
+  }
+
+  private async write(): Promise<void> {
+    const { log, pool } = this.options;
+    if (this.reached === undefined || log.epoch !== this.epoch) return;
+    const witness = log.newestSeen;
+    const trail = witness && this.trail.pass(this.reached, witness, performance.now());
+    try {
+      await writePolicyCheckpoint(pool, this.reached, { witness, trail, losses: this.losses });
+    } catch (error) {
+      if (error instanceof PoliciesPutBack) this.endTurn?.abort();
+      throw error;
+    }
   }
 
   private async pollWhileAwaited(): Promise<void> {

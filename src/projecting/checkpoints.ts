@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Position } from '../event-log/event-log.js';
+import type { Position, SeenEvent } from '../event-log/event-log.js';
+import { witnessText } from '../event-log/witness.js';
 
 /** Where a live generation stands. */
 export interface Checkpoint {
@@ -44,7 +45,7 @@ export interface CheckpointMove {
  * Moves several checkpoints over events that none of these projections handles. Returns the names of those that moved; the others
  * were not what was expected. Rows are locked in the order of their names, so two writers cannot wait for each other.
  */
-export async function moveCheckpoints(pool: Pool, moves: readonly CheckpointMove[], position: Position): Promise<ReadonlySet<string>> {
+export async function moveCheckpoints(pool: Pool, moves: readonly CheckpointMove[], to: SeenEvent): Promise<ReadonlySet<string>> {
   const { rows } = await pool.query<{ projection: string }>({
     name: 'projection_checkpoints.move',
     text: `
@@ -54,14 +55,15 @@ export async function moveCheckpoints(pool: Pool, moves: readonly CheckpointMove
         join ledger.projection_checkpoints c on c.projection = e.projection and c.generation = e.generation and c.version = e.version
         order by c.projection, c.generation for update of c),
       relaxed as materialized (select set_config('synchronous_commit', 'off', true))
-      update ledger.projection_checkpoints c set position = $1, version = version + 1, updated_at = now(), last_error = null
+      update ledger.projection_checkpoints c set position = $1, witness = $5, version = version + 1, updated_at = now(), last_error = null
       from expected, relaxed where c.projection = expected.projection and c.generation = expected.generation
       returning c.projection`,
     values: [
-      position,
+      to.position,
       moves.map((move) => move.projection),
       moves.map((move) => move.generation),
       moves.map((move) => move.expectedVersion),
+      witnessText(to),
     ],
   });
   return new Set(rows.map((row) => row.projection));

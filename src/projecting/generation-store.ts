@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Position } from '../event-log/event-log.js';
+import { witnessText } from '../event-log/witness.js';
 import type { TableChanges } from './batch-rows.js';
 import { quoted, schemaOf } from './identifiers.js';
 import type { NextPiece } from './next-piece.js';
@@ -19,6 +20,8 @@ export interface BatchToWrite {
   readonly changes: readonly TableChanges[];
   readonly parked: readonly ParkedEvent[];
   readonly position: Position;
+  /** Of the event at the position; undefined: not at hand. */
+  readonly eventId: string | undefined;
   /** The checkpoint's version as it was when the rows were loaded. */
   readonly expectedVersion: string;
   /** An erasure of which a piece is cleaned, and where the next one begins; `next` undefined: it is finished. */
@@ -123,12 +126,14 @@ export class GenerationStore {
    * longer what was expected: somebody else writes this generation. The update of the checkpoint row decides and orders everything
    * else: each other part takes its rows from `moved`, which is empty for the loser.
    */
-  async write({ changes, parked, position, expectedVersion, erasure }: BatchToWrite): Promise<boolean> {
-    const values: unknown[] = [position, this.projector.name, this.generation, expectedVersion];
+  async write({ changes, parked, position, eventId, expectedVersion, erasure }: BatchToWrite): Promise<boolean> {
+    const witness = eventId === undefined ? null : witnessText({ position, eventId });
+    const values: unknown[] = [position, this.projector.name, this.generation, expectedVersion, witness];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
     const parts = [
       `moved as (
-        update ledger.projection_checkpoints set position = $1, version = version + 1, updated_at = now(), last_error = null
+        update ledger.projection_checkpoints
+        set position = $1, witness = coalesce($5::text, witness), version = version + 1, updated_at = now(), last_error = null
         where projection = $2 and generation = $3 and version = $4::bigint returning projection, generation)`,
       ...changes.flatMap((change, number) => [...this.upsert(change, number, parameter), ...this.deletion(change, number, parameter)]),
       ...this.parking(parked, parameter),

@@ -161,6 +161,9 @@ export class ReadModelsIncomplete extends Error {
 export class LiveGenerations {
   private live = new Map<string, number>();
   private complete = true;
+  private shown = true;
+  /** The epoch of the log whose read models are not settled yet. */
+  private unsettled: number | undefined;
   private readAt = -Infinity;
   private reading: Promise<void> | undefined;
 
@@ -173,6 +176,7 @@ export class LiveGenerations {
   async liveGeneration(projection: string): Promise<{ readonly generation: number; readonly schema: string }> {
     if (this.isOutdated) await this.refresh();
     if (!this.complete) throw new ReadModelsIncomplete('the read models are being built from another log');
+    if (!this.areShown) throw new ReadModelsIncomplete('the read models are being put right after the log lost its end');
     const generation = this.live.get(projection);
     if (generation === undefined) throw new ReadModelsIncomplete(`projection ${projection} has no live generation yet`);
     return { generation, schema: schemaOf(projection, generation) };
@@ -191,6 +195,21 @@ export class LiveGenerations {
     return this.complete;
   }
 
+  /** As last read: false also while they are made anew since the log lost its end. What does not rest on them goes on meanwhile. */
+  get areShown(): boolean {
+    return this.complete && this.shown && this.unsettled === undefined;
+  }
+
+  /** The log lost its end, and what the read models show may be gone with it: they are not read until `resume`. */
+  suspend(epoch: number): void {
+    this.unsettled = epoch;
+  }
+
+  /** What they show of the log of that epoch is settled. */
+  resume(epoch: number): void {
+    if (this.unsettled !== undefined && this.unsettled <= epoch) this.unsettled = undefined;
+  }
+
   private get isOutdated(): boolean {
     return performance.now() - this.readAt > (this.options.maxAgeMs ?? 1_000);
   }
@@ -203,12 +222,14 @@ export class LiveGenerations {
   private async read(): Promise<void> {
     const asked = performance.now();
     // In one statement: whoever learns of the new, empty generations of another log learns with them that they are not complete.
-    const { rows } = await this.pool.query<{ projection: string; generation: number; complete: boolean }>(
-      `select projection, generation, coalesce((select rebuilt from ledger.followed_log), true) as complete
+    const { rows } = await this.pool.query<{ projection: string; generation: number; complete: boolean; shown: boolean }>(
+      `select projection, generation, coalesce((select rebuilt from ledger.followed_log), true) as complete,
+         coalesce((select shown from ledger.followed_log), true) as shown
        from ledger.projection_generations where state = 'live'`,
     );
     this.live = new Map(rows.map(({ projection, generation }) => [projection, generation]));
     this.complete = rows.every(({ complete }) => complete);
+    this.shown = rows.every(({ shown }) => shown);
     this.readAt = asked;
   }
 }

@@ -5,6 +5,7 @@ import type { DecodeEvents, LedgerEvent } from './projector.js';
 export interface PageEvent {
   readonly type: string;
   readonly position: Position;
+  readonly eventId: string;
   readonly decoded: LedgerEvent | undefined;
   /** Set exactly when `decoded` is not. */
   readonly undecodable: string | undefined;
@@ -14,6 +15,7 @@ export interface PageEvent {
 export interface Page {
   readonly events: readonly PageEvent[];
   readonly last: Position;
+  readonly lastEventId: string;
 }
 
 export async function decodePage(recorded: readonly RecordedEvent[], decode: DecodeEvents): Promise<Page | undefined> {
@@ -21,10 +23,10 @@ export async function decodePage(recorded: readonly RecordedEvent[], decode: Dec
   if (!last) return undefined;
   const decoded = await decode(recorded);
   if (decoded.length !== recorded.length) throw new Error(`${recorded.length} events went into decoding, ${decoded.length} came out`);
-  const events = recorded.map(({ type, position }, index): PageEvent => {
+  const events = recorded.map(({ id: eventId, type, position }, index): PageEvent => {
     const result = decoded[index];
-    if (result && 'event' in result) return { type, position, decoded: result, undecodable: undefined };
-    return { type, position, decoded: undefined, undecodable: result?.undecodable ?? 'no result' };
+    if (result && 'event' in result) return { type, position, eventId, decoded: result, undecodable: undefined };
+    return { type, position, eventId, decoded: undefined, undecodable: result?.undecodable ?? 'no result' };
   });
-  return { events, last: last.position };
+  return { events, last: last.position, lastEventId: last.id };
 }

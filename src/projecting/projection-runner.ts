@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import type { EventLog, Position, RecordedEvent, SeenEvent } from '../event-log/event-log.js';
 import { liveCheckpoints, moveCheckpoints, recordLastError, type Checkpoint } from './checkpoints.js';
 import { ensureLiveGenerations, type LiveGenerations } from './generations.js';
 import { decodePage, type Page } from './page.js';
@@ -35,6 +35,8 @@ export interface ProjectionRunnerOptions {
   /** Back-off after failures. Default 100 to 5 000. */
   readonly retryMs?: { readonly first: number; readonly max: number };
   readonly logger?: RunnerLog;
+  /** Called before the log is followed: renews read models when the log lost what they show. */
+  readonly settle?: () => Promise<unknown>;
 }
 
 /** The tail was further than a track that found nothing more to read: it reads again. */
@@ -44,6 +46,8 @@ const READ_AGAIN_MS = 10;
 interface Turn {
   readonly tracks: ReadonlyMap<string, ProjectionTrack>;
   readonly signal: AbortSignal;
+  /** Of the log when it began. */
+  readonly epoch: number;
   /** Tracks that go along with the tail; the others are catching up on their own. */
   readonly joined: Set<ProjectionTrack>;
   readonly catchingUp: Set<Promise<void>>;
@@ -75,6 +79,7 @@ export class ProjectionRunner {
     this.names = options.projectors.map((projector) => projector.name);
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
+    options.log.onWentBack(() => this.endTurn?.abort());
     this.lease = new ProjectionLease(options.pool, this.names, {
       answerWithinMs: 5_000,
       onLost: () => this.endTurn?.abort(),
@@ -112,8 +117,10 @@ export class ProjectionRunner {
    */
   async waitFor(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
     const { log } = this.options;
+    // What was applied of a log that lost its end since says nothing of the log that is there.
+    const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
     const behind = projections.filter((name) => {
-      const applied = this.turn?.tracks.get(name)?.position;
+      const applied = turn?.tracks.get(name)?.position;
       return applied === undefined || log.compare(applied, position) < 0;
     });
     if (behind.length === 0) return true;
@@ -174,7 +181,9 @@ export class ProjectionRunner {
   }
 
   private async beginTurn(held: ReadonlySet<string>, signal: AbortSignal): Promise<Turn> {
-    const { pool, log, projectors, generations } = this.options;
+    const { pool, log, projectors, generations, settle } = this.options;
+    await settle?.();
+    const { epoch } = log;
     await generations.refresh();
     const tracks = new Map<string, ProjectionTrack>();
     for (const projector of projectors.filter(({ name }) => held.has(name))) {
@@ -185,7 +194,7 @@ export class ProjectionRunner {
       tracks.set(projector.name, track);
     }
     const tail = [...tracks.values()].map((track) => track.position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
-    return { tracks, signal, joined: new Set(tracks.values()), catchingUp: new Set(), tail };
+    return { epoch, tracks, signal, joined: new Set(tracks.values()), catchingUp: new Set(), tail };
   }
 
   private async restore(track: ProjectionTrack): Promise<void> {
@@ -245,7 +254,10 @@ export class ProjectionRunner {
     const concerned = joined.filter((track) => track.concernedBy(page));
     // A track can be ahead of the page, having caught up by itself; its checkpoint must not go back.
     const idle = joined.filter((track) => !concerned.includes(track) && this.options.log.compare(track.position, page.last) < 0);
-    await Promise.all([this.moveIdle(idle, page.last, turn), ...concerned.map((track) => this.applyOrLeave(track, page, turn))]);
+    await Promise.all([
+      this.moveIdle(idle, { position: page.last, eventId: page.lastEventId }, turn),
+      ...concerned.map((track) => this.applyOrLeave(track, page, turn)),
+    ]);
   }
 
   private async applyOrLeave(track: ProjectionTrack, page: Page, turn: Turn): Promise<void> {
@@ -259,17 +271,17 @@ export class ProjectionRunner {
     }
   }
 
-  private async moveIdle(idle: readonly ProjectionTrack[], position: Position, turn: Turn): Promise<void> {
+  private async moveIdle(idle: readonly ProjectionTrack[], to: SeenEvent, turn: Turn): Promise<void> {
     if (idle.length === 0) return;
     try {
       const moves = idle.map((track) => ({ projection: track.name, generation: track.generation, expectedVersion: track.version }));
-      const moved = await moveCheckpoints(this.options.pool, moves, position);
+      const moved = await moveCheckpoints(this.options.pool, moves, to);
       for (const track of idle) {
         if (!moved.has(track.name)) {
           this.catchUpAlone(track, turn, new CheckpointMoved(track.name));
           continue;
         }
-        track.movedTo(position);
+        track.movedTo(to.position);
         await this.applied(track);
       }
     } catch (error) {

@@ -24,6 +24,8 @@ export class ProjectionTrack {
   private parked = new Set<string>();
   private at: Position | undefined;
   private expectedVersion = '0';
+  /** By position, of the page in hand. */
+  private eventIds: ReadonlyMap<Position, string> = new Map();
   private unfinished = false;
 
   /**
@@ -81,6 +83,7 @@ export class ProjectionTrack {
    * @throws whatever the database throws while it is away: repeat with the next page after the position.
    */
   async apply(page: Page): Promise<void> {
+    this.eventIds = new Map(page.events.map(({ position, eventId }) => [position, eventId]));
     const start = page.events.findIndex((event) => this.isAhead(event.position));
     const fresh = start < 0 ? [] : page.events.slice(start);
     const stop = fresh.findIndex((event) => event.undecodable !== undefined && this.concerns(event));
@@ -203,7 +206,12 @@ export class ProjectionTrack {
   }
 
   private async put(rows: BatchRows, batch: Pick<BatchToWrite, 'parked' | 'position' | 'erasure'>): Promise<void> {
-    const written = await this.store.write({ ...batch, changes: rows.changes(), expectedVersion: this.expectedVersion });
+    const written = await this.store.write({
+      ...batch,
+      eventId: this.eventIds.get(batch.position),
+      changes: rows.changes(),
+      expectedVersion: this.expectedVersion,
+    });
     if (!written) throw new CheckpointMoved(this.name);
     this.movedTo(batch.position);
     // A finished one is not the last for sure: `cleanOn` finds out.

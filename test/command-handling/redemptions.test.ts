@@ -1,5 +1,11 @@
 import { credit } from '../support/account-events.js';
-import { accepted, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
+import { availableCredit } from '../../src/domain/account/redemption.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { idWithin } from '../../src/privacy/keyed-names.js';
+import { randomUUID } from 'node:crypto';
+import { DyingLog } from './support/troubled-logs.js';
+import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 
 let ledger: SharedLedger;
 let processes: readonly [TestProcess, TestProcess];
@@ -73,4 +79,68 @@ it('of redeeming and cancelling at once, one wins', async () => {
     ]);
     expect([redeemed.kind, cancelled.kind].sort()).toEqual(['accepted', 'refused']);
   }
+});
+
+describe('redeeming from very many rewards', () => {
+  const MANY = 4_500;
+
+  /** As so many rewards of 2 each, put into the log directly. */
+  async function richAccount(accountId: string): Promise<void> {
+    const [one] = processes;
+    await one.userWithCode(accountId, 'ann', accountId.toUpperCase());
+    const account = await one.account(accountId);
+    const person = account.persons.first() ?? '';
+    const stream = one.names.accountStream(aRequest().scope, refOf(accountId));
+    const { scope: envelopeScope, ...envelope } = aRequest();
+    for (let from = 0; from < MANY; from += 500) {
+      const events = Array.from({ length: 500 }, (_, index): AccountEvent => ({
+        ...{ type: 'RewardGranted', at: from + index, rewardId: idWithin(refOf(accountId), `${from + index}`), person },
+        ...{ owner: { subject: person, value: { accountId, userId: 'ann' } }, source: 'MANUAL', value: credit(2) },
+        ...{ texts: { subject: person, value: null }, cancellable: true, dateScheduledFor: null, dateExpires: null },
+        ...{ referralId: null, programId: null, programVersion: null, rule: null, redeemsAutomatically: false },
+      }));
+      const ids = events.map(() => randomUUID());
+      const { revision } = await one.streams.accounts.load(stream);
+      const encoded = await one.codec.encode(events, { ...envelope, ...envelopeScope }, ids);
+      expect((await one.log.append(stream, revision, encoded)).kind).toBe('appended');
+    }
+  }
+
+  const all = { type: 'RedeemAccountCredit', amount: MANY * 2, unit: 'CENTS' } as const;
+  const linesOf = (facts: readonly AccountEvent[]) => facts.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.lines : []));
+
+  it('takes all of it, writes down all of it before the answer, and is told the same again', async () => {
+    await richAccount('rich');
+    const [one, other] = processes;
+    const outcome = accepted(await one.send('rich', all, aRequest('rich once')));
+    expect(outcome.events[0]).toMatchObject({ type: 'AccountCreditRedeemed', amount: MANY * 2, rewards: MANY });
+    expect(outcome.position).toBe(await one.log.head());
+    expect(linesOf(await one.factsOf('rich'))).toHaveLength(MANY);
+    expect(availableCredit(await other.account('rich'), 'CENTS', Date.now())).toBe(0);
+    const again = accepted(await other.send('rich', all, aRequest('rich once')));
+    expect(again).toMatchObject({ replayed: true, events: outcome.events, position: outcome.position });
+    expect(await one.log.head()).toBe(outcome.position);
+    expect((await one.rewardsOf('rich')).every(({ redeemed }) => redeemed === 2)).toBe(true);
+  });
+
+  it.each([1, 2])(
+    'that dies after append %i has taken all of it; whoever meets the account writes down the rest, once',
+    async (appends) => {
+      const accountId = `rich${appends}`;
+      await richAccount(accountId);
+      const dying = await ledger.process({ around: (log) => new DyingLog(log, appends) });
+      await expect(dying.send(accountId, all, aRequest(accountId))).rejects.toThrow(EventLogUnavailable);
+      await dying.close();
+      const [one, other] = processes;
+      expect(await one.send(accountId, { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' })).toMatchObject({ kind: 'refused' });
+      await Promise.all(
+        processes
+          .map((process) => process.send(accountId, { type: 'ListRedeemedRewards' }))
+          .concat(other.send(accountId, all, aRequest(accountId))),
+      );
+      const lines = linesOf(await one.factsOf(accountId));
+      expect([lines.length, new Set(lines.map(([rewardId]) => rewardId)).size]).toEqual([MANY, MANY]);
+      expect((await one.account(accountId)).remains.unlisted.size).toBe(0);
+    },
+  );
 });

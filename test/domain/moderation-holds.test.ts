@@ -122,6 +122,7 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
     waits('of the made one’s unit', { type: 'RedeemAccountCredit', amount: 1, unit: 'POINTS', redemptionId: 'r', now: NOW }),
     goesOn('of another unit', { type: 'RedeemAccountCredit', amount: 1, unit: 'MILES', redemptionId: 'r', now: NOW }),
   ],
+  ListRedeemedRewards: [goesOn('writes down what is redeemed already', { type: 'ListRedeemedRewards' })],
   AdjustCredit: [waits('takes away', adjust(-1)), goesOn('adds', adjust(1))],
   ReceiveUserEvents: [
     waits('converts, before a tank code is fetched for it', did('purchase')),

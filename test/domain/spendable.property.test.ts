@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { decide } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
-import { amountLeft, unitKey, type OpenAccount, type RewardState } from '../../src/domain/account/account.state.js';
+import { amountLeft, evolve, unitKey, type OpenAccount, type RewardState } from '../../src/domain/account/account.state.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import {
   aboutReward,
@@ -102,6 +102,19 @@ it('what may be spent, and what an amount is taken from, is what looking at ever
           const decision = decide(state, { type: 'RedeemAccountCredit', amount, unit, redemptionId: 'r', now });
           if (amount > total) expect(decision).toHaveProperty('refused');
           else expect(takenBy(decision)).toEqual(firstOf(expected, amount));
+          // The rule by which one event takes from very many means the same.
+          const inBulk = evolve(state, {
+            type: 'AccountCreditRedeemed',
+            at: now,
+            redemptionId: 'r',
+            unit,
+            amount,
+            onlyOf: null,
+            rewards: 0,
+          });
+          const lines = inBulk.remains.unlisted.get('r')?.lines ?? [];
+          expect(lines.map(({ rewardId, amount: taken }) => [rewardId, taken])).toEqual(firstOf(expected, amount));
+          expect(availableCredit(opened(inBulk), unit, now)).toBe(total - Math.min(amount, total));
         }
       },
     ),

@@ -135,6 +135,38 @@ describe('rewards and balances, from events to answers', () => {
     expect(await projected.balances().list({ ...scope, mode: 'test' }, { accountRef, now: 1 })).toEqual([]);
   });
 
+  test('what very many rewards were redeemed by shows as if each had been redeemed by itself', async () => {
+    const granted = [
+      rewardGranted('w1', ann, credit(100), { at: 10 }),
+      rewardGranted('w2', bob, credit(50), { at: 11, dateScheduledFor: 20 }),
+      rewardGranted('w3', bob, credit(30), { at: 12 }),
+    ];
+    const about = { at: 40, redemptionId: 'r', unit: 'CENTS' } as const;
+    await given(
+      ...granted,
+      { type: 'AccountCreditRedeemed', ...about, amount: 160, onlyOf: null, rewards: 3 },
+      { type: 'RedeemedRewardsListed', ...about, from: 0, persons: [ann.person], lines: [['w1', 0, 100]] },
+    );
+    expect((await projected.rewards().byId(scope, 'w2'))?.redeemedCredit).toBe(0);
+    await given({
+      ...{ type: 'RedeemedRewardsListed', ...about, from: 1, persons: [bob.person, ann.person] },
+      lines: [
+        ['w2', 0, 50],
+        ['w3', 0, 10],
+      ],
+    });
+    const shown = await projected.rewards().byIds(scope, ['w1', 'w2', 'w3']);
+    expect([...shown.values()].map(({ rewardId, redeemedCredit, redemptions }) => [rewardId, redeemedCredit, redemptions])).toEqual([
+      ['w1', 100, [{ id: 'r-0', dateRedeemed: 40, quantityRedeemed: 100 }]],
+      ['w2', 50, [{ id: 'r-1', dateRedeemed: 40, quantityRedeemed: 50 }]],
+      ['w3', 10, [{ id: 'r-2', dateRedeemed: 40, quantityRedeemed: 10 }]],
+    ]);
+    // The scheduled one is available by that, before any job has said so.
+    expect(await balances(15)).toEqual([
+      { ...NOTHING, type: 'CREDIT', unit: 'CENTS', count: 3, totalRedeemedCredit: 160, totalAvailableCredit: 20 },
+    ]);
+  });
+
   test('credit goes from pending to available to expired, whether or not the ledger has recorded it yet', async () => {
     const reward = rewardGranted('w1', ann, credit(100), { at: 10, dateScheduledFor: 100, dateExpires: 200 });
     await given(reward);

@@ -44,6 +44,8 @@ export interface Remains {
   readonly formerReferrals: FormerReferrals;
   /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
   readonly tankCodes: Map<string, string>;
+  /** Redemptions from very many rewards, until it is written down which. */
+  readonly unlisted: Map<string, UnlistedRedemption>;
   /** How often something reserved for the account lapsed before the account recorded it. */
   readonly lapses: number;
 }
@@ -90,6 +92,22 @@ export interface OpenAccount {
   readonly announcedAt: Map<string, number>;
   /** Signals that came upon a referral of this account before it started. */
   readonly flagged: Map<string, Readonly<Record<string, FraudSignal>>>;
+}
+
+/** A redemption whose effect stands, and the rewards that it came from, in order. */
+export interface UnlistedRedemption {
+  readonly redemptionId: string;
+  readonly at: number;
+  readonly unit: string;
+  readonly lines: readonly {
+    readonly rewardId: string;
+    readonly person: PersonId;
+    readonly amount: number;
+    /** Before it was redeemed. */
+    readonly phase: RewardPhase;
+  }[];
+  /** So many of the lines are written down. */
+  readonly listed: number;
 }
 
 export type Announced = List<AnnouncedReferral | null>;

@@ -4,6 +4,7 @@ import type { AccountState } from './account.state.js';
 import { adjustCredit, type AdjustCredit } from './adjustment.js';
 import { announceReferral, withdrawReferral, type AnnounceReferral, type WithdrawReferral } from './announcements.js';
 import { blockUser, type BlockUser } from './blocking.js';
+import { listRedeemedRewards, type ListRedeemedRewards } from './bulk-redemption.js';
 import {
   completeErasure,
   forgetAccount,
@@ -43,6 +44,7 @@ export type AccountCommand =
   | CancelReward
   | RedeemCredit
   | RedeemAccountCredit
+  | ListRedeemedRewards
   | AdjustCredit
   | ReceiveUserEvents
   | GrantReferrerReward
@@ -79,6 +81,8 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return redeemCredit(state, command);
     case 'RedeemAccountCredit':
       return redeemAccountCredit(state, command);
+    case 'ListRedeemedRewards':
+      return listRedeemedRewards(state);
     case 'AdjustCredit':
       return adjustCredit(state, command);
     case 'ReceiveUserEvents':

@@ -258,6 +258,30 @@ export type AccountEvent =
   | Fact<'RewardBecameAvailable', RewardRef & { amount: number }>
   | Fact<'RewardExpired', RewardRef & { amount: number }>
   | Fact<'CreditRedeemed', RewardRef & { redemptionId: string; amount: number; adjustment?: Adjustment }>
+  /**
+   * An amount was taken from very many rewards of a unit: of what could be spent at `at`, before this event, by soonest expiry, then by
+   * what was given first, then by id. All of it at once, by this event; which rewards it came from is listed after it. What this rule
+   * means never changes: another rule is another type.
+   */
+  | Fact<
+      'AccountCreditRedeemed',
+      {
+        redemptionId: string;
+        /** As the first of the rewards spells it. */
+        unit: string;
+        amount: number;
+        /** Whose rewards alone; null: the whole account's. */
+        onlyOf: PersonId | null;
+        /** How many there are. */
+        rewards: number;
+        adjustment?: Adjustment;
+      }
+    >
+  /** A piece of the list: `from` is the place of its first line, counted from 0. Taken at `at`, the time of the redemption. */
+  | Fact<
+      'RedeemedRewardsListed',
+      { redemptionId: string; unit: string; from: number; persons: readonly PersonId[]; lines: readonly RedeemedLine[] }
+    >
   /** `amount`: what was left of a credit reward, else 0. */
   | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
   | Fact<'RewardRestored', RewardRef & { amount: number }>
@@ -268,6 +292,9 @@ export type AccountEvent =
   | Fact<'ErasureRequested', Erased & { suppressed: readonly string[] }>
   /** Their keys are destroyed: nobody can read any more who they were, and nothing that keeps plain values may show them. */
   | Fact<'ErasureCompleted', Erased>;
+
+/** Reward, whose it is as a place among the persons of its event, amount. Short, since there are very many. */
+export type RedeemedLine = readonly [rewardId: string, person: number, amount: number];
 
 /** Who is forgotten by one request. */
 export interface Erased {

@@ -9,8 +9,10 @@ import {
   type ReferralState,
   type Remains,
   type RewardState,
+  type UnlistedRedemption,
   type UserState,
 } from './account-shapes.js';
+import { noteListed, redeemFromMany } from './bulk-redemption.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
 import { reindexed, withoutPersons } from './spendable.js';
@@ -25,6 +27,7 @@ const NOTHING_REMAINS: Remains = {
   ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
   ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
   formerReferrals: Map<string, FormerReferral>(),
+  unlisted: Map<string, UnlistedRedemption>(),
   lapses: 0,
 };
 
@@ -32,6 +35,7 @@ export const initialState: AccountState = { status: 'absent', remains: NOTHING_R
 
 export function evolve(before: AccountState, event: AccountEvent): AccountState {
   const state = withFormerReferrals(before, event);
+  if (event.type === 'RedeemedRewardsListed') return { ...state, remains: noteListed(state.remains, event) };
   if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event, state.remains);
   if (event.type === 'ErasureRequested') return erase(state, event);
   if (event.type === 'ErasureCompleted')
@@ -121,6 +125,8 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
       return withReward(state, event, (reward) => ({ ...reward, phase: 'EXPIRED' }));
     case 'CreditRedeemed':
       return withReward(state, event, (reward) => ({ ...reward, redeemed: reward.redeemed + event.amount }));
+    case 'AccountCreditRedeemed':
+      return redeemFromMany(state, event);
     case 'RewardCancelled':
       return withReward(state, event, (reward) => ({
         ...reward,
@@ -184,6 +190,7 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
     tankCodes: remains.tankCodes,
     formerReferrals: remains.formerReferrals,
+    unlisted: remains.unlisted,
     lapses: remains.lapses,
   };
   if (state.status === 'absent') return { status: 'absent', remains: after };

@@ -57,6 +57,29 @@ export function remove(tree: CreditTree, credit: Credit, order: Order): CreditTr
   return balanced(next, tree.before, remove(tree.after, next, order));
 }
 
+/** Those that `keeps` says stay. Takes as many steps as there are credits: for when very many go at once. */
+export function kept(tree: CreditTree, keeps: (credit: Credit) => boolean): CreditTree {
+  const stay: Credit[] = [];
+  visitAll(tree, (credit) => {
+    if (keeps(credit)) stay.push(credit);
+  });
+  return built(stay, 0, stay.length);
+}
+
+function visitAll(tree: CreditTree, visit: (credit: Credit) => void): void {
+  if (!tree) return;
+  visitAll(tree.before, visit);
+  visit(tree.credit);
+  visitAll(tree.after, visit);
+}
+
+/** Of credits in order, from one place to before another. */
+function built(credits: readonly Credit[], from: number, to: number): CreditTree {
+  const middle = (from + to) >> 1;
+  const credit = credits[middle];
+  return from < to && credit ? node(credit, built(credits, from, middle), built(credits, middle + 1, to)) : undefined;
+}
+
 /** What is left of all that expire after `now`, in a tree by expiry. */
 export function sumExpiringAfter(tree: CreditTree, now: number): number {
   let sum = 0;

@@ -1,6 +1,7 @@
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import { EVENT_EACH_MAX, nextPiece } from './bulk-redemption.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
 import { settle } from './rewards.js';
@@ -63,16 +64,30 @@ export function debit(state: OpenAccount, { amount, unit, redemptionId, now, per
   if (availableOf(state.spendable, unit, now, person) < amount)
     return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   const draft = new Draft(state);
+  const corrected = adjustment === undefined ? {} : { adjustment };
+  const onlyOf = person ?? null;
+  const all = takenFrom(state.spendable, { amount, unit, now, person: onlyOf });
+  if (all.length > EVENT_EACH_MAX) {
+    const spelled = unitOfReward(state, all[0]?.rewardId) ?? unit;
+    const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length };
+    draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
+    const unlisted = draft.state.remains.unlisted.get(redemptionId);
+    if (unlisted) draft.emit(nextPiece(unlisted));
+    return draft.decision();
+  }
   // Only what is taken is settled: what else is due neither gives nor takes, however much of it there is.
-  for (const [step, taken] of takenFrom(state.spendable, { amount, unit, now, person: person ?? null }).entries()) {
+  for (const [step, taken] of all.entries()) {
     const reward = settle(draft, taken.rewardId, now);
     if (!reward) continue;
-    draft.emit({
-      ...{ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId: `${redemptionId}-${step}`, amount: taken.amount },
-      ...(adjustment === undefined ? {} : { adjustment }),
-    });
+    const redeemed = { ...rewardRef(reward), redemptionId: `${redemptionId}-${step}`, amount: taken.amount };
+    draft.emit({ type: 'CreditRedeemed', at: now, ...redeemed, ...corrected });
   }
   return draft.decision();
+}
+
+function unitOfReward({ rewards }: OpenAccount, rewardId: string | undefined): string | undefined {
+  const value = rewardId === undefined ? undefined : rewards.get(rewardId)?.value;
+  return value?.type === 'CREDIT' ? value.unit : undefined;
 }
 
 /** What a moderation cancelled counts among what is held: the one under way may bring it back. */

@@ -6,6 +6,7 @@ import {
   bySoonestExpiry,
   firstDue,
   insert,
+  kept,
   remove,
   sumExpiringAfter,
   visitDue,
@@ -37,6 +38,44 @@ function creditOf(reward: RewardState): Credit | undefined {
 export function reindexed(spendable: Spendable, before: RewardState | undefined, after: RewardState, at: number): Spendable {
   const without = before ? change(spendable, before, (own, credit) => removed(own, credit)) : spendable;
   return change(without, after, (own, credit) => added(own, credit, at));
+}
+
+/** The same for very many at once, each before and after. */
+export function reindexedAll(spendable: Spendable, changes: readonly (readonly [RewardState, RewardState])[], at: number): Spendable {
+  const groups = new globalThis.Map<string, (readonly [RewardState, RewardState])[]>();
+  for (const change of changes) {
+    const [{ value, person }] = change;
+    const place = JSON.stringify([value.type === 'CREDIT' ? unitKey(value.unit) : null, person]);
+    const group = groups.get(place);
+    if (group) group.push(change);
+    else groups.set(place, [change]);
+  }
+  return [...groups.values()].reduce((all, group) => withGroup(all, group, at), spendable);
+}
+
+/** Of one unit and person. */
+function withGroup(spendable: Spendable, group: readonly (readonly [RewardState, RewardState])[], at: number): Spendable {
+  const [[first] = []] = group;
+  if (first?.value.type !== 'CREDIT') return spendable;
+  const key = unitKey(first.value.unit);
+  const ofUnit = spendable.get(key) ?? Map<PersonId, SpendableOfPerson>();
+  const own = withoutAll(
+    ofUnit.get(first.person) ?? NOTHING,
+    group.flatMap(([before]) => creditOf(before) ?? []),
+  );
+  const after = group.flatMap(([, reward]) => creditOf(reward) ?? []).reduce((all, credit) => added(all, credit, at), own);
+  return spendable.set(key, ofUnit.set(first.person, after));
+}
+
+/** Taking one out takes some 16 steps among 100 000. */
+const STEPS_EACH = 16;
+
+function withoutAll(own: SpendableOfPerson, credits: readonly Credit[]): SpendableOfPerson {
+  const size = (own.ready?.size ?? 0) + (own.waiting?.size ?? 0);
+  if (credits.length * STEPS_EACH < size) return credits.reduce(removed, own);
+  const gone = new Set(credits.map(({ rewardId }) => rewardId));
+  const stays = ({ rewardId }: Credit): boolean => !gone.has(rewardId);
+  return { ...own, ready: kept(own.ready, stays), waiting: kept(own.waiting, stays) };
 }
 
 function change(spendable: Spendable, reward: RewardState, to: (own: SpendableOfPerson, credit: Credit) => SpendableOfPerson): Spendable {

@@ -132,7 +132,9 @@ function balance(state: OpenAccount, key: readonly string[], rewardsOfIt: readon
     table: balances,
     key,
     mayBeMissing: !state.users.get(person)?.profile,
-    isAbout: (event: AccountEvent) => 'rewardId' in event && event.rewardId !== null && ids.has(event.rewardId),
+    isAbout: (event: AccountEvent) =>
+      ('rewardId' in event && event.rewardId !== null && ids.has(event.rewardId)) ||
+      ('lines' in event && event.lines.some(([id]) => ids.has(id))),
     values: {
       user_id: unlessForgotten(state.users.get(person)?.profile?.id),
       count: sum((reward) => (isCounted(reward) ? 1 : 0)),

@@ -17,7 +17,7 @@ export interface ExpectedRow {
 export const isAboutReward =
   (rewardId: string) =>
   (event: AccountEvent): boolean =>
-    'rewardId' in event && event.rewardId === rewardId;
+    ('rewardId' in event && event.rewardId === rewardId) || ('lines' in event && event.lines.some(([id]) => id === rewardId));
 
 export const isAboutPerson =
   (person: string) =>

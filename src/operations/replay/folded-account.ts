@@ -1,5 +1,6 @@
-import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
 import { evolve, initialState, type AccountState, type ReferralState } from '../../domain/account/account.state.js';
+import { asListed, listedRedemptions, type ListedRedemption } from '../../domain/account/bulk-redemption.js';
 import { referralOf } from '../../domain/account/former-referrals.js';
 
 /** A decoded event of an account with its id, as an explanation of what it led to. */
@@ -14,21 +15,27 @@ export interface FoldedAccount {
   /** Of the account, those from before it was deleted and opened anew among them. */
   readonly referrals: ReadonlyMap<string, ReferralState>;
   /** By reward, in order. */
-  readonly redemptions: ReadonlyMap<string, readonly AccountEventOf<'CreditRedeemed'>[]>;
+  readonly redemptions: ReadonlyMap<string, readonly Omit<ListedRedemption, 'person'>[]>;
 }
 
 /** By the rules that decisions are made on: nothing here is taken from a projector. */
 export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
   let state = initialState;
   const referrals = new Map<string, ReferralState>();
-  const redemptions = new Map<string, AccountEventOf<'CreditRedeemed'>[]>();
+  const redemptions = new Map<string, Omit<ListedRedemption, 'person'>[]>();
   for (const { event } of events) {
     state = evolve(state, event);
     const referral = 'referralId' in event && event.referralId !== null ? referralOf(state, event.referralId) : undefined;
     if (referral) referrals.set(referral.referralId, referral);
-    if (event.type === 'CreditRedeemed') redemptions.set(event.rewardId, [...(redemptions.get(event.rewardId) ?? []), event]);
+    for (const one of redemptionsOf(event)) redemptions.set(one.rewardId, [...(redemptions.get(one.rewardId) ?? []), one]);
   }
-  return { state, referrals, redemptions };
+  // Read models hear of what very many rewards were redeemed by once it is written down.
+  return { state: asListed(state), referrals, redemptions };
+}
+
+function redemptionsOf(event: AccountEvent): readonly Omit<ListedRedemption, 'person'>[] {
+  if (event.type === 'CreditRedeemed') return [event];
+  return event.type === 'RedeemedRewardsListed' ? listedRedemptions(event) : [];
 }
 
 /** What an account's rows may be found by. */

@@ -158,6 +158,14 @@ export const EVENT_EXAMPLES: Examples = {
   RewardBecameAvailable: { type: 'RewardBecameAvailable', at: 20, ...REF, amount: 1000 },
   RewardExpired: { type: 'RewardExpired', at: 30, ...REF, amount: 400 },
   CreditRedeemed: { type: 'CreditRedeemed', at: 21, ...REF, redemptionId: 'redemption', amount: 600, adjustment: ADJUSTMENT },
+  AccountCreditRedeemed: {
+    ...{ type: 'AccountCreditRedeemed', at: 21, redemptionId: 'redemption', unit: 'CENTS', amount: 600, onlyOf: BOB_ID, rewards: 101 },
+    adjustment: ADJUSTMENT,
+  },
+  RedeemedRewardsListed: {
+    ...{ type: 'RedeemedRewardsListed', at: 21, redemptionId: 'redemption', unit: 'CENTS', from: 0, persons: [BOB_ID] },
+    lines: [[REF.rewardId, 0, 600]],
+  },
   RewardCancelled: { type: 'RewardCancelled', at: 22, ...REF, amount: 400, by: 'MODERATION' },
   RewardRestored: { type: 'RewardRestored', at: 23, ...REF, amount: 400 },
   ErasureRequested: {

@@ -135,6 +135,11 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   RewardBecameAvailable: { ...rewardRef, amount: whole },
   RewardExpired: { ...rewardRef, amount: whole },
   CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole, adjustment },
+  AccountCreditRedeemed: { redemptionId: id('redemption'), unit, amount: whole, onlyOf: orNull(person), rewards: whole, adjustment },
+  RedeemedRewardsListed: {
+    ...{ redemptionId: id('redemption'), unit, from: fc.nat(3), persons: fc.array(person, { maxLength: 2 }) },
+    lines: fc.array(fc.tuple(rewardRef.rewardId, fc.nat(2), whole), { maxLength: 2 }),
+  },
   RewardCancelled: { ...rewardRef, amount: whole, by: fc.constantFrom('REQUEST' as const, 'MODERATION' as const) },
   RewardRestored: { ...rewardRef, amount: whole },
   ErasureRequested: { ...erased, suppressed: fc.array(text, { maxLength: 2 }) },

@@ -1,0 +1,109 @@
+import type { Decision } from '../refusal.js';
+import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.events.js';
+import type { AccountState, OpenAccount, Remains, RewardState, UnlistedRedemption } from './account-shapes.js';
+import { reindexedAll, takenFrom } from './spendable.js';
+
+/**
+ * Redeeming from very many rewards at once. One event takes the whole amount, by a rule that every fold applies alike: so it is all or
+ * nothing however many rewards there are. Which rewards it came from is written down after it, in as many appends as that takes, for whoever
+ * has no state to look it up in: read models, statements, postings.
+ */
+
+/** Up to so many rewards each have an event of their own. */
+export const EVENT_EACH_MAX = 100;
+/** A line takes some 60 bytes: an event of so many is far below what an append holds, and is one of many in a page of the log. */
+const LINES_PER_EVENT = 2_000;
+
+/** Total: takes what there is, should a log ever say more. */
+export function redeemFromMany(state: OpenAccount, event: AccountEventOf<'AccountCreditRedeemed'>): OpenAccount {
+  const { redemptionId, unit, amount, onlyOf, at } = event;
+  const taken = takenFrom(state.spendable, { unit, amount, now: at, person: onlyOf });
+  const changes = taken.flatMap((one): (readonly [RewardState, RewardState])[] => {
+    const before = state.rewards.get(one.rewardId);
+    // What is redeemed of a scheduled reward is available: its date has come.
+    return before ? [[before, { ...before, redeemed: before.redeemed + one.amount, phase: 'AVAILABLE' }]] : [];
+  });
+  const lines = changes.map(([{ rewardId, person: owner, redeemed, phase }, after]) => ({
+    ...{ rewardId, person: owner, phase, amount: after.redeemed - redeemed },
+  }));
+  const unlisted: UnlistedRedemption = { redemptionId, at, unit, lines, listed: 0 };
+  return {
+    ...state,
+    rewards: state.rewards.withMutations((all) => changes.forEach(([, after]) => all.set(after.rewardId, after))),
+    spendable: reindexedAll(state.spendable, changes, at),
+    remains: lines.length === 0 ? state.remains : { ...state.remains, unlisted: state.remains.unlisted.set(redemptionId, unlisted) },
+  };
+}
+
+/** Whether or not the account is still there: what was redeemed before it was deleted is written down to the end. */
+export function noteListed(remains: Remains, { redemptionId, from, lines }: AccountEventOf<'RedeemedRewardsListed'>): Remains {
+  const open = remains.unlisted.get(redemptionId);
+  if (!open) return remains;
+  const listed = Math.max(open.listed, from + lines.length);
+  const unlisted =
+    listed >= open.lines.length ? remains.unlisted.delete(redemptionId) : remains.unlisted.set(redemptionId, { ...open, listed });
+  return { ...remains, unlisted };
+}
+
+/** Writes down a piece of what was redeemed and is not written down yet; nothing: all is. Sent until there is nothing. */
+export interface ListRedeemedRewards {
+  readonly type: 'ListRedeemedRewards';
+}
+
+export function listRedeemedRewards({ remains }: AccountState): Decision<AccountEvent> {
+  const open = remains.unlisted.first();
+  return { events: open ? [nextPiece(open)] : [] };
+}
+
+export function nextPiece({ redemptionId, at, unit, lines, listed }: UnlistedRedemption): AccountEvent {
+  const piece = lines.slice(listed, listed + LINES_PER_EVENT);
+  const persons = [...new Set(piece.map(({ person }) => person))];
+  const places = new Map(persons.map((person, index) => [person, index]));
+  return {
+    ...{ type: 'RedeemedRewardsListed', at, redemptionId, unit, from: listed, persons },
+    lines: piece.map(({ rewardId, person, amount }): RedeemedLine => [rewardId, places.get(person) ?? 0, amount]),
+  };
+}
+
+/** The account as those see it who have only heard of what is written down. */
+export function asListed(state: AccountState): AccountState {
+  if (state.status === 'absent' || state.remains.unlisted.size === 0) return state;
+  let { rewards } = state;
+  for (const { lines, listed } of state.remains.unlisted.values()) {
+    for (const { rewardId, amount, phase } of lines.slice(listed)) {
+      const reward = rewards.get(rewardId);
+      if (reward)
+        rewards = rewards.set(rewardId, {
+          ...reward,
+          redeemed: reward.redeemed - amount,
+          phase: reward.phase === 'AVAILABLE' ? phase : reward.phase,
+        });
+    }
+  }
+  return { ...state, rewards };
+}
+
+/** One redemption of many, as an event of its own would say it. */
+export interface ListedRedemption {
+  readonly rewardId: string;
+  readonly person: string;
+  readonly redemptionId: string;
+  readonly amount: number;
+  readonly at: number;
+}
+
+export function listedRedemptions({
+  redemptionId,
+  from,
+  lines,
+  persons,
+  at,
+}: AccountEventOf<'RedeemedRewardsListed'>): readonly ListedRedemption[] {
+  return lines.map(([rewardId, place, amount], index) => ({
+    rewardId,
+    person: persons[place] ?? '',
+    redemptionId: `${redemptionId}-${from + index}`,
+    amount,
+    at,
+  }));
+}

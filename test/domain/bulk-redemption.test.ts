@@ -1,0 +1,143 @@
+import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
+import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
+import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
+import { asListed, listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
+import { availableCredit } from '../../src/domain/account/redemption.js';
+import { personal } from '../../src/domain/personal.js';
+import { foldAccount } from '../../src/operations/replay/folded-account.js';
+import { AccountPostings, type Entry, type PostedEvent } from '../../src/ledger/postings.js';
+import { statementOf } from '../../src/ledger/statement.js';
+import { accountOpened, credit, creditRedeemed, partyOf, rewardGranted, userIdentified } from '../support/account-events.js';
+import { ACME, BOB, fold, NOW, opened } from './support/account-scenario.js';
+
+const MANY = 4_500;
+const CAT = partyOf(ACME, 'cat');
+const idOf = (index: number): string => `${ACME.accountRef}${String(index).padStart(16, '0')}`;
+/** Every tenth is scheduled and due, every fifth is Cat's; the later ones expire first. */
+const rewards = Array.from({ length: MANY }, (_, index) =>
+  rewardGranted(idOf(index), index % 5 === 0 ? CAT : BOB, credit(10, index === MANY - 1 ? 'Cents' : 'CENTS'), {
+    at: 1_000 + index,
+    dateScheduledFor: index % 10 === 0 ? 9_000 : null,
+    dateExpires: NOW + 100_000 - index,
+  }),
+);
+const before = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat'), ...rewards];
+const state = fold(before);
+const redeem = (amount: number): AccountCommand => ({ type: 'RedeemAccountCredit', redemptionId: 'r', amount, unit: 'cents', now: NOW });
+
+function eventsOf(decision: ReturnType<typeof decide>): readonly AccountEvent[] {
+  if (!('events' in decision)) throw new Error('nothing was decided');
+  return decision.events;
+}
+/** Until everything is written down. */
+function listedAfter(from: AccountState): readonly AccountEvent[] {
+  const all: AccountEvent[] = [];
+  for (let now = from; ;) {
+    const events = eventsOf(decide(now, { type: 'ListRedeemedRewards' }));
+    if (events.length === 0) return all;
+    all.push(...events);
+    now = events.reduce<AccountState>(evolve, now);
+  }
+}
+
+const decided = eventsOf(decide(state, redeem(MANY * 10 - 5)));
+const after = decided.reduce<AccountState>(evolve, state);
+const rest = listedAfter(after);
+const lists = [...decided, ...rest].filter((event) => event.type === 'RedeemedRewardsListed');
+
+it('takes everything at once, and writes down in pieces what it came from', () => {
+  expect(decided.map(({ type }) => type)).toEqual(['AccountCreditRedeemed', 'RedeemedRewardsListed']);
+  expect(decided[0]).toEqual({
+    ...{ type: 'AccountCreditRedeemed', at: NOW, redemptionId: 'r', unit: 'Cents', amount: MANY * 10 - 5, onlyOf: null, rewards: MANY },
+  });
+  expect(availableCredit(opened(after), 'CENTS', NOW)).toBe(5);
+  expect(lists.map(({ from, lines }) => [from, lines.length])).toEqual([
+    [0, 2_000],
+    [2_000, 2_000],
+    [4_000, 500],
+  ]);
+  const listed = lists.flatMap(listedRedemptions);
+  // Soonest expiry first: the last one given is the first one taken, and half of the very last is left.
+  expect(listed.map(({ rewardId }) => rewardId)).toEqual(rewards.map(({ rewardId }) => rewardId).reverse());
+  expect(listed.map(({ amount }) => amount)).toEqual([...Array.from({ length: MANY - 1 }, () => 10), 5]);
+  expect(listed[1]).toEqual({ rewardId: idOf(MANY - 2), person: BOB.person, redemptionId: 'r-1', amount: 10, at: NOW });
+  for (const event of lists) expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(200_000);
+});
+
+it('what is written down changes nothing that is decided; nothing is written down twice', () => {
+  const end = rest.reduce<AccountState>(evolve, after);
+  expect(end.remains.unlisted.size).toBe(0);
+  expect(opened(end).rewards).toBe(opened(after).rewards);
+  expect(decide(end, { type: 'ListRedeemedRewards' })).toEqual({ events: [] });
+  // The same piece by two processes: the second one is late.
+  expect(rest.flatMap((event) => [event, event]).reduce<AccountState>(evolve, after).remains.unlisted.size).toBe(0);
+});
+
+it('goes on where the account is deleted in the middle', () => {
+  const erased: AccountEvent = {
+    ...{ type: 'ErasureRequested', at: NOW, erasureId: 'e', persons: [BOB.person, CAT.person], account: ACME.accountRef, suppressed: [] },
+  };
+  expect(listedAfter(evolve(after, erased))).toEqual(rest);
+});
+
+it('is all or nothing, and few rewards have an event each as before', () => {
+  expect(decide(state, redeem(MANY * 10 + 1))).toMatchObject({ refused: 'REDEMPTION_NOT_POSSIBLE' });
+  expect(eventsOf(decide(state, redeem(1_000))).filter(({ type }) => type === 'CreditRedeemed')).toHaveLength(100);
+  expect(eventsOf(decide(state, redeem(1_001)))[0]).toMatchObject({ type: 'AccountCreditRedeemed', rewards: 101 });
+  expect(eventsOf(decide(state, redeem(1)))).toEqual([creditRedeemed(rewards.at(-1) ?? rewardGranted('', BOB, credit(1)), 'r-0', 1, NOW)]);
+});
+
+it('corrections take from one person, and say who answers for it on every line', () => {
+  const names = { approvedBy: personal('staff', 'eve'), by: personal('staff', 'dan') };
+  const adjust = { type: 'AdjustCredit', userId: 'cat', unit: 'CENTS', amount: -2_000, reason: 'r', ...names } as const;
+  const events = eventsOf(decide(state, { ...adjust, rewardId: 'adjusted', redemptionId: 'a', now: NOW }));
+  expect(events[0]).toMatchObject({ type: 'AccountCreditRedeemed', onlyOf: CAT.person, rewards: 200, adjustment: names });
+  expect(events.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.persons : []))).toEqual([CAT.person]);
+  const postings = new AccountPostings();
+  const posted = [...before, ...events].filter(isPosted).flatMap((event) => postings.post(entryOf(event)));
+  const redeemed = posted.filter(({ type }) => type === 'redeemed');
+  expect([redeemed.length, new Set(redeemed.map(({ adjustment }) => adjustment?.by.value))]).toEqual([200, new Set(['dan'])]);
+});
+
+const isPosted = (event: AccountEvent): event is PostedEvent =>
+  event.type === 'RewardGranted' || event.type.includes('Redeemed') || event.type === 'RewardBecameAvailable';
+const entryOf = (event: PostedEvent): Entry => ({ event, eventId: 'e', position: 'p', recordedAt: NOW, actor: 'api-key:k' });
+
+/** As if every reward had an event of its own. */
+const oneByOne = (): AccountEvent[] =>
+  lists.flatMap(listedRedemptions).flatMap(({ rewardId, redemptionId, amount }): AccountEvent[] => {
+    const granted = rewards.find((reward) => reward.rewardId === rewardId);
+    if (!granted) throw new Error('a reward was redeemed that was never given');
+    const { dateScheduledFor: at } = granted;
+    const ref = { rewardId, person: granted.person, rewardType: 'CREDIT' as const, unit: 'CENTS' };
+    const available: AccountEvent[] = at === null ? [] : [{ type: 'RewardBecameAvailable', at, ...ref, amount: 10 }];
+    return [...available, creditRedeemed(granted, redemptionId, amount, NOW)];
+  });
+
+it('a statement has the same lines as if each had an event of its own', () => {
+  const of = (events: readonly AccountEvent[]) =>
+    statementOf({
+      ...{ account: 'acme', position: null, from: undefined, unit: undefined, clock: NOW },
+      entries: [...before, ...events].filter(isPosted).map(entryOf),
+    });
+  const [bulk, single] = [of([...decided, ...rest]), of(oneByOne())];
+  expect(bulk.units).toEqual(single.units);
+  expect(bulk.units[0]?.closing).toBe(5);
+});
+
+it('a replay expects what is written down so far, and in the end what single events would have led to', () => {
+  const known = (events: readonly AccountEvent[]) => [...before, ...events].map((event) => ({ eventId: 'e', event }));
+  const inBetween = foldAccount(known(decided));
+  const untouched = opened(inBetween.state).rewards.get(idOf(0));
+  expect(untouched).toMatchObject({ redeemed: 0, phase: 'PENDING' });
+  expect(inBetween.redemptions.size).toBe(2_000);
+  const [bulk, single] = [foldAccount(known([...decided, ...rest])), foldAccount(known(oneByOne()))];
+  expect(opened(bulk.state).rewards.toJS()).toEqual(opened(single.state).rewards.toJS());
+  expect([...bulk.redemptions.keys()].sort()).toEqual([...single.redemptions.keys()].sort());
+  expect(asListed(after)).not.toBe(after);
+});
+
+it('a list without its redemption, which no rule would produce, changes nothing', () => {
+  const list = lists[0] as AccountEventOf<'RedeemedRewardsListed'>;
+  expect(opened(evolve(state, list)).rewards).toBe(opened(state).rewards);
+});

@@ -1,0 +1,141 @@
+import pg from 'pg';
+import { eventually } from '../support/embedded.js';
+import type { Json } from '../support/api-client.js';
+import { loseTail, numberOf } from '../support/lost-tail.js';
+import { createStores, personal, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+
+/** The log loses its end under the service, and while no service runs: over HTTP nobody sees anything of what is gone, and all goes on. */
+
+let stores: TestStores;
+let running: RunningService;
+let sql: pg.Client;
+let tenant: TestTenant;
+beforeEach(async () => {
+  stores = await createStores();
+  running = await RunningService.start(stores, { POSITION_WAIT_MS: '10000' });
+  tenant = await running.createTenant();
+  sql = new pg.Client(stores.databaseUrl);
+  await sql.connect();
+});
+afterEach(async () => {
+  await sql.end();
+  await running.stop();
+  await stores.remove();
+});
+
+const path = (text: string): string => `/${encodeURIComponent(text)}`;
+const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 800 };
+
+async function person(): Promise<{ readonly accountId: string; readonly at: string }> {
+  const [accountId, id] = [personal('acc'), personal('user')];
+  await tenant.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+  await tenant.live.post('/user', { id, accountId });
+  return { accountId, at: `/account${path(accountId)}/user${path(id)}` };
+}
+
+const head = async (): Promise<number> => numberOf(await running.head());
+
+/** What may be spent, once the read models are there again. */
+async function available(accountId: string): Promise<number> {
+  let found = -1;
+  await eventually(async () => {
+    const { status, body } = await tenant.live.get<Json[]>(`/reward/balance?accountId=${accountId}`);
+    if (status === 503) return false;
+    expect(status).toBe(200);
+    const [credit] = body as readonly { totalAssignedCredit?: number; totalRedeemedCredit?: number }[];
+    found = (credit?.totalAssignedCredit ?? 0) - (credit?.totalRedeemedCredit ?? 0);
+    return true;
+  }, 30_000);
+  return found;
+}
+
+const spend = (accountId: string, amount: number) => tenant.live.post('/credit/bulkredeem', { accountId, amount, unit: 'CENTS' });
+
+interface LossLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly from: string;
+  readonly to: string | null;
+}
+
+const lossLines = (): readonly LossLine[] =>
+  running.logText
+    .split('\n')
+    .filter((line) => line.includes('log went back'))
+    .map((line) => JSON.parse(line) as LossLine);
+
+it('under a running service: what was lost is neither shown nor spent, and whatever comes is written, shown and spent', async () => {
+  const { accountId, at } = await person();
+  const kept = await head();
+  expect((await tenant.live.post(`/rewards${at}`, CREDIT, { key: 'the-same-key' })).status).toBe(201);
+  expect(await available(accountId)).toBe(800);
+  const from = await running.head();
+  await loseTail(sql, kept);
+  const redeemed = await spend(accountId, 800);
+  expect([redeemed.status, redeemed.body['apiErrorCode']]).toStrictEqual([400, 'INVALD_REWARD_REDEMPTION']);
+  await eventually(() => Promise.resolve(lossLines().length > 0));
+  expect(lossLines()).toMatchObject([{ level: 50, from, to: from?.replace(/\d+$/, String(kept)) }]);
+  expect(await available(accountId)).toBe(0);
+  // The key's effect is gone with its event: the request takes effect again.
+  const again = await tenant.live.post(`/rewards${at}`, CREDIT, { key: 'the-same-key' });
+  expect([again.status, again.headers.get('idempotency-replayed')]).toStrictEqual([201, null]);
+  expect(await available(accountId)).toBe(800);
+  expect((await spend(accountId, 300)).status).toBe(200);
+  expect(await available(accountId)).toBe(500);
+  expect(lossLines().length).toBe(1);
+  const { rows } = await sql.query('select from_position, to_position from ledger.log_losses');
+  expect(rows).toEqual([{ from_position: from, to_position: from?.replace(/\d+$/, String(kept)) }]);
+});
+
+it('with every connection broken, and filled again at once', async () => {
+  const [one, other] = [await person(), await person()];
+  const kept = await head();
+  await tenant.live.post(`/rewards${one.at}`, CREDIT);
+  expect(await available(one.accountId)).toBe(800);
+  await loseTail(sql, kept);
+  await sql.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()');
+  await eventually(async () => (await tenant.live.post(`/rewards${other.at}`, CREDIT)).status === 201);
+  await eventually(() => Promise.resolve(lossLines().length > 0));
+  expect(await available(one.accountId)).toBe(0);
+  expect(await available(other.accountId)).toBe(800);
+  expect((await spend(one.accountId, 800)).status).toBe(400);
+});
+
+it('what policies had appended comes again', async () => {
+  const referrer = await person();
+  const { referralCode } = (await tenant.live.get(referrer.at)).body as { referralCode: string };
+  const referred = personal('acc');
+  await tenant.live.post('/accountsync', { id: referred, subscription: { status: 'TRIAL' }, referral: { code: referralCode } });
+  await tenant.live.post('/user', { id: personal('user'), accountId: referred });
+  const paid = { status: 'PAID', value: 1, billingIntervalType: 'DAY', billingIntervalValue: 1 };
+  const converted = await tenant.live.post('/accountsync', { id: referred, subscription: paid });
+  expect(await available(referrer.accountId)).toBe(1000);
+  // Everything behind the conversion is lost: what the policy made of it, and only that.
+  await loseTail(sql, numberOf(converted.headers.get('ledger-position')));
+  await eventually(() => Promise.resolve(lossLines().length > 0));
+  await eventually(async () => (await available(referrer.accountId)) === 1000, 30_000);
+});
+
+it.each([
+  ['shorter than it was', 0],
+  ['longer than it was', 3],
+])('while no service runs: the log comes back %s', async (_, fill) => {
+  const { accountId, at } = await person();
+  const other = await person();
+  const kept = await head();
+  await tenant.live.post(`/rewards${at}`, CREDIT);
+  expect(await available(accountId)).toBe(800);
+  await running.stop();
+  await loseTail(sql, kept);
+  if (fill > 0) {
+    const filling = await RunningService.start(stores, { ROLES: 'api' });
+    for (let n = 0; n < fill; n++)
+      await filling.client(tenant.alias, `:${tenant.liveKey}`).post(`/rewards${other.at}`, { ...CREDIT, assignedCredit: 7 });
+    await filling.stop();
+  }
+  running = await RunningService.start(stores, { POSITION_WAIT_MS: '10000' });
+  tenant = { ...tenant, live: running.client(tenant.alias, `:${tenant.liveKey}`) };
+  expect(await available(accountId)).toBe(0);
+  expect(await available(other.accountId)).toBe(7 * fill);
+  expect((await spend(accountId, 1)).status).toBe(400);
+});
