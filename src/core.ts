@@ -80,13 +80,14 @@ export interface CoreOptions extends LedgerDatabaseOptions {
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { config } = options;
   const database = await openLedgerDatabase(options);
-  const { pool, names, masterKey, embedded, url } = database;
+  const { pool, names, masterKey, embedded, url, migrated } = database;
   const closing: (() => Promise<unknown>)[] = [() => database.close()];
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0)) await step();
   };
   try {
-    const followedLog = new FollowedLog(pool, options.projectors);
+    const followedLog = new FollowedLog(pool, options.projectors, new ChainSigner(purposeKey(masterKey, 'chain-signing')));
+    if (migrated.includes('0034_seal_the_whole_log')) await followedLog.beginSealing();
     const accept = (logId: string): Promise<void> => followedLog.accept(logId);
     const observed = options.observe === undefined ? {} : { observe: options.observe };
     const log =
@@ -95,7 +96,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         : await openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
     closing.unshift(() => log.close());
     // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
-    if (config.eventStore === undefined) await accept(await log.id());
+    if (config.eventStore === undefined) await followedLog.accept(await log.id(), (await log.head()) === undefined);
     return { ...wire({ pool, log, names, masterKey, ...options }), followedLog, embedded, databaseUrl: url, close };
   } catch (error) {
     await close();

@@ -1,4 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
+import { beginLogSeal } from './chain/log-seal.js';
+import type { ChainSigner } from './chain/chain-signer.js';
 import type { Position } from './event-log/event-log.js';
 import { replacePolicyCheckpoint } from './policies/policy-checkpoint.js';
 import { ProcessPresence } from './postgres/process-presence.js';
@@ -38,16 +40,19 @@ export class FollowedLog {
   constructor(
     private readonly pool: Pool,
     private readonly projectors?: readonly Projector[],
+    /** Signs that the sealing of a log begins when this database meets it. */
+    private readonly signer?: ChainSigner,
   ) {}
 
   /**
    * To be called before anything is read from or appended to the log of this identity. The first log that a database meets becomes its own; copies
    * of its own log are forgotten, for it may grow from now on.
+   * @param mayBegin false: the log is known to hold events, so nobody here can vouch for what it holds.
    * @throws {AnotherLogFollowed}
    */
-  async accept(logId: string): Promise<void> {
+  async accept(logId: string, mayBegin = true): Promise<void> {
     if (this.accepted === logId) return;
-    await this.settle(logId);
+    await this.settle(logId, mayBegin);
     this.accepted = logId;
   }
 
@@ -56,13 +61,19 @@ export class FollowedLog {
    * @throws {AnotherLogFollowed} when the database was moved meanwhile.
    */
   async confirm(): Promise<void> {
-    if (this.accepted !== undefined) await this.settle(this.accepted);
+    if (this.accepted !== undefined) await this.settle(this.accepted, false);
   }
 
   /** Which read models are live. */
   async liveGenerations(): Promise<string> {
     const { rows } = await this.pool.query<{ live: string | null }>(LIVE);
     return rows[0]?.live ?? '';
+  }
+
+  /** Sealing begins for the log that this database followed before there was a seal of whole logs: once, with the migration that made room for it. */
+  async beginSealing(): Promise<void> {
+    const followed = await followedLogId(this.pool);
+    if (followed !== undefined && this.signer) await beginLogSeal(this.pool, followed, this.signer);
   }
 
   /** The read models have caught up. @param live those that have, as `liveGenerations` said before that was looked at: others may have come since. */
@@ -81,15 +92,17 @@ export class FollowedLog {
     await this.pool.query(`update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnybody}`);
   }
 
-  private async settle(logId: string): Promise<void> {
+  private async settle(logId: string, mayBegin: boolean): Promise<void> {
     await inTransaction(this.pool, async (client) => {
-      await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);
+      const { rowCount } = await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);
+      if (rowCount === 1 && mayBegin && this.signer) await beginLogSeal(client, logId, this.signer);
       const followed = await lockFollowedLog(client);
       if (followed === logId) return forgetCopiesOf(client, logId);
       const copy = await copyBetween(client, followed ?? '', logId);
       if (copy === undefined) throw new AnotherLogFollowed(NOT_COPIED);
       if (this.projectors === undefined) throw new AnotherLogFollowed(NOT_MOVED_YET);
       await moveTo(client, copy, this.projectors);
+      if (this.signer) await beginLogSeal(client, logId, this.signer);
     });
   }
 }

@@ -18,6 +18,8 @@ export interface LedgerDatabase {
   readonly embedded: EmbeddedPostgres | undefined;
   readonly masterKey: Buffer;
   readonly names: KeyedNames;
+  /** Of the migrations that this start carried out. */
+  readonly migrated: readonly string[];
   close(): Promise<void>;
 }
 
@@ -54,10 +56,10 @@ export async function openLedgerDatabase({
   };
   try {
     // By a connection of its own: the limit of a request's statement is not meant for a migration.
-    await migrateToLatest(url());
+    const migrated = await migrateToLatest(url());
     const names = new KeyedNames(purposeKey(masterKey, 'stream-names'));
     await checkMasterKey(pool, names);
-    return { pool, url, embedded, masterKey, names, close };
+    return { pool, url, embedded, masterKey, names, migrated, close };
   } catch (error) {
     await close();
     throw error;

@@ -11,9 +11,12 @@ import type { SealedEvents } from './chain-seals.js';
  * - `seal-signature`: the events are as the seal says, but nobody here signed the seal. The event is the first one under it.
  * - `outside-digest`: the log and its seals agree with each other and not with the digest that was kept outside: both were made anew.
  *   The event is the last one that the digest covers; the one that was changed is that one or stands before it.
+ * - `lost`: the log lost its end from this event on, which nobody has acknowledged yet.
+ * - `seal-removed`: the log holds events, and the seal of the whole log is not there.
  * - `digest-signature`: the digest that was kept outside is not as it was signed. Nothing is said about the log by that.
  */
-export type BreakReason = 'changed' | 'removed' | 'inserted' | 'reordered' | 'seal-signature' | 'outside-digest' | 'digest-signature';
+export type BreakReason =
+  'changed' | 'removed' | 'inserted' | 'reordered' | 'seal-signature' | 'outside-digest' | 'lost' | 'seal-removed' | 'digest-signature';
 
 export interface ChainBreak {
   readonly position: Position | null;

@@ -6,6 +6,7 @@ import { ProjectionLease } from '../projecting/projection-lease.js';
 import { lagAfter } from '../projecting/projection-status.js';
 import { ChainSeals } from './chain-seals.js';
 import type { ChainSealing } from './chain-sealing.js';
+import type { SealingStop } from './log-seal.js';
 
 export interface ChainSealerOptions {
   /** One of its connections is kept while the sealer runs: it holds the lock. */
@@ -32,6 +33,14 @@ const EVERY_MS = 5_000;
 const STOP_WITHIN_MS = 1_000;
 const RETRY = { first: 50, max: 5_000 };
 
+const STOPS: Readonly<Record<SealingStop, string>> = {
+  lost: 'the log lost its end: `ledger verify` says which events, `ledger acknowledge-loss` lets sealing go on',
+  removed:
+    'what was sealed last is not in the log any more: `ledger verify` says which events, `ledger acknowledge-loss` lets sealing go on',
+  'seal-removed': 'the seal of the log is not there: `ledger verify` says more',
+  'seal-signature': 'the seal of the log was not signed here, or what was sealed is gone: `ledger verify` says more',
+};
+
 /**
  * Seals what comes, round after round. One process leads (advisory lock), which only spares the others the work: what is written counts by the
  * checkpoint that it was made on.
@@ -43,6 +52,7 @@ export class ChainSealer {
   private interruption: string | null = null;
   /** Their newest seal stays wrong, also when nothing more happens in them. */
   private readonly broken = new Set<string>();
+  private stopped: SealingStop | null = null;
 
   constructor(private readonly options: ChainSealerOptions) {
     this.lease = new ProjectionLease(options.pool, [LOCK], { answerWithinMs: 5_000, onLost: () => undefined });
@@ -71,6 +81,7 @@ export class ChainSealer {
   }
 
   private get lastError(): string | null {
+    if (this.interruption === null && this.stopped !== null) return STOPS[this.stopped];
     if (this.interruption !== null || this.broken.size === 0) return this.interruption;
     return `${this.broken.size} chains end in a seal that was not signed here`;
   }
@@ -95,7 +106,10 @@ export class ChainSealer {
 
   private async round(signal: AbortSignal): Promise<void> {
     const known = this.broken.size;
-    for (const chain of (await this.options.sealing.sealToHead({ signal })).broken) this.broken.add(chain);
+    const { broken, stopped } = await this.options.sealing.sealToHead({ signal });
+    if (stopped !== null && stopped !== this.stopped) this.options.logger.warn({ reason: stopped }, STOPS[stopped]);
+    this.stopped = stopped;
+    for (const chain of broken) this.broken.add(chain);
     if (this.broken.size > known) this.options.logger.warn({ chains: this.broken.size }, 'chains end in a seal that was not signed here');
   }
 }

@@ -4,6 +4,7 @@ import { CHAIN_START, markOf, nextLink, type ChainLink } from './chain-link.js';
 import type { ChainNames } from './chain-names.js';
 import { ChainSeals, sealText, type ChainCheckpoint, type ChainSeal, type SealedEvents } from './chain-seals.js';
 import type { ChainSigner } from './chain-signer.js';
+import { beginLogSeal, isLogSealed, LOG_START, nextLogLink, sealLog, type LogLink, type SealingStop } from './log-seal.js';
 
 export interface ChainSealingOptions {
   readonly pool: Pool;
@@ -20,6 +21,8 @@ export interface SealedBatch {
   readonly checkpoint: ChainCheckpoint;
   /** Chains that were left as they are because this installation did not sign their newest seal. */
   readonly broken: readonly string[];
+  /** Why nothing more is sealed, although there may be more; null: nothing is in the way. */
+  readonly stopped: SealingStop | null;
 }
 
 /** Hashing a batch takes some milliseconds, in which the process does nothing else. */
@@ -39,13 +42,41 @@ export class ChainSealing {
     const { log, pool, batchMax = BATCH_MAX } = this.options;
     const seals = new ChainSeals(pool, await log.id());
     const checkpoint = await seals.checkpoint();
+    const before = await this.logLinkAt(seals, checkpoint);
+    if (typeof before === 'string') return { events: 0, checkpoint, broken: [], stopped: before };
     const events = await log.readAll(checkpoint.position, batchMax);
     const last = events.at(-1);
-    if (last === undefined) return { events: 0, checkpoint, broken: [] };
+    if (last === undefined) return { events: 0, checkpoint, broken: [], stopped: null };
     const { made, broken } = await this.sealsOver(seals, events);
-    const after = { position: last.position, events: checkpoint.events + events.length };
+    const after = sealLog(this.options.signer, seals.logId, events.reduce(nextLogLink, before));
     if (!(await seals.add(checkpoint, after, made))) return this.nothing(seals, broken);
-    return { events: events.length, checkpoint: { ...after, version: checkpoint.version + 1n }, broken };
+    const moved = { position: last.position, events: after.events, version: checkpoint.version + 1n };
+    return { events: events.length, checkpoint: moved, broken, stopped: null };
+  }
+
+  /** Where the whole log stands at the checkpoint, or why nothing is sealed on top of that. */
+  private async logLinkAt(seals: ChainSeals, checkpoint: ChainCheckpoint): Promise<LogLink | SealingStop> {
+    const { log, signer, batchMax = BATCH_MAX } = this.options;
+    const seal = await seals.logSeal();
+    if (seal === undefined)
+      return (await log.head()) === undefined && checkpoint.position === undefined ? this.begun(seals) : 'seal-removed';
+    if (!isLogSealed(signer, seals.logId, seal)) return 'seal-signature';
+    if (await seals.isLossOpen()) return 'lost';
+    if (seal.position !== null && !(await log.holds({ position: seal.position, eventId: seal.eventId ?? '' }))) return 'removed';
+    if (seal.events > checkpoint.events) return (await seals.checkpoint()).version === checkpoint.version ? 'seal-signature' : seal;
+    let link: LogLink = seal;
+    // A release that knew no seal of the log has sealed chains since.
+    while (link.events < checkpoint.events) {
+      const events = await log.readAll(link.position ?? undefined, Math.min(batchMax, checkpoint.events - link.events));
+      if (events.length === 0) return 'removed';
+      link = events.reduce(nextLogLink, link);
+    }
+    return link;
+  }
+
+  private async begun(seals: ChainSeals): Promise<LogLink> {
+    await beginLogSeal(this.options.pool, seals.logId, this.options.signer);
+    return LOG_START;
   }
 
   /**
@@ -61,14 +92,15 @@ export class ChainSealing {
       sealed += batch.events;
       for (const chain of batch.broken) broken.add(chain);
       onProgress?.(batch.checkpoint.events);
+      if (batch.stopped !== null) return { ...batch, events: sealed, broken: [...broken] };
       const isAtEnd = batch.events === 0 && (await log.readAll(batch.checkpoint.position, 1)).length === 0;
       if (isAtEnd || signal?.aborted || log.compare(batch.checkpoint.position, head) >= 0)
-        return { events: sealed, checkpoint: batch.checkpoint, broken: [...broken] };
+        return { events: sealed, checkpoint: batch.checkpoint, broken: [...broken], stopped: null };
     }
   }
 
   private async nothing(seals: ChainSeals, broken: readonly string[]): Promise<SealedBatch> {
-    return { events: 0, checkpoint: await seals.checkpoint(), broken };
+    return { events: 0, checkpoint: await seals.checkpoint(), broken, stopped: null };
   }
 
   private async sealsOver(

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Position } from '../event-log/event-log.js';
+import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { MARK_DIGITS, type ChainLink } from './chain-link.js';
+import { readLogSeal, writeLogSeal, type LogSeal } from './log-seal.js';
 
 /** A signed link of a chain. */
 export interface ChainSeal extends ChainLink {
@@ -43,6 +44,13 @@ interface SealRow {
   readonly places: string;
   readonly signature: string;
   readonly count: number;
+}
+
+/** What was sealed at one moment, as Postgres writes it. */
+interface SealedAt {
+  readonly at: string;
+  readonly ids: readonly string[];
+  readonly positions: readonly string[];
 }
 
 const SEAL_COLUMNS = `chain, events, position, encode(digest, 'hex') as digest, encode(places, 'hex') as places,
@@ -111,16 +119,45 @@ export class ChainSeals {
     return rows[0]?.sealed ?? false;
   }
 
+  /** Whether the log lost its end and nobody has acknowledged that. */
+  async isLossOpen(): Promise<boolean> {
+    const { rows } = await this.pool.query('select from ledger.log_losses where log_id = $1 and acknowledged_at is null', [this.logId]);
+    return rows.length > 0;
+  }
+
+  /** The sealed events of all chains, those of one moment together, the newest moments first. */
+  async *eventsBackwards(): AsyncGenerator<readonly SeenEvent[], void, undefined> {
+    let before: string | null = null;
+    for (;;) {
+      const sealed: readonly SealedAt[] = await this.newestBefore(before);
+      const [first] = sealed;
+      if (first === undefined) return;
+      yield sealed.flatMap(({ ids, positions }) => ids.flatMap((eventId, place) => [{ eventId, position: positions[place] ?? '' }]));
+      before = first.at;
+    }
+  }
+
+  private async newestBefore(moment: string | null): Promise<readonly SealedAt[]> {
+    const { rows } = await this.pool.query<SealedAt>(
+      `select sealed_at::text as at, event_ids::text[] as ids, positions from ledger.chain_seals
+        where log_id = $1 and sealed_at = (
+          select max(sealed_at) from ledger.chain_seals where log_id = $1 and ($2::timestamptz is null or sealed_at < $2))`,
+      [this.logId, moment],
+    );
+    return rows;
+  }
+
+  logSeal(): Promise<LogSeal | undefined> {
+    return readLogSeal(this.pool, this.logId);
+  }
+
   /** Adds seals and moves the checkpoint, both or neither. False: somebody else has moved it since it was read. */
-  async add(
-    before: ChainCheckpoint,
-    after: Pick<ChainCheckpoint, 'position' | 'events'>,
-    seals: readonly (ChainSeal & SealedEvents)[],
-  ): Promise<boolean> {
+  async add(before: ChainCheckpoint, after: LogSeal, seals: readonly (ChainSeal & SealedEvents)[]): Promise<boolean> {
     const client = await this.pool.connect();
     try {
       await client.query('begin');
-      const isMoved = await this.moveCheckpoint(client, before, after);
+      const isMoved = await this.moveCheckpoint(client, before, { position: after.position ?? undefined, events: after.events });
+      if (isMoved) await writeLogSeal(client, this.logId, after);
       if (isMoved && seals.length > 0) await this.insert(client, seals);
       await client.query(isMoved ? 'commit' : 'rollback');
       client.release();

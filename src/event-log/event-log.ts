@@ -129,6 +129,12 @@ export interface EventLog {
   /** Who the log is. Positions are of one log; a copy of a log is another one. @throws {EventLogUnavailable} */
   id(): Promise<string>;
 
+  /**
+   * Where what the store keeps beside the events contradicts them first (positions without gaps, revisions of streams); null: nowhere. Left out where
+   * the store keeps nothing that we could compare. Reads the whole log. @throws {EventLogUnavailable}
+   */
+  contradiction?(): Promise<Position | null>;
+
   /** Asks the store. @throws {EventLogUnavailable} whose message says to an operator what is wrong. */
   check(): Promise<LogCheck>;
 

@@ -54,6 +54,22 @@ export interface PostgresEventLogOptions {
   readonly observe?: EventLogObserver;
 }
 
+/** A scan of the whole log: of ten million events it takes a minute. */
+const CONTRADICTION_MS = 600_000;
+/** One statement sees one moment of the log, whoever appends meanwhile. */
+const CONTRADICTION = `
+  with numbered as (
+    select position, stream, revision, row_number() over (order by position) as place,
+           row_number() over (partition by stream order by revision) - 1 as expected
+      from ledger.events),
+  ends as (select stream, max(revision) as revision, max(position) as position from ledger.events group by stream)
+  select min(position)::text as position from (
+    select place as position from numbered where position <> place
+    union all select position from numbered where revision <> expected
+    union all select coalesce(e.position, 1) from ends e full join ledger.streams s using (stream) where e.revision is distinct from s.revision
+    union all select least(h.position, n.newest) + 1
+      from ledger.log_head h, (select coalesce(max(position), 0) as newest from ledger.events) n where h.position <> n.newest
+  ) as contradicted`;
 /** Events of a stream are read in pages of this many. */
 const STREAM_PAGE = 1_000;
 const FOLLOW_PAGE = 1_000;
@@ -295,6 +311,25 @@ export class PostgresEventLog implements EventLog {
 
   id(): Promise<string> {
     return Promise.resolve(this.logId);
+  }
+
+  async contradiction(): Promise<Position | null> {
+    const { url, readTimeoutMs } = this.options;
+    const connection = await openDedicatedConnection({
+      url: typeof url === 'function' ? url : () => url,
+      ...{ applicationName: 'ledger-log-verifier', connectTimeoutMs: readTimeoutMs, statementTimeoutMs: CONTRADICTION_MS },
+    }).catch((error: unknown) => {
+      throw asUnavailable(error);
+    });
+    try {
+      const { rows } = await connection.client.query<{ position: string | null }>(CONTRADICTION);
+      const position = rows[0]?.position ?? null;
+      return position === null ? null : this.token(BigInt(position));
+    } catch (error) {
+      throw asUnavailable(error);
+    } finally {
+      connection.destroy();
+    }
   }
 
   /** @throws {EventLogUnavailable} */

@@ -3,12 +3,14 @@ import type { BreakReason, ChainBreak } from '../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../chain/digest-document.js';
 import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
-import { CommandError, note, printJson, readJsonFile, type OutputOptions } from './command-line.js';
+import { operatingSystemUser } from './audit.js';
+import { CommandError, note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
-import { audited, scopeOf, withLedgerOptions, type Done, type LedgerOptions } from './ledger-command.js';
+import { audited, filled, scopeOf, withLedgerOptions, type Done, type LedgerOptions } from './ledger-command.js';
 import { BrokenSeal, ledgerDigest } from './ledger-digest.js';
 import { verifyLedger, type Verification } from './ledger-verification.js';
 import { Stopped } from './log-reader.js';
+import { acknowledgeLoss, auditLoss } from './loss-acknowledgement.js';
 
 /** A log that stays away for longer than this is given up; the command can be run again. */
 const AWAY_MS_MAX = 60_000;
@@ -39,6 +41,26 @@ export function addChainCommands(ledger: Command): void {
       });
       reportVerification(verified, { json });
     });
+
+  ledger
+    .command('acknowledge-loss')
+    .description('after the log lost its end: puts on record who knows and why; until then ledger verify exits 3')
+    .requiredOption('--reason <text>', 'what happened, for whoever looks at the ledger later')
+    .option('--by <name>', 'who acknowledges it; else who is logged in')
+    .option('--json', 'one JSON document')
+    .action(acknowledge);
+}
+
+async function acknowledge({ reason, by, json }: LedgerOptions & { reason: string }): Promise<void> {
+  const options = { reason: filled('--reason', reason), by: filled('--by', by ?? operatingSystemUser()), warn: note };
+  const stopping = new AbortController();
+  const acknowledged = await withCore((core) =>
+    acknowledgeLoss(core, { ...options, signal: stopping.signal, awayMsMax: AWAY_MS_MAX }, (loss) => auditLoss(core, loss, options)),
+  );
+  if (json) return printJson(acknowledged);
+  const { from, to, seals } = acknowledged;
+  process.stdout.write(`acknowledged: the log lost what stood behind position ${to ?? 'none'}, up to ${from ?? 'unknown'}\n`);
+  note(`${seals.length} seals of what was lost are kept with the acknowledgement`);
 }
 
 type ChainWork<T> = (core: Core, signal: AbortSignal, progress: CopyProgress) => Promise<Done<T>>;
@@ -94,6 +116,8 @@ const WHAT: Readonly<Record<BreakReason, string>> = {
   reordered: 'stood elsewhere in the log when it was sealed',
   'seal-signature': 'is the first one under a seal that this installation did not sign',
   'outside-digest': 'or one before it is not as the digest from outside says, though the seals agree: both were made anew',
+  lost: 'or behind it was lost with the end of the log: `ledger acknowledge-loss` once that is understood',
+  'seal-removed': 'was sealed, and the seal of the whole log is not there',
   'digest-signature': 'is what a digest file is about that is not as it was signed; the log agrees with its seals',
 };
 

@@ -5,10 +5,12 @@ import { ChainSealing } from '../chain/chain-sealing.js';
 import { ChainSeals, sealText, type StoredSeal } from '../chain/chain-seals.js';
 import type { ChainSigner } from '../chain/chain-signer.js';
 import { isAuthentic, type DigestDocument } from '../chain/digest-document.js';
+import { isLogSealed, LOG_START, nextLogLink, type LogLink, type LogSeal, type SealingStop } from '../chain/log-seal.js';
+import { firstMissing } from '../chain/sealed-tail.js';
 import type { Core } from '../core.js';
 import type { Scope } from '../domain/scope.js';
 import { firstPosition } from '../event-log/first-recorded.js';
-import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
 import { LogReader, Stopped, type Patience } from './log-reader.js';
 
@@ -50,9 +52,14 @@ export async function verifyLedger(
   const chains = new ChainNames(names);
   const seals = new ChainSeals(pool, await log.id());
   const sealing = new ChainSealing({ pool, log, chains, signer });
-  const { checkpoint } = await sealing.sealToHead({ signal, onProgress: (events) => onProgress?.('sealing', events, undefined) });
+  const { checkpoint, stopped } = await sealing.sealToHead({ signal, onProgress: (events) => onProgress?.('sealing', events, undefined) });
   if (signal.aborted) throw new Stopped();
-  const upTo = checkpoint.position ?? null;
+  const logSeal = await seals.logSeal();
+  const isLogSealAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
+  const sealedUpTo =
+    isLogSealAuthentic && log.compare(logSeal.position ?? undefined, checkpoint.position) > 0 ? logSeal.position : undefined;
+  const upTo = sealedUpTo ?? checkpoint.position ?? null;
+  const whole = new WholeLogCheck(isLogSealAuthentic ? logSeal : undefined);
   // One that is not as it was signed says nothing about the log.
   const isOutsideAuthentic = outside === undefined || isAuthentic(outside, signer);
   const isOwn = chains.membership(scope);
@@ -61,6 +68,7 @@ export async function verifyLedger(
   const reader = new LogReader(log, options, upTo);
   for (let page = await reader.ahead(); page.length > 0 && !check.isBroken; page = await reader.ahead()) {
     for (const event of page) {
+      whole.add(event);
       if (isOwn(event.stream) && check.add(event)) await check.compare();
       if (check.isBroken) break;
     }
@@ -72,8 +80,48 @@ export async function verifyLedger(
   const { link, seals: compared } = check;
   const { events, position, digest } = link;
   const isForged = !isOutsideAuthentic && !check.isBroken;
-  const firstBroken = isForged ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const) : check.firstBroken;
+  const ofChain = isForged ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const) : check.firstBroken;
+  // Events without a seal are what is left where the seals of newer ones were removed with them: the whole log says more then.
+  const ofLog = ofChain === null || check.isOnlyUnsealed || stopped === 'lost' ? await whole.end({ log, seals, stopped }) : null;
+  const isOfLog = ofLog !== null && (ofChain === null || check.isOnlyUnsealed || isAtOrBefore(log, ofLog, ofChain));
+  const firstBroken = isOfLog ? ofLog : ofChain;
   return { ok: firstBroken === null, ...scope, log: seals.logId, events, position, digest, seals: compared, firstBroken };
+}
+
+const isAtOrBefore = (log: EventLog, a: ChainBreak, b: ChainBreak): boolean =>
+  log.compare(a.position ?? undefined, b.position ?? undefined) <= 0;
+
+/** Which events the whole log holds, as it is recomputed beside the seal of the log. */
+class WholeLogCheck {
+  private link: LogLink = LOG_START;
+  private isMet: boolean;
+
+  /** @param seal undefined: there is none that was signed here. */
+  constructor(private readonly seal: LogSeal | undefined) {
+    this.isMet = seal !== undefined && seal.events === 0;
+  }
+
+  add(event: RecordedEvent): void {
+    this.link = nextLogLink(this.link, event);
+    if (this.seal?.events === this.link.events) this.isMet = this.seal.digest === this.link.digest;
+  }
+
+  /** The log is at its end. Null: it is as it was sealed. */
+  async end({ log, seals, stopped }: WholeLog): Promise<ChainBreak | null> {
+    const contradicted = (await log.contradiction?.()) ?? null;
+    if (this.isMet && stopped === null && contradicted === null) return null;
+    const missing = await firstMissing(log, seals, this.seal);
+    if (missing !== undefined) return { ...missing, reason: stopped === 'lost' ? 'lost' : 'removed' };
+    const position = contradicted ?? this.seal?.position ?? this.link.position;
+    if (stopped !== null) return { position, eventId: null, reason: stopped };
+    return { position, eventId: null, reason: 'changed' };
+  }
+}
+
+interface WholeLog {
+  readonly log: EventLog;
+  readonly seals: ChainSeals;
+  readonly stopped: SealingStop | null;
 }
 
 /** A chain as it is recomputed, beside its seals. */
@@ -90,6 +138,8 @@ class ChainCheck {
   /** The first event behind all seals. */
   private unsealed: RecordedEvent | undefined;
   private outsideBreak: ChainBreak | null = null;
+  /** All that is wrong is that events stand behind the last seal. */
+  isOnlyUnsealed = false;
 
   private constructor(
     private readonly searched: SearchedChain,
@@ -139,6 +189,7 @@ class ChainCheck {
     this.firstBroken ??= await this.firstUnsigned();
     this.firstBroken ??= this.outsideBreak;
     // Everything up to the checkpoint was sealed once, so it came in later.
+    this.isOnlyUnsealed = this.firstBroken === null && unsealed !== undefined;
     if (unsealed !== undefined) this.firstBroken ??= { position: unsealed.position, eventId: unsealed.id, reason: 'inserted' };
     if (outside !== undefined && outside.events > link.events)
       this.firstBroken ??= { position: outside.position, eventId: null, reason: 'removed' };

@@ -17,6 +17,7 @@ import * as appendBehindAKnownEvent from '../../migrations/0014_append_behind_a_
 import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked_reactions.js';
 import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
+import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
 export interface SchemaMigration {
@@ -44,6 +45,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0015_carry_out_parked_reactions': carryOutParkedReactions,
   '0018_forget_in_pieces': forgetInPieces,
   '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
+  '0034_seal_the_whole_log': sealTheWholeLog,
 };
 
 /** The database was migrated by a newer release: this one does not know what its tables mean and leaves them alone. */

@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
 import { BrokenSeal } from '../../src/operations/ledger-digest.js';
+import { beginLogSeal } from '../../src/chain/log-seal.js';
+import { acknowledgementText } from '../../src/operations/loss-acknowledgement.js';
+import { loseTail } from '../support/lost-tail.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 
 /** Whoever has the database may do anything to it; the chain says what was done, and to which event first. */
 
-const TABLES = ['events', 'streams', 'log_head', 'chain_seals', 'chain_checkpoints'];
+const TABLES = ['events', 'streams', 'log_head', 'chain_seals', 'chain_checkpoints', 'log_seals'];
 
 let ledger: ChainedLedger;
 let own: readonly RecordedEvent[];
@@ -18,7 +21,7 @@ beforeAll(async () => {
   for (const table of TABLES) await sql(`create table untouched.${table} as table ledger.${table}`);
 });
 afterEach(async () => {
-  await sql(`truncate ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
+  await sql(`truncate ledger.log_losses, ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
   for (const table of TABLES) await sql(`insert into ledger.${table} table untouched.${table}`);
 });
 afterAll(() => ledger.close());
@@ -57,13 +60,13 @@ test.each([
   ['type', `type = 'Other'`],
   ['revision', 'revision = revision + 100'],
   ['recorded_at', 'recorded_at = recorded_at - 1'],
-])('one other byte in %s of an event', async (_, change) => {
+])('one other byte in %s of an event', async (column, change) => {
   for (const event of [at(-1), at(9), at(0)]) {
     await sql(`update ledger.events set ${change} where position = $1`, numberOf(event));
     expect(await ledger.verify()).toMatchObject(brokenAt(event, 'changed'));
   }
-  // Another tenant's chain has nothing to do with it.
-  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: true });
+  // Another tenant's chain has nothing to do with it; which events stand where in the whole log has.
+  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: column !== 'revision' });
 });
 
 test('another id', async () => {
@@ -139,7 +142,10 @@ class Forger extends ChainSigner {
 /** What somebody can do who has the database and this code, but not the key. */
 async function sealWithAnotherKey(): Promise<void> {
   const { pool, log, chains } = ledger;
-  await new ChainSealing({ pool, log, chains, signer: new Forger(Buffer.alloc(32, 66)) }).sealToHead();
+  const signer = new Forger(Buffer.alloc(32, 66));
+  await sql('truncate ledger.log_seals');
+  await beginLogSeal(pool, await log.id(), signer);
+  await new ChainSealing({ pool, log, chains, signer }).sealToHead();
 }
 
 test('the chain is made anew without the key: its seals are not ours, and nobody goes on with them', async () => {
@@ -150,7 +156,7 @@ test('the chain is made anew without the key: its seals are not ours, and nobody
   await expect(ledger.digest()).rejects.toThrow(BrokenSeal);
   // Our signature would make theirs good.
   await ledger.happened('a');
-  expect(await ledger.sealing.sealToHead()).toMatchObject({ events: 1, broken: [ledger.chains.of(ACME)] });
+  expect(await ledger.sealing.sealToHead()).toMatchObject({ events: 0, stopped: 'seal-signature' });
   expect(await ledger.verify()).toMatchObject(brokenAt(at(0), 'seal-signature'));
   await expect(ledger.digest()).rejects.toThrow(BrokenSeal);
 });
@@ -163,11 +169,13 @@ test('one seal is written anew to fit a changed event', async () => {
   expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { position: at(16).position, reason: 'seal-signature' } });
 });
 
-test('the chain is made anew with the key: only a digest from outside tells', async () => {
+test('the seals are made anew by an operator, of a log that was changed: only a digest from outside tells', async () => {
   const early = await ledger.digest();
   await ledger.happened('a');
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
   await sql('truncate ledger.chain_seals, ledger.chain_checkpoints');
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-signature' } });
+  await ledger.acknowledge();
   expect(await ledger.verify()).toMatchObject({ ok: true, firstBroken: null });
   expect(await ledger.verify(ACME, early)).toMatchObject({
     ok: false,
@@ -175,13 +183,111 @@ test('the chain is made anew with the key: only a digest from outside tells', as
   });
 });
 
-test('the log and all of its seals are cut off: the digest from outside knows of more', async () => {
+/** What somebody does who has the database and knows what it holds: no trace is left but for what is signed. */
+async function cutOff(from: number): Promise<RecordedEvent> {
+  const first = (await ledger.events()).at(from);
+  if (first === undefined) throw new Error('there is nothing to cut off');
+  const before = BigInt(numberOf(first)) - 1n;
+  await sql('delete from ledger.events where position > $1', before);
+  await sql('delete from ledger.streams s where not exists (select from ledger.events e where e.stream = s.stream)');
+  await sql(
+    `update ledger.streams s set revision = e.revision
+       from (select stream, max(revision) as revision from ledger.events group by stream) e where e.stream = s.stream`,
+  );
+  await sql('update ledger.log_head set position = $1', before);
+  await sql(
+    'delete from ledger.chain_seals where not (positions[cardinality(positions)] = any ($1))',
+    (await ledger.events()).map(({ position }) => position),
+  );
+  const newest = (await ledger.events()).at(-1);
+  await sql('update ledger.chain_checkpoints set position = $1, events = $2', newest?.position ?? null, before);
+  return first;
+}
+
+test.each([-1, -3, -7, -9, 0])('newest events and all that was sealed of them are taken back (%s), the rest put in order', async (from) => {
+  const first = await cutOff(from);
+  const verified = await ledger.verify();
+  expect(verified).toMatchObject({
+    ok: false,
+    firstBroken: expect.objectContaining({ reason: expect.stringMatching(/removed|lost/) as unknown }) as unknown,
+  });
+  expect(verified.firstBroken?.position).not.toBeNull();
+  expect(verified.firstBroken?.position && ledger.log.compare(verified.firstBroken.position, first.position)).toBeGreaterThanOrEqual(0);
+  // Every tenant's verification says so: the log is one.
+  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: false });
+  // Filled again, it is found all the same, and nothing is sealed over it.
+  for (let n = 0; n < 12; n++) await ledger.happened('z');
+  expect(await ledger.verify()).toMatchObject({ ok: false });
+  expect(await ledger.sealing.sealToHead()).toMatchObject({ events: 0 });
+});
+
+test('the seal of the log is taken away or made anew without the key', async () => {
+  await cutOff(-3);
+  await sql('truncate ledger.log_seals');
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-removed' } });
+  await beginLogSeal(ledger.pool, await ledger.log.id(), new ChainSigner(Buffer.alloc(32, 66)));
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-signature' } });
+});
+
+test('all seals are taken away: nothing is sealed anew by itself', async () => {
   const before = await ledger.digest();
-  await sql('delete from ledger.events where position >= $1', numberOf(at(-3)));
-  await sql('update ledger.log_head set position = $1::bigint - 1', numberOf(at(-3)));
-  await sql('truncate ledger.chain_seals, ledger.chain_checkpoints');
-  expect(await ledger.verify()).toMatchObject({ ok: true, events: 18 });
-  expect(await ledger.verify(ACME, before)).toMatchObject({ ok: false, firstBroken: { position: before.position, reason: 'removed' } });
+  await cutOff(-3);
+  await sql('truncate ledger.chain_seals, ledger.chain_checkpoints, ledger.log_seals');
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-removed' } });
+  expect((await ledger.verify(ACME, before)).ok).toBe(false);
+});
+
+test('a newest event is taken away and a foreign one put in its place: the count is right, the log is not', async () => {
+  const last = at(-1);
+  await sql('delete from ledger.chain_seals where chain = $1 and $2::uuid = any (event_ids)', ledger.chains.of(ACME), last.id);
+  await sql(
+    `update ledger.events set stream = 'referral-tenants', revision = 1, event_id = $2 where position = $1`,
+    numberOf(last),
+    randomUUID(),
+  );
+  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: false });
+});
+
+test.each([
+  [
+    'a stream that seems longer',
+    `update ledger.streams set revision = revision + 1 where stream = (select max(stream) from ledger.streams)`,
+  ],
+  ['a stream that nobody knows of', `delete from ledger.streams where stream = (select max(stream) from ledger.streams)`],
+  ['a head beyond the events', 'update ledger.log_head set position = position + 1'],
+])('what stands beside the events says otherwise: %s', async (_, change) => {
+  await sql(change);
+  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'changed' } });
+});
+
+test('a whole older database is put back, seals and all: only a digest from outside knows', async () => {
+  await ledger.happened('a');
+  const newer = await ledger.digest();
+  await sql(`truncate ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
+  for (const table of TABLES) await sql(`insert into ledger.${table} table untouched.${table}`);
+  expect(await ledger.verify()).toMatchObject({ ok: true });
+  expect(await ledger.verify(ACME, newer)).toMatchObject({ ok: false, firstBroken: { position: newer.position, reason: 'removed' } });
+});
+
+test('a loss is acknowledged, signed: whole from then on, and a later one is found', async () => {
+  await expect(ledger.acknowledge()).rejects.toThrow('nothing was lost');
+  const tail = (await ledger.events()).at(-4);
+  await loseTail(ledger.pool, BigInt(numberOf(at(-3))) - 1n);
+  expect(await ledger.verify()).toMatchObject({ ok: false });
+  const acknowledged = await ledger.acknowledge();
+  expect(acknowledged).toMatchObject({ reason: 'a fail-over', to: tail && expect.any(String) });
+  expect(ledger.chainSigner.isSigned(acknowledgementText(acknowledged), acknowledged.signature)).toBe(true);
+  expect(ledger.chainSigner.isSigned(acknowledgementText({ ...acknowledged, reason: 'nothing of note' }), acknowledged.signature)).toBe(
+    false,
+  );
+  for (const scope of [ACME, { tenant: 'acme', mode: 'test' as const }, { tenant: 'other', mode: 'live' as const }])
+    expect(await ledger.verify(scope)).toMatchObject({ ok: true, firstBroken: null });
+  for (let n = 0; n < 5; n++) await ledger.happened('y');
+  expect(await ledger.verify()).toMatchObject({ ok: true });
+  await cutOff(-2);
+  expect(await ledger.verify()).toMatchObject({ ok: false });
+  await ledger.acknowledge();
+  expect(await ledger.verify()).toMatchObject({ ok: true });
 });
 
 test('a digest from outside that was changed is found out, whatever was changed in it', async () => {

@@ -1,5 +1,8 @@
 import pg from 'pg';
+import { verifyLedger } from '../../src/operations/ledger-verification.js';
+import { acknowledgeLoss, auditLoss } from '../../src/operations/loss-acknowledgement.js';
 import { eventually } from '../support/embedded.js';
+import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { Json } from '../support/api-client.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { createStores, personal, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
@@ -86,6 +89,55 @@ it('under a running service: what was lost is neither shown nor spent, and whate
   const { rows } = await sql.query('select from_position, to_position from ledger.log_losses');
   expect(rows).toEqual([{ from_position: from, to_position: from?.replace(/\d+$/, String(kept)) }]);
 });
+
+it('ledger verify is not content until somebody acknowledges the loss, and then is', async () => {
+  const { core } = running.service;
+  const { accountId, at } = await person();
+  const scope = { tenant: tenant.alias, mode: 'live' as const };
+  const patience = { signal: new AbortController().signal, awayMsMax: 10_000 };
+  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({ ok: true });
+  const kept = (await head()) - 1;
+  await tenant.live.post(`/rewards${at}`, CREDIT);
+  await loseTail(sql, kept);
+  await eventually(() => Promise.resolve(lossLines().length > 0));
+  await eventually(async () => (await sql.query('select from ledger.log_losses')).rows.length > 0);
+  await tenant.live.post(`/rewards${at}`, CREDIT);
+  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({ ok: false, firstBroken: { reason: 'lost' } });
+  const options = { reason: 'a test', by: 'tester', warn: () => undefined, ...patience };
+  const acknowledged = await acknowledgeLoss(core, options, (loss) => auditLoss(core, loss, options));
+  expect(acknowledged.to && numberOf(acknowledged.to)).toBe(kept);
+  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({ ok: true, firstBroken: null });
+  expect(await available(accountId)).toBe(800);
+});
+
+it('on EventStoreDB: a node that comes back without the end of its log, under a running service and before a start', async () => {
+  const double = await startEventStoreDbDouble();
+  const own = await createStores();
+  const environment = { EVENT_STORE_URL: double.url, POSITION_WAIT_MS: '10000' };
+  const postgres = { running, tenant };
+  running = await RunningService.start(own, environment);
+  try {
+    tenant = await running.createTenant();
+    const { accountId, at } = await person();
+    for (const isRunning of [true, false]) {
+      expect(await available(accountId)).toBe(0);
+      const kept = double.store.size;
+      await tenant.live.post(`/rewards${at}`, CREDIT);
+      expect(await available(accountId)).toBe(800);
+      if (!isRunning) await running.stop();
+      await double.loseTail(kept);
+      if (!isRunning) running = await RunningService.start(own, environment);
+      tenant = { ...tenant, live: running.client(tenant.alias, `:${tenant.liveKey}`) };
+      await eventually(async () => (await spend(accountId, 800)).status === 400, 20_000);
+      expect(await available(accountId)).toBe(0);
+    }
+  } finally {
+    await running.stop();
+    await own.remove();
+    await double.stop();
+    ({ running, tenant } = postgres);
+  }
+}, 60_000);
 
 it('with every connection broken, and filled again at once', async () => {
   const [one, other] = [await person(), await person()];

@@ -3,11 +3,13 @@ import type pg from 'pg';
 import { ChainNames } from '../../src/chain/chain-names.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
+import { beginLogSeal } from '../../src/chain/log-seal.js';
 import type { DigestDocument } from '../../src/chain/digest-document.js';
 import type { Scope } from '../../src/domain/scope.js';
 import type { EventLog, NewEvent, Position, RecordedEvent } from '../../src/event-log/event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres-event-log.js';
 import { ledgerDigest } from '../../src/operations/ledger-digest.js';
+import { acknowledgeLoss, type LossAcknowledgement } from '../../src/operations/loss-acknowledgement.js';
 import { verifyLedger, type Verification } from '../../src/operations/ledger-verification.js';
 import { openPool } from '../../src/postgres/database.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
@@ -35,7 +37,9 @@ export class ChainedLedger {
   static async open({ log, batchMax = 1_000 }: { readonly log?: EventLog; readonly batchMax?: number } = {}): Promise<ChainedLedger> {
     const database = await createTestDatabase();
     const pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
-    return new ChainedLedger(database, pool, log ?? (await PostgresEventLog.open({ url: database.url })), batchMax);
+    const ledger = new ChainedLedger(database, pool, log ?? (await PostgresEventLog.open({ url: database.url })), batchMax);
+    await beginLogSeal(pool, await ledger.log.id(), ledger.chainSigner);
+    return ledger;
   }
 
   /** One event in the stream of an account. */
@@ -80,6 +84,12 @@ export class ChainedLedger {
     const document = await ledgerDigest(this, { scope, sign });
     if (document === null) throw new Error('the chain is empty');
     return document;
+  }
+
+  /** As the command does, but for its audit events. */
+  acknowledge(): Promise<LossAcknowledgement> {
+    const options = { reason: 'a fail-over', by: 'test', warn: () => undefined, signal: new AbortController().signal, awayMsMax: 10_000 };
+    return acknowledgeLoss(this, options, () => Promise.resolve());
   }
 
   async close(): Promise<void> {
