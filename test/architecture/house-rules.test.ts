@@ -42,6 +42,16 @@ function codeOf(text: string): string {
   );
 }
 
+describe('tests of one server', () => {
+  it('end connections of their own database alone: the other files run beside them', () => {
+    const endings = tests
+      .filter((file) => file !== self)
+      .flatMap((file) => [...read(file).matchAll(/pg_terminate_backend\(pid\)[^;]*/g)].map(([statement]) => `${file}: ${statement}`));
+    expect(endings.filter((ending) => !ending.includes('current_database()'))).toEqual([]);
+    expect(endings).not.toEqual([]);
+  });
+});
+
 describe('names of files', () => {
   it('say what is inside: no utils, helpers, common, shared, no barrels', () => {
     const vague = /(^|[/.-])(utils?|helpers?|common|shared|misc|base|impl|manager|types)([/.-]|$)|(^|\/)index\.ts$/;

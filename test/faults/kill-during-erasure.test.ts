@@ -70,7 +70,13 @@ async function gate(number: number, timing: string, table: string, condition: st
 }
 const openGate = (number: number) => core.pool.query(`drop function gate_${number} cascade`);
 const isWaitedAt = async (number: number): Promise<boolean> =>
-  (await core.pool.query(`select from pg_locks where locktype = 'advisory' and objid = $1 and not granted`, [number])).rowCount === 1;
+  (
+    await core.pool.query(
+      `select from pg_locks where locktype = 'advisory' and objid = $1 and not granted
+          and database = (select oid from pg_database where datname = current_database())`,
+      [number],
+    )
+  ).rowCount === 1;
 
 async function erasuresOf(person: string): Promise<readonly string[]> {
   const { rows } = await core.pool.query<{ type: string }>(
@@ -112,7 +118,10 @@ test('killed at each step of an erasure, the service completes it after its rest
   await service.kill();
   expect(await Promise.all(unanswered)).toStrictEqual([undefined, undefined]);
   // What the dead process had asked for is not carried out any more: a crash of the machine ends its sessions, too.
-  await holder.query(`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name <> 'test'`);
+  await holder.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'test'`,
+  );
   await holder.query('rollback');
   holder.release(true);
   await openGate(KEY_GATE);

@@ -130,7 +130,8 @@ describe('leading', () => {
     const leaders = () => runners.filter((runner) => ALL.every((name) => runner.leads(name)));
     await until(() => leaders().length === 1);
     await projected.pool.query(
-      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and pid <> pg_backend_pid()`,
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and pid <> pg_backend_pid()
+          and database = (select oid from pg_database where datname = current_database())`,
     );
     const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
     expect(await Promise.all(runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS)))).toEqual([true, true]);

@@ -282,7 +282,9 @@ describe('an end in the middle', () => {
     });
     ended.catch(() => undefined);
     await until(() => isThere);
-    await projected.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'doomed'`);
+    await projected.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'doomed'`,
+    );
 
     expect(await rebuilding.rowsOf(BALANCES, 1)).toEqual(before);
     expect(await available(account)).toBe(3);
