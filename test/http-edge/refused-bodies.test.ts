@@ -120,6 +120,23 @@ test('the connection of a body that was read to its end goes on', async () => {
   expect(answers.map(({ headers }) => headers['connection'])).not.toContain('close');
 });
 
+test('a body that turns out to be broken after its answer gets no second one', async () => {
+  const refused = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12`;
+  const socket = connect({ port: it_.port, host: '127.0.0.1' });
+  let text = '';
+  const ended = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve));
+  await new Promise<void>((resolve) => {
+    socket.on('data', (piece) => {
+      text += piece.toString();
+      resolve();
+    });
+    socket.write(refused);
+  });
+  socket.write('345\r\nno length\r\n');
+  await ended;
+  expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+});
+
 describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (connection) => {
   const head = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nTransfer-Encoding: chunked\r\n\r\n`;
 

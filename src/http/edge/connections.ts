@@ -104,11 +104,8 @@ export class Connections {
     }
     const unfinished = [...(this.exchanges.get(socket) ?? [])];
     const current = unfinished.find(({ request }) => !request.complete);
-    // The broken message is the body of a request whose answer has begun: nothing may be put after it.
-    if (
-      current?.response.headersSent ||
-      (unfinished.length === 0 && error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasAnsweredUnread(socket))
-    ) {
+    // The broken message is the body of a request whose answer has begun, or is out: nothing may be put after it.
+    if (current?.response.headersSent || (unfinished.length === 0 && hasAnsweredUnread(socket))) {
       socket.destroy();
       return;
     }
