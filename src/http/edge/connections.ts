@@ -4,6 +4,7 @@ import { Server as SocketServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorJson, type ErrorJson } from '../api-error.js';
 import { plainHeaders } from './answer-headers.js';
+import { boundPieces } from './body-pieces.js';
 import { CHALLENGE } from './challenge.js';
 
 /** What Node says of a message that it gave up on. `rawPacket` is the last piece it read. */
@@ -18,6 +19,9 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
+
+/** The code of a body in more pieces than it may have, beside those of Node. */
+const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 
 /** After the last word on a broken connection the client has this long to read it before the socket is torn down. */
 const LINGER_MS = 1_000;
@@ -114,11 +118,11 @@ export class Connections {
     // Answers to earlier, whole requests of the same connection come first: ours must not be taken for one of theirs.
     whenAllClosed(
       earlier.map(({ response }) => response),
-      () => this.answerRaw(socket, body),
+      () => this.answerRaw(socket, body, { readsOn: error.code !== TOO_MANY_PIECES }),
     );
   }
 
-  private answerRaw(socket: Duplex, body: ErrorJson): void {
+  private answerRaw(socket: Duplex, body: ErrorJson, { readsOn } = { readsOn: true }): void {
     this.broken.add(socket);
     if (socket.destroyed || !socket.writable) {
       socket.destroy();
@@ -138,7 +142,7 @@ export class Connections {
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
     // Closing while the client still sends would throw the answer away on its side.
-    socket.resume();
+    if (readsOn) socket.resume();
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   }
 
@@ -182,6 +186,7 @@ export class Connections {
 
   private track(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
+    boundPieces(request, () => this.onClientError(Object.assign(new Error(TOO_MANY_PIECES), { code: TOO_MANY_PIECES }), socket));
     const exchange = { request, response };
     const ofSocket = this.ofSocket(socket);
     ofSocket.add(exchange);
@@ -245,6 +250,7 @@ function describeBroken(error: BrokenMessage): ErrorJson {
         ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
         : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+    case TOO_MANY_PIECES:
       return errorJson('PAYLOAD_TOO_LARGE');
     case 'HPE_INVALID_METHOD':
       // The parser says the same of a method it does not know and of bytes that were never meant to be one.
