@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { Module, type DynamicModule, type FactoryProvider, type InjectionToken, type Provider, type ValueProvider } from '@nestjs/common';
 import { CommandBus, CqrsModule } from '@nestjs/cqrs';
 import { AccountQueries } from '../projections/accounts/queries.js';
@@ -60,6 +61,8 @@ export interface ModuleParts {
   readonly progress: Progress;
   /** Who operates the service. */
   readonly operators: Operators;
+  /** For what they do with read models. */
+  readonly operationsPool: Pool;
   /** What operators have started here. */
   readonly runs: OperationRuns;
   readonly positionWaitMs: number;
@@ -122,7 +125,7 @@ function http(parts: ModuleParts): Provider[] {
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
-    value(OperationsCore, new OperationsCore(core, (line) => parts.logger.warn(line), requests, parts.operators)),
+    value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), requests, parts.operators)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),

@@ -203,7 +203,7 @@ const VARIABLES = {
     schema: wholeNumber(CONNECTIONS_MIN, 1000).default(40),
     default: '`40`',
     meaning:
-      'Connections to Postgres that this process opens at most, over all its pools; at least 20. The embedded server takes 120 over all processes.',
+      'Connections to Postgres that this process opens at most, over all its pools; at least 23. The embedded server takes 120 over all processes.',
   },
   STATEMENT_TIMEOUT_MS: {
     schema: wholeNumber(100, 600_000).default(10_000),

@@ -8,18 +8,21 @@ export interface ConnectionBudget {
   readonly jobs: number;
   /** Readers of a log in Postgres. */
   readonly logReaders: number;
+  /** Operations on read models over HTTP, all together: one holds the lock, one a snapshot, one does the rest. */
+  readonly operations: number;
 }
 
 type Share = keyof ConnectionBudget;
 
 /** With fewer, one part would wait for another one until its time is up. */
-const LEAST: ConnectionBudget = { requests: 3, background: 9, jobs: 4, logReaders: 1 };
+const LEAST: ConnectionBudget = { requests: 3, background: 9, jobs: 4, logReaders: 1, operations: 3 };
 /** More would not be used; requests take what is left. */
-const MOST: Omit<ConnectionBudget, 'requests'> = { background: 12, jobs: 5, logReaders: 4 };
+const MOST: Omit<ConnectionBudget, 'requests'> = { background: 12, jobs: 5, logReaders: 4, operations: 3 };
 /** Outside these pools: the log's writer and its listener, and the one that keeps the embedded server. */
 const SINGLE = 3;
 
-const sum = ({ requests, background, jobs, logReaders }: ConnectionBudget): number => requests + background + jobs + logReaders;
+const sum = ({ requests, background, jobs, logReaders, operations }: ConnectionBudget): number =>
+  requests + background + jobs + logReaders + operations;
 
 export const CONNECTIONS_MIN = sum(LEAST) + SINGLE;
 

@@ -30,6 +30,7 @@ import { PolicyRunner } from './policies/policy-runner.js';
 import { carryOutReactions, jobHandlers } from './policies/reactions.js';
 import { openPool } from './postgres/database.js';
 import { OperationRuns } from './operations/http/operation-runs.js';
+import { openOperationsPool } from './operations/projection-operator.js';
 import { Operators } from './operators.js';
 import { ProcessPresence } from './postgres/process-presence.js';
 import { hearErasures } from './postgres/erasure-announcements.js';
@@ -150,6 +151,8 @@ export async function startService({ config, logger, version, fsync, prepare }: 
 
     const { trustedProxies } = config;
     const edge = new HttpEdge({ logger, limits: { inFlightMax: config.requestsInFlightMax }, trustedProxies });
+    const operationsPool = openOperationsPool(core, budget.operations);
+    undo.push(() => operationsPool.end());
     const runs = new OperationRuns(logger);
     undo.push(() => runs.close());
     let listeningAt = '';
@@ -184,6 +187,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
           registry,
           logger,
           operators,
+          operationsPool,
           runs,
           positionWaitMs: config.positionWaitMs,
           api: config.roles.has('api'),

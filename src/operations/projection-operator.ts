@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import type { Core } from '../core.js';
 import { openPool } from '../postgres/database.js';
@@ -30,28 +30,45 @@ export interface ProjectionOperator {
   readonly warn: (line: string) => void;
 }
 
+interface OperationCaller extends Pick<ProjectionOperator, 'actor' | 'signal' | 'warn'> {
+  /** Other ones than the service's, for tests. */
+  readonly projectors?: readonly Projector[];
+}
+
+type OperationCore = Pick<Core, 'log' | 'codec' | 'names' | 'streams' | 'tenants'>;
+
 /** Some statements write or compare whole tables: they have no limit of time. */
+export const openOperationsPool = ({ databaseUrl: url }: Pick<Core, 'databaseUrl'>, max: number): Pool =>
+  openPool({ url, max, applicationName: 'ledger-projection' });
+
+/** Of the command line, which does one thing at a time. */
 const CONNECTIONS = 10;
 
-/** @param projectors other ones than the service's, for tests. */
+/** For a process that does nothing else: with connections of its own. */
 export async function withProjections<T>(
-  core: Pick<Core, 'databaseUrl' | 'log' | 'codec' | 'names' | 'streams' | 'tenants'>,
-  {
-    projectors = accountProjectors,
-    ...caller
-  }: Pick<ProjectionOperator, 'actor' | 'signal' | 'warn'> & { projectors?: readonly Projector[] },
+  core: OperationCore & Pick<Core, 'databaseUrl'>,
+  caller: OperationCaller,
   work: (operator: ProjectionOperator) => Promise<T>,
 ): Promise<T> {
-  const { databaseUrl, log, codec, names, streams, tenants } = core;
-  // Positions are read below by who the log is: a log that is away says so here, and a database that follows another one, too.
-  await log.id();
-  const pool = openPool({ url: databaseUrl, max: CONNECTIONS, applicationName: 'ledger-projection' });
+  const pool = openOperationsPool(core, CONNECTIONS);
   try {
-    await ensureLiveGenerations(pool, projectors);
-    return await work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, streams, tenants, ...caller });
+    return await onProjections(core, pool, caller, work);
   } finally {
     await pool.end();
   }
+}
+
+/** @param pool see `openOperationsPool`; operations may share it. */
+export async function onProjections<T>(
+  { log, codec, names, streams, tenants }: OperationCore,
+  pool: Pool,
+  { projectors = accountProjectors, ...caller }: OperationCaller,
+  work: (operator: ProjectionOperator) => Promise<T>,
+): Promise<T> {
+  // Positions are read below by who the log is: a log that is away says so here, and a database that follows another one, too.
+  await log.id();
+  await ensureLiveGenerations(pool, projectors);
+  return work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, streams, tenants, ...caller });
 }
 
 /** One projection by its name, or all of them. */

@@ -1,15 +1,20 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { CONNECTIONS_MIN, connectionBudget } from '../../src/connection-budget.js';
 import { ConfigError, loadConfig } from '../../src/config.js';
+import { makeOperatorKey } from '../../src/operators.js';
+import { basic } from '../support/api-client.js';
 import { personal, startWithStores } from '../support/running-service.js';
 
 it('the shares never come to more than the maximum, and use all of it', () => {
   for (let max = CONNECTIONS_MIN; max <= 200; max++) {
-    const { requests, background, jobs, logReaders } = connectionBudget({ databaseConnectionsMax: max });
+    const { requests, background, jobs, logReaders, operations } = connectionBudget({ databaseConnectionsMax: max });
     // The log's writer and listener, and the one that keeps the embedded server.
-    expect(requests + background + jobs + logReaders + 3).toBe(max);
+    expect(requests + background + jobs + logReaders + operations + 3).toBe(max);
   }
-  expect(connectionBudget({ databaseConnectionsMax: 40 })).toEqual({ requests: 16, background: 12, jobs: 5, logReaders: 4 });
+  expect(connectionBudget({ databaseConnectionsMax: 40 })).toEqual({ requests: 13, background: 12, jobs: 5, logReaders: 4, operations: 3 });
 });
 
 it('fewer than the service needs are refused in one line', () => {
@@ -50,5 +55,44 @@ it('under load a service opens no more connections than it may', async () => {
   } finally {
     await sql.end();
     await end();
+  }
+});
+
+it('operations on read models open no more connections than their share, however many run', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
+  const { key, entry } = makeOperatorKey('sam', ['support']);
+  await writeFile(join(folder, 'operators.json'), JSON.stringify([entry]));
+  const { service, stores, end } = await startWithStores({ OPERATORS_FILE: join(folder, 'operators.json') });
+  const sql = new pg.Client(stores.databaseUrl);
+  await sql.connect();
+  try {
+    const call = async (method: string, path: string, body?: object): Promise<number> => {
+      const headers = { authorization: basic(`:${key}`), ...(body && { 'content-type': 'application/json' }) };
+      const { status } = await fetch(`${service.origin}/operations/projections${path}`, {
+        method,
+        headers,
+        body: body && JSON.stringify(body),
+      });
+      return status;
+    };
+    const asked = [call('POST', '/rebuild', { all: true }), ...Array.from({ length: 30 }, () => call('GET', ''))];
+    const answers = Promise.all(asked);
+    let isOver = false;
+    void answers.finally(() => (isOver = true));
+    let most = 0;
+    while (!isOver) {
+      const { rows } = await sql.query<{ open: number }>(
+        `select count(*)::int as open from pg_stat_activity where datname = current_database() and application_name = 'ledger-projection'`,
+      );
+      most = Math.max(most, rows[0]?.open ?? 0);
+    }
+    expect(await answers).toEqual(asked.map(() => 200));
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(3);
+    expect(await call('POST', '/swap', { all: true })).toBe(200);
+  } finally {
+    await sql.end();
+    await end();
+    await rm(folder, { recursive: true, force: true });
   }
 });

@@ -126,7 +126,7 @@ export class RunningService {
   static async start(stores: TestStores, environment: Readonly<Record<string, string>> = {}): Promise<RunningService> {
     const lines: string[] = [];
     const settings = {
-      ...{ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile, PORT: '0', DATABASE_CONNECTIONS_MAX: '20' },
+      ...{ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile, PORT: '0', DATABASE_CONNECTIONS_MAX: '23' },
       ...{ POSITION_WAIT_MS: '20000', SHUTDOWN_GRACE_MS: '2000', PUBLIC_URL: 'https://share.example' },
       ...environment,
     };

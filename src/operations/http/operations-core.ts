@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Core } from '../../core.js';
 import type { Operators } from '../../operators.js';
 import type { KeptAnswers } from '../operator-keys.js';
@@ -6,6 +7,8 @@ import type { KeptAnswers } from '../operator-keys.js';
 export class OperationsCore {
   constructor(
     readonly core: Core,
+    /** For operations on read models, all together. */
+    readonly pool: Pool,
     /** Leaves a line in the log of the service. */
     readonly warn: (line: string) => void,
     readonly answers: KeptAnswers,

@@ -14,7 +14,7 @@ import {
   showStatus,
   swapProjections,
 } from '../projection-commands.js';
-import { chosenProjectors, withProjections, type ProjectionOperator } from '../projection-operator.js';
+import { chosenProjectors, onProjections, type ProjectionOperator } from '../projection-operator.js';
 import { repairProjections, retryParked } from '../projection-repairs.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationsCore } from './operations-core.js';
@@ -159,7 +159,7 @@ export class ProjectionsController {
   }
 
   private operate<T>({ name }: Operator, signal: AbortSignal, work: (projections: ProjectionOperator) => Promise<T>): Promise<T> {
-    const { core, warn } = this.operations;
-    return withProjections(core, { actor: name, signal, warn }, work);
+    const { core, pool, warn } = this.operations;
+    return onProjections(core, pool, { actor: name, signal, warn }, work);
   }
 }
