@@ -8,7 +8,7 @@ import { sendRaw } from '../support/raw-http.js';
 /** A request that is refused while its body is still on its way: the client gets the answer, and holds nothing for long. */
 
 const MIB = 1024 * 1024;
-const REST = { restBytesMax: 16 * MIB, restTimeMs: 400 };
+const REST = { restBytesMax: 16 * MIB, restTimeMs: 400, arrivingBytesMax: 4 * MIB };
 
 let it_: SampleApp;
 beforeAll(async () => {
@@ -221,4 +221,29 @@ describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (conne
     socket.destroy();
     expect(await ended).toMatch(/^HTTP\/1.1 401 /);
   });
+});
+
+test('bodies that are held back cost whoever holds most of them, and no usual request', async () => {
+  const head = (length: number): string =>
+    `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: ${length}\r\n\r\n`;
+  const almost = Buffer.alloc(MIB - 1, 0x20);
+  const answers: string[] = [];
+  const holders = Array.from({ length: 12 }, () => {
+    const socket = connect({ port: it_.port, host: '127.0.0.1' });
+    socket.on('error', () => undefined).on('data', (piece) => answers.push(piece.toString()));
+    socket.write(head(MIB));
+    socket.write(almost);
+    return socket;
+  });
+  // Four are left in the end: one byte less than 4 MiB.
+  await eventually(() => Promise.resolve(answers.length === 8));
+  const small = '{"a":1}';
+  const [answer] = await sendRaw(it_.port, [head(small.length), small], 1);
+  expect(answer).toMatchObject({ status: 200, json: { body: { a: 1 } } });
+  for (const text of answers) {
+    expect(text).toMatch(/^HTTP\/1.1 503 .*\r\nRetry-After: 1\r\n/s);
+    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({ statusCode: 503, apiErrorCode: 'UNAVAILABLE' });
+  }
+  for (const socket of holders) socket.destroy();
+  await eventually(() => Promise.resolve(it_.edge.inFlight === 0));
 });

@@ -4,6 +4,7 @@ import { Server as SocketServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorJson, type ErrorJson } from '../api-error.js';
 import { plainHeaders } from './answer-headers.js';
+import { ArrivingBodies } from './arriving-bodies.js';
 import { boundPieces } from './body-pieces.js';
 import { CHALLENGE } from './challenge.js';
 
@@ -22,6 +23,8 @@ interface Exchange {
 
 /** The code of a body in more pieces than it may have, beside those of Node. */
 const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
+/** The code of the body that holds most when there is no room for more. */
+const NO_ROOM = 'NO_ROOM';
 
 /** After the last word on a broken connection the client has this long to read it before the socket is torn down. */
 const LINGER_MS = 1_000;
@@ -46,10 +49,17 @@ export class Connections {
   private readonly exchanges = new Map<Duplex, Set<Exchange>>();
   private readonly broken = new WeakSet<Duplex>();
   private readonly readingOn = new WeakSet<IncomingMessage>();
+  private readonly arriving: ArrivingBodies;
   private open = 0;
   private lastBegan = 0;
 
-  constructor(private readonly rest: RestBounds) {}
+  /** @param arrivingBytesMax of all bodies together that are not there as a whole. */
+  constructor(
+    private readonly rest: RestBounds,
+    arrivingBytesMax: number,
+  ) {
+    this.arriving = new ArrivingBodies(arrivingBytesMax);
+  }
 
   /** Requests that were begun and are not answered yet. */
   get inFlight(): number {
@@ -118,7 +128,7 @@ export class Connections {
     // Answers to earlier, whole requests of the same connection come first: ours must not be taken for one of theirs.
     whenAllClosed(
       earlier.map(({ response }) => response),
-      () => this.answerRaw(socket, body, { readsOn: error.code !== TOO_MANY_PIECES }),
+      () => this.answerRaw(socket, body, { readsOn: error.code !== TOO_MANY_PIECES && error.code !== NO_ROOM }),
     );
   }
 
@@ -134,6 +144,7 @@ export class Connections {
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(text)}`,
       'Connection: close',
+      ...(body.statusCode === 503 ? ['Retry-After: 1'] : []),
       ...Object.entries(plainHeaders(randomUUID())).map(([name, value]) => `${name}: ${value}`),
       // Whoever asks may be a page; nothing of the request is known that could narrow it.
       ...(body.statusCode === 401
@@ -186,7 +197,12 @@ export class Connections {
 
   private track(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    boundPieces(request, () => this.onClientError(Object.assign(new Error(TOO_MANY_PIECES), { code: TOO_MANY_PIECES }), socket));
+    const giveUp = (code: string): void => this.onClientError(Object.assign(new Error(code), { code }), socket);
+    const handedOn = this.arriving.open(request, response, () => {
+      stop();
+      giveUp(NO_ROOM);
+    });
+    const stop = boundPieces(request, handedOn, () => giveUp(TOO_MANY_PIECES));
     const exchange = { request, response };
     const ofSocket = this.ofSocket(socket);
     ofSocket.add(exchange);
@@ -252,6 +268,8 @@ function describeBroken(error: BrokenMessage): ErrorJson {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
     case TOO_MANY_PIECES:
       return errorJson('PAYLOAD_TOO_LARGE');
+    case NO_ROOM:
+      return errorJson('UNAVAILABLE');
     case 'HPE_INVALID_METHOD':
       // The parser says the same of a method it does not know and of bytes that were never meant to be one.
       if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))

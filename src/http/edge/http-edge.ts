@@ -41,6 +41,8 @@ export interface HttpLimits {
   readonly restBytesMax: number;
   /** As long at most. */
   readonly restTimeMs: number;
+  /** Bytes of all bodies together that have not arrived as a whole; more, and the one that holds most of them gets 503. */
+  readonly arrivingBytesMax: number;
 }
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
@@ -52,6 +54,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   timeoutCheckMs: 2_000,
   restBytesMax: 32 * 1024 * 1024,
   restTimeMs: 5_000,
+  arrivingBytesMax: 64 * 1024 * 1024,
 };
 
 export interface HttpEdgeOptions {
@@ -98,7 +101,10 @@ export class HttpEdge {
   constructor({ logger, limits, trustedProxies = [] }: HttpEdgeOptions) {
     this.logger = logger;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
-    this.connections = new Connections({ bytesMax: this.limits.restBytesMax, timeMs: this.limits.restTimeMs });
+    this.connections = new Connections(
+      { bytesMax: this.limits.restBytesMax, timeMs: this.limits.restTimeMs },
+      this.limits.arrivingBytesMax,
+    );
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
