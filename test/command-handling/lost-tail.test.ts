@@ -3,6 +3,7 @@ import pg from 'pg';
 import { credit } from '../support/account-events.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { aRequest, SharedLedger, type TestProcess } from './support/processes.js';
+import { runs } from '../support/property-runs.js';
 
 /** A log that lost its end while processes remember it: what they remember never counts again. */
 
@@ -161,6 +162,6 @@ it('any tail lost at any time: two processes go on from the log that is there, a
         await fresh.close();
       }
     }),
-    { numRuns: 8 },
+    { numRuns: runs(8) },
   );
 }, 60_000);
