@@ -25,7 +25,7 @@ import type { ModerationProcess } from './moderation-process.js';
 import type { NewSubjects } from './new-subjects.js';
 import { Provisions } from './provisions.js';
 import type { Reservations } from './reservations.js';
-import { freshStepOf } from './step-of-command.js';
+import { freshStepOf } from './fresh-step.js';
 import type { Streams } from './streams.js';
 import type { TankCodes } from './tank-codes.js';
 import type { TenantDirectory } from './tenant-directory.js';

@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { credit } from '../support/account-events.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
+import { runs } from '../support/property-runs.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { InterruptedLog } from './support/troubled-logs.js';
 
@@ -195,6 +196,6 @@ it('any tail lost at any time: two processes go on from the log that is there, a
         await fresh.close();
       }
     }),
-    { numRuns: 8 },
+    { numRuns: runs(8) },
   );
 }, 60_000);
