@@ -40,13 +40,21 @@ export class ServiceReadiness implements ReadinessProbe {
       // Others are live by now, maybe of a log that has another head.
       if (liveNow !== live) head = undefined;
       live = liveNow;
-      head ??= await this.core.log.head().then(
-        (position) => position ?? null,
-        () => undefined,
-      );
+      head = await this.notBeyondLog(head);
       this.caughtUp =
         live !== undefined && (head === null || (head !== undefined && (await this.reached(head)))) && (await this.shown(live));
       if (!this.caughtUp) await pause(RETRY_MS, signal);
+    }
+  }
+
+  /** What was the head when this began; where the log lost its end since, its head of now: nobody reaches what is gone. Undefined: not known. */
+  private async notBeyondLog(head: string | null | undefined): Promise<string | null | undefined> {
+    const { log } = this.core;
+    try {
+      const headNow = (await log.head()) ?? null;
+      return head === undefined || log.compare(headNow ?? undefined, head ?? undefined) < 0 ? headNow : head;
+    } catch {
+      return head;
     }
   }
 

@@ -6,7 +6,7 @@ import { ChainNames } from './chain/chain-names.js';
 import { ChainSealer } from './chain/chain-sealer.js';
 import { ChainSealing } from './chain/chain-sealing.js';
 import type { AccountOutcome } from './command-handling/account-commands.js';
-import type { AccountCommandEnvelope } from './command-handling/commands.js';
+import { AccountCommandEnvelope } from './command-handling/commands.js';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';
 import { publicUrlAt, type Config } from './config.js';
@@ -27,7 +27,7 @@ import { LedgerMetrics } from './metrics.js';
 import { Jobs } from './policies/jobs.js';
 import { POLICIES } from './policies/policies.js';
 import { PolicyRunner } from './policies/policy-runner.js';
-import { carryOutReactions, jobHandlers } from './policies/reactions.js';
+import { carryOutReactions, type Execute, jobHandlers } from './policies/reactions.js';
 import { openPool } from './postgres/database.js';
 import { OperationRuns } from './operations/http/operation-runs.js';
 import { openOperationsPool } from './operations/projection-operator.js';
@@ -157,7 +157,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     undo.push(() => runs.close());
     let listeningAt = '';
     // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
-    const execute = (command: AccountCommandEnvelope): Promise<AccountOutcome> => app.get(CommandBus).execute(command);
+    const execute: Execute = (meta, account, request) => app.get(CommandBus).execute(new AccountCommandEnvelope(meta, account, request));
     const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
     const handlers = jobHandlers({

@@ -4,7 +4,8 @@ import type { EventLog, Position, RecordedEvent } from '../../src/event-log/even
 const PAGE = 1_000;
 
 const storedMetadata = z.object({ command: z.string(), key: z.string().optional() });
-const storedData = z.object({ rewardId: z.string().optional() });
+/** What an event is about: a moderation tells of each of its referrals. */
+const storedData = z.object({ rewardId: z.string().optional(), referralId: z.string().nullish() });
 
 export interface ScanResult {
   /** What is not as a log must be. */
@@ -67,8 +68,8 @@ export class LogScan {
     if (before !== undefined && revision !== before + 1n)
       faults.push(`a command with a key wrote twice to a stream, at ${before} and ${revision}`);
     this.lastOfCommand.set(place, revision);
-    const { rewardId = '' } = storedData.parse(JSON.parse(data));
-    const effect = `${place}/${type}/${rewardId}`;
+    const { rewardId, referralId } = storedData.parse(JSON.parse(data));
+    const effect = `${place}/${type}/${rewardId ?? ''}/${referralId ?? ''}`;
     if (this.effects.has(effect)) faults.push(`a command with a key had the effect ${type} twice`);
     this.effects.add(effect);
     return faults;

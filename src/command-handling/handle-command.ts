@@ -75,7 +75,7 @@ export class CommandHandling<S, E extends DomainEvent> {
         if (before && before !== 'another-request' && isNewest) {
           const again = await this.replayed(stream, before);
           // Nothing: the log lost it a moment ago.
-          if (again.events.length > 0) return again;
+          if (again !== undefined && again.events.length > 0) return again;
         }
         if (before) {
           // What it did is told from the log, which may have lost it; then it takes effect again.
@@ -190,9 +190,15 @@ export class CommandHandling<S, E extends DomainEvent> {
     return this.cache.keep(stream, folded, before);
   }
 
-  private async replayed(stream: string, command: HandledCommand): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }>> {
+  /** Undefined: the log lost its end while it was read. */
+  private async replayed(stream: string, command: HandledCommand): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }> | undefined> {
     const { log, codec, folding } = this;
-    const { events, eventIds, asOf } = await replay<S, E>({ log, codec, folding }, stream, command);
-    return { kind: 'accepted', events, eventIds, state: asOf.state, position: asOf.position, replayed: true };
+    try {
+      const { events, eventIds, asOf } = await replay<S, E>({ log, codec, folding }, stream, command);
+      return { kind: 'accepted', events, eventIds, state: asOf.state, position: asOf.position, replayed: true };
+    } catch (error) {
+      if (error instanceof LogWentBack) return undefined;
+      throw error;
+    }
   }
 }

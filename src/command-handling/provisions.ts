@@ -4,7 +4,7 @@ import { NOTHING_PROVIDED, type Need, type NeededAnnouncement, type Provided } f
 import type { AccountRef } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { freshStepOf } from './step-of-command.js';
+import { freshStepOf } from './fresh-step.js';
 import type { Streams } from './streams.js';
 import type { ReservedTankCode, TankCodes } from './tank-codes.js';
 

@@ -7,7 +7,7 @@ import type { ReservationKind } from '../domain/reservation/reservation-kind.js'
 import type { Refusal } from '../domain/refusal.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { freshStepOf } from './step-of-command.js';
+import { freshStepOf } from './fresh-step.js';
 import type { Streams } from './streams.js';
 
 /** A reservation that its account has not recorded after this time may be taken over: its command is most likely over. */

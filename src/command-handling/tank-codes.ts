@@ -9,7 +9,7 @@ import { tankCodesOf, tankCodesOfToday } from '../domain/tenant/program-document
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { ProgramVersions } from './program-versions.js';
-import { freshStepOf } from './step-of-command.js';
+import { freshStepOf } from './fresh-step.js';
 import type { Streams } from './streams.js';
 import type { TenantDirectory } from './tenant-directory.js';
 

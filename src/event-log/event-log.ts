@@ -94,7 +94,8 @@ export interface EventLog {
 
   /**
    * Events of one stream in order, from revision `from` on (default 0), or those behind `end`. A stream that does not exist is empty.
-   * @throws {LogWentBack} when the stream no longer ends in, or goes on behind, the event that `end` names.
+   * @throws {LogWentBack} when the stream no longer ends in, or goes on behind, the event that `end` names; and when it lost what was read
+   *   of it already.
    */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 

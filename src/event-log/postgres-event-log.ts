@@ -209,20 +209,23 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
+  /** Each page proves that the one before still stands. @throws {LogWentBack} */
   async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
-    let next = from;
-    if (end !== undefined) {
-      const page = await this.readStreamBehind(stream, end);
-      yield* page;
-      if (page.length < STREAM_PAGE - 1) return;
-      next = end.revision + BigInt(page.length) + 1n;
-    }
-    for (;;) {
-      const page = await this.readEvents('ledger-read-stream', READ_STREAM, [stream, next, STREAM_PAGE]);
+    const { epoch } = end ?? this.seen;
+    let known = end;
+    if (known === undefined) {
+      const page = await this.readEvents('ledger-read-stream', READ_STREAM, [stream, from, STREAM_PAGE]);
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < STREAM_PAGE) return;
-      next = last.revision + 1n;
+      known = { revision: last.revision, eventId: last.id, epoch };
+    }
+    for (;;) {
+      const page = await this.readStreamBehind(stream, known);
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < STREAM_PAGE - 1) return;
+      known = { revision: last.revision, eventId: last.id, epoch };
     }
   }
 

@@ -6,7 +6,7 @@ import type { Scope } from '../domain/scope.js';
 import { operatingSystemUser } from './audit.js';
 import { CommandError, note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
-import { audited, filled, scopeOf, withLedgerOptions, type Done, type LedgerOptions } from './ledger-command.js';
+import { audited, filled, ledgerGroup, scopeOf, withLedgerOptions, type Done, type LedgerOptions } from './ledger-command.js';
 import { BrokenSeal, ledgerDigest } from './ledger-digest.js';
 import { verifyLedger, type Verification } from './ledger-verification.js';
 import { Stopped } from './log-reader.js';
@@ -16,7 +16,8 @@ import { acknowledgeLoss, auditLoss } from './loss-acknowledgement.js';
 const AWAY_MS_MAX = 60_000;
 
 /** `ledger digest` and `ledger verify`. */
-export function addChainCommands(ledger: Command): void {
+export function addChainCommands(cli: Command): void {
+  const ledger = ledgerGroup(cli);
   withLedgerOptions(ledger.command('digest <tenant>'))
     .description('what the chain of a tenant holds now, a JSON document to be kept elsewhere')
     .option('--sign', 'with the signature of this installation')

@@ -65,7 +65,7 @@ export async function retryParkedReactions(
 
 /** Commands go through the one door of this process, jobs into the queue. */
 function retriesOf({ pool, log, codec, accounts }: PolicyCore, parked: ParkedReactions): Retries {
-  const carryOut = carryOutReactions(({ meta, account, request }) => accounts.execute(meta, account, request), {
+  const carryOut = carryOutReactions((meta, account, request) => accounts.execute(meta, account, request), {
     add: (job) => addJob(pool, job),
   });
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });

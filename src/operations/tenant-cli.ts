@@ -113,7 +113,10 @@ export function addTenantCommands(cli: Command): void {
       printJson({ alias, ...(fresh.live ? { liveApiKey: fresh.live } : {}), ...(fresh.test ? { testApiKey: fresh.test } : {}) });
       note(`This key is shown this once. The one before stays good for ${options.grace}.`);
     });
+}
 
+/** `program apply` and `show`. */
+export function addProgramCommands(cli: Command): void {
   const program = cli.command('program').description('what the programs of a tenant pay, and when');
   program
     .command('apply <alias> <file>')

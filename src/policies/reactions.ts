@@ -1,15 +1,15 @@
-import type { AccountOutcome } from '../command-handling/account-commands.js';
-import { AccountCommandEnvelope } from '../command-handling/commands.js';
+import type { AccountOutcome, AccountRequest } from '../command-handling/account-commands.js';
 import type { ErasureProcess } from '../command-handling/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/moderation-process.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
-import { MODES, type Scope } from '../domain/scope.js';
+import { MODES, type AccountRef, type Scope } from '../domain/scope.js';
+import type { CommandMeta } from '../event-log/envelope.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
 import type { CarryOut } from './policy.js';
 
 /** Sends a command through the one door. */
-export type Execute = (command: AccountCommandEnvelope) => Promise<AccountOutcome>;
+export type Execute = (meta: CommandMeta, account: AccountRef, request: AccountRequest) => Promise<AccountOutcome>;
 
 /** Carries out what policies say: commands through the one door, jobs into the queue. Ids are made from cause and rule. */
 export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>): CarryOut {
@@ -19,7 +19,7 @@ export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>): Ca
       ...{ scope: { tenant, mode }, commandId: deterministicId(eventId, policy), correlationId, causationId: eventId },
       ...{ actor: { kind: 'policy' as const, id: policy }, idempotency: null },
     };
-    const outcome = await execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
+    const outcome = await execute(meta, reaction.account, reaction.request);
     // What there is nothing left to do about is accepted without events: a refusal means that something stayed undone.
     if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
@@ -42,7 +42,7 @@ export function jobHandlers({ execute, moderations, erasures, purgeKeys, scrubEr
       const { account = '', rewardId = '' } = payload;
       const commandId = deterministicId(`settle-reward/${rewardId}`, Date.now());
       const meta = { ...causeOf('settle-reward', commandId), scope: scopeOf(payload), commandId };
-      await execute(new AccountCommandEnvelope(meta, account, { type: 'SettleReward', rewardId }));
+      await execute(meta, account, { type: 'SettleReward', rewardId });
     },
     'finish-moderation': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { moderationId = '' } = payload;

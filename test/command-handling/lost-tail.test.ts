@@ -1,8 +1,12 @@
 import fc from 'fast-check';
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { credit } from '../support/account-events.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
-import { aRequest, SharedLedger, type TestProcess } from './support/processes.js';
+import { runs } from '../support/property-runs.js';
+import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { InterruptedLog } from './support/troubled-logs.js';
 
 /** A log that lost its end while processes remember it: what they remember never counts again. */
 
@@ -57,6 +61,37 @@ it('a reward that is in no log any more is not spent, although the stream is as 
   expect(await headOf(other)).toBe(kept + lost);
   expect(await spend(one, 'phantom', 800)).toBe('refused');
   expect(await inLog('phantom')).toEqual({ assigned: 0, redeemed: 0 });
+});
+
+it('a stream that is lost and filled again between two pages of a read is read anew', async () => {
+  /** Of one append, beyond what a page holds. */
+  const fillAtOnce = async (): Promise<void> => {
+    const process = await ledger.process();
+    const stream = process.names.accountStream(aRequest().scope, refOf('paged'));
+    const { revision } = await process.streams.accounts.load(stream);
+    const { scope, ...meta } = aRequest();
+    const events = Array.from({ length: 1_200 }, (): AccountEvent => ({ type: 'CurrencyChanged', at: 0, currency: 'EUR' }));
+    const encoded = await process.codec.encode(
+      events,
+      { ...meta, ...scope },
+      events.map(() => randomUUID()),
+    );
+    await process.log.append(stream, revision, encoded);
+    await process.close();
+  };
+  await one.userWithCode('paged', 'user', 'PAGED');
+  const kept = await headOf(one);
+  await one.reward('paged', 'user', credit(800));
+  await fillAtOnce();
+  const reading = await ledger.process({
+    around: (log) =>
+      new InterruptedLog(log, 1_000, async () => {
+        await loseTail(sql, kept);
+        await fillAtOnce();
+      }),
+  });
+  expect(await spend(reading, 'paged', 800)).toBe('refused');
+  expect(await inLog('paged')).toEqual({ assigned: 0, redeemed: 0 });
 });
 
 it('many commands at once on lost streams are decided anew, each on its own stream', async () => {
@@ -161,6 +196,6 @@ it('any tail lost at any time: two processes go on from the log that is there, a
         await fresh.close();
       }
     }),
-    { numRuns: 8 },
+    { numRuns: runs(8) },
   );
 }, 60_000);

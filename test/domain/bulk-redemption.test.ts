@@ -80,6 +80,16 @@ it('goes on where the account is deleted in the middle', () => {
   expect(listedAfter(evolve(after, erased))).toEqual(rest);
 });
 
+it('a redemption is listed once the ones before it are, so a replay in between knows what the read models show of a reward of both', () => {
+  const more = Array.from({ length: 200 }, (_, index) => rewardGranted(idOf(MANY + index), BOB, credit(5), { at: NOW }));
+  const rich = more.reduce<AccountState>(evolve, after);
+  // The first one left half of a scheduled reward.
+  const next = eventsOf(decide(rich, { type: 'RedeemAccountCredit', redemptionId: 's', amount: 1_005, unit: 'cents', now: NOW }));
+  expect(next.map(({ type }) => type)).toEqual(['AccountCreditRedeemed']);
+  const listed = listedAfter(next.reduce<AccountState>(evolve, rich));
+  expect(listed.map((event) => event.type === 'RedeemedRewardsListed' && event.redemptionId)).toEqual(['r', 'r', 's']);
+});
+
 it('is all or nothing, and few rewards have an event each as before', () => {
   expect(decide(state, redeem(MANY * 10 + 1))).toMatchObject({ refused: 'REDEMPTION_NOT_POSSIBLE' });
   expect(eventsOf(decide(state, redeem(1_000))).filter(({ type }) => type === 'CreditRedeemed')).toHaveLength(100);

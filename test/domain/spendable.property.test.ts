@@ -14,6 +14,7 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import { ACME, BOB, fold, opened } from './support/account-scenario.js';
+import { runs } from '../support/property-runs.js';
 
 /** What is kept in order says the same as looking at every reward would, for any history and any clock. */
 
@@ -118,7 +119,7 @@ it('what may be spent, and what an amount is taken from, is what looking at ever
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 

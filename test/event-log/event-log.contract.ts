@@ -326,13 +326,13 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
     });
 
     describe('many at the same time', () => {
-      it('stores 2 000 appends, each once', async () => {
+      it('stores a thousand appends, each once', async () => {
         // A store that takes each append by itself is at it for seconds.
         const patient = await subject.open({ appendTimeoutMs: 40_000 });
-        const results = await Promise.all(Array.from({ length: 2_000 }, (_, n) => patient.append(`s${n}`, 'no-stream', [event()])));
-        expect(new Set(results.map((result) => stored(result).position)).size).toBe(2_000);
+        const results = await Promise.all(Array.from({ length: 1_000 }, (_, n) => patient.append(`s${n}`, 'no-stream', [event()])));
+        expect(new Set(results.map((result) => stored(result).position)).size).toBe(1_000);
         const all = await readToEnd(log);
-        expect(all).toHaveLength(2_000);
+        expect(all).toHaveLength(1_000);
         expectWhole(subject, all);
         const byStream = new Map(all.map(({ stream, position }) => [stream, position]));
         results.forEach((result, n) => expect(byStream.get(`s${n}`)).toBe(stored(result).position));
@@ -355,15 +355,15 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         await Promise.all(
           writers.flatMap((writer, index) => [
             ...Array.from({ length: 10 }, async (_, caller) => {
-              for (let n = 0; n < 20; n++) await append(writer, `contended${(n + caller) % 3}`);
+              for (let n = 0; n < 10; n++) await append(writer, `contended${(n + caller) % 3}`);
             }),
             ...Array.from({ length: 10 }, async (_, caller) => {
-              for (let n = 0; n < 20; n++) await append(writer, `own${index}-${caller}`);
+              for (let n = 0; n < 10; n++) await append(writer, `own${index}-${caller}`);
             }),
           ]),
         );
         const all = await readToEnd(log);
-        expect(all).toHaveLength(2 * 2 * 10 * 20 * 2);
+        expect(all).toHaveLength(2 * 2 * 10 * 10 * 2);
         expect(new Set(all.map(({ id }) => id))).toEqual(new Set(appended));
         expect(conflicts.count).toBeGreaterThan(0);
         expectWhole(subject, all);

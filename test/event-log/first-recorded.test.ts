@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { InvalidAppend, checkAppend } from '../../src/event-log/append-checks.js';
 import type { NewEvent } from '../../src/event-log/event-log.js';
 import { asFirstRecorded, firstPosition, withOrigins } from '../../src/event-log/first-recorded.js';
+import { runs } from '../support/property-runs.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 const ORIGIN = { position: 'f453a00f-43', recordedAt: 1_790_000_000_000 };
@@ -25,7 +26,7 @@ test('what was recorded comes back byte for byte, with the place and time of its
       // A copy of the copy says the same.
       expect(onceCopied(copied.metadata)).toEqual(copied);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(100) },
   );
 });
 

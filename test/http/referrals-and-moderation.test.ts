@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { emptyProfile } from '../../src/domain/account/identify-user.js';
 import { personal as personalValue } from '../../src/domain/personal.js';
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
@@ -470,6 +471,20 @@ describe('moderation', () => {
     ],
   ])('%s is refused', async (_what, body) => {
     expect(outcome(await scene.api.post('/referrals/moderate', body))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+  });
+
+  test('stands, and is answered so, when the log goes away as soon as it is done', async () => {
+    const referrer = await scene.person();
+    const friend = await scene.friendOf(referrer);
+    const { log } = running.service.service.core;
+    const head = jest.spyOn(log, 'head').mockRejectedValue(new EventLogUnavailable('away'));
+    try {
+      expect(outcome(await scene.moderate([friend.referralId, 'DENIED']))).toStrictEqual({ status: 200, body: {} });
+      expect(head).toHaveBeenCalled();
+    } finally {
+      head.mockRestore();
+    }
+    expect(await scene.referral(friend.referralId)).toMatchObject({ referredModerationStatus: 'DENIED' });
   });
 
   test('a hundred at once', async () => {

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { TenantCommands } from '../../src/command-handling/tenant-commands.js';
 import { openStreams } from '../../src/command-handling/streams.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';

@@ -4,6 +4,7 @@ import type { Projector } from '../../src/projecting/projector.js';
 import { AccountHistory, historyStepWithErasures } from '../support/account-history.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
+import { runs } from '../support/property-runs.js';
 
 /** A rebuild folds the whole log in memory and writes the result at once: it must be the rows that the live runner made in batches. */
 
@@ -48,7 +49,7 @@ test('any history: a rebuild leaves the rows, the parked events and the position
           }
         },
       ),
-      { numRuns: 6 },
+      { numRuns: runs(6) },
     );
   } finally {
     await projected.close();

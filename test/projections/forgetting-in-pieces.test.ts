@@ -20,6 +20,7 @@ import {
 import { AccountHistory, historyStep } from '../support/account-history.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
+import { runs } from '../support/property-runs.js';
 
 /** Somebody with very many rows is forgotten piece by piece: nobody is shown the person meanwhile, and nobody else waits for it. */
 
@@ -278,7 +279,7 @@ describe('any history in which people are forgotten', () => {
             expect(await rebuilding.rowsOf(projection, liveGeneration)).toEqual(await rebuilding.rowsOf(projection, generation));
         },
       ),
-      { numRuns: 4, endOnFailure: true },
+      { numRuns: runs(4), endOnFailure: true },
     );
   });
 });

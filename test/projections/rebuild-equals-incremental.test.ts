@@ -8,6 +8,7 @@ import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/projection-track.js';
 import { AccountHistory, historyStep } from '../support/account-history.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
+import { runs } from '../support/property-runs.js';
 
 /**
  * The same history, applied in batches of any size, must leave the same rows as one event at a time: keys, folding, loading and
@@ -97,7 +98,7 @@ describe('any history', () => {
           expect(await parkedCount(tenant)).toBe(0);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(15) },
     );
   }, 120_000);
 

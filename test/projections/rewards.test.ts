@@ -40,6 +40,20 @@ describe('rewards and balances, from events to answers', () => {
     return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== 0));
   };
 
+  test('a reward id comes into being once: a second grant in an old log puts nothing in the place of what was redeemed', async () => {
+    const reward = rewardGranted('w1', ann, credit(100), { at: 10, referralId: 'r1', source: 'FRIEND_SIGNUP' });
+    const again = rewardGranted('w1', ann, credit(500), { at: 30, referralId: 'r1', source: 'FRIEND_SIGNUP' });
+    await given(reward, creditRedeemed(reward, 'd1', 60, 20), again, creditRedeemed(reward, 'd2', 40, 40));
+    expect(await projected.rewards().byId(scope, 'w1')).toMatchObject({
+      ...{ assignedCredit: 100, redeemedCredit: 100, dateGiven: 10 },
+      redemptions: [
+        { id: 'd1', quantityRedeemed: 60 },
+        { id: 'd2', quantityRedeemed: 40 },
+      ],
+    });
+    expect(await creditFigures(100)).toEqual({ count: 1, totalRedeemedCredit: 100 });
+  });
+
   test('a credit reward shows its redemptions in order and when it was first cancelled', async () => {
     const reward = rewardGranted('w1', ann, credit(100), {
       at: 10,

@@ -14,6 +14,7 @@ import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { ACCOUNT_EVENT_TYPES, anyEvents } from './support/account-events-of-any-kind.js';
 import { ACME, history, playOut, UNITS, type Step } from './support/account-histories.js';
 import { Postings } from './support/postings.js';
+import { runs } from '../support/property-runs.js';
 
 const fold = (events: readonly AccountEvent[]): AccountState => events.reduce<AccountState>(evolve, initialState);
 
@@ -56,7 +57,7 @@ it('whatever is asked of an account, no reward is spent twice and the balance is
       });
       expect(broken).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -86,7 +87,7 @@ it('an account is referred, converted and ended once, and each side is paid once
       });
       expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -157,7 +158,7 @@ it('every command sent twice takes effect once, and what is folded from the log 
       expect(plain(replayed.state)).toEqual(plain(remembered.state));
       expect(plain(fold(sent.flatMap(({ events }) => events)))).toEqual(plain(remembered.state));
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 
@@ -172,6 +173,6 @@ it('a fold never throws, whatever stands in the log; nor does a decision on it, 
       for (const person of state.users.keys()) userFacts(state, ACME.accountRef, person);
       for (const reward of state.rewards.values()) rewardFacts(state, ACME.accountRef, reward);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(150) },
   );
 });

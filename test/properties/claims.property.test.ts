@@ -4,6 +4,7 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { LedgerOfAccounts, NAMES, SCOPE, type LedgerProcess } from './support/ledger-of-accounts.js';
+import { runs } from '../support/property-runs.js';
 
 /**
  * Whatever commands are under way at once in two processes, in whatever order their reads and appends reach the log, whichever process
@@ -128,7 +129,7 @@ it('every code and payment provider id that is shown is its holder’s alone, an
         if (isTaken) expect(stolen).toMatchObject({ kind: 'refused', refused: 'REFERRAL_CODE_TAKEN' });
       }
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   );
 });
 

@@ -10,6 +10,7 @@ import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js'
 import { DyingLog } from '../command-handling/support/troubled-logs.js';
 import { LedgerOfAccounts, streamOf, type LedgerProcess } from './support/ledger-of-accounts.js';
 import { Postings } from './support/postings.js';
+import { runs } from '../support/property-runs.js';
 
 /**
  * One referral, moderated at any point between its start and what comes after its conversion, by a process that dies after any append: in
@@ -301,7 +302,7 @@ it('a moderation at any point neither takes what was spent nor contradicts itsel
       expect(broken).toEqual([]);
       for (const { event } of facts) reached.add(event.type);
     }),
-    { numRuns: 40, examples: STORIES.map(([document, steps]) => [document, steps]) },
+    { numRuns: runs(40), examples: STORIES.map(([document, steps]) => [document, steps]) },
   );
   // Else the property would say little.
   for (const type of ['ReferralConverted', 'ReferralModerated', 'RewardCancelled', 'RewardRestored', 'CreditRedeemed', 'RewardExpired'])

@@ -11,6 +11,7 @@ import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { LedgerOfAccounts, NAMES, SCOPE, type LedgerProcess } from './support/ledger-of-accounts.js';
+import { runs } from '../support/property-runs.js';
 
 /**
  * Requests with keys, in whichever process, dying before or after their effect, while rows of keys are purged or lost and time goes on:
@@ -179,6 +180,6 @@ it('a key has one effect in seven days, whatever is purged, lost or dies, and ev
       if (account.status === 'absent') throw new Error('the account is gone');
       expect(availableCredit(account, 'CENTS', Date.now())).toBe(effects.reduce((sum, { amount }) => sum + amount, 0));
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   );
 });

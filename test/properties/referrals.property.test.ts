@@ -4,6 +4,7 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { MODERATION_ACTIONS, type ModerationAction } from '../../src/domain/moderation/moderation.decider.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { LedgerOfAccounts, type LedgerProcess } from './support/ledger-of-accounts.js';
+import { runs } from '../support/property-runs.js';
 
 /**
  * Over several accounts that refer each other, loops included: whatever is asked in whatever order, repeatedly, at once, of two
@@ -215,7 +216,7 @@ it('an account is referred and converted at most once, each side is paid at most
       expect(once.filter((key, index) => once.indexOf(key) !== index)).toEqual([]);
       for (const { event } of facts) reached.add(event.type === 'RewardWithheld' ? `${event.type} ${event.reason}` : event.type);
     }),
-    { numRuns: 50, examples: [[...A_STORY]] },
+    { numRuns: runs(30), examples: [[...A_STORY]] },
   );
   // Else the property would say little.
   for (const type of [

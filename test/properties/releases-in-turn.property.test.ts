@@ -5,6 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases } from '../support/releases.js';
+import { runs } from '../support/property-runs.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -61,7 +62,7 @@ it('whichever releases led, and whatever failed meanwhile, in the end the newer 
       else expect(releases.reactions()).toEqual(expected);
       await releases.stopAll();
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   );
   expect(unknownMet).toBeGreaterThan(0);
 }, 120_000);

@@ -44,8 +44,8 @@ export interface Remains {
   readonly formerReferrals: FormerReferrals;
   /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
   readonly tankCodes: Map<string, string>;
-  /** Redemptions from very many rewards, until it is written down which. */
-  readonly unlisted: Map<string, UnlistedRedemption>;
+  /** Redemptions from very many rewards, until it is written down which; oldest first. */
+  readonly unlisted: OrderedMap<string, UnlistedRedemption>;
   /** How often something reserved for the account lapsed before the account recorded it. */
   readonly lapses: number;
 }

@@ -27,7 +27,7 @@ const NOTHING_REMAINS: Remains = {
   ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
   ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
   formerReferrals: Map<string, FormerReferral>(),
-  unlisted: Map<string, UnlistedRedemption>(),
+  unlisted: OrderedMap<string, UnlistedRedemption>(),
   lapses: 0,
 };
 

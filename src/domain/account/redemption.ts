@@ -72,7 +72,8 @@ export function debit(state: OpenAccount, { amount, unit, redemptionId, now, per
     const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length };
     draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
     const unlisted = draft.state.remains.unlisted.get(redemptionId);
-    if (unlisted) draft.emit(nextPiece(unlisted));
+    // Lists stand in the order of their redemptions: what an earlier one took comes first, also of the same reward.
+    if (unlisted && state.remains.unlisted.size === 0) draft.emit(nextPiece(unlisted));
     return draft.decision();
   }
   // Only what is taken is settled: what else is due neither gives nor takes, however much of it there is.

@@ -90,7 +90,9 @@ export function expectedBalances({ state }: FoldedAccount, accountRef: string): 
   const byBalance = new Map<string, RewardState[]>();
   for (const reward of present) {
     const key = JSON.stringify([accountRef, reward.person, reward.value.type, unitKey(unitOf(reward.value) ?? '')]);
-    byBalance.set(key, [...(byBalance.get(key) ?? []), reward]);
+    const rewardsOfIt = byBalance.get(key);
+    if (rewardsOfIt) rewardsOfIt.push(reward);
+    else byBalance.set(key, [reward]);
   }
   return [
     ...present.map((reward) => balanceItem(state, reward)),

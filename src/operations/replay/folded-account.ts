@@ -27,7 +27,11 @@ export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
     state = evolve(state, event);
     const referral = 'referralId' in event && event.referralId !== null ? referralOf(state, event.referralId) : undefined;
     if (referral) referrals.set(referral.referralId, referral);
-    for (const one of redemptionsOf(event)) redemptions.set(one.rewardId, [...(redemptions.get(one.rewardId) ?? []), one]);
+    for (const one of redemptionsOf(event)) {
+      const ofReward = redemptions.get(one.rewardId);
+      if (ofReward) ofReward.push(one);
+      else redemptions.set(one.rewardId, [one]);
+    }
   }
   // Read models hear of what very many rewards were redeemed by once it is written down.
   return { state: asListed(state), referrals, redemptions };

@@ -130,6 +130,46 @@ export class ForgetfulLog extends LogAround {
   }
 }
 
+/** A log that is away for appends of one kind, as long as it is `away`. */
+export class PartlyAwayLog extends LogAround {
+  away = true;
+
+  constructor(
+    log: EventLog,
+    private readonly misses: (events: readonly NewEvent[]) => boolean,
+  ) {
+    super(log);
+  }
+
+  override append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+    if (this.away && this.misses(events)) return Promise.reject(new EventLogUnavailable('the log is away'));
+    return super.append(stream, expected, events, end);
+  }
+}
+
+/** Something happens to the log while a stream is read, once: behind so many of its events. */
+export class InterruptedLog extends LogAround {
+  private isOver = false;
+
+  constructor(
+    log: EventLog,
+    private readonly behind: number,
+    private readonly happens: () => Promise<void>,
+  ) {
+    super(log);
+  }
+
+  override async *readStream(stream: string, options?: ReadStreamOptions) {
+    let count = 0;
+    for await (const event of this.log.readStream(stream, options)) {
+      yield event;
+      if (++count !== this.behind || this.isOver) continue;
+      this.isOver = true;
+      await this.happens();
+    }
+  }
+}
+
 /** Appends of one kind wait at a gate, so that a test can let others go first. */
 export class GatedLog extends LogAround {
   private arrived: (() => void) | undefined;
