@@ -1,7 +1,7 @@
 import type { Decision } from '../refusal.js';
 import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.events.js';
-import type { AccountState, OpenAccount, Remains, RewardState, UnlistedRedemption } from './account-shapes.js';
-import { reindexedAll, takenFrom } from './spendable.js';
+import type { AccountState, OpenAccount, Remains, UnlistedRedemption } from './account-shapes.js';
+import { reindexedAll, takenFrom, type Changed } from './spendable.js';
 
 /**
  * Redeeming from very many rewards at once. One event takes the whole amount, by a rule that every fold applies alike: so it is all or
@@ -18,19 +18,22 @@ const LINES_PER_EVENT = 2_000;
 export function redeemFromMany(state: OpenAccount, event: AccountEventOf<'AccountCreditRedeemed'>): OpenAccount {
   const { redemptionId, unit, amount, onlyOf, at } = event;
   const taken = takenFrom(state.spendable, { unit, amount, now: at, person: onlyOf });
-  const changes = taken.flatMap((one): (readonly [RewardState, RewardState])[] => {
-    const before = state.rewards.get(one.rewardId);
+  const changes: Changed[] = [];
+  const lines: UnlistedRedemption['lines'][number][] = [];
+  for (const { rewardId, amount: part } of taken) {
+    const before = state.rewards.get(rewardId);
+    if (!before) continue;
     // What is redeemed of a scheduled reward is available: its date has come.
-    return before ? [[before, { ...before, redeemed: before.redeemed + one.amount, phase: 'AVAILABLE' }]] : [];
-  });
-  const lines = changes.map(([{ rewardId, person: owner, redeemed, phase }, after]) => ({
-    ...{ rewardId, person: owner, phase, amount: after.redeemed - redeemed },
-  }));
+    changes.push({ before, after: { ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' } });
+    lines.push({ rewardId, person: before.person, phase: before.phase, amount: part });
+  }
   const unlisted: UnlistedRedemption = { redemptionId, at, unit, lines, listed: 0 };
   return {
     ...state,
-    rewards: state.rewards.withMutations((all) => changes.forEach(([, after]) => all.set(after.rewardId, after))),
-    spendable: reindexedAll(state.spendable, changes, at),
+    rewards: state.rewards.withMutations((all) => {
+      for (const { after } of changes) all.set(after.rewardId, after);
+    }),
+    spendable: reindexedAll(state.spendable, unit, changes, at),
     remains: lines.length === 0 ? state.remains : { ...state.remains, unlisted: state.remains.unlisted.set(redemptionId, unlisted) },
   };
 }

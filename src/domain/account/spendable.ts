@@ -40,41 +40,48 @@ export function reindexed(spendable: Spendable, before: RewardState | undefined,
   return change(without, after, (own, credit) => added(own, credit, at));
 }
 
-/** The same for very many at once, each before and after. */
-export function reindexedAll(spendable: Spendable, changes: readonly (readonly [RewardState, RewardState])[], at: number): Spendable {
-  const groups = new globalThis.Map<string, (readonly [RewardState, RewardState])[]>();
-  for (const change of changes) {
-    const [{ value, person }] = change;
-    const place = JSON.stringify([value.type === 'CREDIT' ? unitKey(value.unit) : null, person]);
-    const group = groups.get(place);
-    if (group) group.push(change);
-    else groups.set(place, [change]);
-  }
-  return [...groups.values()].reduce((all, group) => withGroup(all, group, at), spendable);
+/** A reward before and after an event. */
+export interface Changed {
+  readonly before: RewardState;
+  readonly after: RewardState;
 }
 
-/** Of one unit and person. */
-function withGroup(spendable: Spendable, group: readonly (readonly [RewardState, RewardState])[], at: number): Spendable {
-  const [[first] = []] = group;
-  if (first?.value.type !== 'CREDIT') return spendable;
-  const key = unitKey(first.value.unit);
-  const ofUnit = spendable.get(key) ?? Map<PersonId, SpendableOfPerson>();
-  const own = withoutAll(
-    ofUnit.get(first.person) ?? NOTHING,
-    group.flatMap(([before]) => creditOf(before) ?? []),
-  );
-  const after = group.flatMap(([, reward]) => creditOf(reward) ?? []).reduce((all, credit) => added(all, credit, at), own);
-  return spendable.set(key, ofUnit.set(first.person, after));
+/** The same for very many of one unit at once. Loops: with iterators and keys in JSON it took half of the time of a redemption from 100 000. */
+export function reindexedAll(spendable: Spendable, unit: string, changes: readonly Changed[], at: number): Spendable {
+  const byPerson = new globalThis.Map<PersonId, Changed[]>();
+  for (const changed of changes) {
+    const ofPerson = byPerson.get(changed.before.person);
+    if (ofPerson) ofPerson.push(changed);
+    else byPerson.set(changed.before.person, [changed]);
+  }
+  const key = unitKey(unit);
+  let ofUnit = spendable.get(key) ?? Map<PersonId, SpendableOfPerson>();
+  for (const [person, ofPerson] of byPerson) {
+    let own = withoutAll(ofUnit.get(person) ?? NOTHING, ofPerson);
+    for (const { after } of ofPerson) {
+      const credit = creditOf(after);
+      if (credit) own = added(own, credit, at);
+    }
+    ofUnit = ofUnit.set(person, own);
+  }
+  return spendable.set(key, ofUnit);
 }
 
 /** Taking one out takes some 16 steps among 100 000. */
 const STEPS_EACH = 16;
 
-function withoutAll(own: SpendableOfPerson, credits: readonly Credit[]): SpendableOfPerson {
+/** Without the credit of what was there before. */
+function withoutAll(own: SpendableOfPerson, changes: readonly Changed[]): SpendableOfPerson {
   const size = (own.ready?.size ?? 0) + (own.waiting?.size ?? 0);
-  if (credits.length * STEPS_EACH < size) return credits.reduce(removed, own);
-  const gone = new Set(credits.map(({ rewardId }) => rewardId));
-  const stays = ({ rewardId }: Credit): boolean => !gone.has(rewardId);
+  if (changes.length * STEPS_EACH < size) {
+    return changes.reduce((all, { before }) => {
+      const credit = creditOf(before);
+      return credit ? removed(all, credit) : all;
+    }, own);
+  }
+  const gone = new Set<string>();
+  for (const { before } of changes) gone.add(before.rewardId);
+  const stays = (credit: Credit): boolean => !gone.has(credit.rewardId);
   return { ...own, ready: kept(own.ready, stays), waiting: kept(own.waiting, stays) };
 }
 
