@@ -3,7 +3,7 @@ import { beginLogSeal } from './chain/log-seal.js';
 import type { ChainSigner } from './chain/chain-signer.js';
 import type { Position } from './event-log/event-log.js';
 import { replacePolicyCheckpoint } from './policies/policy-checkpoint.js';
-import { ProcessPresence } from './postgres/process-presence.js';
+import { CommandPresence, ProcessPresence } from './postgres/process-presence.js';
 import { replaceLiveGeneration } from './projecting/generations.js';
 import type { Projector } from './projecting/projector.js';
 
@@ -119,13 +119,19 @@ export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> 
   return rows[0]?.running ?? false;
 }
 
+/** Whether a service, or a command of an operator, runs on this database: its log may grow. */
+export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
+  const { rows } = await db.query<{ mayGrow: boolean }>(`select ${ProcessPresence.isAnybody} or ${CommandPresence.isAnybody} as "mayGrow"`);
+  return rows[0]?.mayGrow ?? false;
+}
+
 /**
- * Puts a finished copy on record: the next service that starts on the target moves over. False, with nothing written, when a service runs, or
+ * Puts a finished copy on record: the next service that starts on the target moves over. False, with nothing written, when a service or a command runs, or
  * has run meanwhile on another log, so that the source may hold more by now.
  */
 export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    if ((await lockFollowedLog(client)) !== copy.sourceId || (await isServiceRunning(client))) return false;
+    if ((await lockFollowedLog(client)) !== copy.sourceId || (await mayLogGrow(client))) return false;
     const { sourceId, targetId, sourceHead, targetHead, events, policiesPosition } = copy;
     await client.query(
       `insert into ledger.log_copies (source_id, target_id, source_head, target_head, events, policies_position)

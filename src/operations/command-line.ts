@@ -3,6 +3,7 @@ import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config.js';
 import { openCore, type Core } from '../core.js';
 import { errorCode } from '../error-code.js';
+import { CommandPresence } from '../postgres/process-presence.js';
 import { tableLines } from './table.js';
 
 /** What went wrong, in one line for the operator; nothing changed. Exit 1; 2 for a difference that was found, 3 for a broken chain. */
@@ -28,7 +29,24 @@ export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> 
   const config = loadConfig();
   const logger = commandLogger();
   const actor = { kind: 'operator' as const, id: 'command-line' };
-  return withOpened(await openCore({ config, logger, actor, applicationName: 'ledger-cli' }), work);
+  const core = await openCore({ config, logger, actor, applicationName: 'ledger-cli' });
+  return withOpened(core, () => whilePresent(core, () => work(core)));
+}
+
+/**
+ * Shows its presence during the work: what a command appends beside the end of a `log copy` would stay in the log that is left. A copy that
+ * was finished before counts no more.
+ * @throws {AnotherLogFollowed} when the database was moved meanwhile.
+ */
+export async function whilePresent<T>({ pool, followedLog }: Pick<Core, 'pool' | 'followedLog'>, work: () => Promise<T>): Promise<T> {
+  const presence = new CommandPresence(pool);
+  await presence.start();
+  try {
+    await followedLog.confirm();
+    return await work();
+  } finally {
+    await presence.stop().catch(() => undefined);
+  }
 }
 
 /** What was opened is closed whatever happens. Work that is done stands: that something could not be closed after it is only noted. */

@@ -1,5 +1,5 @@
 import { EventLogUnavailable, type EventLog, type Position } from '../event-log/event-log.js';
-import { followedLogId, isServiceRunning, recordCopy } from '../followed-log.js';
+import { followedLogId, mayLogGrow, recordCopy } from '../followed-log.js';
 import type { LedgerDatabase } from '../ledger-database.js';
 import { readPolicyCheckpoint } from '../policies/policy-checkpoint.js';
 import { compareLogs, type Comparison } from './log-comparison.js';
@@ -41,7 +41,7 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
   if (followed === targetId)
     throw new CopyRefused('the service goes by the log at --to: it is the one to copy from, or DATABASE_URL is that of another service');
   const isMove = followed === sourceId;
-  if (isMove && !whileRunning && (await isServiceRunning(pool))) throw new CopyRefused(RUNNING);
+  if (isMove && !whileRunning && (await mayLogGrow(pool))) throw new CopyRefused(RUNNING);
 
   const policies = isMove ? await readPolicyCheckpoint(pool) : null;
   const upTo = (await source.head()) ?? null;
@@ -63,7 +63,7 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
   return { ...copied, ...compared, cameSince, isRecorded };
 }
 
-const RUNNING = 'a service runs on this database and may append: stop it, or make a first pass beside it with --while-running';
+const RUNNING = 'a service or a command runs on this database and may append: stop it, or make a first pass beside it with --while-running';
 
 async function countEvents(source: EventLog, upTo: Position | null, options: LogMoveOptions): Promise<number> {
   const reader = new LogReader(source, options, upTo);

@@ -4,6 +4,8 @@ import { loadConfig } from '../../src/config.js';
 import { openCore } from '../../src/core.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { openLedgerDatabase } from '../../src/ledger-database.js';
+import { whilePresent } from '../../src/operations/command-line.js';
+import { adjustLedger } from '../../src/operations/ledger-adjustment.js';
 import { openLogAt, parseLogAddress } from '../../src/operations/log-address.js';
 import { copyWholeLog, type LogMoveOptions, type LogMoveResult } from '../../src/operations/log-move.js';
 import { openPool } from '../../src/postgres/database.js';
@@ -135,7 +137,7 @@ test('after the move everything is answered as before, nothing is granted twice,
   const oldPosition = (await before.head()) ?? '';
 
   // Beside the running service there is a first pass at most.
-  await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(/a service runs on this database/);
+  await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(/a service or a command runs on this database/);
   const first = await copy(stores.databaseUrl, store.url, { whileRunning: true });
   expect(first).toMatchObject({ found: 0, differences: [], cameSince: 0, isRecorded: false });
   await tenant.live.post('/accountsync', { id: 'late', subscription: PAID });
@@ -208,6 +210,33 @@ test('a copy counts only until its source may have grown', async () => {
     });
   expect(await copy(stores.databaseUrl, store.url, {}, growing)).toMatchObject({ appended: 0, cameSince: 1, isRecorded: false });
   expect(await rows('select from ledger.log_copies')).toEqual([]);
+}, 120_000);
+
+test('a command that is open beside a copy may append, so that the copy does not count: neither before the command nor after it', async () => {
+  const before = await start();
+  const tenant = await before.createTenant();
+  await tellStory(tenant.live);
+  await stop(before);
+  const actor = { kind: 'operator' as const, id: 'test' };
+  const core = await openCore({ config: configuration(), logger, actor, applicationName: 'test' });
+  const correction = { accountId: 'a', userId: 'ann', unit: 'CENTS', amount: 500, reason: 'r', by: 'Sam', approvedBy: 'Ada' };
+  try {
+    // Between its opening and its work.
+    expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ isRecorded: true });
+    await whilePresent(core, async () => {
+      expect(await rows('select from ledger.log_copies')).toEqual([]);
+      await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(/a service or a command runs on this database/);
+      expect(await copy(stores.databaseUrl, store.url, { whileRunning: true })).toMatchObject({ isRecorded: false });
+      await adjustLedger(core, { tenant: tenant.alias, mode: 'live' }, correction);
+    });
+  } finally {
+    await core.close();
+  }
+  expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ appended: 1, isRecorded: true });
+  const after = await start(onEventStore());
+  await eventually(() => isReady(after), READY_MS);
+  const { body } = await asSeenBy(after, tenant).get(`/reward/balance${query({ accountId: 'a' })}`);
+  expect(body).toMatchObject([{ totalAvailableCredit: 1_200 }]);
 }, 120_000);
 
 test('read models are not shown before they are complete again', async () => {
