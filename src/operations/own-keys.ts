@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Core } from '../core.js';
 import { ApiError } from '../http/api-error.js';
 import { IdempotentRequests } from '../http/idempotent-requests.js';
@@ -6,12 +7,13 @@ import { CommandError, note } from './command-line.js';
 import type { KeyedBy } from './operator-keys.js';
 
 /**
- * Runs a command's work with its idempotency key, if it has one. The process shows its presence meanwhile: a claim that it leaves by a
+ * Runs a command's work with its idempotency key, or with one that is made for it: the answer of an effect may be lost, and the key that is
+ * named then makes the repetition harmless. The process shows its presence meanwhile: a claim that it leaves by a
  * crash can be told from one that is at work.
- * @throws {CommandError} in an operator's words for what a service answers with 409 and 422.
+ * @throws {CommandError} in an operator's words: for what a service answers with 409 and 422, and for work that may stand.
  */
-export async function withOwnKeys<T>(core: Core, key: string | undefined, work: (keyed?: KeyedBy) => Promise<T>): Promise<T> {
-  if (key === undefined) return work();
+export async function withOwnKeys<T>(core: Core, given: string | undefined, work: (keyed: KeyedBy) => Promise<T>): Promise<T> {
+  const key = given ?? randomUUID();
   const presence = new ProcessPresence(core.pool);
   await presence.start();
   let repeated = false;
@@ -21,10 +23,19 @@ export async function withOwnKeys<T>(core: Core, key: string | undefined, work: 
     if (repeated) note('a repetition: nothing was corrected a second time');
     return result;
   } catch (error) {
-    throw error instanceof ApiError ? (inWords(error) ?? error) : error;
+    if (error instanceof CommandError) throw error;
+    throw (error instanceof ApiError ? inWords(error) : undefined) ?? mayStand(error, key);
   } finally {
     await presence.stop().catch(() => undefined);
   }
+}
+
+/** A refusal is known; after anything else the effect may be in the log although nobody was told. */
+function mayStand(error: unknown, key: string): CommandError {
+  const [why] = (error instanceof Error ? error.message : '').split('\n');
+  return new CommandError(
+    `${why || 'unknown error'}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
+  );
 }
 
 function inWords({ code }: ApiError): CommandError | undefined {

@@ -2,19 +2,21 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { AccountCommands } from '../../src/command-handling/account-commands.js';
 import type { Core } from '../../src/core.js';
 import type { Scope } from '../../src/domain/scope.js';
-import type { EventLog } from '../../src/event-log/event-log.js';
+import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { IdempotentRequests } from '../../src/http/idempotent-requests.js';
 import { readBalanceFile } from '../../src/operations/balance-file.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { adjustLedger, type KeptAnswers } from '../../src/operations/ledger-adjustment.js';
+import { adjustLedger, adjustOnRecord, type KeptAnswers } from '../../src/operations/ledger-adjustment.js';
 import { exportLedger } from '../../src/operations/ledger-export.js';
 import { changePeriod } from '../../src/operations/ledger-periods.js';
 import { reconcileLedger } from '../../src/operations/ledger-reconciliation.js';
 import { replayLedger } from '../../src/operations/ledger-replay.js';
 import { statementOfAccount } from '../../src/operations/ledger-statement.js';
 import { recordOperation } from '../../src/operations/audit.js';
+import { withOwnKeys } from '../../src/operations/own-keys.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -444,6 +446,25 @@ describe('an adjustment', () => {
     const { units } = await statementOfAccount(core, scope, { accountId });
     const redeemed = units[0]?.lines.filter(({ type }) => type === 'redeemed');
     expect(redeemed).toMatchObject([{ eventId, position, amount: -70 }]);
+  });
+
+  test('whose answer was lost is told as one that may stand, with the key by which its repetition has no second effect', async () => {
+    const tenant = await service.createTenant();
+    const scope = scopeOf(tenant);
+    const owner = await user(tenant);
+    const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 25, reason: 'charged twice' };
+    const execute: AccountCommands['execute'] = async (...asked) => {
+      await core.accounts.execute(...asked);
+      throw new EventLogUnavailable('no answer within 4000 ms');
+    };
+    const losing = { ...core, accounts: Object.assign(Object.create(core.accounts) as AccountCommands, { execute }) };
+    const told = await withOwnKeys(losing, undefined, (keyed) => adjustOnRecord(losing, scope, request, keyed)).then(() => '', String);
+    expect(told).toMatch(/no answer within 4000 ms: .* may stand/);
+    const [, key = ''] = /--idempotency-key (\S+)/.exec(told) ?? [];
+    const words = ['--user', owner.userId, '--unit', 'CENTS', '--amount', '+25', '--reason', 'charged twice', '--approved-by', 'Ada'];
+    const again = await cli('ledger', 'adjust', tenant.alias, owner.accountId, ...words, '--idempotency-key', key);
+    expect(again).toMatchObject({ code: 0, err: 'a repetition: nothing was corrected a second time\n' });
+    expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
   });
 
   describe('with an idempotency key', () => {
