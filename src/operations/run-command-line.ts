@@ -29,8 +29,8 @@ async function ledgerCommands(): Promise<AddCommands> {
 }
 
 /**
- * The command line for operators. Answers the exit code: 0 fine, 1 error (one clear line on standard error; nothing changed, unless the line says what may stand), 2 a
- * difference was found, 3 the chain is broken.
+ * The command line for operators. Answers the exit code: 0 fine, 1 error (one clear line on standard error; nothing changed, unless the line
+ * says what may stand), 2 a difference was found, 3 the chain is broken.
  * @param words what stands behind the name of the program.
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {

@@ -57,6 +57,8 @@ async function referral(): Promise<string> {
 }
 
 interface Write {
+  /** Left out: POST. */
+  readonly method?: 'POST' | 'PUT' | 'DELETE';
   readonly to: string;
   readonly body?: Json;
 }
@@ -108,11 +110,45 @@ const WRITES: Readonly<Record<string, () => Promise<Write & { readonly otherBody
     otherBody: { amount: 8, unit: 'CENTS' },
   }),
   cancel: async () => ({ to: `/reward/${await reward()}/cancel`, otherBody: { x: 1 } }),
+  'open upsert': async () => {
+    const [accountId, id] = [personal('acc'), personal('user')];
+    const body = { id, accountId, firstName: personal() };
+    const to = `/open/account${path(accountId)}/user${path(id)}`;
+    return { method: 'PUT', to, body, otherBody: { ...body, firstName: personal() } };
+  },
+  'open create': async () => {
+    const [accountId, id] = [personal('acc'), personal('user')];
+    const body = { id, accountId, firstName: personal() };
+    return { to: `/open/account${path(accountId)}/user${path(id)}`, body, otherBody: { ...body, firstName: personal() } };
+  },
+  'cookie user': () => {
+    const body = { firstName: personal() };
+    return Promise.resolve({ method: 'PUT', to: '/open/user/cookie_user', body, otherBody: { firstName: personal() } });
+  },
+  'forget a user': async () => ({ method: 'DELETE', to: `/open${(await person()).at}`, otherBody: { x: 1 } }),
+  'forget an account': async () => ({ method: 'DELETE', to: `/open/account${path((await person()).accountId)}`, otherBody: { x: 1 } }),
+  events: async () => {
+    const { accountId, id, at } = await person();
+    const body = { userId: id, accountId, events: [{ key: 'purchase', fields: {} }] };
+    return { to: `/open${at}/events`, body, otherBody: { ...body, events: [{ key: 'signup', fields: {} }] } };
+  },
+  'events with a key of their own': async () => {
+    const { accountId, id, at } = await person();
+    const body = { userId: id, accountId, idempotencyKey: personal('12345678'), events: [{ key: 'purchase', id: 'e', fields: {} }] };
+    return { to: `/open${at}/events`, body, otherBody: { ...body, events: [{ key: 'signup', id: 'e', fields: {} }] } };
+  },
   'give a reward': async () => ({ to: `/rewards${(await person()).at}`, body: CREDIT, otherBody: { ...CREDIT, assignedCredit: 101 } }),
 };
 const EACH_WRITE = Object.keys(WRITES);
+const STATUS: Readonly<Record<string, number>> = {
+  'give a reward': 201,
+  'open create': 201,
+  'forget a user': 204,
+  'forget an account': 204,
+};
 
-const send = (client: ApiClient, { to, body }: Write, options?: CallOptions): Promise<Answer> => client.post(to, body, options);
+const send = (client: ApiClient, { method = 'POST', to, body }: Write, options?: CallOptions): Promise<Answer> =>
+  client.call(method, to, body, options);
 const replayed = ({ headers }: Answer<unknown>) => headers.get('idempotency-replayed');
 const position = ({ headers }: Answer<unknown>) => headers.get('ledger-position');
 const whole = (answer: Answer<unknown>) => ({ ...outcome(answer), position: position(answer) });
@@ -123,11 +159,7 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
     const write = await WRITES[name]!();
     const key = personal('key');
     const first = await send(api, write, { key });
-    expect([first.status, replayed(first), position(first)]).toStrictEqual([
-      name === 'give a reward' ? 201 : 200,
-      null,
-      expect.any(String),
-    ]);
+    expect([first.status, replayed(first), position(first)]).toStrictEqual([STATUS[name] ?? 200, null, expect.any(String)]);
     // What it set off is in the log as soon as a read has been answered.
     await api.get('/users?limit=0');
     const head = await running.service.head();
@@ -138,7 +170,7 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
       expect(replayed(again)).toBe('true');
     }
     for (const client of [api, there]) {
-      const other = await send(client, { to: write.to, body: write.otherBody }, { key });
+      const other = await send(client, { ...write, body: write.otherBody }, { key });
       expect(outcome(other)).toStrictEqual(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
       expect(position(other)).toBeNull();
     }
@@ -156,7 +188,7 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
 
     // The log tells requests apart, without what is kept; and it leaves the key to the one that it knows.
     await sql.query('delete from ledger.idempotency_keys');
-    const other = await send(api, { to: write.to, body: write.otherBody }, { key });
+    const other = await send(api, { ...write, body: write.otherBody }, { key });
     expect(outcome(other)).toStrictEqual(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
     const again = await send(there, write, { key });
     expect([outcome(again), replayed(again)]).toStrictEqual([outcome(first), 'true']);
