@@ -6,6 +6,7 @@ import { replacePolicyCheckpoint } from './policies/policy-checkpoint.js';
 import { CommandPresence, ProcessPresence } from './postgres/process-presence.js';
 import { replaceLiveGeneration } from './projecting/generations.js';
 import type { Projector } from './projecting/projector.js';
+import { inTransaction } from './postgres/transaction.js';
 
 /** The log that was opened is not the one that this database follows. The message says what an operator can do. */
 export class AnotherLogFollowed extends Error {
@@ -175,19 +176,4 @@ async function moveTo(client: PoolClient, { targetId, policiesPosition }: CopyTo
   // Numbers of the other log: what they say of this one nobody knows.
   await client.query('update ledger.idempotency_keys set log_position = null where log_position is not null');
   await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);
-}
-
-async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    const result = await work(client);
-    await client.query('commit');
-    client.release();
-    return result;
-  } catch (error) {
-    // The connection is thrown away: its transaction ends with it, whatever state it was in.
-    client.release(true);
-    throw error;
-  }
 }

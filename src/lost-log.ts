@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position, SeenEvent } from './event-log/event-log.js';
 import { parseWitness } from './event-log/witness.js';
+import { inTransaction } from './postgres/transaction.js';
 import { loadPolicyCheckpoint, putPoliciesBack, type PolicyCheckpoint } from './policies/policy-checkpoint.js';
 import { replaceLiveGeneration } from './projecting/generations.js';
 import type { Projector } from './projecting/projector.js';
@@ -45,21 +46,13 @@ export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Pro
   const { pool, log } = parts;
   const isGone = noticed !== undefined && log.isPosition(noticed.position) && !(await log.holds(noticed));
   if (!isGone && (await readMarks(pool, log, 'those in use')).from === undefined) return;
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [SETTLING_LOCK]);
     // Another process may have done so meanwhile.
     const marks = await readMarks(client, log, 'all');
     const from = isGone && log.compare(noticed.position, marks.from) > 0 ? noticed.position : marks.from;
     if (from !== undefined) await settle(client, parts, marks, from);
-    await client.query('commit');
-    client.release();
-  } catch (error) {
-    // The connection is thrown away: its transaction ends with it, whatever state it was in.
-    client.release(true);
-    throw error;
-  }
+  });
 }
 
 async function settle(client: PoolClient, { log, projectors, logger }: SettlingParts, marks: Marks, from: Position): Promise<void> {

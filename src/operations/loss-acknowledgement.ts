@@ -8,6 +8,7 @@ import { sealedTail } from '../chain/sealed-tail.js';
 import type { Core } from '../core.js';
 import { MODES } from '../domain/scope.js';
 import type { Position } from '../event-log/event-log.js';
+import { inTransaction } from '../postgres/transaction.js';
 import { recordDone } from './audit.js';
 import { CommandError } from './command-line.js';
 import { LogReader, type Patience } from './log-reader.js';
@@ -68,23 +69,14 @@ export async function acknowledgeLoss(
   const { pool, log, names, chainSigner: signer } = core;
   // What is not sealed yet and can be is, so that it is not taken for what was lost.
   const { stopped } = await new ChainSealing({ pool, log, chains: new ChainNames(names), signer }).sealToHead({ signal: options.signal });
-  const client = await pool.connect();
-  let acknowledged: LossAcknowledgement;
-  try {
-    await client.query('begin');
+  const acknowledged = await inTransaction(pool, async (client) => {
     // Whoever seals at the same time finds the checkpoint moved.
     const { rows } = await client.query<{ from: string | null }>(
       'select from_position as "from" from ledger.log_losses where log_id = $1 and acknowledged_at is null for update',
       [await core.log.id()],
     );
-    acknowledged = await acknowledge(client, core, options, { open: rows[0], stopped });
-    await client.query('commit');
-    client.release();
-  } catch (error) {
-    // The connection is thrown away: its transaction ends with it, whatever state it was in.
-    client.release(true);
-    throw error;
-  }
+    return acknowledge(client, core, options, { open: rows[0], stopped });
+  });
   await told(acknowledged);
   return acknowledged;
 }

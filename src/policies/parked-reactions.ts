@@ -1,5 +1,6 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import { inTransaction } from '../postgres/transaction.js';
 
 /** Stands for every policy: the event cannot be read here, so nobody knows whose reactions it sets off. */
 export const ALL_POLICIES = '*';
@@ -231,19 +232,4 @@ function byStream(rows: readonly { readonly stream: string; readonly policy: str
   const standing: StandingStreams = new Map();
   for (const { stream, policy } of rows) standing.set(stream, (standing.get(stream) ?? new Set()).add(policy));
   return standing;
-}
-
-async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    const result = await work(client);
-    await client.query('commit');
-    client.release();
-    return result;
-  } catch (error) {
-    // The connection is thrown away: its transaction ends with it, whatever state it was in.
-    client.release(true);
-    throw error;
-  }
 }

@@ -5,6 +5,7 @@ import { createTables, indexStatements, primaryKeyOf } from './generations.js';
 import { quoted, schemaOf } from './identifiers.js';
 import type { ProjectionFold } from './log-fold.js';
 import type { Projector, ReadModelTable } from './projector.js';
+import { inTransactionOf } from '../postgres/transaction.js';
 
 /** Sorting for an index in memory rather than on disk: there is one such operation at a time. */
 const INDEX_MEMORY = '128MB';
@@ -17,7 +18,7 @@ const INDEX_MEMORY = '128MB';
 export async function writeFold(client: PoolClient, fold: ProjectionFold, generation: number): Promise<void> {
   const { projector, rows, parked, position } = fold;
   const schema = schemaOf(projector.name, generation);
-  await inTransaction(client, async () => {
+  await inTransactionOf(client, async () => {
     await client.query(`set local maintenance_work_mem = '${INDEX_MEMORY}'`);
     await client.query(`drop schema if exists ${quoted(schema)} cascade`);
     await createTables(client, projector, generation, false);
@@ -39,7 +40,7 @@ export async function writeFold(client: PoolClient, fold: ProjectionFold, genera
 /** Makes the secondary indexes, and lets the planner see what there is. One transaction: all of them, or none. */
 export async function indexGeneration(client: PoolClient, { name, tables }: Projector, generation: number): Promise<void> {
   const schema = schemaOf(name, generation);
-  await inTransaction(client, async () => {
+  await inTransactionOf(client, async () => {
     await client.query(`set local maintenance_work_mem = '${INDEX_MEMORY}'`);
     for (const table of tables) for (const statement of indexStatements(schema, table)) await client.query(statement);
   });
@@ -58,17 +59,3 @@ export async function checkLoaded(client: PoolClient, { projector, rows }: Proje
 
 /** The name of a table for SQL. */
 export const placeOf = (schema: string, table: ReadModelTable): string => `${quoted(schema)}.${quoted(table.name)}`;
-
-/** On the caller's connection. After an error nothing of it has happened, and the connection is as good as before. */
-export async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-  await client.query('begin');
-  try {
-    const result = await work();
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    // A connection that is gone has nothing left to take back.
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  }
-}

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { quoted, schemaOf } from './identifiers.js';
 import type { Projector, ReadModelTable } from './projector.js';
+import { inTransaction } from '../postgres/transaction.js';
 
 /**
  * A generation is one build of a projection: a schema with its tables, and a checkpoint. Exactly one is live; queries read that one.
@@ -16,18 +17,10 @@ const CREATION_LOCK = 7_202_501;
 /** Makes generation 1, empty and live, of each projection that has no live generation. Safe when several processes start at once. */
 export async function ensureLiveGenerations(pool: Pool, projectors: readonly Projector[]): Promise<void> {
   if ((await withoutLiveGeneration(pool, projectors)).length === 0) return;
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
     for (const projector of await withoutLiveGeneration(client, projectors)) await createGeneration(client, projector, 1, 'live');
-    await client.query('commit');
-    client.release();
-  } catch (error) {
-    // The connection is thrown away: its transaction ends with it, whatever state it was in.
-    client.release(true);
-    throw error;
-  }
+  });
 }
 
 /**
@@ -36,9 +29,7 @@ export async function ensureLiveGenerations(pool: Pool, projectors: readonly Pro
  * stopped; the generation that they wrote is kept. Safe when several processes start at once. @returns the names.
  */
 export async function renewOutdatedGenerations(pool: Pool, projectors: readonly Projector[]): Promise<readonly string[]> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
     const { rows } = await client.query<{ projection: string; generation: number; definition: string | null }>(
       `select projection, generation, definition from ledger.projection_generations where state = 'live'`,
@@ -52,13 +43,8 @@ export async function renewOutdatedGenerations(pool: Pool, projectors: readonly 
     });
     for (const projector of outdated) await replaceLiveGeneration(client, projector);
     if (outdated.length > 0) await client.query('update ledger.followed_log set rebuilt = false');
-    await client.query('commit');
-    client.release();
     return outdated.map(({ name }) => name);
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
+  });
 }
 
 /** Retires the live generation and makes the next one, empty, live, within the caller's transaction. The old one is kept. */

@@ -331,8 +331,9 @@ export class ProjectionRunner {
 
   /** After a failure: the rows' state is loaded again, since a write may have happened although its answer was lost. */
   private async recover(track: ProjectionTrack, failure: unknown, failures: number, turn: Turn): Promise<void> {
-    await this.noteError(track, failure);
+    // A repair wrote beside this one: no error, when going on from what is stored is all that it takes.
     if (failure instanceof CheckpointMoved && failures === 0) return this.makeSureOfLease(turn);
+    await this.noteError(track, failure);
     const wait = failure instanceof StoppedAtUndecodable ? this.retryMs.max : backOffMs(failures, this.retryMs);
     await pause(wait, turn.signal);
   }

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
-import { checkLoaded, indexGeneration, inTransaction, placeOf, writeFold } from './bulk-load.js';
+import { checkLoaded, indexGeneration, placeOf, writeFold } from './bulk-load.js';
 import { atOnePosition, Follower, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
 import { UnstorableText } from './copy-rows.js';
 import { countDifferences, withSnapshot } from './generation-diff.js';
@@ -18,6 +18,7 @@ import { schemaOf } from './identifiers.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
 import { isDataError } from './projecting-errors.js';
 import type { Projector, Row } from './projector.js';
+import { inTransactionOf } from '../postgres/transaction.js';
 
 /** How far a rebuild is; tests end the process in between. */
 export type RebuildStage = 'begun' | 'folded' | 'loaded' | 'indexed' | 'caught-up' | 'verified';
@@ -106,13 +107,13 @@ async function begin({ log }: GenerationParts, client: PoolClient, projector: Pr
   const unfinished = resume ? generations.unfinished : undefined;
   if (resume && !unfinished) throw new GenerationRefused(`there is nothing of ${projector.name} to resume: rebuild it without --resume`);
   for (const { generation } of generations.obsolete(unfinished, Date.now()))
-    await inTransaction(client, () => dropGeneration(client, projector.name, generation));
+    await inTransactionOf(client, () => dropGeneration(client, projector.name, generation));
   const fold = new ProjectionFold(projector, live.position);
   if (unfinished) {
     await readBack(client, fold, unfinished);
     return { projector, live, generation: unfinished.generation, fold };
   }
-  const generation = await inTransaction(client, async () => {
+  const generation = await inTransactionOf(client, async () => {
     const next = await nextGeneration(client, projector.name);
     await recordGeneration(client, projector, next, 'building');
     return next;
@@ -158,7 +159,7 @@ async function write(client: PoolClient, { projector, generation, fold }: Build,
 
 /** Begins again, empty, with all indexes: everything is left to `finish`, which goes the way of batches. */
 async function createAnew(client: PoolClient, { projector, generation }: Build): Promise<void> {
-  await inTransaction(client, async () => {
+  await inTransactionOf(client, async () => {
     await dropGeneration(client, projector.name, generation);
     await createGeneration(client, projector, generation, 'building');
   });
