@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 import { ChainNames } from './chain/chain-names.js';
 import { ChainSealer } from './chain/chain-sealer.js';
 import { ChainSealing } from './chain/chain-sealing.js';
-import type { AccountOutcome } from './command-handling/account-commands.js';
 import { AccountCommandEnvelope } from './command-handling/commands.js';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { AppModule } from './app.module.js';

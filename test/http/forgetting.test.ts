@@ -63,7 +63,10 @@ test('the referrer’s side of a referral is moderated after the referred accoun
   expect((await api.post('/user', { id: bob.id, accountId: bob.accountId })).status).toBe(200);
   expect(await moderate('REFERRER_APPROVED')).toBe(200);
   expect(await spendable()).toBe(1_000);
-  expect((await api.get(`/referrals/${id}`)).body).toMatchObject({ referrerModerationStatus: 'APPROVED', referredModerationStatus: 'DENIED' });
+  expect((await api.get(`/referrals/${id}`)).body).toMatchObject({
+    referrerModerationStatus: 'APPROVED',
+    referredModerationStatus: 'DENIED',
+  });
 });
 
 test('a referrer is forgotten: nothing shows the person, and the other side keeps what it has', async () => {
