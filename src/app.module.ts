@@ -128,7 +128,7 @@ function http(parts: ModuleParts): Provider[] {
     value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), requests, parts.operators)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
-    made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, core.log, settingOff)),
+    made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, settingOff)),
     made(ShareLinkRedirects, [CommandBus], (bus: CommandBus) => new ShareLinkRedirects(bus, core.owners, core.tenants, publicUrl, logger)),
     made(
       Presentation,

@@ -19,7 +19,7 @@ import { connectionBudget } from './connection-budget.js';
 import type { SubjectId } from './domain/personal.js';
 import { EventCodec } from './event-log/codec.js';
 import type { Actor } from './event-log/envelope.js';
-import { EventLogUnavailable, type EventLog, type Position } from './event-log/event-log.js';
+import { EventLogUnavailable, type EventLog } from './event-log/event-log.js';
 import type { EventLogObserver } from './event-log/event-log-observer.js';
 import type { EventStoreAddress } from './event-log/event-store-url.js';
 import type { EventStoreDbEventLogOptions } from './event-log/eventstoredb-event-log.js';
@@ -65,7 +65,6 @@ export interface Core {
   readonly databaseUrl: () => string;
   /** The embedded server, when it is one. */
   readonly embedded: EmbeddedPostgres | undefined;
-  readonly newest: (a: Position | null, b: Position | null) => Position | null;
   close(): Promise<void>;
 }
 
@@ -176,9 +175,8 @@ function wire({
   const sealingKey = purposeKey(masterKey, 'api-keys');
   const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
-  const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
   const tankCodes = new TankCodes(streams, names, tenants, new ProgramVersions(log, codec, names));
-  const moderations = new ModerationProcess(streams, names, tankCodes, newest);
+  const moderations = new ModerationProcess(streams, names, tankCodes);
   const reservations = new Reservations(streams, names);
   const subjects = new NewSubjects(names, keys);
   const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures, subjects);
@@ -186,7 +184,7 @@ function wire({
   const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {
     ...{ pool, log, codec, keys, names, streams, owners, tenants, tenantCommands, tokenSecrets },
-    ...{ moderations, erasures, forget, accounts, answersKey, chainSigner, newest },
+    ...{ moderations, erasures, forget, accounts, answersKey, chainSigner },
   };
 }
 

@@ -10,6 +10,7 @@ import type {
   SideOfAccount,
 } from '../domain/account/moderation-of-account.js';
 import { decide, type ModerationCommand, type ModerationItem } from '../domain/moderation/moderation.decider.js';
+import type { Refusal } from '../domain/refusal.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
@@ -34,7 +35,7 @@ interface Part {
 export interface ModerationResult {
   /** Empty: applied everywhere. Else why not, and nothing changed. */
   readonly reasons: readonly string[];
-  /** The newest position that it wrote, as far as this drive knows. */
+  /** Of the last event of the moderation's own stream, which comes behind all of its steps, whoever took them. */
   readonly position: Position | null;
 }
 
@@ -63,7 +64,6 @@ export class ModerationProcess {
     private readonly streams: Streams,
     private readonly names: KeyedNames,
     private readonly tankCodes: TankCodes,
-    private readonly newest: (a: Position | null, b: Position | null) => Position | null,
   ) {}
 
   /**
@@ -93,8 +93,11 @@ export class ModerationProcess {
     moderationId: string,
     items: readonly ModerationItem[],
     now: number,
-  ): Promise<ModerationResult & { readonly replayed: boolean }> {
-    const isNew = await this.step(meta, moderationId, { type: 'RequestModeration', moderationId, items, now });
+  ): Promise<ModerationResult & { readonly replayed: boolean; readonly refused?: Refusal }> {
+    const requested = await this.step(meta, moderationId, { type: 'RequestModeration', moderationId, items, now });
+    // Another request with the key was faster, in another process.
+    if (requested.kind === 'refused') return { refused: requested.refused, reasons: [], position: null, replayed: false };
+    const isNew = requested.kind === 'accepted' && requested.events.length > 0 && !requested.replayed;
     return { ...(await this.drive(meta.scope, moderationId, meta)), replayed: !isNew };
   }
 
@@ -121,11 +124,7 @@ export class ModerationProcess {
   private async carryOn(meta: CommandMeta, moderationId: string): Promise<Driven> {
     const now = Date.now();
     const stream = this.names.moderationStream(meta.scope, moderationId);
-    let position: Position | null = null;
-    const note = (outcome: Outcome<unknown, AccountEvent>): void => {
-      if (outcome.kind === 'accepted' && outcome.events.length > 0) position = this.newest(position, outcome.position);
-    };
-    let { state } = await this.streams.moderations.load(stream);
+    let { state, position } = await this.streams.moderations.load(stream);
     if (state.status === 'absent') return 'absent';
     const parts = partsOf(state.items);
     if (state.status === 'requested') {
@@ -136,13 +135,14 @@ export class ModerationProcess {
         reasons.length > 0 ? { type: 'RefuseModeration', moderationId, reasons, now } : { type: 'AgreeToModeration', moderationId, now },
       );
       // Another driver may have come to another outcome first: what stands in the stream counts.
-      ({ state } = await this.streams.moderations.load(stream));
+      ({ state, position } = await this.streams.moderations.load(stream));
     }
     if (state.status === 'agreed') {
       // Referrers first: once a referral says APPROVED, the policy that grants its referrer's reward must find that side approved.
-      for (const part of parts) if (part.side === 'referrer') note(await this.apply(meta, moderationId, part, now));
-      for (const part of parts) if (part.side === 'referred') note(await this.apply(meta, moderationId, part, now));
-      await this.step(meta, moderationId, { type: 'CompleteModeration', moderationId, now });
+      for (const part of parts) if (part.side === 'referrer') await this.apply(meta, moderationId, part, now);
+      for (const part of parts) if (part.side === 'referred') await this.apply(meta, moderationId, part, now);
+      const completed = await this.step(meta, moderationId, { type: 'CompleteModeration', moderationId, now });
+      if (completed.kind === 'accepted') ({ position } = completed);
     } else {
       // Refused, or finished by another driver while this one still prepared: nothing may stay held.
       for (const part of parts) await this.tell(meta, part.account, { type: 'ReleaseModeration', moderationId, now });
@@ -189,12 +189,11 @@ export class ModerationProcess {
     }
   }
 
-  /** True when it was this call that took the step, and nobody before. */
-  private async step(meta: CommandMeta, moderationId: string, command: ModerationCommand): Promise<boolean> {
+  /** Nothing happens where it was taken before. */
+  private step(meta: CommandMeta, moderationId: string, command: ModerationCommand) {
     const stream = this.names.moderationStream(meta.scope, moderationId);
     const stepMeta = command.type === 'RequestModeration' ? requestMeta(meta) : stepWithoutKey(meta, command.type);
-    const outcome = await this.streams.moderations.handle(stream, stepMeta, (state) => decide(state, command));
-    return outcome.kind === 'accepted' && outcome.events.length > 0 && !outcome.replayed;
+    return this.streams.moderations.handle(stream, stepMeta, (state) => decide(state, command));
   }
 }
 

@@ -7,7 +7,6 @@ import type { AccountEvent, PersonId } from '../domain/account/account.events.js
 import type { OpenAccount } from '../domain/account/account.state.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../domain/scope.js';
-import { EventLogUnavailable, type EventLog, type Position } from '../event-log/event-log.js';
 import { ApiError } from './api-error.js';
 import { callerOf } from './edge/access.js';
 import type { Named } from './idempotent-requests.js';
@@ -34,7 +33,6 @@ export class Ledger {
     private readonly bus: CommandBus,
     private readonly writes: Writes,
     private readonly ownWrites: OwnWrites,
-    private readonly log: EventLog,
     /** Types that some policy reacts to. */
     private readonly settingOff: ReadonlySet<string>,
   ) {}
@@ -94,21 +92,11 @@ export class Ledger {
     actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
-      const { refused, reasons, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+      const { refused, reasons, position, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
       if (refused) throw refusalAnswer(refused);
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
-      return { status: 200, body: {}, position: await this.pastAllSteps(), setsOff: true, replayed };
+      return { status: 200, body: {}, position, setsOff: true, replayed };
     });
-  }
-
-  /** Steps of a moderation go to many streams, some by another driver: the head is past all of them. A log that went away takes nothing back. */
-  private async pastAllSteps(): Promise<Position | null> {
-    try {
-      return (await this.log.head()) ?? null;
-    } catch (error) {
-      if (!(error instanceof EventLogUnavailable)) throw error;
-      return this.log.newestSeen?.position ?? null;
-    }
   }
 
   /** Waits, bounded, until these projections show what was written before, and what the client asks to be there. */

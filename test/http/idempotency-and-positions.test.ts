@@ -180,9 +180,9 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
     await sql.query('delete from ledger.idempotency_keys');
     for (const client of [there, api]) {
       const again = await send(client, write, { key });
-      expect(outcome(again)).toStrictEqual(outcome(first));
-      expect(replayed(again)).toBe('true');
-      expect(position(again)).toEqual(expect.any(String));
+      // What a forgetting was driven to is not read again: its repetition names where it was asked for.
+      expect(whole(again)).toStrictEqual({ ...whole(first), ...(name.startsWith('forget') ? { position: position(again) } : {}) });
+      expect([replayed(again), position(again)]).toStrictEqual(['true', expect.any(String)]);
     }
     expect(await running.service.head()).toBe(head);
 

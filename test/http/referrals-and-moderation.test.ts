@@ -480,7 +480,6 @@ describe('moderation', () => {
     const head = jest.spyOn(log, 'head').mockRejectedValue(new EventLogUnavailable('away'));
     try {
       expect(outcome(await scene.moderate([friend.referralId, 'DENIED']))).toStrictEqual({ status: 200, body: {} });
-      expect(head).toHaveBeenCalled();
     } finally {
       head.mockRestore();
     }

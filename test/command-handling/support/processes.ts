@@ -20,7 +20,7 @@ import { DEFAULT_PROGRAM } from '../../../src/domain/tenant/program-document.js'
 import type { ProgramDocument } from '../../../src/domain/tenant/tenant.decider.js';
 import { EventCodec } from '../../../src/event-log/codec.js';
 import type { Actor, CommandMeta } from '../../../src/event-log/envelope.js';
-import type { EventLog, Position } from '../../../src/event-log/event-log.js';
+import type { EventLog } from '../../../src/event-log/event-log.js';
 import { PostgresEventLog } from '../../../src/event-log/postgres-event-log.js';
 import { openPool } from '../../../src/postgres/database.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
@@ -91,9 +91,8 @@ export class TestProcess {
     const tenants = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
     this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
-    const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
     const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
-    this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
+    this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
     this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
       keys.forget(subjects);
       this.streams.accounts.forgetSubjects(new Set(subjects));

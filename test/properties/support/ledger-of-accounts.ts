@@ -94,9 +94,8 @@ export class LedgerProcess {
     const directory = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
     this.tenants = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
-    const newest = (a: Position | null, b: Position | null): Position | null => (log.compare(a ?? undefined, b ?? undefined) >= 0 ? a : b);
     const tankCodes = new TankCodes(this.streams, NAMES, directory, new ProgramVersions(log, codec, NAMES));
-    const moderations = new ModerationProcess(this.streams, NAMES, tankCodes, newest);
+    const moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
     this.moderationProcess = moderations;
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
