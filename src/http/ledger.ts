@@ -58,7 +58,8 @@ export class Ledger {
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('a write was accepted and left no account');
-      const setsOff = events.some((event) => this.settingOff.has(event.type));
+      // What changes nothing comes behind what somebody else did, perhaps a moment ago and in another process: that may have set something off.
+      const setsOff = events.length === 0 || events.some((event) => this.settingOff.has(event.type));
       const body = await present({ state, events });
       return { status, body, named: whose({ state, events }, body), position, setsOff, replayed };
     });
