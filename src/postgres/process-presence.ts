@@ -5,18 +5,20 @@ import { KeptConnection } from './kept-connection.js';
 const LOCK_CLASS = 720_251;
 const COMMAND_LOCK_CLASS = 720_252;
 
-/**
- * A sign of life that ends with the process, whatever ends it: an advisory lock on a connection of its own. Others can tell from it
- * whether the process that began something is still there.
- */
-export class ProcessPresence {
-  /** Names this process in rows that it leaves. */
-  readonly id = randomInt(1, 2 ** 31 - 1);
+/** SQL that is true while anybody holds a lock of the class in this database, and what else is asked of it holds. */
+const isHeld = (lockClass: number, further: string): string => `exists (
+    select from pg_locks
+    where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted ${further}
+      and database = (select oid from pg_database where datname = current_database()))`;
+
+/** A sign of life that ends with the process, whatever ends it: an advisory lock on a connection of its own. */
+class Presence {
   private readonly connection: KeptConnection;
 
-  constructor(pool: Pool) {
+  /** @param lock the statement that takes it. */
+  constructor(pool: Pool, lock: string, values: readonly number[]) {
     this.connection = new KeptConnection(pool, async (client) => {
-      await client.query('select pg_advisory_lock($1, $2)', [LOCK_CLASS, this.id]);
+      await client.query(lock, [...values]);
     });
   }
 
@@ -27,19 +29,25 @@ export class ProcessPresence {
   stop(): Promise<void> {
     return this.connection.stop();
   }
+}
 
-  /** SQL that is true while any process shows its presence in this database. */
-  static readonly isAnybody = `exists (
-    select from pg_locks
-    where locktype = 'advisory' and classid = ${LOCK_CLASS} and objsubid = 2 and mode = 'ExclusiveLock' and granted
-      and database = (select oid from pg_database where datname = current_database()))`;
+/** That of a process of the service: others can tell from it whether the process that began something is still there. */
+export class ProcessPresence extends Presence {
+  /** Names this process in rows that it leaves. */
+  readonly id: number;
+
+  constructor(pool: Pool) {
+    const id = randomInt(1, 2 ** 31 - 1);
+    super(pool, 'select pg_advisory_lock($1, $2)', [LOCK_CLASS, id]);
+    this.id = id;
+  }
+
+  /** SQL that is true while any process shows its presence in this database. Whoever asks `isGone` holds a share for a moment. */
+  static readonly isAnybody = isHeld(LOCK_CLASS, "and mode = 'ExclusiveLock'");
 
   /** SQL that is true while any other process than that of this id does. `id`: an expression of ours, never a value from outside. */
   static isAnybodyBut(id: string): string {
-    return `exists (
-      select from pg_locks
-      where locktype = 'advisory' and classid = ${LOCK_CLASS} and objsubid = 2 and mode = 'ExclusiveLock' and granted and objid::bigint <> (${id})::bigint
-        and database = (select oid from pg_database where datname = current_database()))`;
+    return isHeld(LOCK_CLASS, `and mode = 'ExclusiveLock' and objid::bigint <> (${id})::bigint`);
   }
 
   /**
@@ -55,26 +63,11 @@ export class ProcessPresence {
  * The sign of life of a command that may append to the log. Apart from that of services: what asks for a service, which keeps read models
  * up and runs jobs, does not mean a command.
  */
-export class CommandPresence {
-  private readonly connection: KeptConnection;
-
+export class CommandPresence extends Presence {
   constructor(pool: Pool) {
-    this.connection = new KeptConnection(pool, async (client) => {
-      await client.query('select pg_advisory_lock_shared($1, 0)', [COMMAND_LOCK_CLASS]);
-    });
-  }
-
-  start(): Promise<void> {
-    return this.connection.start();
-  }
-
-  stop(): Promise<void> {
-    return this.connection.stop();
+    super(pool, 'select pg_advisory_lock_shared($1, 0)', [COMMAND_LOCK_CLASS]);
   }
 
   /** SQL that is true while any command shows its presence in this database. */
-  static readonly isAnybody = `exists (
-    select from pg_locks
-    where locktype = 'advisory' and classid = ${COMMAND_LOCK_CLASS} and objsubid = 2 and granted
-      and database = (select oid from pg_database where datname = current_database()))`;
+  static readonly isAnybody = isHeld(COMMAND_LOCK_CLASS, '');
 }
