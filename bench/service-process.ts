@@ -58,7 +58,7 @@ export async function startServiceProcess({
   const root = projectRoot();
   const port = wanted ?? (await freePort());
   const [command, args] =
-    by === 'npm' ? ['npm', ['start', '--silent']] : [process.execPath, [...nodeOptions, join(root, 'dist/src/main.js')]];
+    by === 'npm' ? ['npm', ['start', '--silent']] : [process.execPath, [...nodeOptions, join(root, 'dist/bin/main.js')]];
   const startedAt = performance.now();
   const child = spawn(command, args, {
     cwd: root,
@@ -212,7 +212,7 @@ async function servingProcess(pid: number): Promise<number | undefined> {
     for (const candidate of generation) {
       const [program = '', ...args] = (await readFile(`/proc/${candidate}/cmdline`, 'utf8').catch(() => '')).split('\0');
       const script = args.find((argument) => !argument.startsWith('-')) ?? '';
-      if (basename(program) === 'node' && /(^|\/)(scripts\/start\.mjs|src\/main\.js)$/.test(script)) return candidate;
+      if (basename(program) === 'node' && /(^|\/)(scripts\/start\.mjs|bin\/main\.js)$/.test(script)) return candidate;
     }
     generation = all.filter(({ parent }) => generation.includes(parent)).map((child) => child.pid);
   }

@@ -3,4 +3,4 @@
 import { completeEnvironment } from './environment.mjs';
 
 completeEnvironment();
-await import('../dist/src/operations/cli.js');
+await import('../dist/bin/cli.js');

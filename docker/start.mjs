@@ -6,4 +6,4 @@ if (!process.env.DATABASE_URL?.trim()) {
   process.stderr.write('DATABASE_URL is required: the image has no embedded Postgres\n');
   process.exit(1);
 }
-await import('../dist/src/main.js');
+await import('../dist/bin/main.js');

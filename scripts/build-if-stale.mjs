@@ -20,12 +20,13 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = ['src', 'projections', 'migrations', 'bench'];
 const stamp = join(root, 'dist', '.built');
+const bundler = 'scripts/bundle.mjs';
 
 /**
- * Compiles the service into dist/ unless that was done for exactly these sources. Costs a few milliseconds when it was. Writes to
+ * Compiles the service into dist/ and bundles it into dist/bin unless that was done for exactly these sources. Costs a few milliseconds when it was. Writes to
  * standard error only. Several at once: one builds, the others wait and find it done.
  * @returns {boolean} true when it had to build.
- * @throws {Error} when the sources do not compile; what the compiler says has been printed.
+ * @throws {Error} when the sources do not compile or cannot be bundled; what the tool says has been printed.
  */
 export function buildIfStale() {
   // An image may ship without sources.
@@ -41,12 +42,13 @@ export function buildIfStale() {
     rmSync(stamp, { force: true });
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.json')], { cwd: root, stdio: ['ignore', 2, 2] });
+    const bundled = status === 0 ? spawnSync(process.execPath, [join(root, bundler)], { cwd: root, stdio: ['ignore', 2, 2] }) : undefined;
     // A compiler that was not killed left sound notes, errors or not; the stamp then only says so.
     if (status !== null) {
-      writeFileSync(`${stamp}.${process.pid}`, status === 0 ? built : 'failed');
+      writeFileSync(`${stamp}.${process.pid}`, bundled?.status === 0 ? built : 'failed');
       renameSync(`${stamp}.${process.pid}`, stamp);
     }
-    if (status !== 0) throw new Error('the build failed');
+    if (bundled?.status !== 0) throw new Error('the build failed');
     return true;
   } finally {
     unlock();
@@ -69,6 +71,7 @@ function fingerprint() {
     hash.update(`${path}\0${size}\0${mtimeMs}\n`);
   };
   add('tsconfig.json');
+  add(bundler);
   if (existsSync(join(root, 'package-lock.json'))) add('package-lock.json');
   const walk = (folder) => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {

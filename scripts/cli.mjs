@@ -3,4 +3,4 @@
 import { buildOrExit } from './build-if-stale.mjs';
 
 buildOrExit();
-await import('../dist/src/operations/cli.js');
+await import('../dist/bin/cli.js');

@@ -3,4 +3,4 @@
 import { buildOrExit } from './build-if-stale.mjs';
 
 buildOrExit();
-await import('../dist/src/main.js');
+await import('../dist/bin/main.js');

@@ -15,7 +15,7 @@ import {
 } from '../../bench/service-process.js';
 
 /** What ships, as it ships: the other suites run it transformed. */
-describe('node dist/src/main.js on an empty folder', () => {
+describe('node dist/bin/main.js on an empty folder', () => {
   let dataDir: string;
   let service: ServiceProcess;
   let client: LedgerClient;
@@ -139,7 +139,7 @@ describe('node dist/src/main.js on an empty folder', () => {
       [{ DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' }, /^MASTER_KEY_FILE is required[^\n]*\n$/],
     ] as const;
     for (const [env, line] of bad) {
-      const child = spawn(process.execPath, [join(projectRoot(), 'dist/src/main.js')], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      const child = spawn(process.execPath, [join(projectRoot(), 'dist/bin/main.js')], { env, stdio: ['ignore', 'ignore', 'pipe'] });
       let text = '';
       child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       const [code] = (await once(child, 'close')) as [number];

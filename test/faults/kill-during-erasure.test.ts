@@ -148,7 +148,7 @@ test('killed half way, a scrub is made up for by the next one', async () => {
   const erased = ['key', 'stone', 'rows'].flatMap((name) => formsOf(wordOf(name)));
   const holder = await core.pool.connect();
   await holder.query('begin; lock table rm_users_1.users in access share mode');
-  const command = spawn(process.execPath, [join(projectRoot(), 'dist/src/operations/cli.js'), 'privacy', 'scrub'], {
+  const command = spawn(process.execPath, [join(projectRoot(), 'dist/bin/cli.js'), 'privacy', 'scrub'], {
     ...{ env: { PATH: process.env.PATH, DATA_DIR: dataDir }, stdio: ['ignore', 'ignore', 'pipe'] as const },
   });
   const ended = once(command, 'exit');

@@ -39,7 +39,7 @@ const isReady = async ({ url }: Service): Promise<boolean> => (await fetch(`${ur
 
 async function cli(...words: readonly string[]): Promise<string> {
   const env = { PATH: process.env.PATH, DATA_DIR: dataDir };
-  return (await promisify(execFile)(process.execPath, [join(projectRoot(), 'dist/src/operations/cli.js'), ...words], { env })).stdout;
+  return (await promisify(execFile)(process.execPath, [join(projectRoot(), 'dist/bin/cli.js'), ...words], { env })).stdout;
 }
 
 test('whoever was forgotten after a backup stays forgotten when it is restored, with and without its read models', async () => {

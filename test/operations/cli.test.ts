@@ -48,7 +48,7 @@ function shipped(...words: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['dist/src/operations/cli.js', ...words],
+      ['dist/bin/cli.js', ...words],
       { env: { ...process.env, ...storeSettings() } },
       (error, out, err) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );

@@ -29,7 +29,7 @@ const users = async (): Promise<number> => (await tenant.live.get<{ totalCount: 
 function start(...words: readonly string[]): { readonly child: ChildProcessWithoutNullStreams; readonly err: () => string } {
   const { databaseUrl, masterKeyFile } = running.stores;
   const env = { ...process.env, DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile };
-  const child = spawn(process.execPath, ['dist/src/operations/cli.js', ...words], { env });
+  const child = spawn(process.execPath, ['dist/bin/cli.js', ...words], { env });
   let err = '';
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
   return { child, err: () => err };

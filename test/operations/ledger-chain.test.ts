@@ -33,7 +33,7 @@ afterAll(async () => {
 function cli(...words: readonly string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
   return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/src/operations/cli.js', ...words], { env }, (error, out, err) =>
+    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });

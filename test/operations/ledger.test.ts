@@ -49,7 +49,7 @@ interface Ran {
 function cli(...words: readonly string[]): Promise<Ran> {
   const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
   return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/src/operations/cli.js', ...words], { env }, (error, out, err) =>
+    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });

@@ -22,7 +22,7 @@ afterAll(() => end());
 async function cli(...words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
   return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/src/operations/cli.js', ...words], { env }, (error, out, err) =>
+    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });

@@ -60,7 +60,7 @@ const environment = () => ({ ...process.env, DATABASE_URL: stores.databaseUrl, M
 
 function cli(...words: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/src/operations/cli.js', 'projection', ...words], { env: environment() }, (error, out, err) =>
+    execFile(process.execPath, ['dist/bin/cli.js', 'projection', ...words], { env: environment() }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });
@@ -238,7 +238,7 @@ test('a second rebuild beside a first one is refused; interrupted, the first end
   const client = await pool.connect();
   await client.query('begin');
   await client.query('lock table ledger.projection_history in exclusive mode');
-  const first = spawn(process.execPath, ['dist/src/operations/cli.js', 'projection', 'rebuild', 'users'], { env: environment() });
+  const first = spawn(process.execPath, ['dist/bin/cli.js', 'projection', 'rebuild', 'users'], { env: environment() });
   let err = '';
   first.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
   const ended = once(first, 'exit');

@@ -71,7 +71,7 @@ function unreachable(part: string): never {
   throw new Error(`the ${part} of the compiled service cannot be reached from outside`);
 }
 
-/** `node dist/src/main.js` as it was built last, and beside it what the tests need of a core: a further process on the same stores, as the command line is. */
+/** `node dist/bin/main.js` as it was built last, and beside it what the tests need of a core: a further process on the same stores, as the command line is. */
 async function startCompiled(environment: Environment, write: (line: string) => void): Promise<Service> {
   const { PORT: _, ...env } = environment;
   const served = await startServiceProcess({ env: { ...env, LOG_LEVEL: 'trace' }, onOutput: write });
