@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +38,7 @@ const harmless = ['commander/lib/command.js', 'import-fresh/index.js'];
  */
 export function bundle() {
   const outdir = join(root, 'dist', 'bin');
-  rmSync(outdir, { recursive: true, force: true });
+  removeOld(outdir);
   const { metafile } = buildSync({
     absWorkingDir: root,
     entryPoints: entries,
@@ -60,6 +60,13 @@ export function bundle() {
     (path) => !harmless.some((end) => path.endsWith(end)) && /\b__(dirname|filename)\b/.test(readFileSync(join(root, path), 'utf8')),
   );
   if (misled.length > 0) throw new Error(`to be left out of the bundle, for they ask where they are: ${misled.join(', ')}`);
+}
+
+/** Parts carry their content in their names: those of an earlier build stay a while, for a process that runs may still load one. */
+function removeOld(folder) {
+  if (!existsSync(folder)) return;
+  const since = Date.now() - 7 * 86_400_000;
+  for (const name of readdirSync(folder)) if (statSync(join(folder, name)).mtimeMs < since) rmSync(join(folder, name));
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) bundle();
