@@ -1,3 +1,4 @@
+const { joinedLibraries } = require('./test/support/libraries.cjs');
 const { compilerOptions } = require('./tsconfig.json');
 
 /**
@@ -24,7 +25,7 @@ const common = {
   rootDir: __dirname,
   testEnvironment: 'node',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...joinedLibraries() },
   transformIgnorePatterns: [],
   transform: {
     '\\.ts$': ['@swc/jest', { jsc: asItShips, module: { type: 'commonjs' } }],

