@@ -4,7 +4,7 @@
  */
 
 /** Where adapters are chosen and everything is wired together: the only places that know all folders. */
-const composition = ['^src/(main|app\\.module|core|service)\\.ts$', '^src/operations/'];
+const composition = ['^src/(process|core|cli)/', '^src/operations/log/log-address\\.ts$'];
 const folder = (...names) => `^src/(${names.join('|')})/`;
 const library = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
 
@@ -36,7 +36,7 @@ module.exports = {
         'waits for a read model would be a decision on old facts.',
       severity: 'error',
       from: { path: ['^projections/', '^src/projecting/'] },
-      to: { path: folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations') },
+      to: { path: folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli') },
     },
     {
       name: 'decisions-read-no-read-model',
@@ -44,7 +44,7 @@ module.exports = {
         'What a command may do is decided on the folded stream alone. A read model is late by nature: a balance read there can be spent twice.',
       severity: 'error',
       from: { path: '^src/command-handling/' },
-      to: { path: ['^projections/', folder('projecting', 'http', 'policies', 'webhooks', 'exports', 'themes', 'operations')] },
+      to: { path: ['^projections/', folder('projecting', 'http', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli')] },
     },
     {
       name: 'policies-know-no-http',
@@ -53,7 +53,7 @@ module.exports = {
         'and must work in a process without an HTTP server.',
       severity: 'error',
       from: { path: '^src/policies/' },
-      to: { path: folder('http', 'operations') },
+      to: { path: folder('http', 'operations', 'cli') },
     },
     {
       name: 'the-log-stands-below',
@@ -65,7 +65,7 @@ module.exports = {
       to: {
         path: [
           '^projections/',
-          folder('http', 'command-handling', 'projecting', 'policies', 'webhooks', 'exports', 'themes', 'operations'),
+          folder('http', 'command-handling', 'projecting', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli'),
         ],
       },
     },
@@ -76,7 +76,7 @@ module.exports = {
         'breaks with the other one.',
       severity: 'error',
       from: { pathNot: ['^src/event-log/', '^bench/', '^test/', ...composition] },
-      to: { path: '^src/event-log/(postgres|eventstoredb)-' },
+      to: { path: '^src/event-log/(postgres|eventstoredb)/' },
     },
     {
       name: 'ground-stands-below',
@@ -84,16 +84,17 @@ module.exports = {
         'Connections to Postgres, and keys and names of people, are used from everywhere. What they imported in turn could not be started or ' +
         'tested without them any more.',
       severity: 'error',
-      from: { path: folder('postgres', 'privacy') },
-      to: { path: ['^projections/', folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations')] },
+      from: { path: folder('postgres', 'embedded-postgres', 'privacy', 'foundation') },
+      to: { path: ['^projections/', folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli')] },
     },
     {
       name: 'http-has-no-database',
       comment:
         'A controller parses, sends a command or asks a query, and maps the answer. SQL there would be a second way in or a read that no ' +
-        'projection keeps. Kept answers of idempotent requests and counted calls are the exceptions: those tables belong to HTTP itself.',
+        'projection keeps. Kept answers of idempotent requests and counted calls are the exceptions: those tables belong to HTTP itself; and the pool ' +
+        'of the operations is handed through.',
       severity: 'error',
-      from: { path: '^src/http/', pathNot: '^src/http/(idempotent-requests|rate-limits)\\.ts$' },
+      from: { path: '^src/http/', pathNot: '^src/http/(writing/idempotent-requests|edge/rate-limits|operations/operations-core)\\.ts$' },
       to: { path: library('pg', '@types/pg', 'kysely', 'pg-query-stream') },
     },
     {
@@ -119,7 +120,7 @@ module.exports = {
       comment:
         'The CommandBus loads the framework. What also runs in the command line calls the commands behind it: a command starts in half the time.',
       severity: 'error',
-      from: { pathNot: ['^src/http/', '^src/operations/http/', '^src/(app\\.module|service)\\.ts$', '^test/', '^bench/'] },
+      from: { pathNot: ['^src/http/', '^src/process/', '^test/', '^bench/'] },
       to: { path: '^src/command-handling/commands\\.ts$' },
     },
     {
@@ -134,8 +135,46 @@ module.exports = {
       name: 'nobody-imports-the-composition',
       comment: 'Code that reaches back into the place where it is wired together cannot be wired any other way.',
       severity: 'error',
-      from: { path: ['^src/', '^projections/', '^migrations/'], pathNot: composition },
-      to: { path: ['^src/(main|app\\.module|service)\\.ts$', '^src/operations/'] },
+      from: { path: ['^src/', '^projections/', '^migrations/'], pathNot: '^src/(process|cli)/' },
+      to: { path: '^src/(process|cli)/' },
+    },
+    {
+      name: 'processes-and-commands-start-apart',
+      comment: 'The service starts without the command line, and a command without the service: it would load the framework with it.',
+      severity: 'error',
+      from: { path: '^src/cli/' },
+      to: { path: '^src/process/' },
+    },
+    {
+      name: 'operations-know-no-way-in',
+      comment:
+        'What an operator asks for is a function of the stores and the request. The command line and HTTP call it and say its answer in their own words. ' +
+        'Two files still speak of idempotency keys in the words of HTTP.',
+      severity: 'error',
+      from: { path: '^src/operations/', pathNot: '^src/operations/(operator-keys|ledger/ledger-adjustment)\\.ts$' },
+      to: { path: ['^src/(http|cli|process)/', ...library('commander', 'fastify', '@nestjs/[^/]+')] },
+    },
+    {
+      name: 'operations-are-asked-for',
+      comment:
+        'What operators ask for is asked for over HTTP or on the command line. A decision or a reaction that needs it has the wrong owner.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(operations|cli|http/operations|process)/' },
+      to: { path: '^src/operations/' },
+    },
+    {
+      name: 'bookkeeping-is-pure',
+      comment: 'Postings, statements and the roll-forward are arithmetic on facts: the same entries always give the same statement.',
+      severity: 'error',
+      from: { path: '^src/bookkeeping/' },
+      to: { pathNot: ['^src/(bookkeeping|domain|foundation)/', '^src/event-log/[a-z-]+\\.ts$', ...library('immutable')] },
+    },
+    {
+      name: 'seals-stand-beside-the-log',
+      comment: 'The chain proves what is in the log. It must hold for whoever reads the log, also where nothing else of the service runs.',
+      severity: 'error',
+      from: { path: '^src/chain/' },
+      to: { path: ['^projections/', folder('http', 'command-handling', 'policies', 'operations', 'cli', 'process')] },
     },
     {
       name: 'what-ships-knows-no-tests',

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { NewEvent } from '../src/event-log/event-log.js';
-import { PostgresEventLog } from '../src/event-log/postgres-event-log.js';
+import { PostgresEventLog } from '../src/event-log/postgres/postgres-event-log.js';
 import { openPool } from '../src/postgres/database.js';
-import { startEmbeddedPostgres } from '../src/postgres/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.js';
 import { migrateToLatest } from '../src/postgres/migrator.js';
 
 /**

@@ -1,12 +1,12 @@
 import type { Pool } from 'pg';
 import { rewardBalancesProjector as projector } from '../projections/reward-balances/projector.js';
 import { withGenerationsLock } from '../src/postgres/generations-lock.js';
-import { Follower, type GenerationParts } from '../src/projecting/catch-up.js';
-import { generationRecords } from '../src/projecting/generation-records.js';
-import { createGeneration, indexStatements, primaryKeyOf } from '../src/projecting/generations.js';
+import { Follower, type GenerationParts } from '../src/projecting/generations/catch-up.js';
+import { generationRecords } from '../src/projecting/generations/generation-records.js';
+import { createGeneration, indexStatements, primaryKeyOf } from '../src/projecting/generations/generations.js';
 import { schemaOf } from '../src/projecting/identifiers.js';
 import { decodePage } from '../src/projecting/page.js';
-import { rebuild } from '../src/projecting/rebuild.js';
+import { rebuild } from '../src/projecting/generations/rebuild.js';
 
 /** The ways in which the balances come out of the events. Each returns the table that it left; `digestOf` tells whether they agree. */
 

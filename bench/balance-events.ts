@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Core } from '../src/core.js';
+import type { Core } from '../src/core/core.js';
 import type { AccountEvent } from '../src/domain/account/account.events.js';
 
 /** Events of rewards as the service would have written them: sealed, with an envelope, one append an account. */

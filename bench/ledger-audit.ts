@@ -8,8 +8,8 @@ import { ReferralQueries } from '../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../projections/reward-balances/queries.js';
 import { RewardQueries } from '../projections/rewards/queries.js';
 import { UserQueries } from '../projections/users/queries.js';
-import { loadConfig } from '../src/config.js';
-import { openCore, type Core } from '../src/core.js';
+import { loadConfig } from '../src/config/config.js';
+import { openCore, type Core } from '../src/core/core.js';
 import type { RewardFacts } from '../src/domain/account/account.facts.js';
 import { amountLeft, type OpenAccount } from '../src/domain/account/account.state.js';
 import { accountFacts, rewardFacts, userFacts } from '../src/domain/account/facts-of-state.js';
@@ -17,8 +17,8 @@ import type { AccountRef, Scope } from '../src/domain/scope.js';
 import type { EventLog, Position } from '../src/event-log/event-log.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';
 import { liveCheckpoints } from '../src/projecting/checkpoints.js';
-import { LiveGenerations } from '../src/projecting/generations.js';
-import { LiveReads } from '../src/projecting/live-reads.js';
+import { LiveGenerations } from '../src/projecting/generations/generations.js';
+import { LiveReads } from '../src/projecting/following/live-reads.js';
 
 /** Looks at the books from inside, beside the running service: is the log in order, and do the read models say what it says? */
 export interface LedgerAudit {

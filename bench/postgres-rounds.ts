@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { readPostmasterFile } from '../src/postgres/postmaster-file.js';
+import { readPostmasterFile } from '../src/embedded-postgres/postmaster-file.js';
 import { audited } from './crash-rounds.js';
 import { brokenPromises } from './kept-promises.js';
 import { LedgerClient, positionOf } from './ledger-client.js';

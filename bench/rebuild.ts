@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { accountProjectors } from '../projections/account-projectors.js';
-import { loadConfig } from '../src/config.js';
-import { openCore, type Core } from '../src/core.js';
+import { loadConfig } from '../src/config/config.js';
+import { openCore, type Core } from '../src/core/core.js';
 import { openPool } from '../src/postgres/database.js';
-import type { GenerationParts } from '../src/projecting/catch-up.js';
+import type { GenerationParts } from '../src/projecting/generations/catch-up.js';
 import { decodeForProjectors } from '../src/projecting/decode-events.js';
-import { ensureLiveGenerations } from '../src/projecting/generations.js';
+import { ensureLiveGenerations } from '../src/projecting/generations/generations.js';
 import { buildInSql, buildOneByOne, digestOf, followLive, rebuildBalances, sumInSql } from './balance-builds.js';
 import { writeBalanceEvents } from './balance-events.js';
 import { makeDataDir, removeDataDir } from './service-process.js';

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isServerOf, readPostmasterFile } from '../src/postgres/postmaster-file.js';
+import { isServerOf, readPostmasterFile } from '../src/embedded-postgres/postmaster-file.js';
 import { SeededRandom } from './seeded-random.js';
 
 /** The compiled service as a process of its own, started, stopped and killed the way an operator (or the machine) would. */

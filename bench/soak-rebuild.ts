@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
-import { loadConfig } from '../src/config.js';
-import { openCore } from '../src/core.js';
+import { loadConfig } from '../src/config/config.js';
+import { openCore } from '../src/core/core.js';
 import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
 import { writeBalanceEvents } from './balance-events.js';
 import { LedgerClient } from './ledger-client.js';
@@ -156,7 +156,7 @@ async function operate(dataDir: string, faults: Faults, load: Load): Promise<voi
 }
 
 async function command(dataDir: string, ...words: readonly string[]): Promise<Record<string, unknown>> {
-  const program = join(import.meta.dirname, '../src/operations/cli.js');
+  const program = join(import.meta.dirname, '../src/cli/cli.js');
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir };
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...words, '--json'], { env, maxBuffer: 64 * 1024 * 1024 });
   return JSON.parse(stdout) as Record<string, unknown>;

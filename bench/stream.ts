@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { loadConfig } from '../src/config.js';
-import { openCore, type Core } from '../src/core.js';
+import { loadConfig } from '../src/config/config.js';
+import { openCore, type Core } from '../src/core/core.js';
 import type { AccountEvent } from '../src/domain/account/account.events.js';
 import { rewardRef } from '../src/domain/account/account.state.js';
 import type { Scope } from '../src/domain/scope.js';

@@ -6,11 +6,11 @@ import { ChainNames } from '../src/chain/chain-names.js';
 import { ChainSealing } from '../src/chain/chain-sealing.js';
 import { ChainSigner } from '../src/chain/chain-signer.js';
 import type { Scope } from '../src/domain/scope.js';
-import { PostgresEventLog } from '../src/event-log/postgres-event-log.js';
-import { verifyLedger } from '../src/operations/ledger-verification.js';
-import { LogReader } from '../src/operations/log-reader.js';
+import { PostgresEventLog } from '../src/event-log/postgres/postgres-event-log.js';
+import { verifyLedger } from '../src/operations/ledger/ledger-verification.js';
+import { LogReader } from '../src/operations/log/log-reader.js';
 import { openPool } from '../src/postgres/database.js';
-import { startEmbeddedPostgres } from '../src/postgres/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.js';
 import { migrateToLatest } from '../src/postgres/migrator.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
 

@@ -9,7 +9,7 @@ import bundling from './bundle-settings.cjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What is started: the service and the command line. */
-const entries = { main: 'dist/src/main.js', cli: 'dist/src/operations/cli.js' };
+const entries = { main: 'dist/src/process/main.js', cli: 'dist/src/cli/cli.js' };
 
 /** Name their own file or folder, but not in what we call: started programs of a command line, and configuration files in JavaScript. */
 const harmless = ['commander/lib/command.js', 'import-fresh/index.js'];

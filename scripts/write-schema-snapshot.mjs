@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { buildOrExit } from './build-if-stale.mjs';
 
 buildOrExit();
-const { startEmbeddedPostgres } = await import('../dist/src/postgres/embedded-postgres.js');
+const { startEmbeddedPostgres } = await import('../dist/src/embedded-postgres/embedded-postgres.js');
 const { openPool } = await import('../dist/src/postgres/database.js');
 const { migrateToLatest } = await import('../dist/src/postgres/migrator.js');
 const { describeSchema } = await import('../dist/src/postgres/schema-description.js');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ConfigError, SETTINGS, loadConfig, publicUrlAt } from '../src/config.js';
+import { ConfigError, SETTINGS, loadConfig, publicUrlAt } from '../src/config/config.js';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { jsonEvent, NO_STREAM, type EventStoreDBClient } from '@eventstore/db-client';
-import type { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import type { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { STREAM_PREFIX } from './measured-store.js';
 import { startClock, type Rate } from './rate.js';
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseEventStoreUrl, type EventStoreAddress } from '../../src/event-log/event-store-url.js';
-import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { NewEvent } from '../../src/event-log/event-log.js';
 
 /** A store to measure against: the server at `ESDB_URL`, else the double in a process of its own. */

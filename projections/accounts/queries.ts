@@ -1,6 +1,6 @@
 import type { AccountFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/live-reads.js';
+import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { AccountRow } from './table.js';
 
 export class AccountQueries {

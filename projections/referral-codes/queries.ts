@@ -1,6 +1,6 @@
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/live-reads.js';
+import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import { codeKey } from './projector.js';
 import type { CodeOwnerRow, ReferralCodeRow } from './table.js';
 

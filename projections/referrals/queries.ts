@@ -2,7 +2,14 @@ import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { ReferralFacts } from '../../src/domain/account/account.facts.js';
 import type { SideStatus } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import { Conditions, type Gone, type ListPage, type LiveReads, type PageRequest, type TimeRange } from '../../src/projecting/live-reads.js';
+import {
+  Conditions,
+  type Gone,
+  type ListPage,
+  type LiveReads,
+  type PageRequest,
+  type TimeRange,
+} from '../../src/projecting/following/live-reads.js';
 import { partyOf } from './counting.js';
 import type { CountedBy, ReferralRow } from './table.js';
 

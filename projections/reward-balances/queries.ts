@@ -1,7 +1,7 @@
 import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/live-reads.js';
+import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import { atTime, contribution, difference, sum, type Figures } from './contribution.js';
 import type { BalanceItemRow } from './table.js';
 

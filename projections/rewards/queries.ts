@@ -3,7 +3,7 @@ import type { RewardFacts } from '../../src/domain/account/account.facts.js';
 import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import { Conditions, type LiveReads } from '../../src/projecting/live-reads.js';
+import { Conditions, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { RedemptionRow, RewardRow } from './table.js';
 
 /** Where a reward stands among those of its account. */

@@ -1,7 +1,14 @@
 import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import { Conditions, containing, type Gone, type ListPage, type LiveReads, type PageRequest } from '../../src/projecting/live-reads.js';
+import {
+  Conditions,
+  containing,
+  type Gone,
+  type ListPage,
+  type LiveReads,
+  type PageRequest,
+} from '../../src/projecting/following/live-reads.js';
 import type { UserAccountRow, UserRow } from './table.js';
 
 type UserWithAccount = { readonly user: UserRow; readonly account: UserAccountRow | null };

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
-import { errorCode } from '../error-code.js';
-import { backOffMs, pause } from '../pause.js';
+import { errorCode } from '../foundation/error-code.js';
+import { backOffMs, pause } from '../foundation/pause.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
-import { ProjectionLease } from '../projecting/projection-lease.js';
-import { lagAfter } from '../projecting/projection-status.js';
+import { ProjectionLease } from '../projecting/following/projection-lease.js';
+import { lagAfter } from '../projecting/following/projection-status.js';
 import { ChainSeals } from './chain-seals.js';
 import type { ChainSealing } from './chain-sealing.js';
 import type { SealingStop } from './log-seal.js';

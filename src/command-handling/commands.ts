@@ -11,7 +11,7 @@ import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
 import { AccountCommands, type AccountOutcome, type AccountRequest } from './account-commands.js';
-import { ModerationProcess, type Sides } from './moderation-process.js';
+import { ModerationProcess, type Sides } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 
 /** The commands that go through Nest's CommandBus: one envelope per kind of stream, one thin handler each. */

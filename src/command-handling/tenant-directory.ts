@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Mode } from '../domain/scope.js';
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
-import { inTime, NoAnswerInTime } from '../in-time.js';
+import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /** How long a tenant is taken as it was known, when no word of a change came. A word comes with every change (Postgres NOTIFY). */

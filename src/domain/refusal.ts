@@ -1,6 +1,6 @@
 import type { InNeed } from './need.js';
 
-/** Why a command was refused. A closed set: each code is mapped to its answer in one place (src/http/refusal-answers.ts). */
+/** Why a command was refused. A closed set: each code is mapped to its answer in one place (src/http/writing/refusal-answers.ts). */
 export type Refusal =
   | 'ACCOUNT_NOT_FOUND'
   | 'USER_NOT_FOUND'

@@ -1,4 +1,4 @@
-import { backOffMs, pause } from '../pause.js';
+import { backOffMs, pause } from '../foundation/pause.js';
 import type { Doorbell } from './doorbell.js';
 import { EventLogUnavailable, type RecordedEvent } from './event-log.js';
 

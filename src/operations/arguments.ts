@@ -1,7 +1,7 @@
 import { isAlias } from '../command-handling/tenant-directory.js';
 import { MODES, type Mode } from '../domain/scope.js';
 import { COUNTED_CALLS, type CountedCall } from '../domain/tenant/open-rules.js';
-import { CommandError } from './command-line.js';
+import { CommandError } from './command-error.js';
 
 /** What several commands take, checked. All throw {CommandError}. */
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { digestOf } from '../canonical-json.js';
+import { digestOf } from '../foundation/canonical-json.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
-import type { Core } from '../core.js';
+import type { Core } from '../core/core.js';
 import { decide } from '../domain/operation/operation.decider.js';
 import { personal, type Personal } from '../domain/personal.js';
 import type { Scope } from '../domain/scope.js';

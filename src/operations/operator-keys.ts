@@ -1,11 +1,11 @@
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../foundation/canonical-json.js';
 import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
-import { ApiError, unavailable } from '../http/api-error.js';
-import type { IdempotentRequests, KeptAnswer, KeyedRequest } from '../http/idempotent-requests.js';
+import { ApiError, unavailable } from '../http/edge/api-error.js';
+import type { IdempotentRequests, KeptAnswer, KeyedRequest } from '../http/writing/idempotent-requests.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { operatorMeta } from './audit.js';
-import { CommandError } from './command-line.js';
+import { CommandError } from './command-error.js';
 
 /** The memory of answers by idempotency key, which the service and the command line share. */
 export type KeptAnswers = Pick<IdempotentRequests, 'claim' | 'keep' | 'drop' | 'abandon'>;

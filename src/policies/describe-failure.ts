@@ -1,4 +1,4 @@
-import { errorCode } from '../error-code.js';
+import { errorCode } from '../foundation/error-code.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
 import { UnreadableEvent } from '../event-log/event-schemas.js';
 

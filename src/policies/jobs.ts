@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { Logger as WorkerLogger, run, runMigrations, type Runner, type TaskList, type WorkerEvents } from 'graphile-worker';
 import type { Pool } from 'pg';
-import { errorCode } from '../error-code.js';
-import { backOffMs, pause } from '../pause.js';
+import { errorCode } from '../foundation/error-code.js';
+import { backOffMs, pause } from '../foundation/pause.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { Reaction } from './policy.js';
 import { QueuePool } from './queue-pool.js';

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../event-log/event-log.js';
-import { backOffMs, pause } from '../pause.js';
+import { backOffMs, pause } from '../foundation/pause.js';
 import { describeFailure } from './describe-failure.js';
 import { ALL_POLICIES, type ParkedReactions, type Standstill, type StandingStreams } from './parked-reactions.js';
 import type { CarryOut, Policy } from './policy.js';

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
-import { inTime } from '../in-time.js';
-import { backOffMs, pause } from '../pause.js';
+import { inTime } from '../foundation/in-time.js';
+import { backOffMs, pause } from '../foundation/pause.js';
 import { ping } from '../postgres/database.js';
-import { PositionWaiters } from '../projecting/position-waiters.js';
-import { ProjectionLease } from '../projecting/projection-lease.js';
+import { PositionWaiters } from '../projecting/following/position-waiters.js';
+import { ProjectionLease } from '../projecting/following/projection-lease.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
 import { ParkedReactions, type ParkedCounts } from './parked-reactions.js';

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
-import { errorCode } from '../error-code.js';
-import { backOffMs, pause } from '../pause.js';
+import { errorCode } from '../foundation/error-code.js';
+import { backOffMs, pause } from '../foundation/pause.js';
 import { isPassing } from '../postgres/database.js';
 import { probed } from '../postgres/probe.js';
 

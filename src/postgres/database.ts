@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { errorCode, errorMessage } from '../error-code.js';
+import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
   /** A function is asked at every connect: the embedded server may come back on another port after a crash. */

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { pause } from '../pause.js';
+import { pause } from '../foundation/pause.js';
 import { probed, type ProbeOptions } from './probe.js';
 
 const RETRY_MS = 500;

@@ -1,8 +1,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { link, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Config } from '../config.js';
-import { errorCode, hasCode } from '../error-code.js';
+import type { Config } from '../config/config.js';
+import { errorCode, hasCode } from '../foundation/error-code.js';
 
 /** The master key cannot be used; the message is one line for the operator and never shows a byte of it. */
 export class MasterKeyError extends Error {

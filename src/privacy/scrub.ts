@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { errorCode } from '../error-code.js';
+import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
 
 /**

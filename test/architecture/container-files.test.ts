@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { loadConfig, ROLES, SETTINGS, type Config } from '../../src/config.js';
+import { loadConfig, ROLES, SETTINGS, type Config } from '../../src/config/config.js';
 import { environmentOf, mountsOf, readComposeFile, readDockerfile, textsOf, type ComposeService } from '../support/container-files.js';
 
 /** No engine starts these files when the tests run: what they say is compared with what the code reads, and with each other. */
@@ -200,7 +200,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   it('waits for the service to stop as long as it may take', async () => {
     for (const [, service] of ledgers) {
       const { shutdownGraceMs } = await configOf(service);
-      const margin = Number(/shutdownGraceMs \+ ([\d_]+)/.exec(readFileSync(join(root, 'src', 'main.ts'), 'utf8'))?.[1]?.replace('_', ''));
+      const margin = Number(/shutdownGraceMs \+ ([\d_]+)/.exec(readFileSync(join(root, 'src', 'process', 'main.ts'), 'utf8'))?.[1]?.replace('_', ''));
       expect(Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000).toBeGreaterThanOrEqual(shutdownGraceMs + margin);
     }
   });

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/config.js';
 import { loadMasterKey } from '../../src/privacy/master-key.js';
 import { environmentOf, readDockerfile, textsOf } from '../support/container-files.js';
 
@@ -92,7 +92,7 @@ describe('docker/Dockerfile', () => {
     expect(command).toEqual(['docker/start.mjs']);
     expect(textsOf(image, 'ENTRYPOINT')).toEqual([]);
     const signal = textsOf(image, 'STOPSIGNAL')[0]!;
-    expect(read('src/main.ts')).toContain(`process.on('${signal}'`);
+    expect(read('src/process/main.ts')).toContain(`process.on('${signal}'`);
     const { host, port } = loadConfig(environment);
     expect([host, String(port)]).toEqual(['0.0.0.0', textsOf(image, 'EXPOSE')[0]]);
   });
@@ -132,7 +132,7 @@ describe('the health check of the image', () => {
     return child.exitCode;
   };
   // Read, not imported: the framework behind it takes longer to load than all tests here.
-  const controller = read('src/http/health.controller.ts');
+  const controller = read('src/http/health/health.controller.ts');
   const prefix = /@Controller\('([^']+)'\)/.exec(controller)?.[1];
   const routes = [...controller.matchAll(/@Get\('([^']+)'\)/g)].map(([, path]) => `/${prefix}/${path}`);
 

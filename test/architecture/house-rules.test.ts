@@ -71,9 +71,8 @@ describe('names of files', () => {
     expect(missing.filter((path) => !shipped.includes(path))).toEqual([]);
   });
 
-  it('of controllers, requests and responses are below src/http, those for operators below src/operations/http', () => {
-    const isHome = (path: string): boolean => /^src\/(operations\/)?http\//.test(path);
-    expect(shipped.filter((path) => /\.(controller|request|response)\.ts$/.test(path) && !isHome(path))).toEqual([]);
+  it('of controllers, requests and responses are below src/http', () => {
+    expect(shipped.filter((path) => /\.(controller|request|response)\.ts$/.test(path) && !path.startsWith('src/http/'))).toEqual([]);
   });
 });
 

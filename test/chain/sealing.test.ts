@@ -1,11 +1,11 @@
 import { ChainSealer } from '../../src/chain/chain-sealer.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
 import { beginLogSeal } from '../../src/chain/log-seal.js';
-import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
-import { copyLog } from '../../src/operations/log-copy.js';
-import { verifyLedger } from '../../src/operations/ledger-verification.js';
-import { Stopped } from '../../src/operations/log-reader.js';
+import { copyLog } from '../../src/operations/log/log-copy.js';
+import { verifyLedger } from '../../src/operations/ledger/ledger-verification.js';
+import { Stopped } from '../../src/operations/log/log-reader.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import { eventually } from '../support/embedded.js';
 import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
-import { BrokenSeal } from '../../src/operations/ledger-digest.js';
+import { BrokenSeal } from '../../src/operations/ledger/ledger-digest.js';
 import { beginLogSeal } from '../../src/chain/log-seal.js';
-import { acknowledgementText } from '../../src/operations/loss-acknowledgement.js';
+import { acknowledgementText } from '../../src/operations/ledger/loss-acknowledgement.js';
 import { loseTail } from '../support/lost-tail.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { moderationIdOf } from '../../src/command-handling/moderation-process.js';
+import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { credit } from '../support/account-events.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';

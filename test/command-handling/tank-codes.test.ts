@@ -1,5 +1,5 @@
-import { ProgramVersions } from '../../src/command-handling/program-versions.js';
-import { TankCodes } from '../../src/command-handling/tank-codes.js';
+import { ProgramVersions } from '../../src/command-handling/needs/program-versions.js';
+import { TankCodes } from '../../src/command-handling/needs/tank-codes.js';
 import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
 import { decide } from '../../src/domain/fuel-tank/tank-codes.decider.js';
 import type { NeededTankCode } from '../../src/domain/need.js';

@@ -4,9 +4,9 @@ import { evolve, type AccountState } from '../../src/domain/account/account.stat
 import { asListed, listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { personal } from '../../src/domain/personal.js';
-import { foldAccount } from '../../src/operations/replay/folded-account.js';
-import { AccountPostings, type Entry, type PostedEvent } from '../../src/ledger/postings.js';
-import { statementOf } from '../../src/ledger/statement.js';
+import { foldAccount } from '../../src/operations/ledger/replay/folded-account.js';
+import { AccountPostings, type Entry, type PostedEvent } from '../../src/bookkeeping/postings.js';
+import { statementOf } from '../../src/bookkeeping/statement.js';
 import { accountOpened, credit, creditRedeemed, partyOf, rewardGranted, userIdentified } from '../support/account-events.js';
 import { ACME, BOB, fold, NOW, opened } from './support/account-scenario.js';
 

@@ -1,4 +1,4 @@
-import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../src/event-log/eventstoredb-event-log.js';
+import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventLogUnavailable, LogWentBack, type NewEvent, type SeenEvent, type StreamEnd } from '../../src/event-log/event-log.js';
-import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
 import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { catchUpMemory, smallEvent } from '../../bench/eventstoredb/catch-up-memory.js';
-import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
 import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 

@@ -1,5 +1,5 @@
 import type { Position } from '../../src/event-log/event-log.js';
-import { ServiceReadiness } from '../../src/health.js';
+import { ServiceReadiness } from '../../src/process/health.js';
 
 /** What the service waits for before it shows its read models, over a log that loses its end meanwhile. */
 it('a head that the log has lost meanwhile is waited for no longer', async () => {

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { verifyLedger } from '../../src/operations/ledger-verification.js';
-import { acknowledgeLoss, auditLoss } from '../../src/operations/loss-acknowledgement.js';
+import { verifyLedger } from '../../src/operations/ledger/ledger-verification.js';
+import { acknowledgeLoss, auditLoss } from '../../src/operations/ledger/loss-acknowledgement.js';
 import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { Json } from '../support/api-client.js';

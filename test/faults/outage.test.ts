@@ -11,7 +11,7 @@ import {
   statusOf,
   type ServiceProcess,
 } from '../../bench/service-process.js';
-import { lockFile } from '../../src/postgres/file-lock.js';
+import { lockFile } from '../../src/embedded-postgres/file-lock.js';
 import { eventually } from '../support/embedded.js';
 
 /** Requests are given up well before this, whatever hangs behind the service. */

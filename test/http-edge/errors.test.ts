@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { API_ERROR_CODES, API_ERRORS, ApiError, errorJson } from '../../src/http/api-error.js';
+import { API_ERROR_CODES, API_ERRORS, ApiError, errorJson } from '../../src/http/edge/api-error.js';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
 let it_: SampleApp;

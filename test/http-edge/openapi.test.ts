@@ -1,4 +1,4 @@
-import { describeInterface } from '../../src/http/openapi.js';
+import { describeInterface } from '../../src/http/shapes/openapi.js';
 import { OpenApiValidator } from '../support/openapi-validator.js';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ApiError } from '../../src/http/api-error.js';
+import { ApiError } from '../../src/http/edge/api-error.js';
 import {
   booleanQuery,
   choiceQuery,
@@ -13,7 +13,7 @@ import {
   resourceId,
   textQuery,
   type Query,
-} from '../../src/http/parameters.js';
+} from '../../src/http/shapes/parameters.js';
 
 const codeOf = (run: () => unknown): unknown => {
   try {

@@ -1,4 +1,4 @@
-import { pages, recordText } from '../../src/http/personal-record.js';
+import { pages, recordText } from '../../src/http/personal-data/personal-record.js';
 
 /** The record of a person is written page by page, however much there is of the person. */
 

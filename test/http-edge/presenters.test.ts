@@ -12,9 +12,9 @@ import {
   USER_FIELDS,
   userJson,
   userListItemJson,
-} from '../../src/http/presenters.js';
-import { ApiError } from '../../src/http/api-error.js';
-import { codeForLinks, ENGAGEMENT_MEDIA, SHARE_MEDIA, ShareLinks } from '../../src/http/share-links.js';
+} from '../../src/http/shapes/presenters.js';
+import { ApiError } from '../../src/http/edge/api-error.js';
+import { codeForLinks, ENGAGEMENT_MEDIA, SHARE_MEDIA, ShareLinks } from '../../src/http/share-links/share-links.js';
 
 const links = new ShareLinks('https://refer.example/', { tenant: 'acme', mode: 'live' });
 const around = { links, defaultProgramId: 'default' };

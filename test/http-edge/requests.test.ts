@@ -1,19 +1,19 @@
-import { ApiError, type ErrorJson } from '../../src/http/api-error.js';
-import { readShape, type Shape } from '../../src/http/request-shape.js';
-import { CodeInPassingRequest, ReferredByRequest } from '../../src/http/requests/code-in-passing.request.js';
+import { ApiError, type ErrorJson } from '../../src/http/edge/api-error.js';
+import { readShape, type Shape } from '../../src/http/shapes/request-shape.js';
+import { CodeInPassingRequest, ReferredByRequest } from '../../src/http/referral-codes/code-in-passing.request.js';
 import {
   CreditRewardRequest,
   FuelTankRewardRequest,
   parseCreateReward,
   PercentRewardRequest,
   rewardValueOf,
-} from '../../src/http/requests/create-reward.request.js';
-import { ModerateReferralsRequest, ModerationActionRequest } from '../../src/http/requests/moderate-referrals.request.js';
-import { BulkRedeemRequest, RedeemRequest } from '../../src/http/requests/redeem.request.js';
-import { SubscriptionRequest, subscriptionOf, SyncAccountRequest } from '../../src/http/requests/sync-account.request.js';
-import { UserEventsRequest } from '../../src/http/requests/user-events.request.js';
-import { codesInPassing, CookieUserRequest, IdentifiedUserRequest, UserRequest } from '../../src/http/requests/user.request.js';
-import { parseRequest } from '../../src/http/validation.js';
+} from '../../src/http/rewards/create-reward.request.js';
+import { ModerateReferralsRequest, ModerationActionRequest } from '../../src/http/referrals/moderate-referrals.request.js';
+import { BulkRedeemRequest, RedeemRequest } from '../../src/http/rewards/redeem.request.js';
+import { SubscriptionRequest, subscriptionOf, SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
+import { UserEventsRequest } from '../../src/http/user-events/user-events.request.js';
+import { codesInPassing, CookieUserRequest, IdentifiedUserRequest, UserRequest } from '../../src/http/users/user.request.js';
+import { parseRequest } from '../../src/http/shapes/validation.js';
 
 /** What a body is refused with: `validationErrors`, the numeric code behind them when there is one. */
 function refusal(parse: () => unknown): readonly (string | null)[] {

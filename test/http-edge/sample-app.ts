@@ -5,24 +5,24 @@ import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
-import { ApiError } from '../../src/http/api-error.js';
+import { ApiError } from '../../src/http/edge/api-error.js';
 import { Access, Caller, TENANT_PATH } from '../../src/http/edge/access.js';
 import type { CallCounter } from '../../src/http/edge/call-limit.js';
 import { HttpEdge, type HttpLimits } from '../../src/http/edge/http-edge.js';
-import { HealthController, READINESS_PROBE, type Readiness } from '../../src/http/health.controller.js';
-import { createMetricsRegistry, HttpMetrics, METRICS_REGISTRY, MetricsController } from '../../src/http/metrics.js';
-import { Fails, serveInterfaceDescription } from '../../src/http/openapi.js';
-import { dateFilter, identifier, page, referralCode, type Query as ParsedQuery } from '../../src/http/parameters.js';
+import { HealthController, READINESS_PROBE, type Readiness } from '../../src/http/health/health.controller.js';
+import { createMetricsRegistry, HttpMetrics, METRICS_REGISTRY, MetricsController } from '../../src/http/health/metrics.js';
+import { Fails, serveInterfaceDescription } from '../../src/http/shapes/openapi.js';
+import { dateFilter, identifier, page, referralCode, type Query as ParsedQuery } from '../../src/http/shapes/parameters.js';
 import {
   ApiCreateRewardBody,
   CreateRewardPipe,
   rewardValueOf,
   type CreateRewardRequest,
-} from '../../src/http/requests/create-reward.request.js';
-import { SyncAccountRequest } from '../../src/http/requests/sync-account.request.js';
-import { UserRequest } from '../../src/http/requests/user.request.js';
-import { AccountResponse } from '../../src/http/responses/account.response.js';
-import type { Tenant, TenantDirectory } from '../../src/http/tenant-directory.js';
+} from '../../src/http/rewards/create-reward.request.js';
+import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
+import { UserRequest } from '../../src/http/users/user.request.js';
+import { AccountResponse } from '../../src/http/accounts/account.response.js';
+import type { Tenant, TenantDirectory } from '../../src/http/edge/tenant-directory.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';
 
 /** What the sample's controllers and stores do, settable by a test. */

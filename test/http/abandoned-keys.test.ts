@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
-import { IdempotentRequests } from '../../src/http/idempotent-requests.js';
+import { IdempotentRequests } from '../../src/http/writing/idempotent-requests.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { CONNECTIONS_MIN, connectionBudget } from '../../src/connection-budget.js';
-import { ConfigError, loadConfig } from '../../src/config.js';
-import { makeOperatorKey } from '../../src/operators.js';
+import { CONNECTIONS_MIN, connectionBudget } from '../../src/core/connection-budget.js';
+import { ConfigError, loadConfig } from '../../src/config/config.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic } from '../support/api-client.js';
 import { personal, startWithStores } from '../support/running-service.js';
 

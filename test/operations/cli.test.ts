@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
-import { runCommandLine } from '../../src/operations/run-command-line.js';
-import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/program-schema.js';
+import { runCommandLine } from '../../src/cli/run-command-line.js';
+import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/tenants/program-schema.js';
 import { personal, startWithStores, type RunningService, type TestStores } from '../support/running-service.js';
 
 /** The command line beside a running service on the same stores. */

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { rebuildProjections, showHistory, showStatus } from '../../src/operations/projection-commands.js';
-import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projection-operator.js';
+import { rebuildProjections, showHistory, showStatus } from '../../src/operations/projections/projection-commands.js';
+import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projections/projection-operator.js';
 import { GenerationsBusy } from '../../src/postgres/generations-lock.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';

@@ -1,9 +1,9 @@
-import { adjustLedger } from '../../src/operations/ledger-adjustment.js';
-import { exportLedger } from '../../src/operations/ledger-export.js';
-import { changePeriod } from '../../src/operations/ledger-periods.js';
-import { reconcileLedger } from '../../src/operations/ledger-reconciliation.js';
-import { replayLedger } from '../../src/operations/ledger-replay.js';
-import { statementOfAccount } from '../../src/operations/ledger-statement.js';
+import { adjustLedger } from '../../src/operations/ledger/ledger-adjustment.js';
+import { exportLedger } from '../../src/operations/ledger/ledger-export.js';
+import { changePeriod } from '../../src/operations/ledger/ledger-periods.js';
+import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
+import { replayLedger } from '../../src/operations/ledger/ledger-replay.js';
+import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores } from '../support/running-service.js';

@@ -8,16 +8,16 @@ import {
   type RecordedEvent,
 } from '../../src/event-log/event-log.js';
 import { firstPosition } from '../../src/event-log/first-recorded.js';
-import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb-event-log.js';
-import { PostgresEventLog } from '../../src/event-log/postgres-event-log.js';
-import { CommandError } from '../../src/operations/command-line.js';
-import { progressLine } from '../../src/operations/copy-progress.js';
-import { parseLogAddress } from '../../src/operations/log-address.js';
-import { reportCopy } from '../../src/operations/log-cli.js';
-import { compareLogs } from '../../src/operations/log-comparison.js';
-import { copyLog, type CopyOptions } from '../../src/operations/log-copy.js';
-import type { LogMoveResult } from '../../src/operations/log-move.js';
-import { Stopped } from '../../src/operations/log-reader.js';
+import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
+import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
+import { CommandError } from '../../src/operations/command-error.js';
+import { progressLine } from '../../src/cli/copy-progress.js';
+import { parseLogAddress } from '../../src/operations/log/log-address.js';
+import { reportCopy } from '../../src/cli/log-cli.js';
+import { compareLogs } from '../../src/operations/log/log-comparison.js';
+import { copyLog, type CopyOptions } from '../../src/operations/log/log-copy.js';
+import type { LogMoveResult } from '../../src/operations/log/log-move.js';
+import { Stopped } from '../../src/operations/log/log-reader.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';

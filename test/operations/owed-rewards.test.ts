@@ -2,7 +2,7 @@ import type { AccountEvent, Party } from '../../src/domain/account/account.event
 import { eventRewardId } from '../../src/command-handling/event-reward-id.js';
 import { personal } from '../../src/domain/personal.js';
 import type { RewardTerms } from '../../src/domain/program.js';
-import { OwedRewards, type AccountFact } from '../../src/operations/owed-rewards.js';
+import { OwedRewards, type AccountFact } from '../../src/operations/ledger/owed-rewards.js';
 
 const terms: RewardTerms = {
   ...{ value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 700, currency: null }, name: null, description: null, cancellable: true },

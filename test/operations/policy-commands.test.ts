@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import type { Core } from '../../src/core.js';
+import type { Core } from '../../src/core/core.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
-import { reconcileLedger } from '../../src/operations/ledger-reconciliation.js';
-import { showParked } from '../../src/operations/policy-commands.js';
+import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
+import { showParked } from '../../src/operations/policies/policy-commands.js';
 import { path, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';

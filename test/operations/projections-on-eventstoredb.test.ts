@@ -4,9 +4,9 @@ import {
   rollBackProjection,
   showStatus,
   swapProjections,
-} from '../../src/operations/projection-commands.js';
-import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projection-operator.js';
-import { repairProjections } from '../../src/operations/projection-repairs.js';
+} from '../../src/operations/projections/projection-commands.js';
+import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projections/projection-operator.js';
+import { repairProjections } from '../../src/operations/projections/projection-repairs.js';
 import type { Projector } from '../../src/projecting/projector.js';
 import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
 import { eventually } from '../support/embedded.js';

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { digestOf } from '../../src/canonical-json.js';
-import type { Core } from '../../src/core.js';
+import { digestOf } from '../../src/foundation/canonical-json.js';
+import type { Core } from '../../src/core/core.js';
 import {
   diffProjection,
   planRebuild,
@@ -10,9 +10,9 @@ import {
   showHistory,
   showStatus,
   swapProjections,
-} from '../../src/operations/projection-commands.js';
-import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projection-operator.js';
-import { repairProjections, retryParked } from '../../src/operations/projection-repairs.js';
+} from '../../src/operations/projections/projection-commands.js';
+import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projections/projection-operator.js';
+import { repairProjections, retryParked } from '../../src/operations/projections/projection-repairs.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';

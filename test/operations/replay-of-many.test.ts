@@ -1,5 +1,5 @@
-import { foldAccount, type KnownEvent } from '../../src/operations/replay/folded-account.js';
-import { expectedBalances } from '../../src/operations/replay/expected-rewards.js';
+import { foldAccount, type KnownEvent } from '../../src/operations/ledger/replay/folded-account.js';
+import { expectedBalances } from '../../src/operations/ledger/replay/expected-rewards.js';
 import { accountOpened, anAccount, credit, creditRedeemed, partyOf, rewardGranted, userIdentified } from '../support/account-events.js';
 
 /** A replay over HTTP runs in the service: what grows with the square of an account's past stops everybody for minutes. */

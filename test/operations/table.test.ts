@@ -1,4 +1,4 @@
-import { CELL_CHARACTERS_MAX, CELL_LINES_MAX, firstOf, tableLines } from '../../src/operations/table.js';
+import { CELL_CHARACTERS_MAX, CELL_LINES_MAX, firstOf, tableLines } from '../../src/cli/table.js';
 
 const textOf = (...table: Parameters<typeof tableLines>): string => [...tableLines(...table)].join('');
 

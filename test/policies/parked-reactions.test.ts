@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
-import { PostgresEventLog } from '../../src/event-log/postgres-event-log.js';
+import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -2,8 +2,8 @@ import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
-import { EmbeddedPostgresError } from '../../src/postgres/embedded-postgres-error.js';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded-postgres.js';
+import { EmbeddedPostgresError } from '../../src/embedded-postgres/embedded-postgres-error.js';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
 import { createDataDir, eventually, removeDataDir, serverPid, startInOtherProcess, textOf } from '../support/embedded.js';
 
 let dataDir: string;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { countUnfinishedErasures } from '../../src/projecting/erasure-pieces.js';
-import { readModelsReachHead } from '../../src/projecting/read-models-reach-head.js';
+import { countUnfinishedErasures } from '../../src/projecting/following/erasure-pieces.js';
+import { readModelsReachHead } from '../../src/projecting/following/read-models-reach-head.js';
 import {
   accountAttributed,
   accountOpened,

@@ -2,12 +2,12 @@ import { pino } from 'pino';
 import { buildInSql, buildOneByOne, digestOf, followLive, rebuildBalances, sumInSql } from '../../bench/balance-builds.js';
 import { writeBalanceEvents } from '../../bench/balance-events.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { loadConfig } from '../../src/config.js';
-import { openCore, type Core } from '../../src/core.js';
+import { loadConfig } from '../../src/config/config.js';
+import { openCore, type Core } from '../../src/core/core.js';
 import { openPool } from '../../src/postgres/database.js';
-import type { GenerationParts } from '../../src/projecting/catch-up.js';
+import type { GenerationParts } from '../../src/projecting/generations/catch-up.js';
 import { decodeForProjectors } from '../../src/projecting/decode-events.js';
-import { ensureLiveGenerations } from '../../src/projecting/generations.js';
+import { ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
 import { createStores, type TestStores } from '../support/running-service.js';
 
 /** `npm run bench:rebuild` in small: what it compares must be the same thing, or its ratios say nothing. */

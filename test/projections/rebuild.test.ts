@@ -1,9 +1,9 @@
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
 import type { BalanceRow } from '../../projections/reward-balances/table.js';
-import type { ProjectionRunner } from '../../src/projecting/projection-runner.js';
+import type { ProjectionRunner } from '../../src/projecting/following/projection-runner.js';
 import type { Projector, Row } from '../../src/projecting/projector.js';
-import type { RebuildStage } from '../../src/projecting/rebuild.js';
+import type { RebuildStage } from '../../src/projecting/generations/rebuild.js';
 import {
   accountOpened,
   anAccount,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { isServerOf, readPostmasterFile } from '../../src/postgres/postmaster-file.js';
+import { isServerOf, readPostmasterFile } from '../../src/embedded-postgres/postmaster-file.js';
 
 /** A data folder of one's own, closed to other users. */
 export function createDataDir(): Promise<string> {
@@ -59,7 +59,7 @@ const PROGRAM = `
 
 /** Another process that starts, or attaches to, the server of a data folder: the compiled service's supervisor, as it ships. */
 export async function startInOtherProcess(dataDir: string): Promise<OtherProcess> {
-  const supervisor = pathToFileURL(join(__dirname, '../../dist/src/postgres/embedded-postgres.js')).href;
+  const supervisor = pathToFileURL(join(__dirname, '../../dist/src/embedded-postgres/embedded-postgres.js')).href;
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, supervisor, dataDir], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

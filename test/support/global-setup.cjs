@@ -9,7 +9,7 @@ const { pathToFileURL } = require('node:url');
  */
 module.exports = async () => {
   const dist = (path) => import(pathToFileURL(join(__dirname, '../../dist', path)).href);
-  const { startEmbeddedPostgres } = await dist('src/postgres/embedded-postgres.js');
+  const { startEmbeddedPostgres } = await dist('src/embedded-postgres/embedded-postgres.js');
   const { migrateToLatest } = await dist('src/postgres/migrator.js');
   const { default: pg } = await import('pg');
 

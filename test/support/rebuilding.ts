@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { withGenerationsLock } from '../../src/postgres/generations-lock.js';
-import type { GenerationParts } from '../../src/projecting/catch-up.js';
+import type { GenerationParts } from '../../src/projecting/generations/catch-up.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import type { Projector, Row } from '../../src/projecting/projector.js';
-import { rebuild, type BuiltGeneration, type RebuildOptions } from '../../src/projecting/rebuild.js';
-import { listDifferences, withSnapshot, type RowDifference } from '../../src/projecting/generation-diff.js';
-import { repair, type RepairedProjection, type RepairScope } from '../../src/projecting/repair.js';
-import { rollBack, swap, type Switched } from '../../src/projecting/switch-generations.js';
+import { rebuild, type BuiltGeneration, type RebuildOptions } from '../../src/projecting/generations/rebuild.js';
+import { listDifferences, withSnapshot, type RowDifference } from '../../src/projecting/generations/generation-diff.js';
+import { repair, type RepairedProjection, type RepairScope } from '../../src/projecting/generations/repair.js';
+import { rollBack, swap, type Switched } from '../../src/projecting/generations/switch-generations.js';
 import type { ProjectedLedger } from './projected-ledger.js';
 
 /** Rebuilding, switching and looking into the tables of a test's read models. */

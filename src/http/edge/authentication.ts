@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import type { Operator, Operators } from '../../operators.js';
-import { ApiError } from '../api-error.js';
-import { isTenantAlias, type Tenant, type TenantDirectory } from '../tenant-directory.js';
+import type { Operator, Operators } from '../../config/operators.js';
+import { ApiError } from './api-error.js';
+import { isTenantAlias, type Tenant, type TenantDirectory } from './tenant-directory.js';
 import { isOpenEndpoint, TENANT_PARAMETER, type AccessRule, type Actor, type Caller } from './access.js';
 import { CHALLENGE } from './challenge.js';
 import { mayCall, takesTokens } from './rights.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Server as SocketServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { errorJson, type ErrorJson } from '../api-error.js';
+import { errorJson, type ErrorJson } from './api-error.js';
 import { plainHeaders } from './answer-headers.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { boundPieces } from './body-pieces.js';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../api-error.js';
-import type { Tenant } from '../tenant-directory.js';
+import { ApiError } from './api-error.js';
+import type { Tenant } from './tenant-directory.js';
 
 /** Pages of other origins may call the open endpoints and read what they answer, errors too. Cookies are never part of it. */
 

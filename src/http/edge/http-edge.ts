@@ -5,11 +5,11 @@ import { LogController, type FastifyInstance, type FastifyReply, type FastifyReq
 import type { Logger } from 'pino';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
 import { isUnavailable } from '../../postgres/database.js';
-import { Operators } from '../../operators.js';
-import { ApiError, unavailable } from '../api-error.js';
-import type { HttpMetrics } from '../metrics.js';
-import { isTenantAlias, type TenantDirectory } from '../tenant-directory.js';
-import { RequestValidationPipe } from '../validation.js';
+import { Operators } from '../../config/operators.js';
+import { ApiError, unavailable } from './api-error.js';
+import type { HttpMetrics } from '../health/metrics.js';
+import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
+import { RequestValidationPipe } from '../shapes/validation.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { isOpenEndpoint, type AccessRule, type Caller } from './access.js';
 import { authenticate, authenticateOperator, tenantOf } from './authentication.js';

@@ -1,7 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { ApiError, unavailable } from '../api-error.js';
+import { ApiError, unavailable } from './api-error.js';
 import { wrongTypeTolerated } from './json-body.js';
 import { isError, loggedError, routeOf } from './request-log.js';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse } from 'secure-json-parse';
-import { ApiError, badRequest } from '../api-error.js';
+import { ApiError, badRequest } from './api-error.js';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 const DEPTH_MAX = 32;

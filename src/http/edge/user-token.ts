@@ -1,7 +1,7 @@
 import passportJwt from 'passport-jwt';
 import { parse } from 'secure-json-parse';
-import { isIdentifier } from '../parameters.js';
-import { isPlainObject } from '../request-shape.js';
+import { isIdentifier } from '../shapes/parameters.js';
+import { isPlainObject } from '../shapes/request-shape.js';
 import { hasRepeatedMembers } from './repeated-members.js';
 
 /** User tokens: JSON Web Tokens with HMAC SHA-256 and nothing else. What is wrong with one is told to nobody. */

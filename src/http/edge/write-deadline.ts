@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { unavailable } from '../api-error.js';
+import { unavailable } from './api-error.js';
 import { answerWithError, type ErrorMapping } from './http-error-filter.js';
 
 /** Whether the stores that a write needs answer; itself answered within two seconds. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventLogObserver } from '../../../src/event-log/event-log-observer.js';
 import type { AppendResult, EventLog, NewEvent, Position, RecordedEvent } from '../../../src/event-log/event-log.js';
 import { parseEventStoreUrl } from '../../../src/event-log/event-store-url.js';
-import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../../src/event-log/eventstoredb-event-log.js';
+import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { startEventStoreDbDouble, type EventStoreDbDouble } from '../../support/eventstoredb-double/double.js';
 
 /** How streams of these logs begin; everything else in the store is somebody else's. */

@@ -1,0 +1,99 @@
+import { digestOf } from '../foundation/canonical-json.js';
+import type { Position } from '../event-log/event-log.js';
+import { AccountPostings, type Entry, type Posting, type PostingType } from './postings.js';
+
+/** What an account had of each unit, and why. Times are ISO 8601; amounts are integers in the unit. */
+export interface Statement {
+  readonly account: string;
+  /** The newest position that counts; null: nothing of the account stood in the log. */
+  readonly position: Position | null;
+  readonly units: readonly StatementUnit[];
+  /** SHA-256 of everything else in canonical JSON, hex. */
+  readonly digest: string;
+}
+
+/** `opening` and `closing` are what the account may spend: assigned less redeemed of what is available. */
+export interface StatementUnit {
+  readonly unit: string;
+  readonly opening: number;
+  readonly closing: number;
+  readonly lines: readonly StatementLine[];
+}
+
+export interface StatementLine {
+  readonly eventId: string;
+  readonly position: Position;
+  readonly recordedAt: string;
+  readonly effectiveAt: string;
+  readonly type: PostingType;
+  readonly actor: string;
+  readonly rewardId: string;
+  /** What it does to the balance; 0 for credit that is only scheduled. */
+  readonly amount: number;
+  readonly balance: number;
+}
+
+export interface StatementOf {
+  readonly account: string;
+  readonly position: Position | null;
+  /** Of one account, in order, and no later than the statement. */
+  readonly entries: readonly Entry[];
+  /** What was recorded before is in the opening; undefined: the opening is zero. Epoch milliseconds. */
+  readonly from: number | undefined;
+  /** Dates up to here have passed. Epoch milliseconds. */
+  readonly clock: number;
+  readonly unit: string | undefined;
+}
+
+/** Pure: the same input gives the same bytes. */
+export function statementOf({ account, position, entries, from, clock, unit }: StatementOf): Statement {
+  const postings = new AccountPostings();
+  const isBefore = ({ recordedAt }: Entry): boolean => from !== undefined && recordedAt < from;
+  for (const entry of entries) if (isBefore(entry)) postings.post(entry);
+  if (from !== undefined) postings.settle(from - 1);
+  const opening = postings.available();
+  const lines = [...entries.filter((entry) => !isBefore(entry)).flatMap((entry) => postings.post(entry)), ...postings.settle(clock)];
+  const wanted = unit?.toLowerCase();
+  const units = [...postings.units]
+    .filter(([key]) => wanted === undefined || key === wanted)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, spelled]) =>
+      unitOf(
+        spelled,
+        opening.get(key) ?? 0,
+        lines.filter(({ unitKey }) => unitKey === key),
+      ),
+    );
+  const document = { account, position, units };
+  return { ...document, digest: digestOf(document) };
+}
+
+function unitOf(unit: string, opening: number, postings: readonly Posting[]): StatementUnit {
+  let balance = opening;
+  const lines = postings.filter(isShown).map((posting): StatementLine => {
+    const amount = effectOnAvailable(posting);
+    balance += amount;
+    return lineOf(posting, amount, balance);
+  });
+  return { unit, opening, closing: balance, lines };
+}
+
+/** What moves between other ledger accounts than these is no business of the account's owner any more. */
+const isShown = ({ debit, credit }: Posting): boolean =>
+  [debit, credit].some((account) => account === 'available' || account === 'scheduled');
+
+export function effectOnAvailable({ debit, credit, amount }: Posting): number {
+  if (credit === 'available') return amount;
+  return debit === 'available' ? -amount : 0;
+}
+
+function lineOf({ entry, effectiveAt, type, rewardId, byClock, adjustment }: Posting, amount: number, balance: number): StatementLine {
+  const { eventId, position, recordedAt } = entry;
+  return {
+    ...{ eventId, position, recordedAt: iso(recordedAt), effectiveAt: iso(effectiveAt), type },
+    actor: byClock ? 'system:clock' : adjustment ? `operator:${adjustment.by.value ?? 'anonymous'}` : entry.actor,
+    ...{ rewardId, amount, balance },
+  };
+}
+
+const iso = (time: number): string => new Date(time).toISOString();

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { pino, type Logger } from 'pino';
+import { loadConfig } from '../config/config.js';
+import { openCore, type Core } from '../core/core.js';
+import { errorCode } from '../foundation/error-code.js';
+import { CommandPresence } from '../postgres/process-presence.js';
+import { CommandError } from '../operations/command-error.js';
+import { tableLines } from './table.js';
+
+export interface OutputOptions {
+  readonly json?: boolean;
+}
+
+/**
+ * Opens the stores on the configuration of the service, beside it or without it (the embedded server is then started for this command
+ * and stopped again), and closes them whatever happens.
+ */
+export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
+  const config = loadConfig();
+  const logger = commandLogger();
+  const actor = { kind: 'operator' as const, id: 'command-line' };
+  const core = await openCore({ config, logger, actor, applicationName: 'ledger-cli' });
+  return withOpened(core, () => whilePresent(core, () => work(core)));
+}
+
+/**
+ * Shows its presence during the work: what a command appends beside the end of a `log copy` would stay in the log that is left. A copy that
+ * was finished before counts no more.
+ * @throws {AnotherLogFollowed} when the database was moved meanwhile.
+ */
+export async function whilePresent<T>({ pool, followedLog }: Pick<Core, 'pool' | 'followedLog'>, work: () => Promise<T>): Promise<T> {
+  const presence = new CommandPresence(pool);
+  await presence.start();
+  try {
+    await followedLog.confirm();
+    return await work();
+  } finally {
+    await presence.stop().catch(() => undefined);
+  }
+}
+
+/** What was opened is closed whatever happens. Work that is done stands: that something could not be closed after it is only noted. */
+export async function withOpened<C extends { close(): Promise<void> }, T>(opened: C, work: (opened: C) => Promise<T>): Promise<T> {
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close().catch((error: unknown) => {
+      const [why] = (error instanceof Error ? error.message : '').split('\n');
+      note(`what was opened for the command could not be closed: ${why || 'unknown error'}`);
+    });
+  }
+}
+
+/** Standard output belongs to the answer. */
+export const commandLogger = (): Logger => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
+
+/** Exactly one JSON document. */
+export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+
+/** A note beside the answer. */
+export const note = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Written in pieces: a table can have hundreds of thousands of rows. */
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  let piece = '';
+  for (const line of tableLines(head, rows)) {
+    piece += line;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    process.stdout.write(piece);
+    piece = '';
+  }
+  process.stdout.write(piece);
+}
+
+const PIECE_CHARACTERS = 64 * 1024;
+
+export async function readJsonFile(path: string): Promise<unknown> {
+  const content = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
+  });
+  try {
+    return JSON.parse(content) as unknown;
+  } catch {
+    throw new CommandError(`${path} is no JSON`);
+  }
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DURATION_MAX_MS = 366 * 86_400_000;
+
+/** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds. @throws {CommandError} */
+export function parseDuration(duration: string): number {
+  if (duration === '0') return 0;
+  const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(duration) ?? [];
+  const ms = Number(number) * (UNITS_MS[unit] ?? NaN);
+  if (number === '' || !(ms <= DURATION_MAX_MS))
+    throw new CommandError(`${JSON.stringify(duration)} is no duration such as 30m, 24h or 7d, of a year at most`);
+  return ms;
+}

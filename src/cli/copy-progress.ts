@@ -1,0 +1,77 @@
+import type { VerifyPhase } from '../operations/ledger/ledger-verification.js';
+import type { CopyPhase } from '../operations/log/log-move.js';
+
+/** What takes long enough to be told of while it lasts. */
+export type ProgressPhase = CopyPhase | VerifyPhase | 'replaying' | 'reconciling';
+
+const EVERY_MS = 1_000;
+/** A rate is taken over this time, so that it follows a store that became slower. */
+const RATE_OVER_MS = 10_000;
+
+const VERBS: Readonly<Record<ProgressPhase, string>> = {
+  ...{ counting: 'counted', copying: 'copied', comparing: 'compared', replaying: 'replayed', reconciling: 'reconciled' },
+  ...{ sealing: 'sealed', verifying: 'verified' },
+};
+
+const THINGS: Readonly<Record<ProgressPhase, string>> = {
+  ...{ counting: 'events', copying: 'events', comparing: 'events', replaying: 'accounts', reconciling: 'accounts' },
+  ...{ sealing: 'events', verifying: 'events' },
+};
+
+/** Says once a second how far a copy or a verification is: on a terminal in one line that changes, elsewhere in plain lines. */
+export class CopyProgress {
+  private phase: ProgressPhase | undefined;
+  private readonly seen: { at: number; events: number }[] = [];
+  private saidAt = -Infinity;
+  private isLineOpen = false;
+
+  constructor(
+    private readonly out: { readonly isTTY?: boolean; write(text: string): unknown },
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  readonly at = (phase: ProgressPhase, events: number, total: number | undefined): void => {
+    const now = this.now();
+    if (phase !== this.phase) {
+      this.phase = phase;
+      this.seen.length = 0;
+    } else if (now - this.saidAt < EVERY_MS) return;
+    this.seen.push({ at: now, events });
+    while ((this.seen[1]?.at ?? now) < now - RATE_OVER_MS) this.seen.shift();
+    this.saidAt = now;
+    this.say(progressLine(phase, events, total, this.rate(now, events)));
+  };
+
+  /** Ends the line that changes. */
+  end(): void {
+    if (this.isLineOpen) this.out.write('\n');
+    this.isLineOpen = false;
+  }
+
+  /** Events a second; 0: not known yet. */
+  private rate(now: number, events: number): number {
+    const [oldest] = this.seen;
+    return oldest === undefined || now === oldest.at ? 0 : ((events - oldest.events) * 1_000) / (now - oldest.at);
+  }
+
+  private say(line: string): void {
+    // `\x1b[K` clears what is left of a longer line.
+    this.out.write(this.out.isTTY ? `\r${line}\x1b[K` : `${line}\n`);
+    this.isLineOpen = this.out.isTTY ?? false;
+  }
+}
+
+/** `copied 12000 of 50000 events (24 %), 3400 a second, 12 s left` */
+export function progressLine(phase: ProgressPhase, events: number, total: number | undefined, rate: number): string {
+  const share = total === undefined ? '' : ` of ${total}`;
+  const percent = total === undefined || total === 0 ? '' : ` (${Math.floor((events * 100) / total)} %)`;
+  const speed = rate > 0 ? `, ${Math.round(rate)} a second` : '';
+  const left = rate > 0 && total !== undefined ? `, ${duration((total - events) / rate)} left` : '';
+  return `${VERBS[phase]} ${events}${share} ${THINGS[phase]}${percent}${speed}${left}`;
+}
+
+function duration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 120) return `${whole} s`;
+  return whole < 7_200 ? `${Math.round(whole / 60)} min` : `${Math.round(whole / 3_600)} h`;
+}

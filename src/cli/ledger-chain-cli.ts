@@ -1,0 +1,130 @@
+import type { Command } from 'commander';
+import type { BreakReason, ChainBreak } from '../chain/chain-break.js';
+import { asDigestDocument, type DigestDocument } from '../chain/digest-document.js';
+import type { Core } from '../core/core.js';
+import type { Scope } from '../domain/scope.js';
+import { operatingSystemUser } from '../operations/audit.js';
+import { CommandError } from '../operations/command-error.js';
+import { note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
+import { CopyProgress } from './copy-progress.js';
+import { filled, scopeOf, type Done } from '../operations/audited.js';
+import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import { BrokenSeal, ledgerDigest } from '../operations/ledger/ledger-digest.js';
+import { verifyLedger, type Verification } from '../operations/ledger/ledger-verification.js';
+import { Stopped } from '../operations/log/log-reader.js';
+import { acknowledgeLoss, auditLoss } from '../operations/ledger/loss-acknowledgement.js';
+
+/** A log that stays away for longer than this is given up; the command can be run again. */
+const AWAY_MS_MAX = 60_000;
+
+/** `ledger digest` and `ledger verify`. */
+export function addChainCommands(cli: Command): void {
+  const ledger = ledgerGroup(cli);
+  withLedgerOptions(ledger.command('digest <tenant>'))
+    .description('what the chain of a tenant holds now, a JSON document to be kept elsewhere')
+    .option('--sign', 'with the signature of this installation')
+    .action(async (tenant: string, { mode, by, sign = false }: LedgerOptions & { sign?: boolean }) => {
+      const scope = scopeOf(tenant, mode);
+      const document = await onChain(scope, by, 'ledger digest', async (core, signal, progress) => ({
+        result: await digest(core, scope, sign, signal, progress),
+        parameters: { sign },
+      }));
+      printJson(document);
+    });
+
+  withLedgerOptions(ledger.command('verify <tenant>'))
+    .description('recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken')
+    .option('--digest <file>', 'what ledger digest said some time ago')
+    .action(async (tenant: string, { mode, by, json, digest: path }: LedgerOptions & { digest?: string }) => {
+      const scope = scopeOf(tenant, mode);
+      const outside = path === undefined ? undefined : await readDigest(path, scope);
+      const verified = await onChain(scope, by, 'ledger verify', async (core, signal, progress) => {
+        const result = await verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress: progress.at });
+        return { result, parameters: { digest: outside?.digest }, stands: 'the chain was verified' };
+      });
+      reportVerification(verified, { json });
+    });
+
+  ledger
+    .command('acknowledge-loss')
+    .description('after the log lost its end: puts on record who knows and why; until then ledger verify exits 3')
+    .requiredOption('--reason <text>', 'what happened, for whoever looks at the ledger later')
+    .option('--by <name>', 'who acknowledges it; else who is logged in')
+    .option('--json', 'one JSON document')
+    .action(acknowledge);
+}
+
+async function acknowledge({ reason, by, json }: LedgerOptions & { reason: string }): Promise<void> {
+  const options = { reason: filled('--reason', reason), by: filled('--by', by ?? operatingSystemUser()), warn: note };
+  const stopping = new AbortController();
+  const acknowledged = await withCore((core) =>
+    acknowledgeLoss(core, { ...options, signal: stopping.signal, awayMsMax: AWAY_MS_MAX }, (loss) => auditLoss(core, loss, options)),
+  );
+  if (json) return printJson(acknowledged);
+  const { from, to, seals } = acknowledged;
+  process.stdout.write(`acknowledged: the log lost what stood behind position ${to ?? 'none'}, up to ${from ?? 'unknown'}\n`);
+  note(`${seals.length} seals of what was lost are kept with the acknowledgement`);
+}
+
+type ChainWork<T> = (core: Core, signal: AbortSignal, progress: CopyProgress) => Promise<Done<T>>;
+
+/** Work on the chain of a tenant that exists, with progress, which an interrupt ends, and an audit event at the end of it. */
+async function onChain<T>(scope: Scope, by: string | undefined, operation: string, work: ChainWork<T>): Promise<T> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  const progress = new CopyProgress(process.stderr);
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  try {
+    return await audited(scope, by, operation, (core) => work(core, stopping.signal, progress));
+  } catch (error) {
+    if (error instanceof Stopped) throw new CommandError('stopped before the end; no break was met so far');
+    throw error instanceof BrokenSeal ? new CommandError(error.message, 3) : error;
+  } finally {
+    progress.end();
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+async function digest(core: Core, scope: Scope, sign: boolean, signal: AbortSignal, progress: CopyProgress): Promise<DigestDocument> {
+  const onProgress = (events: number): void => progress.at('sealing', events, undefined);
+  const document = await ledgerDigest(core, { scope, sign, signal, onProgress });
+  if (signal.aborted) throw new CommandError('stopped; run the same command again');
+  if (document === null) throw new CommandError(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
+  return document;
+}
+
+/** @throws {CommandError} of exit 1: with this file nothing can be compared. */
+export async function readDigest(path: string, { tenant, mode }: Scope): Promise<DigestDocument> {
+  const document = asDigestDocument(await readJsonFile(path));
+  if (document === undefined) throw new CommandError(`${path} is no digest as ledger digest prints it`);
+  if (document.tenant !== tenant || document.mode !== mode)
+    throw new CommandError(`${path} is the digest of ${document.tenant} in ${document.mode} mode`);
+  return document;
+}
+
+/** Prints what a verification came to. @throws {CommandError} of exit 3 for a broken chain. */
+export function reportVerification(verified: Verification, { json }: OutputOptions): void {
+  const { events, position, digest: recomputed, seals, firstBroken } = verified;
+  if (json) printJson(verified);
+  if (firstBroken !== null) throw new CommandError(broken(firstBroken), 3);
+  if (json) return;
+  process.stdout.write(`OK: ${events} events are as they were sealed, up to position ${position ?? 'none'}\ndigest ${recomputed}\n`);
+  note(`${seals} seals compared`);
+}
+
+const WHAT: Readonly<Record<BreakReason, string>> = {
+  changed: 'is not as it was sealed',
+  removed: 'was sealed and is not there any more',
+  inserted: 'was never sealed where it stands',
+  reordered: 'stood elsewhere in the log when it was sealed',
+  'seal-signature': 'is the first one under a seal that this installation did not sign',
+  'outside-digest': 'or one before it is not as the digest from outside says, though the seals agree: both were made anew',
+  lost: 'or behind it was lost with the end of the log: `ledger acknowledge-loss` once that is understood',
+  'seal-removed': 'was sealed, and the seal of the whole log is not there',
+  'digest-signature': 'is what a digest file is about that is not as it was signed; the log agrees with its seals',
+};
+
+function broken({ position, eventId, reason }: ChainBreak): string {
+  const event = eventId === null ? '' : ` (event ${eventId})`;
+  return `the chain is broken at position ${position ?? 'unknown'}: what stands there${event} ${WHAT[reason]}`;
+}

@@ -1,0 +1,154 @@
+import { Option, type Command } from 'commander';
+import { isIdempotencyKey } from '../http/writing/idempotent-requests.js';
+import { operatingSystemUser } from '../operations/audit.js';
+import { CommandError } from '../operations/command-error.js';
+import { note, printJson } from './command-line.js';
+import { filled, scopeOf } from '../operations/audited.js';
+import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import { adjustOnRecord, type AdjustmentRequest } from '../operations/ledger/ledger-adjustment.js';
+import { withOwnKeys } from './own-keys.js';
+import { exportLedger } from '../operations/ledger/ledger-export.js';
+import { printStatement, statementCsv } from './ledger-output.js';
+import { changePeriod } from '../operations/ledger/ledger-periods.js';
+import { statementOfAccount } from '../operations/ledger/ledger-statement.js';
+
+interface StatementOptions extends LedgerOptions {
+  readonly asOf?: string;
+  readonly position?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly unit?: string;
+  readonly format: 'table' | 'csv' | 'json';
+}
+
+interface PeriodOptions extends LedgerOptions {
+  readonly period: string;
+  readonly comment: string;
+}
+
+interface AdjustOptions extends LedgerOptions {
+  readonly user: string;
+  readonly unit: string;
+  readonly amount: string;
+  readonly reason: string;
+  readonly approvedBy: string;
+  readonly idempotencyKey?: string;
+}
+
+/** `ledger statement`, `close`, `reopen`, `adjust` and `export`. */
+export function addLedgerCommands(cli: Command): void {
+  const ledger = ledgerGroup(cli);
+  withLedgerOptions(ledger.command('statement <tenant> <account>'))
+    .description('what an account had of each unit, and why')
+    .option('--as-of <time>', 'as it stood then')
+    .option('--position <position>', 'as it stood there')
+    .option('--from <time>', 'what was recorded before is in the opening')
+    .option('--to <time>', 'the last moment that counts')
+    .option('--unit <unit>', 'this unit only')
+    .addOption(new Option('--format <format>', 'how it looks').choices(['table', 'csv', 'json']).default('table'))
+    .action(async (alias: string, accountId: string, { format, mode, by, json, ...options }: StatementOptions) => {
+      const scope = scopeOf(alias, mode);
+      const statement = await audited(scope, by, 'ledger statement', async (core) => {
+        const result = await statementOfAccount(core, scope, { accountId, ...options });
+        const account = core.names.accountRef(scope, accountId);
+        return { result, parameters: { account, ...options }, digest: result.digest };
+      });
+      if (json || format === 'json') return printJson(statement);
+      if (format === 'csv') return void process.stdout.write(statementCsv(statement));
+      printStatement(statement);
+    });
+
+  for (const [name, type, description] of [
+    ['close', 'ClosePeriod', 'puts on record that a month is done with'],
+    ['reopen', 'ReopenPeriod', 'puts on record that it is not, after all'],
+  ] as const) {
+    withLedgerOptions(ledger.command(`${name} <tenant>`))
+      .description(description)
+      .requiredOption('--period <YYYY-MM>', 'the month, in UTC')
+      .requiredOption('--comment <text>', 'why')
+      .action(async (alias: string, { mode, by, json, period, comment }: PeriodOptions) => {
+        const scope = scopeOf(alias, mode);
+        const who = by ?? operatingSystemUser();
+        const changed = await audited(scope, who, `ledger ${name}`, async (core) => {
+          const result = await changePeriod(core, scope, type, { period, comment: filled('--comment', comment), by: who });
+          return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+        });
+        if (json) return printJson(changed);
+        process.stdout.write(`${alias}: ${period} is ${changed.status}\n`);
+      });
+  }
+
+  withLedgerOptions(ledger.command('adjust <tenant> <account>'))
+    .description('appends a correction of what a user may spend')
+    .requiredOption('--user <user>', 'whose it is')
+    .requiredOption('--unit <unit>', 'of which unit')
+    .requiredOption('--amount <amount>', '+n adds a reward by hand, -n redeems')
+    .requiredOption('--reason <text>', 'why')
+    .requiredOption('--approved-by <name>', 'who answers for it')
+    .option('--idempotency-key <key>', 'the same key again is the same correction')
+    .action(async (alias: string, accountId: string, options: AdjustOptions) => {
+      const { mode, by, json } = options;
+      const scope = scopeOf(alias, mode);
+      const request = adjustmentOf(accountId, options, by ?? operatingSystemUser());
+      const key = parseIdempotencyKey(options.idempotencyKey);
+      const adjusted = await audited(scope, by, 'ledger adjust', (core) =>
+        withOwnKeys(core, key, (keyed) => adjustOnRecord(core, scope, request, keyed)),
+      );
+      if (json) return printJson(adjusted);
+      process.stdout.write(`adjusted by ${request.amount} ${request.unit}: event ${adjusted.eventId} at ${adjusted.position ?? ''}\n`);
+    });
+
+  withLedgerOptions(ledger.command('export <tenant>'))
+    .description('the events as JSON lines, opened; people who are forgotten stay anonymous')
+    .option('--from <time>', 'recorded then or later')
+    .option('--to <time>', 'recorded then or earlier')
+    .action(async (alias: string, { mode, by, from, to }: LedgerOptions & { from?: string; to?: string }) => {
+      const scope = scopeOf(alias, mode);
+      const exported = await audited(scope, by, 'ledger export', async (core) => {
+        const result = await exportLedger(core, scope, { from, to }, writeOut);
+        return { result, parameters: { from, to }, digest: result.digest };
+      });
+      note(`${exported.events} events; digest ${exported.digest}`);
+    });
+}
+
+function adjustmentOf(accountId: string, options: AdjustOptions, by: string): AdjustmentRequest {
+  return {
+    accountId,
+    userId: options.user,
+    unit: parseUnit(options.unit),
+    amount: parseAmount(options.amount),
+    reason: filled('--reason', options.reason),
+    approvedBy: filled('--approved-by', options.approvedBy),
+    by,
+  };
+}
+
+function parseIdempotencyKey(key: string | undefined): string | undefined {
+  if (key !== undefined && !isIdempotencyKey(key)) throw new CommandError('--idempotency-key must be 1 to 255 printable characters');
+  return key;
+}
+
+function parseAmount(text: string): number {
+  const amount = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : NaN;
+  if (!Number.isSafeInteger(amount) || amount === 0) throw new CommandError('--amount takes a whole number such as +500 or -500');
+  return amount;
+}
+
+function parseUnit(unit: string): string {
+  if (!/^[^\u0000-\u001f\u007f]{1,64}$/.test(unit) || unit.trim() === '') throw new CommandError('--unit must be 1 to 64 characters');
+  return unit;
+}
+
+/** Whoever reads may have had enough. */
+function writeOut(lines: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (): void => reject(new CommandError('standard output was closed'));
+    process.stdout.once('error', failed);
+    process.stdout.write(lines, (error) => {
+      if (error) return failed();
+      process.stdout.off('error', failed);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { loadConfig } from '../config/config.js';
+import { openLedgerDatabase } from '../core/ledger-database.js';
+import { CommandError } from '../operations/command-error.js';
+import { commandLogger, note, printJson, type OutputOptions } from './command-line.js';
+import { CopyProgress } from './copy-progress.js';
+import { openLogAt, parseLogAddress, type OpenLog } from '../operations/log/log-address.js';
+import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
+import { Stopped } from '../operations/log/log-reader.js';
+
+interface CopyCommandOptions extends OutputOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly whileRunning?: boolean;
+}
+
+/** A log that stays away for longer than this is given up; the command can be run again. */
+const AWAY_MS_MAX = 60_000;
+const NAMES_SHOWN_MAX = 5;
+
+/** `log …` */
+export function addLogCommands(cli: Command): void {
+  const log = cli.command('log').description('the event log as a whole');
+  log
+    .command('copy')
+    .description('copies the whole log to another store; can be stopped, and run again to go on')
+    .requiredOption('--from <url>', 'postgresql://…, esdb://…, or the word embedded')
+    .requiredOption('--to <url>', 'the same')
+    .option('--while-running', 'a first pass beside the running service; the last one needs it stopped')
+    .option('--json', 'one JSON document')
+    .action(async (options: CopyCommandOptions) => reportCopy(await copy(options), options));
+}
+
+async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Promise<LogMoveResult> {
+  const addresses = { from: parseLogAddress('--from', from), to: parseLogAddress('--to', to) };
+  const config = loadConfig();
+  const logger = commandLogger();
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  const progress = new CopyProgress(process.stderr);
+  const database = await openLedgerDatabase({ config, logger, applicationName: 'ledger-cli' });
+  const open: OpenLog[] = [];
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  try {
+    for (const address of [addresses.from, addresses.to]) {
+      open.push(await openLogAt(address, address === addresses.to, { config, database, logger }));
+    }
+    const [source, target] = open;
+    if (source === undefined || target === undefined) throw new Error('a log is missing');
+    return await copyWholeLog({
+      ...{ database, source: source.log, target: target.log, whileRunning, onProgress: progress.at },
+      ...{ signal: stopping.signal, awayMsMax: AWAY_MS_MAX },
+    });
+  } catch (error) {
+    throw error instanceof Stopped ? new CommandError('stopped; run the same command again to go on') : error;
+  } finally {
+    progress.end();
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    for (const opened of open) await opened.close();
+    await database.close();
+  }
+}
+
+/** Prints what a copy came to. @throws {CommandError} of exit 2 for a difference, of exit 1 for a copy that is not the last one. */
+export function reportCopy(result: LogMoveResult, { whileRunning = false, json }: Pick<CopyCommandOptions, 'whileRunning' | 'json'>): void {
+  const { events, streams, found, appended, digest, differences, isOrderSame, otherOrigins, cameSince, isRecorded } = result;
+  const ok = differences.length === 0 && isOrderSame;
+  if (json)
+    printJson({
+      ok,
+      events,
+      streams,
+      found,
+      appended,
+      digest,
+      differences,
+      sameOrder: isOrderSame,
+      otherOrigins,
+      cameSince,
+      recorded: isRecorded,
+    });
+  if (!ok) throw new CommandError(difference(result), 2);
+  if (cameSince > 0 && !whileRunning) {
+    throw new CommandError(`${cameSince} events came to the source since: stop what writes to it and run the same command again`);
+  }
+  if (!json)
+    process.stdout.write(
+      `OK: ${events} events in ${streams} streams are the same in both logs, ${appended} of them copied now; digest ${digest}\n`,
+    );
+  if (otherOrigins > 0)
+    note(
+      `${otherOrigins} events show other recording times in the two logs: one of them was copied by an earlier release, which did not keep them`,
+    );
+  if (isRecorded) note('The service moves over at its next start on the log at --to.');
+  else if (whileRunning)
+    note(`${cameSince} events came since. This was a first pass: stop the service and run again without --while-running.`);
+  else note('The database of this configuration follows another log: it does not move over.');
+}
+
+function difference({ differences, isOrderSame }: LogMoveResult): string {
+  if (!isOrderSame) return 'the logs hold the same streams in another order: the target is no copy';
+  const shown = differences.slice(0, NAMES_SHOWN_MAX).join(', ');
+  const more = differences.length > NAMES_SHOWN_MAX ? ` and ${differences.length - NAMES_SHOWN_MAX} more` : '';
+  return `the logs differ in ${shown}${more}: the target is no copy`;
+}

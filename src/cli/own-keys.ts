@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import type { Core } from '../core/core.js';
+import { ApiError } from '../http/edge/api-error.js';
+import { IdempotentRequests } from '../http/writing/idempotent-requests.js';
+import { ProcessPresence } from '../postgres/process-presence.js';
+import { CommandError } from '../operations/command-error.js';
+import { note } from './command-line.js';
+import type { KeyedBy } from '../operations/operator-keys.js';
+
+/**
+ * Runs a command's work with its idempotency key, or with one that is made for it: the answer of an effect may be lost, and the key that is
+ * named then makes the repetition harmless. The process shows its presence meanwhile: a claim that it leaves by a
+ * crash can be told from one that is at work.
+ * @throws {CommandError} in an operator's words: for what a service answers with 409 and 422, and for work that may stand.
+ */
+export async function withOwnKeys<T>(core: Core, given: string | undefined, work: (keyed: KeyedBy) => Promise<T>): Promise<T> {
+  const key = given ?? randomUUID();
+  const presence = new ProcessPresence(core.pool);
+  await presence.start();
+  let repeated = false;
+  try {
+    const answers = new IdempotentRequests(core.pool, presence, core.answersKey, core.keys);
+    const result = await work({ key, answers, onReplayed: () => (repeated = true) });
+    if (repeated) note('a repetition: nothing was corrected a second time');
+    return result;
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw (error instanceof ApiError ? inWords(error) : undefined) ?? mayStand(error, key);
+  } finally {
+    await presence.stop().catch(() => undefined);
+  }
+}
+
+/** A refusal is known; after anything else the effect may be in the log although nobody was told. */
+function mayStand(error: unknown, key: string): CommandError {
+  const [why] = (error instanceof Error ? error.message : '').split('\n');
+  return new CommandError(
+    `${why || 'unknown error'}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
+  );
+}
+
+function inWords({ code }: ApiError): CommandError | undefined {
+  if (code === 'IDEMPOTENCY_KEY_REUSED') return new CommandError('the idempotency key was used for another correction');
+  if (code === 'REQUEST_IN_PROGRESS') return new CommandError('a correction with this idempotency key is still under way');
+  return undefined;
+}

@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import type { ListedErasure } from '../command-handling/processes/erasure-process.js';
+import type { Core } from '../core/core.js';
+import { errorCode } from '../foundation/error-code.js';
+import { openPool } from '../postgres/database.js';
+import { accountRefOf } from '../privacy/keyed-names.js';
+import { replayErasures } from '../privacy/erasure-replay.js';
+import { scrub } from '../privacy/scrub.js';
+import { readModelsReachHead } from '../projecting/following/read-models-reach-head.js';
+import { CommandError } from '../operations/command-error.js';
+import { note, printJson, withCore, type OutputOptions } from './command-line.js';
+
+/** `privacy …`. */
+export function addPrivacyCommands(cli: Command): void {
+  const privacy = cli.command('privacy').description('what becomes of people who asked to be forgotten');
+  privacy
+    .command('scrub')
+    .description('makes erased bytes leave the files of Postgres now; a job does it daily')
+    .option('--json', 'one JSON document')
+    .action(async ({ json }: OutputOptions) => {
+      const scrubbed = await withCore(async ({ databaseUrl, log }) => {
+        // Rewriting a large table takes longer than any request may.
+        const pool = openPool({ url: databaseUrl, max: 1, applicationName: 'ledger-scrub' });
+        try {
+          const names = accountProjectors.map(({ name }) => name);
+          return await scrub(pool, { readModels: () => readModelsReachHead(pool, log, names), progress: note });
+        } finally {
+          await pool.end();
+        }
+      });
+      if (!scrubbed.walRemoved) note('This role may not switch the write-ahead log: its old segments go as the server is set up.');
+      if (json) return printJson(scrubbed);
+      process.stdout.write(`${scrubbed.tables} tables rewritten\n`);
+    });
+
+  privacy
+    .command('replay-erasures')
+    .description('destroys the keys of everybody whose erasure stands in the log; after a restore, before the service is started')
+    .option('--from <file>', 'what list-erasures said of a newer copy of the log: it is entered in this one, too')
+    .option('--json', 'one JSON document')
+    .action(async ({ json, from }: OutputOptions & { from?: string }) => {
+      const listed = from === undefined ? [] : await readErasures(from);
+      const replayed = await withCore(async (core) => {
+        const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, { fromStart: true });
+        const alive = await aliveOf(core, listed);
+        for (const erasure of listed) await core.erasures.repeat(erasure, causeOf(erasure.erasureId));
+        await core.followedLog.hideUntilCaughtUp();
+        return { events, destroyed: destroyed + alive };
+      });
+      if (json) return printJson(replayed);
+      process.stdout.write(`${replayed.events} events read, ${replayed.destroyed} keys destroyed\n`);
+    });
+
+  privacy
+    .command('list-erasures')
+    .description('every erasure in the log, a JSON document a line, without personal data; for replay-erasures --from')
+    .action(async () => {
+      await withCore(async ({ log, codec }) => {
+        for (let page = await log.readAll(undefined, PAGE); page.length > 0; page = await log.readAll(page.at(-1)?.position, PAGE)) {
+          const requested = page.filter(({ type }) => type === 'ErasureRequested');
+          for (const { event, envelope, recorded } of await codec.decodeAll(requested)) {
+            if (event.type !== 'ErasureRequested' || envelope.mode === null) continue;
+            const { erasureId, persons, account, suppressed } = event;
+            const { tenant, mode } = envelope;
+            const listed = { tenant, mode, accountRef: accountRefOf(recorded.stream) ?? '', erasureId, persons, account, suppressed };
+            process.stdout.write(`${JSON.stringify(listed satisfies ListedErasure)}\n`);
+          }
+        }
+      });
+    });
+}
+
+const PAGE = 1_000;
+
+const LISTED = z.object({
+  ...{ tenant: z.string(), mode: z.enum(['live', 'test']), accountRef: z.string().regex(/^[0-9a-f]{32}$/), erasureId: z.uuid() },
+  ...{ persons: z.array(z.uuid()), account: z.uuid().nullable(), suppressed: z.array(z.string().regex(/^[0-9a-f]{32}$/)) },
+});
+
+/** All lines are read before anything is done. @throws {CommandError} */
+async function readErasures(path: string): Promise<readonly ListedErasure[]> {
+  const content = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
+  });
+  return content
+    .split('\n')
+    .flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]))
+    .map(({ line, number }) => {
+      try {
+        return LISTED.parse(JSON.parse(line));
+      } catch {
+        throw new CommandError(`${path}: line ${number} is no erasure as list-erasures writes them`);
+      }
+    });
+}
+
+async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promise<number> {
+  const subjects = listed.flatMap(({ persons, account }) => (account === null ? persons : [...persons, account]));
+  return [...(await keys.load(new Set(subjects))).values()].filter((key) => key !== null).length;
+}
+
+const causeOf = (erasureId: string) => ({
+  ...{ correlationId: erasureId, causationId: erasureId, actor: { kind: 'operator' as const, id: 'command-line' }, idempotency: null },
+});

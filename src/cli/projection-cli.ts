@@ -1,0 +1,231 @@
+import type { Command } from 'commander';
+import type { Core } from '../core/core.js';
+import { Interrupted } from '../projecting/generations/catch-up.js';
+import { checkAlias, parseMode } from '../operations/arguments.js';
+import { operatingSystemUser } from '../operations/audit.js';
+import { CommandError } from '../operations/command-error.js';
+import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
+import {
+  diffProjection,
+  planRebuild,
+  rebuildProjections,
+  rollBackProjection,
+  showHistory,
+  showStatus,
+  swapProjections,
+  type DiffDocument,
+} from '../operations/projections/projection-commands.js';
+import { chosenProjectors, withProjections, type ProjectionOperator } from '../operations/projections/projection-operator.js';
+import { repairProjections, retryParked } from '../operations/projections/projection-repairs.js';
+import { RebuildProgress } from './rebuild-progress.js';
+
+interface ActorOptions extends OutputOptions {
+  readonly by?: string;
+}
+
+interface RebuildCommandOptions extends ActorOptions {
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly resume?: boolean;
+  readonly tenant?: string;
+  readonly account?: string;
+  readonly mode?: string;
+}
+
+const BY = ['--by <who>', 'who does it, for the history; default: the user of the operating system'] as const;
+const JSON_OUT = ['--json', 'one JSON document'] as const;
+
+/** `projection …` */
+export function addProjectionCommands(cli: Command): void {
+  const projection = cli.command('projection').description('the read models: how they are, and making them anew');
+  projection
+    .command('status')
+    .description('where each projection stands')
+    .option(...JSON_OUT)
+    .action(async ({ json }: OutputOptions) => {
+      const shown = await operate({}, showStatus);
+      if (json) return printJson(shown);
+      const head = ['projection', 'generation', 'position', 'events behind', 'seconds behind', 'parked', 'ready', 'previous', 'last error'];
+      printTable(
+        head,
+        shown.map(({ head: _, ...row }) =>
+          [row.name, row.generation, row.position, row.lagEvents, row.lagSeconds, row.parked, row.ready, row.previous, row.lastError].map(
+            cell,
+          ),
+        ),
+      );
+    });
+  projection
+    .command('rebuild')
+    .argument('[name]')
+    .description('builds a new generation beside the live one and switches nothing; with --tenant, puts that part right in place')
+    .option('--all', 'all projections, in one pass over the log')
+    .option('--dry-run', 'says what would be built; changes nothing')
+    .option('--resume', 'goes on from where a stopped rebuild was, with the same release')
+    .option('--tenant <alias>', 'that tenant only, in place')
+    .option('--account <id>', 'that account of the tenant only')
+    .option('--mode <mode>', 'live or test; default live')
+    .option(...BY)
+    .option(...JSON_OUT)
+    .action(rebuildCommand);
+  projection
+    .command('diff')
+    .argument('<name>')
+    .description('the rows in which the new generation differs from the live one, at one position; exit 2 if there are any')
+    .option('--limit <rows>', 'rows to show', '1000')
+    .option(...JSON_OUT)
+    .action(diffCommand);
+  projection
+    .command('swap')
+    .argument('[name]')
+    .description('makes the new generation live')
+    .option('--all', 'all that have one, at once')
+    .option(...BY)
+    .option(...JSON_OUT)
+    .action(async (name: string | undefined, { all = false, ...options }: RebuildCommandOptions) => {
+      print(await operate(options, (operator) => swapProjections(operator, chosenProjectors(operator.parts, name, all), all)), options);
+    });
+  projection
+    .command('rollback')
+    .argument('<name>')
+    .description('makes the generation live that was so before')
+    .option(...BY)
+    .option(...JSON_OUT)
+    .action(async (name: string, options: ActorOptions) => {
+      const document = await operate(options, async (operator) => {
+        const [projector] = chosenProjectors(operator.parts, name);
+        return projector && rollBackProjection(operator, projector);
+      });
+      print(document, options);
+    });
+  projection
+    .command('retry-parked')
+    .argument('[name]')
+    .description('tries again the accounts that could not be applied')
+    .option(...BY)
+    .option(...JSON_OUT)
+    .action(async (name: string | undefined, options: ActorOptions) => {
+      print(
+        await operate(options, (operator, progress) =>
+          retryParked(operator, chosenProjectors(operator.parts, name, name === undefined), progress.read),
+        ),
+        options,
+      );
+    });
+  projection
+    .command('history')
+    .description('who did what to the projections, and when; the newest first')
+    .option('--limit <entries>', 'entries to show', '100')
+    .option(...JSON_OUT)
+    .action(async (options: OutputOptions & { limit: string }) => {
+      const limit = parseLimit(options.limit);
+      print(await operate({}, (operator) => showHistory(operator, limit)), options);
+    });
+}
+
+async function rebuildCommand(name: string | undefined, options: RebuildCommandOptions): Promise<void> {
+  const { all = false, dryRun = false, resume = false, tenant, account, mode } = options;
+  if (tenant === undefined && (account !== undefined || mode !== undefined)) throw new CommandError('--account and --mode need --tenant');
+  if (tenant !== undefined && (dryRun || resume)) throw new CommandError('--dry-run and --resume are for whole projections');
+  if (dryRun && resume) throw new CommandError('--dry-run and --resume exclude each other');
+  if (tenant !== undefined) checkAlias(tenant);
+  const scopeMode = parseMode(mode ?? 'live');
+  const document = await operate(options, (operator, progress) => {
+    const projectors = chosenProjectors(operator.parts, name, all);
+    if (dryRun) return planRebuild(operator, projectors);
+    if (tenant === undefined) return rebuildProjections(operator, projectors, { resume, onProgress: progress.rebuild });
+    const target = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
+    return repairProjections(operator, projectors, target, progress.read);
+  });
+  print(document, options);
+}
+
+async function diffCommand(name: string, options: OutputOptions & { limit: string }): Promise<void> {
+  const limit = parseLimit(options.limit);
+  const diff = await operate({}, async (operator) => {
+    const [projector] = chosenProjectors(operator.parts, name);
+    if (!projector) throw new CommandError('name one projection');
+    return diffProjection(operator, projector, limit);
+  });
+  if (options.json) printJson(diff);
+  else printDiff(diff);
+  if (diff.count > 0) throw new CommandError(`${diff.count} rows of ${diff.projection} differ`, 2);
+}
+
+function printDiff({ differences, rows, position }: DiffDocument): void {
+  if (differences.length === 0) process.stdout.write(`no difference in ${rows} rows at position ${position ?? 'none'}\n`);
+  else
+    printTable(
+      ['table', 'tenant', 'mode', 'account', 'key', 'kind', 'column', 'live', 'new'],
+      differences.flatMap(({ table, tenant, mode, account, key, kind, columns }) =>
+        columns.map((each) => [table, tenant, mode, account, JSON.stringify(key), kind, each.column, each.live, each.new].map(cell)),
+      ),
+    );
+}
+
+interface ProgressOf {
+  readonly rebuild: RebuildProgress['at'];
+  readonly read: (events: number, last: string) => void;
+}
+
+/** Opens what there is, stops in good order at the first Ctrl-C, and says so in one line. */
+async function operate<T>(
+  { by }: { readonly by?: string },
+  work: (operator: ProjectionOperator, progress: ProgressOf) => Promise<T>,
+): Promise<T> {
+  const actor = checkedActor(by);
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    return await withCore((core: Core) =>
+      withProjections(core, { actor, signal: stopping.signal, warn: note }, async (operator) => {
+        const shown = new RebuildProgress(core.log, process.stderr);
+        let read = 0;
+        const head = await core.log.head();
+        try {
+          return await work(operator, { rebuild: shown.at, read: (events, last) => shown.folded((read += events), last, head) });
+        } finally {
+          shown.end();
+        }
+      }),
+    );
+  } catch (error) {
+    throw error instanceof Interrupted
+      ? new CommandError('stopped; nothing that is read was changed. A rebuild goes on with --resume')
+      : error;
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+function checkedActor(by: string | undefined): string {
+  if (by !== undefined && !/^[\p{L}\p{N} ._@-]{1,100}$/u.test(by))
+    throw new CommandError('--by takes a name of 1 to 100 letters, digits, spaces or . _ @ -');
+  return by ?? operatingSystemUser();
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (!/^\d{1,6}$/.test(text) || limit < 1) throw new CommandError('--limit takes a number from 1 to 999999');
+  return limit;
+}
+
+const cell = (value: unknown): string =>
+  value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+
+/** People get the same as a table for each list in the document, and a line for each figure. */
+function print(document: object | undefined, { json }: OutputOptions): void {
+  if (json) return printJson(document);
+  const lists = Array.isArray(document) ? { '': document as unknown[] } : (document ?? {});
+  for (const [name, value] of Object.entries(lists)) {
+    if (!Array.isArray(value)) process.stdout.write(`${name}: ${cell(value)}\n`);
+    else if (value.length > 0) {
+      const head = [...new Set(value.flatMap((row: object) => Object.keys(row)))];
+      printTable(
+        head,
+        value.map((row: Record<string, unknown>) => head.map((column) => cell(row[column]))),
+      );
+    }
+  }
+}

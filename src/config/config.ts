@@ -1,0 +1,342 @@
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { CONNECTIONS_MIN } from '../core/connection-budget.js';
+import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from '../event-log/event-store-url.js';
+
+export type Role = 'api' | 'projector' | 'worker';
+export const ROLES: readonly Role[] = ['api', 'projector', 'worker'];
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/** A range of addresses, as `net.BlockList#addSubnet` takes it. */
+export interface Cidr {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+/** The environment, parsed. Paths are absolute. */
+export interface Config {
+  readonly dataDir: string;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Undefined: the embedded Postgres below `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  /** Undefined: the log is in Postgres. */
+  readonly eventStore: EventStoreAddress | undefined;
+  readonly eventStoreNamespace: string | undefined;
+  readonly masterKeyFile: string;
+  /** Undefined: nobody may call the operations interface. */
+  readonly operatorsFile: string | undefined;
+  /** As configured, without a trailing slash; `publicUrlAt` gives the default once the port is known. */
+  readonly publicUrl: string | undefined;
+  readonly roles: ReadonlySet<Role>;
+  readonly logLevel: LogLevel;
+  readonly webhookAllowCidrs: readonly Cidr[];
+  readonly trustedProxies: readonly Cidr[];
+  readonly databaseConnectionsMax: number;
+  readonly statementTimeoutMs: number;
+  readonly requestsInFlightMax: number;
+  /** For folded streams of all kinds together. */
+  readonly rememberedStreamsMb: number;
+  readonly positionWaitMs: number;
+  readonly shutdownGraceMs: number;
+}
+
+/** The environment cannot be used. One line a problem; never a value, which may be a secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'));
+  }
+}
+
+/** A row of the table in docs/configuration.md; a test compares the two. */
+export interface Setting {
+  readonly name: string;
+  readonly default: string;
+  readonly meaning: string;
+}
+
+const text = z.string();
+
+function wholeNumber(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return text
+    .regex(/^\d{1,9}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message);
+}
+
+function webAddress() {
+  const message = 'must be an absolute http or https address without query or fragment';
+  return text
+    .refine((value) => {
+      const url = parseUrl(value);
+      return url !== undefined && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password;
+    }, message)
+    .transform((value) => value.replace(/\/+$/, ''));
+}
+
+function cidrList() {
+  return text.transform((value, context) =>
+    listOf(value).flatMap((item) => {
+      const cidr = parseCidr(item);
+      if (cidr) return [cidr];
+      context.addIssue({ code: 'custom', message: 'must be a comma list of addresses or ranges such as 10.0.0.0/8 or fd00::/8' });
+      return [];
+    }),
+  );
+}
+
+function oneOf<T extends string>(known: readonly T[]) {
+  return text.transform((value, context): T => {
+    const found = known.find((item) => item === value);
+    if (found !== undefined) return found;
+    context.addIssue({ code: 'custom', message: `must be one of ${known.join(', ')}` });
+    return z.NEVER;
+  });
+}
+
+function setOf<T extends string>(known: readonly T[]) {
+  return text.transform((value, context): ReadonlySet<T> => {
+    const items = listOf(value);
+    const found = known.filter((item) => items.includes(item));
+    if (found.length === 0 || items.some((item) => !known.some((one) => one === item))) {
+      context.addIssue({ code: 'custom', message: `must be a comma list of ${known.join(', ')}` });
+    }
+    return new Set(found);
+  });
+}
+
+function postgresAddress() {
+  return text.refine((value) => {
+    const url = parseUrl(value);
+    return url !== undefined && /^postgres(ql)?:$/.test(url.protocol);
+  }, 'must be a Postgres address: postgresql://user:password@host:port/database');
+}
+
+function eventStoreAddress() {
+  return text.transform((value, context): EventStoreAddress => {
+    try {
+      return parseEventStoreUrl(value);
+    } catch (error) {
+      if (!(error instanceof InvalidEventStoreUrl)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+      return z.NEVER;
+    }
+  });
+}
+
+/** Everything that the service reads from its environment: how it is parsed, what stands in for it, and what it is for. */
+const VARIABLES = {
+  DATA_DIR: {
+    schema: text.default('.data'),
+    default: '`.data`',
+    meaning: 'Folder of the embedded Postgres and of the master key; made with mode 0700 when missing. Relative to the working directory.',
+  },
+  HOST: {
+    schema: text.regex(/^[A-Za-z0-9.:%_-]+$/, 'must be an address or a host name').default('127.0.0.1'),
+    default: '`127.0.0.1`',
+    meaning: 'Address to listen on; `0.0.0.0` or `::` for all.',
+  },
+  PORT: { schema: wholeNumber(0, 65_535).default(3000), default: '`3000`', meaning: 'Port to listen on; `0` takes any free one.' },
+  DATABASE_URL: {
+    schema: postgresAddress().optional(),
+    default: 'embedded Postgres',
+    meaning:
+      'An own Postgres (16 or newer) instead of the embedded one: `postgresql://user:password@host:port/database`. Needs `MASTER_KEY_FILE`.',
+  },
+  EVENT_STORE_URL: {
+    schema: eventStoreAddress().optional(),
+    default: 'the log in Postgres',
+    meaning:
+      'Puts the log on EventStoreDB (21.10 or newer), one node or a cluster: `esdb://user:password@host:2113,host:2113` or `esdb+discover://name`, with options behind `?`: `tls`, `tlsCAFile`, `userCertFile`, `userKeyFile`, `connectionName`, `keepAliveInterval`, `keepAliveTimeout`, `maxDiscoverAttempts`, `discoveryInterval`, `gossipTimeout`, `defaultDeadline` (the time for an append, in ms). A log that exists is moved with `cli log copy` first.',
+  },
+  EVENT_STORE_NAMESPACE: {
+    schema: text.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/, 'must be up to 60 letters, digits, dots, dashes and underscores').optional(),
+    default: 'none',
+    meaning: 'Put before the name of every stream in EventStoreDB (`staging-`), so that several ledgers can share one store.',
+  },
+  MASTER_KEY_FILE: {
+    schema: text.optional(),
+    default: '`<DATA_DIR>/master.key`',
+    meaning:
+      'File with the master key: 32 random bytes as 64 hex digits, readable for its owner only (mode 0600 or 0400). Required with `DATABASE_URL`; with the embedded Postgres it is made on the first start. Whoever loses it loses every personal field.',
+  },
+  OPERATORS_FILE: {
+    schema: text.optional(),
+    default: 'none',
+    meaning:
+      'File with who may call `/operations/…`: a JSON list of names, roles (`finance`, `support`) and hashes of keys; `cli operator key` makes entries. Without it nobody may. Read once, at the start.',
+  },
+  PUBLIC_URL: {
+    schema: webAddress().optional(),
+    default: '`http://HOST:PORT`',
+    meaning: 'How the outside reaches the service: the start of share links, downloads and the OpenAPI page.',
+  },
+  ROLES: {
+    schema: setOf(ROLES).default(new Set(ROLES)),
+    default: '`api,projector,worker`',
+    meaning: 'What this process does: answer HTTP, keep the read models, run policies and jobs (webhooks, exports, schedules).',
+  },
+  LOG_LEVEL: {
+    schema: oneOf(LOG_LEVELS).default('info'),
+    default: '`info`',
+    meaning: 'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace`; `silent` for nothing.',
+  },
+  WEBHOOK_ALLOW_CIDRS: {
+    schema: cidrList().default([]),
+    default: 'none',
+    meaning: 'Private, loopback or link-local ranges to which webhooks may be sent all the same, as a comma list: `10.0.0.0/8,fd00::/8`.',
+  },
+  TRUSTED_PROXIES: {
+    schema: cidrList().default([]),
+    default: 'none',
+    meaning:
+      'Proxies whose `X-Forwarded-For` is believed for the address of a client (rate limits, first and last address of a user), as a comma list of addresses and ranges.',
+  },
+  DATABASE_CONNECTIONS_MAX: {
+    schema: wholeNumber(CONNECTIONS_MIN, 1000).default(40),
+    default: '`40`',
+    meaning:
+      'Connections to Postgres that this process opens at most, over all its pools; at least 23. The embedded server takes 120 over all processes.',
+  },
+  STATEMENT_TIMEOUT_MS: {
+    schema: wholeNumber(100, 600_000).default(10_000),
+    default: '`10000`',
+    meaning: 'Longest statement on behalf of a request, in ms; then 503. Rebuilds and exports are not bound by it.',
+  },
+  REMEMBERED_STREAMS_MB: {
+    schema: wholeNumber(1, 100_000).default(512),
+    default: '`512`',
+    meaning:
+      'Memory for accounts and other streams as this process has them in mind between commands, in MiB, estimated at twice the bytes of their events. The one used longest ago is dropped and read anew when it is needed; an account that is larger by itself is read anew for each command.',
+  },
+  REQUESTS_IN_FLIGHT_MAX: {
+    schema: wholeNumber(1, 100_000).default(1000),
+    default: '`1000`',
+    meaning: 'Requests worked on at a time; more are answered 503 with `Retry-After` instead of queueing without end.',
+  },
+  POSITION_WAIT_MS: {
+    schema: wholeNumber(0, 60_000).default(5_000),
+    default: '`5000`',
+    meaning: 'How long a read waits for the read models to reach the position it asks for (or the own write before it), in ms; then 503.',
+  },
+  SHUTDOWN_GRACE_MS: {
+    schema: wholeNumber(0, 600_000).default(10_000),
+    default: '`10000`',
+    meaning: 'How long requests in flight may take to finish after SIGTERM or SIGINT, in ms.',
+  },
+} as const;
+
+export const SETTINGS: readonly Setting[] = Object.entries(VARIABLES).map(([name, { default: fallback, meaning }]) => ({
+  name,
+  default: fallback,
+  meaning,
+}));
+
+const environmentSchema = z.object({
+  DATA_DIR: VARIABLES.DATA_DIR.schema,
+  HOST: VARIABLES.HOST.schema,
+  PORT: VARIABLES.PORT.schema,
+  DATABASE_URL: VARIABLES.DATABASE_URL.schema,
+  EVENT_STORE_URL: VARIABLES.EVENT_STORE_URL.schema,
+  EVENT_STORE_NAMESPACE: VARIABLES.EVENT_STORE_NAMESPACE.schema,
+  MASTER_KEY_FILE: VARIABLES.MASTER_KEY_FILE.schema,
+  OPERATORS_FILE: VARIABLES.OPERATORS_FILE.schema,
+  PUBLIC_URL: VARIABLES.PUBLIC_URL.schema,
+  ROLES: VARIABLES.ROLES.schema,
+  LOG_LEVEL: VARIABLES.LOG_LEVEL.schema,
+  WEBHOOK_ALLOW_CIDRS: VARIABLES.WEBHOOK_ALLOW_CIDRS.schema,
+  TRUSTED_PROXIES: VARIABLES.TRUSTED_PROXIES.schema,
+  DATABASE_CONNECTIONS_MAX: VARIABLES.DATABASE_CONNECTIONS_MAX.schema,
+  STATEMENT_TIMEOUT_MS: VARIABLES.STATEMENT_TIMEOUT_MS.schema,
+  REMEMBERED_STREAMS_MB: VARIABLES.REMEMBERED_STREAMS_MB.schema,
+  REQUESTS_IN_FLIGHT_MAX: VARIABLES.REQUESTS_IN_FLIGHT_MAX.schema,
+  POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
+  SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
+} satisfies Record<keyof typeof VARIABLES, z.ZodType>);
+
+/**
+ * Parses the environment. An empty variable counts as unset; unknown variables are none of ours.
+ * @throws {ConfigError} with one line for each variable that cannot be used.
+ */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const given = Object.fromEntries(
+    Object.keys(VARIABLES).flatMap((name) => {
+      const value = environment[name]?.trim();
+      return value ? [[name, value]] : [];
+    }),
+  );
+  const parsed = environmentSchema.safeParse(given);
+  const problems = new Map<string, string>();
+  // The first complaint about a variable says it all.
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    const name = String(path[0]);
+    if (!problems.has(name)) problems.set(name, `${name} ${message}`);
+  }
+  if (given.DATABASE_URL && !given.MASTER_KEY_FILE) {
+    problems.set(
+      'MASTER_KEY_FILE',
+      'MASTER_KEY_FILE is required with DATABASE_URL: a file with 32 random bytes as 64 hex digits, mode 0600',
+    );
+  }
+  if (!parsed.success || problems.size > 0) throw new ConfigError([...problems.values()]);
+
+  const values = parsed.data;
+  const dataDir = resolve(values.DATA_DIR);
+  return {
+    dataDir,
+    host: values.HOST,
+    port: values.PORT,
+    databaseUrl: values.DATABASE_URL,
+    eventStore: values.EVENT_STORE_URL,
+    eventStoreNamespace: values.EVENT_STORE_NAMESPACE,
+    masterKeyFile: resolve(values.MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
+    operatorsFile: values.OPERATORS_FILE === undefined ? undefined : resolve(values.OPERATORS_FILE),
+    publicUrl: values.PUBLIC_URL,
+    roles: values.ROLES,
+    logLevel: values.LOG_LEVEL,
+    webhookAllowCidrs: values.WEBHOOK_ALLOW_CIDRS,
+    trustedProxies: values.TRUSTED_PROXIES,
+    databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
+    statementTimeoutMs: values.STATEMENT_TIMEOUT_MS,
+    rememberedStreamsMb: values.REMEMBERED_STREAMS_MB,
+    requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
+    positionWaitMs: values.POSITION_WAIT_MS,
+    shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
+  };
+}
+
+/** How the outside reaches the service that listens on `port`: PUBLIC_URL, else made from the address it listens on. */
+export function publicUrlAt({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>, port: number): string {
+  if (publicUrl !== undefined) return publicUrl;
+  // "All addresses" is nothing that a client can call.
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}`;
+}
+
+function listOf(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function parseCidr(item: string): Cidr | undefined {
+  const [address = '', bits, ...rest] = item.split('/');
+  const version = isIP(address);
+  if (version === 0 || address.includes('%') || rest.length > 0) return undefined;
+  const widest = version === 4 ? 32 : 128;
+  const prefix = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+  if (prefix < 0 || prefix > widest) return undefined;
+  return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
+}
+
+function parseUrl(value: string): URL | undefined {
+  return URL.canParse(value) ? new URL(value) : undefined;
+}

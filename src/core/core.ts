@@ -1,0 +1,196 @@
+import type pg from 'pg';
+import { AccountCommands } from '../command-handling/account-commands.js';
+import { CodeOwners } from '../command-handling/needs/code-owners.js';
+import { ErasureProcess } from '../command-handling/processes/erasure-process.js';
+import { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import { NewSubjects } from '../command-handling/needs/new-subjects.js';
+import { ProgramVersions } from '../command-handling/needs/program-versions.js';
+import { Reservations } from '../command-handling/needs/reservations.js';
+import { TooBusy } from '../command-handling/one-at-a-time.js';
+import { RememberedStreams } from '../command-handling/stream-cache.js';
+import { openStreams, type Streams } from '../command-handling/streams.js';
+import { TankCodes } from '../command-handling/needs/tank-codes.js';
+import { TenantCommands } from '../command-handling/tenant-commands.js';
+import { TenantDirectory } from '../command-handling/tenant-directory.js';
+import { TokenSecrets } from '../command-handling/token-secrets.js';
+import { ChainSigner } from '../chain/chain-signer.js';
+import type { Config } from '../config/config.js';
+import { connectionBudget } from './connection-budget.js';
+import type { SubjectId } from '../domain/personal.js';
+import { EventCodec } from '../event-log/codec.js';
+import type { Actor } from '../event-log/envelope.js';
+import { EventLogUnavailable, type EventLog } from '../event-log/event-log.js';
+import type { EventLogObserver } from '../event-log/event-log-observer.js';
+import type { EventStoreAddress } from '../event-log/event-store-url.js';
+import type { EventStoreDbEventLogOptions } from '../event-log/eventstoredb/eventstoredb-event-log.js';
+import { PostgresEventLog } from '../event-log/postgres/postgres-event-log.js';
+import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
+import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
+import { isUnavailable } from '../postgres/database.js';
+import type { EmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
+import { announceTenant } from '../postgres/tenant-announcements.js';
+import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
+import { purposeKey } from '../privacy/master-key.js';
+import { PostgresSubjectKeys, type SubjectKeys } from '../privacy/subject-keys.js';
+import { ReadModelsIncomplete } from '../projecting/generations/generations.js';
+import type { Projector } from '../projecting/projector.js';
+import { announceErasure } from '../postgres/erasure-announcements.js';
+import { replayErasures, SubjectKeysAfterReplay } from '../privacy/erasure-replay.js';
+
+/** What every entry (service, command line, benchmark) stands on: the database, the log, and the one door for commands. */
+export interface Core {
+  readonly pool: pg.Pool;
+  readonly log: EventLog;
+  /** Which log the database goes by. */
+  readonly followedLog: FollowedLog;
+  readonly codec: EventCodec;
+  readonly keys: SubjectKeys;
+  readonly names: KeyedNames;
+  readonly streams: Streams;
+  readonly owners: CodeOwners;
+  readonly tenants: TenantDirectory;
+  readonly tenantCommands: TenantCommands;
+  /** What user tokens are signed and verified with. */
+  readonly tokenSecrets: TokenSecrets;
+  readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  /** Drops what this process remembers of people whose keys were destroyed; undefined: of everybody. */
+  readonly forget: (subjects?: readonly SubjectId[]) => void;
+  readonly accounts: AccountCommands;
+  /** Signs the seals of the chains. */
+  readonly chainSigner: ChainSigner;
+  /** Encrypts kept answers. */
+  readonly answersKey: Buffer;
+  /** Where the database is now; contains a password. */
+  readonly databaseUrl: () => string;
+  /** The embedded server, when it is one. */
+  readonly embedded: EmbeddedPostgres | undefined;
+  close(): Promise<void>;
+}
+
+export interface CoreOptions extends LedgerDatabaseOptions {
+  readonly actor: Actor;
+  readonly observe?: EventLogObserver;
+  /** The read models, of a process that may move the database to a copy of its log: a service. */
+  readonly projectors?: readonly Projector[];
+}
+
+/** Opens the database and its log, and wires what stands on them. @throws {AnotherLogFollowed} {WrongMasterKey} */
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { config } = options;
+  const database = await openLedgerDatabase(options);
+  const { pool, names, masterKey, embedded, url, migrated } = database;
+  const closing: (() => Promise<unknown>)[] = [() => database.close()];
+  const close = async (): Promise<void> => {
+    for (const step of closing.splice(0)) await step();
+  };
+  try {
+    const followedLog = new FollowedLog(pool, options.projectors, new ChainSigner(purposeKey(masterKey, 'chain-signing')));
+    if (migrated.includes('0034_seal_the_whole_log')) await followedLog.beginSealing();
+    const accept = (logId: string): Promise<void> => followedLog.accept(logId);
+    const observed = options.observe === undefined ? {} : { observe: options.observe };
+    const log =
+      config.eventStore === undefined
+        ? await PostgresEventLog.open({ url, readConnectionsMax: connectionBudget(config).logReaders, ...observed })
+        : await openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
+    closing.unshift(() => log.close());
+    // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
+    if (config.eventStore === undefined) await followedLog.accept(await log.id(), (await log.head()) === undefined);
+    return { ...wire({ pool, log, names, masterKey, ...options }), followedLog, embedded, databaseUrl: url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A log on EventStoreDB at this address, of the ledger with these names. It may be away yet: whoever asks it waits, or is told so. */
+export async function openEventStoreDbLog(
+  address: EventStoreAddress,
+  { eventStoreNamespace }: Pick<Config, 'eventStoreNamespace'>,
+  names: KeyedNames,
+  options: Pick<EventStoreDbEventLogOptions, 'observe' | 'accept' | 'appendTimeoutMs'> = {},
+): Promise<EventLog> {
+  // Its client takes a good part of a command's start to load.
+  const { EventStoreDbEventLog } = await import('../event-log/eventstoredb/eventstoredb-event-log.js');
+  const namespace = eventStoreNamespace === undefined ? {} : { namespace: eventStoreNamespace };
+  return new EventStoreDbEventLog({ address, owner: names.digest('event-log'), prefix: STREAM_PREFIX, ...namespace, ...options });
+}
+
+/** In the words of the log, whose users know what to do when it is away, and whose health check shows the line. */
+function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string) => Promise<void> {
+  return async (logId) => {
+    try {
+      await accept(logId);
+    } catch (error) {
+      if (error instanceof AnotherLogFollowed) throw new EventLogUnavailable(error.message);
+      if (isUnavailable(error)) throw new EventLogUnavailable('the database, which says whose log this is, is away');
+      throw error;
+    }
+  };
+}
+
+interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
+  readonly pool: pg.Pool;
+  readonly log: EventLog;
+  readonly names: KeyedNames;
+  readonly masterKey: Buffer;
+}
+
+function wire({
+  pool,
+  log,
+  names,
+  masterKey,
+  actor,
+  logger,
+  config,
+}: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
+  const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
+  const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
+  const codec = new EventCodec(keys);
+  const streams = openStreams(log, codec, new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024));
+  const forget = (subjects?: readonly SubjectId[]): void => {
+    keys.forget(subjects);
+    const known = subjects && new Set(subjects);
+    streams.accounts.forgetSubjects(known);
+    streams.reservations.forgetSubjects(known);
+  };
+  const erasures = new ErasureProcess(streams, names, keys, async (subjects) => {
+    forget(subjects);
+    await announceErasure(pool, subjects);
+  });
+  const owners = new CodeOwners(streams, names);
+  const tenants = new TenantDirectory(streams.tenants, names);
+  log.onWentBack(() => tenants.forgetAll());
+  const announce = async (alias: string): Promise<void> => {
+    tenants.forget(alias);
+    await announceTenant(pool, alias).catch((error: unknown) => {
+      logger.warn(
+        { tenant: alias },
+        'a change of this tenant stands and could not be announced: other processes learn of it within seconds',
+      );
+      throw error;
+    });
+  };
+  const sealingKey = purposeKey(masterKey, 'api-keys');
+  const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
+  const tokenSecrets = new TokenSecrets(tenants, sealingKey);
+  const tankCodes = new TankCodes(streams, names, tenants, new ProgramVersions(log, codec, names));
+  const moderations = new ModerationProcess(streams, names, tankCodes);
+  const reservations = new Reservations(streams, names);
+  const subjects = new NewSubjects(names, keys);
+  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures, subjects);
+  const answersKey = purposeKey(masterKey, 'idempotency');
+  const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
+  return {
+    ...{ pool, log, codec, keys, names, streams, owners, tenants, tenantCommands, tokenSecrets },
+    ...{ moderations, erasures, forget, accounts, answersKey, chainSigner },
+  };
+}
+
+/** An error that says that a store is away or not ready, or that too much is asked of one stream: 503 outside, tried again inside. */
+export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
+
+/** An error that says that a store is away or not ready, for everybody. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof EventLogUnavailable || error instanceof ReadModelsIncomplete || isUnavailable(error);

@@ -1,0 +1,179 @@
+import type { Pool, PoolClient } from 'pg';
+import { beginLogSeal } from '../chain/log-seal.js';
+import type { ChainSigner } from '../chain/chain-signer.js';
+import type { Position } from '../event-log/event-log.js';
+import { replacePolicyCheckpoint } from '../policies/policy-checkpoint.js';
+import { CommandPresence, ProcessPresence } from '../postgres/process-presence.js';
+import { replaceLiveGeneration } from '../projecting/generations/generations.js';
+import type { Projector } from '../projecting/projector.js';
+import { inTransaction } from '../postgres/transaction.js';
+
+/** The log that was opened is not the one that this database follows. The message says what an operator can do. */
+export class AnotherLogFollowed extends Error {
+  override readonly name = 'AnotherLogFollowed';
+}
+
+/** A log that holds the same events as another one, in the same order, all of them. */
+export interface LogCopy {
+  readonly sourceId: string;
+  readonly targetId: string;
+  /** Null: the log was empty. */
+  readonly sourceHead: Position | null;
+  readonly targetHead: Position | null;
+  readonly events: number;
+  /** Of the event in the target to which policies had come in the source; null: they had not begun. */
+  readonly policiesPosition: Position | null;
+}
+
+const LIVE = `select string_agg(projection || ' ' || generation, ',' order by projection) as live from ledger.projection_generations where state = 'live'`;
+const NOT_COPIED =
+  'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
+const NOT_MOVED_YET = 'the log was copied to this one and is not used from here yet: start the service once, which moves over';
+
+/**
+ * A database follows one log: its read models, policies and kept answers go by that log's positions and would make nonsense of another
+ * one's. Which log it is stands in one row, and changes to a complete copy only, when a service starts on that.
+ */
+export class FollowedLog {
+  private accepted: string | undefined;
+
+  /** @param projectors the read models, of a process that may move the database to a copy: a service. */
+  constructor(
+    private readonly pool: Pool,
+    private readonly projectors?: readonly Projector[],
+    /** Signs that the sealing of a log begins when this database meets it. */
+    private readonly signer?: ChainSigner,
+  ) {}
+
+  /**
+   * To be called before anything is read from or appended to the log of this identity. The first log that a database meets becomes its own; copies
+   * of its own log are forgotten, for it may grow from now on.
+   * @param mayBegin false: the log is known to hold events, so nobody here can vouch for what it holds.
+   * @throws {AnotherLogFollowed}
+   */
+  async accept(logId: string, mayBegin = true): Promise<void> {
+    if (this.accepted === logId) return;
+    await this.settle(logId, mayBegin);
+    this.accepted = logId;
+  }
+
+  /**
+   * A copy may have been finished between `accept` and the first sign of life of this process: it is forgotten, too.
+   * @throws {AnotherLogFollowed} when the database was moved meanwhile.
+   */
+  async confirm(): Promise<void> {
+    if (this.accepted !== undefined) await this.settle(this.accepted, false);
+  }
+
+  /** Which read models are live. */
+  async liveGenerations(): Promise<string> {
+    const { rows } = await this.pool.query<{ live: string | null }>(LIVE);
+    return rows[0]?.live ?? '';
+  }
+
+  /** Sealing begins for the log that this database followed before there was a seal of whole logs: once, with the migration that made room for it. */
+  async beginSealing(): Promise<void> {
+    const followed = await followedLogId(this.pool);
+    if (followed !== undefined && this.signer) await beginLogSeal(this.pool, followed, this.signer);
+  }
+
+  /** The read models have caught up. @param live those that have, as `liveGenerations` said before that was looked at: others may have come since. */
+  async markRebuilt(live: string): Promise<void> {
+    await this.pool.query(
+      `update ledger.followed_log set rebuilt = true, shown = true where log_id = $1 and not (rebuilt and shown) and (${LIVE}) is not distinct from nullif($2, '')`,
+      [this.accepted, live],
+    );
+  }
+
+  /**
+   * Read models that came back with a backup may still show who was forgotten since: the next service answers 503 until they have caught
+   * up. One that runs keeps them up anyway, and would not look again.
+   */
+  async hideUntilCaughtUp(): Promise<void> {
+    await this.pool.query(`update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnybody}`);
+  }
+
+  private async settle(logId: string, mayBegin: boolean): Promise<void> {
+    await inTransaction(this.pool, async (client) => {
+      const { rowCount } = await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);
+      if (rowCount === 1 && mayBegin && this.signer) await beginLogSeal(client, logId, this.signer);
+      const followed = await lockFollowedLog(client);
+      if (followed === logId) return forgetCopiesOf(client, logId);
+      const copy = await copyBetween(client, followed ?? '', logId);
+      if (copy === undefined) throw new AnotherLogFollowed(NOT_COPIED);
+      if (this.projectors === undefined) throw new AnotherLogFollowed(NOT_MOVED_YET);
+      await moveTo(client, copy, this.projectors);
+      if (this.signer) await beginLogSeal(client, logId, this.signer);
+    });
+  }
+}
+
+/** The identity of the log that this database follows; undefined when it has met none yet. */
+export async function followedLogId(db: Pool): Promise<string | undefined> {
+  const { rows } = await db.query<{ log_id: string }>('select log_id from ledger.followed_log');
+  return rows[0]?.log_id;
+}
+
+/** Whether a service runs on this database. */
+export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> {
+  const { rows } = await db.query<{ running: boolean }>(`select ${ProcessPresence.isAnybody} as running`);
+  return rows[0]?.running ?? false;
+}
+
+/** Whether a service, or a command of an operator, runs on this database: its log may grow. */
+export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
+  const { rows } = await db.query<{ mayGrow: boolean }>(`select ${ProcessPresence.isAnybody} or ${CommandPresence.isAnybody} as "mayGrow"`);
+  return rows[0]?.mayGrow ?? false;
+}
+
+/**
+ * Puts a finished copy on record: the next service that starts on the target moves over. False, with nothing written, when a service or a command runs, or
+ * has run meanwhile on another log, so that the source may hold more by now.
+ */
+export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    if ((await lockFollowedLog(client)) !== copy.sourceId || (await mayLogGrow(client))) return false;
+    const { sourceId, targetId, sourceHead, targetHead, events, policiesPosition } = copy;
+    await client.query(
+      `insert into ledger.log_copies (source_id, target_id, source_head, target_head, events, policies_position)
+       values ($1, $2, $3, $4, $5, $6)
+       on conflict (source_id, target_id) do update set source_head = excluded.source_head, target_head = excluded.target_head,
+         events = excluded.events, policies_position = excluded.policies_position, copied_at = now()`,
+      [sourceId, targetId, sourceHead, targetHead, events, policiesPosition],
+    );
+    return true;
+  });
+}
+
+/** Held until the end of the transaction: who opens the log, records a copy or moves to one takes turns. */
+async function lockFollowedLog(client: PoolClient): Promise<string | undefined> {
+  const { rows } = await client.query<{ log_id: string }>('select log_id from ledger.followed_log for update');
+  return rows[0]?.log_id;
+}
+
+async function forgetCopiesOf(client: PoolClient, logId: string): Promise<void> {
+  await client.query('delete from ledger.log_copies where source_id = $1', [logId]);
+}
+
+type CopyToFollow = Pick<LogCopy, 'targetId' | 'policiesPosition'>;
+
+async function copyBetween(client: PoolClient, sourceId: string, targetId: string): Promise<CopyToFollow | undefined> {
+  const { rows } = await client.query<{ policies_position: Position | null }>(
+    'select policies_position from ledger.log_copies where source_id::text = $1 and target_id::text = $2',
+    [sourceId, targetId],
+  );
+  return rows[0] && { targetId, policiesPosition: rows[0].policies_position };
+}
+
+/**
+ * Read models begin again, empty, since their positions mean nothing any more; policies go on where they were, since what they set off
+ * has happened already. Old generations are kept, as after any other change of generation.
+ */
+async function moveTo(client: PoolClient, { targetId, policiesPosition }: CopyToFollow, projectors: readonly Projector[]): Promise<void> {
+  for (const projector of projectors) await replaceLiveGeneration(client, projector);
+  await replacePolicyCheckpoint(client, policiesPosition);
+  await client.query('delete from ledger.log_copies');
+  // Numbers of the other log: what they say of this one nobody knows.
+  await client.query('update ledger.idempotency_keys set log_position = null where log_position is not null');
+  await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);
+}

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, cp, lstat, mkdir, readFile, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import { hasCode } from '../foundation/error-code.js';
+
+export interface PostgresBinaries {
+  readonly postgres: string;
+  readonly initdb: string;
+}
+
+const PLATFORMS: Readonly<Record<string, readonly string[]>> = { linux: ['x64', 'arm64'], darwin: ['x64', 'arm64'] };
+
+/**
+ * The binaries where npm put them, made complete: the package cannot hold symbolic links and makes them in a postinstall script,
+ * which npm may have been told not to run. Undefined when they are incomplete and the folder cannot be written.
+ * @throws {EmbeddedPostgresError} on a platform without binaries, or when the package is not installed.
+ */
+export async function packagedBinaries(): Promise<PostgresBinaries | undefined> {
+  const { root } = await locatePackage();
+  return (await complete(root)) ? binariesIn(root) : undefined;
+}
+
+/**
+ * A private copy below the data folder (about 60 MB), for when the packaged ones cannot be completed there or cannot be read by the
+ * user that the server runs as. Made once per version.
+ */
+export async function copiedBinaries(dataDir: string): Promise<PostgresBinaries> {
+  const { root, version } = await locatePackage();
+  const parent = join(dataDir, 'postgres-binaries');
+  const target = join(parent, version);
+  if (!(await exists(join(target, 'native/bin/postgres')))) {
+    await mkdir(parent, { recursive: true, mode: 0o755 });
+    const unfinished = join(parent, `.copy-${randomBytes(6).toString('hex')}`);
+    try {
+      // Without `verbatimSymlinks` links become absolute ones that point back into the package.
+      await cp(join(root, 'native'), join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
+      if (!(await complete(unfinished))) throw new EmbeddedPostgresError(`cannot complete the copied Postgres binaries in ${parent}`);
+      await rename(unfinished, target);
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true });
+      // Somebody else's copy came first: as good as ours.
+      if (!(await exists(join(target, 'native/bin/postgres')))) throw error;
+    }
+  }
+  return binariesIn(target);
+}
+
+function binariesIn(root: string): PostgresBinaries {
+  return { postgres: join(root, 'native/bin/postgres'), initdb: join(root, 'native/bin/initdb') };
+}
+
+async function locatePackage(): Promise<{ root: string; version: string }> {
+  if (!PLATFORMS[process.platform]?.includes(process.arch)) {
+    throw new EmbeddedPostgresError(`there is no embedded Postgres for ${process.platform}-${process.arch}: set DATABASE_URL`);
+  }
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const here = createRequire(import.meta.url);
+  for (const from of [here, requireOf(here, 'embedded-postgres')]) {
+    const entry = from && resolveFrom(from, name);
+    if (!entry) continue;
+    const root = dirname(dirname(entry));
+    const description: unknown = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+    const version =
+      typeof description === 'object' && description && 'version' in description && typeof description.version === 'string'
+        ? description.version
+        : 'unknown';
+    return { root, version };
+  }
+  throw new EmbeddedPostgresError(`the package ${name} is not installed (npm ci without --omit=optional installs it); or set DATABASE_URL`);
+}
+
+// Package managers that do not hoist keep the platform package below the one that depends on it.
+function requireOf(from: NodeJS.Require, name: string): NodeJS.Require | undefined {
+  const entry = resolveFrom(from, name);
+  return entry ? createRequire(entry) : undefined;
+}
+
+function resolveFrom(from: NodeJS.Require, name: string): string | undefined {
+  try {
+    return from.resolve(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes missing links and executable bits below `root`; false when that is not permitted. */
+async function complete(root: string): Promise<boolean> {
+  try {
+    for (const { source, target } of await declaredLinks(root)) {
+      const link = join(root, target);
+      if (await exists(link)) continue;
+      try {
+        await symlink(relative(dirname(link), join(root, source)), link);
+      } catch (error) {
+        if (!hasCode(error, 'EEXIST')) throw error;
+      }
+    }
+    const folder = join(root, 'native/bin');
+    for (const file of await readdir(folder)) {
+      const { mode } = await stat(join(folder, file));
+      if ((mode & 0o111) !== 0o111) await chmod(join(folder, file), 0o755);
+    }
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EACCES', 'EPERM', 'EROFS')) return false;
+    throw error;
+  }
+}
+
+async function declaredLinks(root: string): Promise<readonly { source: string; target: string }[]> {
+  let text: string;
+  try {
+    text = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+  const links: unknown = JSON.parse(text);
+  if (!Array.isArray(links)) return [];
+  return links.flatMap((link: unknown) =>
+    typeof link === 'object' &&
+    link &&
+    'source' in link &&
+    'target' in link &&
+    typeof link.source === 'string' &&
+    typeof link.target === 'string'
+      ? [{ source: link.source, target: link.target }]
+      : [],
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { hasCode } from '../foundation/error-code.js';
+
+/** What a running server writes about itself into its data folder (postmaster.pid, one value a line). */
+export interface PostmasterFile {
+  readonly pid: number;
+  /** 0 until the server listens. */
+  readonly port: number;
+  readonly status: 'starting' | 'ready' | 'stopping' | 'unknown';
+}
+
+/** Undefined when there is no such file, or nothing in it yet. */
+export async function readPostmasterFile(pgdata: string): Promise<PostmasterFile | undefined> {
+  let lines: string[];
+  try {
+    lines = (await readFile(join(pgdata, 'postmaster.pid'), 'utf8')).split('\n');
+  } catch {
+    return undefined;
+  }
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  const status = lines[7]?.trim();
+  return {
+    pid,
+    port: Number(lines[3]) || 0,
+    status: status === 'ready' || status === 'starting' || status === 'stopping' ? status : 'unknown',
+  };
+}
+
+/**
+ * Whether the process is a server of this very data folder: after a crash or a reboot the number may have gone to another program.
+ * A server works from inside its data folder, so the working directory tells.
+ */
+export async function isServerOf(pgdata: string, pid: number): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  if (process.platform !== 'linux') return commandNames(pid, pgdata);
+  try {
+    const [folder, own] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(pgdata)]);
+    return folder.dev === own.dev && folder.ino === own.ino;
+  } catch (error) {
+    // Not allowed to look: some other user's process. The caller finds out by connecting.
+    return hasCode(error, 'EACCES') && isAlive(pid);
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return hasCode(error, 'EPERM');
+  }
+}
+
+async function commandNames(pid: number, pgdata: string): Promise<boolean> {
+  try {
+    const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
+    return stdout.includes(pgdata);
+  } catch {
+    return false;
+  }
+}

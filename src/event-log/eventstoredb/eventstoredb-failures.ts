@@ -1,0 +1,114 @@
+import { EventLogUnavailable } from '../event-log.js';
+
+/** Nothing was heard in the time given. What was asked may have happened, or may happen yet. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
+/** The connection that a call was meant for is gone; over another one nothing is sent before the log was compared. Nothing was sent. */
+export class ConnectionChanged extends Error {
+  override readonly name = 'ConnectionChanged';
+}
+
+/** What a failed call means to the one who made it. */
+export type Failure =
+  /** The store is away, busy electing, or did not answer: the identical call may be made again. */
+  | { readonly kind: 'away'; readonly reason: string; readonly isOutcomeUnknown: boolean }
+  /** The store answers, and an operator has to do something about it before it serves us. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** A fault of this call or of this code; no use in trying again. */
+  | { readonly kind: 'fault' };
+
+const CANCELLED = 1;
+const UNKNOWN = 2;
+const DEADLINE_EXCEEDED = 4;
+const PERMISSION_DENIED = 7;
+const RESOURCE_EXHAUSTED = 8;
+const ABORTED = 10;
+const UNIMPLEMENTED = 12;
+const INTERNAL = 13;
+const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
+
+const AWAY = 'EventStoreDB is away or does not answer';
+const REFUSES_USER = 'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
+
+/**
+ * Sorts errors of the client and of gRPC by what they look like: `type` and `code` are missing or wrong on several of them, and their
+ * messages may quote what was sent, so none of it goes into a reason.
+ */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof NoAnswer) return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
+  if (error instanceof ConnectionChanged) return { kind: 'away', reason: AWAY, isOutcomeUnknown: false };
+  if (!isRecord(error)) return { kind: 'fault' };
+  const exception = exceptionOf(error);
+  if (exception === 'not-leader') return { kind: 'away', reason: 'another node of EventStoreDB leads', isOutcomeUnknown: false };
+  if (exception === 'access-denied') return { kind: 'refused', reason: REFUSES_USER };
+  if (exception !== undefined) return { kind: 'fault' };
+  const text = `${textOf(error.details)} ${textOf(error.message)}`;
+  switch (error.code) {
+    case UNAUTHENTICATED:
+    case PERMISSION_DENIED:
+      return { kind: 'refused', reason: REFUSES_USER };
+    case UNIMPLEMENTED:
+      return { kind: 'refused', reason: 'what answers at EVENT_STORE_URL is no EventStoreDB of version 21.10 or newer' };
+    case UNAVAILABLE:
+      return { kind: 'away', reason: connectionProblem(text), isOutcomeUnknown: !/No connection established|Name resolution/i.test(text) };
+    case CANCELLED:
+    case UNKNOWN:
+    case DEADLINE_EXCEEDED:
+    case RESOURCE_EXHAUSTED:
+    case ABORTED:
+    case INTERNAL:
+      return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
+    default:
+      // The client's own errors without a code: a failed discovery, a server that says that it is not ready.
+      return /discover|not ready|write after end|Channel has been shut down|stream was destroyed/i.test(text)
+        ? { kind: 'away', reason: AWAY, isOutcomeUnknown: !/discover/i.test(text) }
+        : { kind: 'fault' };
+  }
+}
+
+/** The error in the words of the port; errors of this code go on as they are. */
+export function asPortError(error: unknown): unknown {
+  if (error instanceof EventLogUnavailable) return error;
+  const failure = failureOf(error);
+  // Without the cause: an error of the client may carry the request, and with it what is nobody's business.
+  return failure.kind === 'fault' ? withoutPayload(error) : new EventLogUnavailable(failure.reason);
+}
+
+/** What a read of the whole log from a position that is none fails with; other failures of the server look alike. */
+export const mayBeNoPosition = (error: unknown): boolean => isRecord(error) && error.code === UNKNOWN;
+
+/** Which exception the server names in the trailers of its answer. */
+export function exceptionOf(error: unknown): string | undefined {
+  return trailerOf(error, 'exception');
+}
+
+function trailerOf(error: unknown, name: string): string | undefined {
+  const metadata = isRecord(error) ? error.metadata : undefined;
+  if (!isRecord(metadata) || typeof metadata.get !== 'function') return undefined;
+  const values: unknown = (metadata.get as (name: string) => unknown).call(metadata, name);
+  const first: unknown = Array.isArray(values) ? values[0] : undefined;
+  return typeof first === 'string' ? first : undefined;
+}
+
+function connectionProblem(text: string): string {
+  if (/certificate|self.signed|CERT_/i.test(text)) {
+    return 'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
+  }
+  if (/wrong version number|packet length|EPROTO|ssl3_/i.test(text))
+    return 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
+  if (/Name resolution/i.test(text)) return 'the host in EVENT_STORE_URL cannot be found';
+  return AWAY;
+}
+
+function withoutPayload(error: unknown): unknown {
+  if (!isRecord(error)) return error;
+  const exception = exceptionOf(error);
+  if (exception === undefined && typeof error.code !== 'number') return error;
+  return new Error(`EventStoreDB refused a call: ${exception ?? `code ${String(error.code)}`}`);
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

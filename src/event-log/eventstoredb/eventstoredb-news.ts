@@ -1,0 +1,145 @@
+import { backOffMs, pause } from '../../foundation/pause.js';
+import type { Doorbell } from '../doorbell.js';
+import type { EventStoreDbSessions, Session } from './eventstoredb-sessions.js';
+import type { EventStoreDbWire } from './eventstoredb-wire.js';
+
+export interface NewsOptions {
+  readonly sessions: EventStoreDbSessions;
+  readonly doorbell: Doorbell;
+  readonly prefix: string;
+  /** An event that is known to be stored and was not heard of after this time shows that the subscription is deaf. */
+  readonly deafAfterMs: number;
+  readonly onRestart: () => void;
+}
+
+const RETRY = { first: 50, max: 2_000 };
+
+/**
+ * A live subscription that does nothing but ring the doorbell: what it hands over is read in pages all the same, so it may be dropped in a
+ * burst, end without a word or fall silent, and nothing is lost; it is made anew, and then everybody looks once. Runs while somebody listens.
+ */
+export class EventStoreDbNews {
+  private listeners = 0;
+  private ending: AbortController | undefined;
+  private heard = 0n;
+  private awaited = 0n;
+  private watch: NodeJS.Timeout | undefined;
+  private restart: () => void = () => undefined;
+
+  constructor(private readonly options: NewsOptions) {}
+
+  /** Keeps the subscription up until the returned function is called. */
+  listen(): () => void {
+    this.listeners += 1;
+    if (this.listeners === 1) this.start();
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      this.listeners -= 1;
+      if (this.listeners === 0) this.stop();
+    };
+  }
+
+  stop(): void {
+    this.ending?.abort();
+    this.ending = undefined;
+    clearTimeout(this.watch);
+    this.watch = undefined;
+  }
+
+  /** Something stands in the log up to this commit position: a subscription that lives will say so, too. */
+  expect(commit: bigint): void {
+    if (commit > this.awaited) this.awaited = commit;
+    if (this.ending === undefined || this.watch !== undefined || this.awaited <= this.heard) return;
+    const awaited = this.awaited;
+    this.watch = setTimeout(() => {
+      this.watch = undefined;
+      if (this.heard < awaited) this.restart();
+      else this.expect(this.awaited);
+    }, this.options.deafAfterMs);
+    this.watch.unref();
+  }
+
+  private start(): void {
+    const ending = new AbortController();
+    this.ending = ending;
+    void this.keepUp(ending.signal);
+  }
+
+  private async keepUp(signal: AbortSignal): Promise<void> {
+    const { sessions, onRestart } = this.options;
+    for (let failures = 0; !signal.aborted; onRestart()) {
+      let session: Session | undefined;
+      try {
+        session = await sessions.current();
+        const wasHeard = await this.subscribeOnce(session, signal);
+        if (wasHeard) failures = 0;
+        // A subscription that was dropped or cut is made again on the client, which mends its connection; one that was deaf is not.
+        else if (!signal.aborted) await sessions.replace(session);
+      } catch {
+        // Whoever reads finds out what is wrong with the store, and says so.
+      }
+      if (signal.aborted) return;
+      await pause(backOffMs(failures++, RETRY), signal);
+    }
+  }
+
+  /** What stands in the store already, a new subscription will never mention: a tail that catches up on it does not show it to be deaf. */
+  private async passOver(wire: EventStoreDbWire): Promise<void> {
+    try {
+      const { events } = await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, this.options.deafAfterMs);
+      const [newest] = events;
+      if (newest !== undefined && newest.position.commit > this.heard) this.heard = newest.position.commit;
+    } catch {
+      // Taken for deaf once too often, it is made anew once too often.
+    }
+  }
+
+  /** Until it ends, however it ends. False when it was never confirmed, or went deaf. */
+  private async subscribeOnce({ wire }: Session, signal: AbortSignal): Promise<boolean> {
+    const { doorbell, prefix, deafAfterMs } = this.options;
+    let isConfirmed = false;
+    let cancel: () => void = () => undefined;
+    let isOver = false;
+    let unconfirmed: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const end = (): void => resolve();
+        signal.addEventListener('abort', end, { once: true });
+        this.restart = () => {
+          isConfirmed = false;
+          end();
+        };
+        unconfirmed = setTimeout(end, deafAfterMs);
+        wire
+          .subscribe(prefix, {
+            confirmed: () => {
+              isConfirmed = true;
+              clearTimeout(unconfirmed);
+              this.heard = this.awaited;
+              // Whatever came between the last look and now.
+              doorbell.wakeAll();
+              void this.passOver(wire);
+            },
+            event: ({ commit }) => {
+              if (commit > this.heard) this.heard = commit;
+              doorbell.ring(commit);
+            },
+            ended: end,
+          })
+          .then((stop) => {
+            cancel = stop;
+            // Nobody waits for it any more, and nobody else would end it.
+            if (isOver) stop();
+          }, reject);
+      });
+    } finally {
+      isOver = true;
+      clearTimeout(unconfirmed);
+      this.restart = () => undefined;
+      cancel();
+    }
+    return isConfirmed;
+  }
+}

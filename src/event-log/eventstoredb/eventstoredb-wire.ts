@@ -1,0 +1,340 @@
+import { readFileSync } from 'node:fs';
+import { connectivityState } from '@grpc/grpc-js';
+import { EventStoreDBClient } from '@eventstore/db-client';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import type { EventStoreAddress } from '../event-store-url.js';
+import type { ExpectedRevision, NewEvent } from '../event-log.js';
+import { ConnectionChanged, NoAnswer } from './eventstoredb-failures.js';
+
+/** Commit and prepare position of an event. */
+export interface WirePosition {
+  readonly commit: bigint;
+  readonly prepare: bigint;
+}
+
+/** An event as the server gives it back: texts are its bytes, read as UTF-8 and not parsed. */
+export interface WireEvent extends NewEvent {
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly position: WirePosition;
+  /** Epoch milliseconds of the server's clock. */
+  readonly createdAt: number;
+}
+
+export type WireAppendResult =
+  | { readonly kind: 'appended'; readonly revision: bigint; readonly position: WirePosition }
+  | { readonly kind: 'conflict'; readonly actual: ExpectedRevision };
+
+export interface WirePage {
+  readonly events: readonly WireEvent[];
+  /**
+   * The server said that the stream ends here, or is not there. Without that a short page may be a part: a server whose call was
+   * cancelled under its hands ends it as if all had been said. Of the whole log no server says it; of a stream those of today do.
+   */
+  readonly isEndNamed: boolean;
+}
+
+export interface WireRead {
+  /** Of one stream; or of the whole log, all of it (`null`) or what stands in streams whose names begin with one of these. */
+  readonly of:
+    | { readonly stream: string; readonly from: bigint | 'end' }
+    | { readonly prefixes: readonly string[] | null; readonly from: WirePosition | 'start' | 'end' };
+  readonly backwards?: boolean;
+  readonly count: number;
+}
+
+type ReadCall = ReturnType<InstanceType<typeof streamsService.StreamsClient>['read']>;
+
+const TICKS_PER_MS = 10_000n;
+
+/**
+ * The client with calls of our own on its connection. Its public calls parse every payload and give up the bytes, take no deadline on reads,
+ * do not filter a read of the whole log, and append over a stream that all its users share, where one failure rejects them all. What is
+ * used of it is what is hard: discovery, following the leader, TLS, credentials, the generated messages.
+ */
+export class EventStoreDbWire extends EventStoreDBClient {
+  private connection: 'any' | 'the one that stands' | 'gone' = 'any';
+
+  constructor(address: EventStoreAddress) {
+    super(...clientArguments(address));
+    const onError = this.handleError;
+    // Nobody awaits it, and it awaits the next connection: when that cannot be made, the rejection would end the process.
+    this.handleError = async (client, error) => onError(client, error).catch(() => undefined);
+  }
+
+  /** Of the server; `unknown` when it does not say. */
+  async serverVersion(): Promise<string> {
+    return (await this.capabilities).serverVersion;
+  }
+
+  /** Whether the connection of `keepToConnection` is gone: the one that comes in its place may lead to a node that lacks the log's end. */
+  get isConnectionGone(): boolean {
+    return this.connection === 'gone';
+  }
+
+  /** From now on appends go over the connection that stands now. @throws {NoAnswer} when none does. */
+  async keepToConnection(): Promise<void> {
+    const channel = await this.getChannel();
+    if (channel.getConnectivityState(false) !== connectivityState.READY) throw new NoAnswer('the connection is gone');
+    this.connection = 'the one that stands';
+    // Called once, when the state becomes another one; a channel that is closed changes its state, too.
+    channel.watchConnectivityState(connectivityState.READY, Infinity, () => {
+      this.connection = 'gone';
+    });
+  }
+
+  /**
+   * A classic append: its own call, its own deadline, refused by a node that does not lead.
+   * @param deadlineMs counts from now; grpc ends the call with an error then.
+   * @throws {ConnectionChanged} with nothing sent.
+   */
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], deadlineMs: number): Promise<WireAppendResult> {
+    const messages = [appendHeader(stream, expected), ...events.map(appendMessage)];
+    return this.execute(
+      streamsService.StreamsClient,
+      'append',
+      (client) =>
+        new Promise<WireAppendResult>((resolve, reject) => {
+          if (this.isConnectionGone) throw new ConnectionChanged();
+          const call = client.append(...this.callArguments({ requiresLeader: true, deadline: deadlineMs }), (error, answer) => {
+            const result = error ?? appendResult(answer);
+            if ('kind' in result) resolve(result);
+            else reject(result);
+          });
+          call.on('error', reject);
+          for (const message of messages) call.write(message);
+          call.end();
+        }),
+    );
+  }
+
+  /**
+   * One page, in the order asked for; a stream that does not exist is empty.
+   * @param silenceMs without a single message for so long, `isAlive` is asked; without it, or when it fails, the read is given up.
+   */
+  async read(query: WireRead, silenceMs: number, isAlive?: () => Promise<unknown>): Promise<WirePage> {
+    const call = await this.openRead(readRequest(query));
+    const found: WireEvent[] = [];
+    let timer: NodeJS.Timeout | undefined;
+    let hasEnded = false;
+    let isEndNamed = false;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const quiet = (): void => {
+          if (isAlive === undefined) reject(new NoAnswer('a read stayed silent'));
+          else isAlive().then(listen, reject);
+        };
+        const listen = (): void => {
+          clearTimeout(timer);
+          timer = setTimeout(quiet, silenceMs);
+        };
+        listen();
+        call.on('data', (answer: streams.ReadResp) => {
+          listen();
+          const event = answer.getEvent()?.getEvent();
+          if (event !== undefined) found.push(wireEvent(event));
+          isEndNamed ||= answer.hasLastStreamPosition() || answer.hasStreamNotFound();
+        });
+        call.on('error', reject);
+        call.on('end', () => {
+          hasEnded = true;
+          resolve();
+        });
+        // Cancelled by the server or by a lost connection without a word.
+        call.on('close', () => reject(new NoAnswer('a read was closed before its end')));
+      });
+      return { events: found, isEndNamed };
+    } finally {
+      clearTimeout(timer);
+      if (!hasEnded) cancel(call);
+    }
+  }
+
+  /** Every new event of these streams, from now on, until `cancel`; then, and after an error or the end, nothing comes any more. */
+  async subscribe(
+    prefix: string,
+    on: { readonly confirmed: () => void; readonly event: (position: WirePosition) => void; readonly ended: (error: unknown) => void },
+  ): Promise<() => void> {
+    const call = await this.openRead(subscriptionRequest(prefix));
+    let isOver = false;
+    const over = (error: unknown): void => {
+      if (isOver) return;
+      isOver = true;
+      cancel(call);
+      on.ended(error);
+    };
+    call.on('data', (answer: streams.ReadResp) => {
+      if (isOver) return;
+      if (answer.hasConfirmation()) on.confirmed();
+      const event = answer.getEvent()?.getEvent();
+      if (event !== undefined) on.event(positionOf(event));
+    });
+    call.on('error', over);
+    call.on('end', () => over(undefined));
+    call.on('close', () => over(undefined));
+    return () => {
+      isOver = true;
+      cancel(call);
+    };
+  }
+
+  /** Ends what is under way and lets go of the connection. */
+  async close(): Promise<void> {
+    await this.dispose();
+    const channel = await this.getChannel();
+    channel.close();
+  }
+
+  private openRead(request: streams.ReadReq): Promise<ReadCall> {
+    return this.GRPCStreamCreator(streamsService.StreamsClient, 'read', (client) =>
+      client.read(request, ...this.callArguments({ requiresLeader: true }, { deadline: Infinity })),
+    )();
+  }
+}
+
+/**
+ * Cancelled late: grpc-js answers a cancellation within the handling of a message with an exception. The client's own listeners stay,
+ * for it forgets a call by them.
+ */
+function cancel(call: ReadCall): void {
+  call.on('error', () => undefined);
+  setImmediate(() => call.cancel());
+}
+
+function clientArguments(address: EventStoreAddress): ConstructorParameters<typeof EventStoreDBClient> {
+  const { discover, hosts, connectionName, tls, tlsCaFile, userCertFile, userKeyFile, credentials } = address;
+  const { keepAliveInterval, keepAliveTimeout, maxDiscoverAttempts = 3, discoveryInterval, gossipTimeout = 1 } = address;
+  const settings = { connectionName, keepAliveInterval, keepAliveTimeout, throwOnAppendFailure: true };
+  const discovery = { nodePreference: 'leader' as const, maxDiscoverAttempts, discoveryInterval, gossipTimeout };
+  const security = {
+    insecure: !tls,
+    ...(tlsCaFile === undefined ? {} : { rootCertificate: readFileSync(tlsCaFile) }),
+    ...(userCertFile === undefined ? {} : { userCertFile: readFileSync(userCertFile) }),
+    ...(userKeyFile === undefined ? {} : { userKeyFile: readFileSync(userKeyFile) }),
+  };
+  const [first] = hosts;
+  if (first === undefined) throw new TypeError('an address has at least one host');
+  const target = discover
+    ? { discover: first, ...discovery }
+    : hosts.length > 1
+      ? { endpoints: [...hosts], ...discovery }
+      : { endpoint: first };
+  return [{ ...target, ...settings }, security, credentials] as ConstructorParameters<typeof EventStoreDBClient>;
+}
+
+function appendHeader(stream: string, expected: ExpectedRevision): streams.AppendReq {
+  const options = new streams.AppendReq.Options().setStreamIdentifier(identifier(stream));
+  if (expected === 'no-stream') options.setNoStream(new shared.Empty());
+  else options.setRevision(expected.toString());
+  return new streams.AppendReq().setOptions(options);
+}
+
+function appendMessage({ id, type, data, metadata }: NewEvent): streams.AppendReq {
+  const message = new streams.AppendReq.ProposedMessage();
+  message.setId(new shared.UUID().setString(id));
+  // The server shows such an event as the JSON that it is, and its own projections can read it; the bytes stay as they are.
+  message.getMetadataMap().set('type', type).set('content-type', 'application/json');
+  message.setData(bytes(data));
+  if (metadata !== '') message.setCustomMetadata(bytes(metadata));
+  return new streams.AppendReq().setProposedMessage(message);
+}
+
+function appendResult(answer: streams.AppendResp): WireAppendResult | Error {
+  const conflict = answer.getWrongExpectedVersion();
+  if (conflict !== undefined) {
+    return { kind: 'conflict', actual: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : 'no-stream' };
+  }
+  const success = answer.getSuccess();
+  const position = success?.getPosition();
+  if (success === undefined || position === undefined) return new Error('EventStoreDB accepted an append and did not say where it is');
+  return {
+    kind: 'appended',
+    revision: BigInt(success.getCurrentRevision()),
+    position: { commit: BigInt(position.getCommitPosition()), prepare: BigInt(position.getPreparePosition()) },
+  };
+}
+
+function readRequest({ of, backwards = false, count }: WireRead): streams.ReadReq {
+  const options = readOptions()
+    .setReadDirection(backwards ? 1 : 0)
+    .setCount(String(count));
+  if ('stream' in of) {
+    const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(identifier(of.stream));
+    // With it the server names the stream's last revision behind the events.
+    options
+      .setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(1))
+      .setStream(of.from === 'end' ? stream.setEnd(new shared.Empty()) : stream.setRevision(of.from.toString()))
+      .setNoFilter(new shared.Empty());
+  } else {
+    options.setAll(allFrom(of.from));
+    if (of.prefixes === null) options.setNoFilter(new shared.Empty());
+    else options.setFilter(streamPrefixes(of.prefixes));
+  }
+  return new streams.ReadReq().setOptions(options);
+}
+
+function subscriptionRequest(prefix: string): streams.ReadReq {
+  const options = readOptions()
+    .setReadDirection(0)
+    .setAll(allFrom('end'))
+    .setFilter(streamPrefixes([prefix]))
+    .setSubscription(new streams.ReadReq.Options.SubscriptionOptions());
+  return new streams.ReadReq().setOptions(options);
+}
+
+function readOptions(): streams.ReadReq.Options {
+  return new streams.ReadReq.Options()
+    .setResolveLinks(false)
+    .setUuidOption(new streams.ReadReq.Options.UUIDOption().setString(new shared.Empty()));
+}
+
+function allFrom(from: WirePosition | 'start' | 'end'): streams.ReadReq.Options.AllOptions {
+  const all = new streams.ReadReq.Options.AllOptions();
+  if (from === 'start') return all.setStart(new shared.Empty());
+  if (from === 'end') return all.setEnd(new shared.Empty());
+  return all.setPosition(
+    new streams.ReadReq.Options.Position().setCommitPosition(from.commit.toString()).setPreparePosition(from.prepare.toString()),
+  );
+}
+
+/** How far the server looks before it says how far it is: rarely, for nobody here listens to that. */
+const CHECKPOINT_EVERY = 1_000;
+
+function streamPrefixes(prefixes: readonly string[]): streams.ReadReq.Options.FilterOptions {
+  return new streams.ReadReq.Options.FilterOptions()
+    .setStreamIdentifier(new streams.ReadReq.Options.FilterOptions.Expression().setPrefixList([...prefixes]))
+    .setCount(new shared.Empty())
+    .setCheckpointintervalmultiplier(CHECKPOINT_EVERY);
+}
+
+const identifier = (stream: string): shared.StreamIdentifier =>
+  new shared.StreamIdentifier().setStreamName(Buffer.from(stream).toString('base64'));
+
+/** The generated messages know plain arrays of bytes only, not Node's kind of them. */
+const bytes = (text: string): Uint8Array => {
+  const buffer = Buffer.from(text);
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+};
+
+const utf8 = (array: Uint8Array): string => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString();
+
+const positionOf = (event: streams.ReadResp.ReadEvent.RecordedEvent): WirePosition => ({
+  commit: BigInt(event.getCommitPosition()),
+  prepare: BigInt(event.getPreparePosition()),
+});
+
+function wireEvent(event: streams.ReadResp.ReadEvent.RecordedEvent): WireEvent {
+  const named = event.getMetadataMap();
+  return {
+    id: event.getId()?.getString() ?? '',
+    type: named.get('type') ?? '',
+    data: utf8(event.getData_asU8()),
+    metadata: utf8(event.getCustomMetadata_asU8()),
+    stream: utf8(event.getStreamIdentifier()?.getStreamName_asU8() ?? new Uint8Array()),
+    revision: BigInt(event.getStreamRevision()),
+    position: positionOf(event),
+    createdAt: Number(BigInt(named.get('created') ?? 0) / TICKS_PER_MS),
+  };
+}

@@ -1,0 +1,242 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { EventLogUnavailable } from '../event-log.js';
+import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
+
+/** What carries batches to the store, in the order of the calls; given up and opened anew after any failure. */
+export interface BatchStore {
+  /** All in one transaction, one result per append in their order. Rejects when the outcome is unknown or nothing was stored. */
+  commit(appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]>;
+  readonly isLost: () => boolean;
+  /** At once; what is under way rejects. */
+  destroy(): void;
+}
+
+export interface GroupCommitOptions {
+  open(): Promise<BatchStore>;
+  /** True for errors after which the identical batch may be sent again: the store is away, or it undid a deadlocked transaction. */
+  isTransient(error: unknown): boolean;
+  /** A caller gets its answer, or an error, within this time. */
+  readonly appendTimeoutMs: number;
+  /** Callers that wait for the batch under way, at most. */
+  readonly waitingAppendsMax: number;
+  readonly batchAppendsMax: number;
+  readonly batchBytesMax: number;
+  readonly onBatch?: (appends: number, ms: number) => void;
+  readonly onRetry?: (error: unknown) => void;
+}
+
+interface PendingAppend extends BatchedAppend {
+  readonly bytes: number;
+  readonly resolve: (result: BatchedResult) => void;
+  readonly reject: (error: Error) => void;
+  timer: NodeJS.Timeout | undefined;
+  settled: boolean;
+}
+
+type Answer = () => void;
+
+const RETRY_FIRST_MS = 20;
+const RETRY_MAX_MS = 500;
+/** What an event costs beyond its bytes, so that many empty ones do not make an endless batch. */
+const EVENT_OVERHEAD_BYTES = 128;
+/** One that the store works on, one on its way to it. */
+const BATCHES_IN_FLIGHT_MAX = 2;
+/** Fewer than these, while others are in flight, are not worth a transaction of their own. */
+const BATCH_SPLIT_MIN = 16;
+
+/**
+ * Appends that wait while a commit is under way go into the next one together, each with a result of its own: batches grow with
+ * the load. The store takes one batch after the other; with enough callers a second one is on its way to it meanwhile.
+ *
+ * A commit that fails without an answer is sent again as it was (a store recognises what it has already), for as long as a caller
+ * waits for it. One that cannot succeed is sent append by append, so that a bad append fails alone.
+ */
+export class GroupCommit {
+  private waiting: PendingAppend[] = [];
+  private waitingCount = 0;
+  private readonly inFlight = new Set<readonly PendingAppend[]>();
+  private store: BatchStore | undefined;
+  private opening: Promise<BatchStore> | undefined;
+  private sending = false;
+  private closed = false;
+  private idle: (() => void) | undefined;
+  /** A commit without an answer is given up early enough to be tried once more in its callers' time. */
+  private readonly attemptTimeoutMs: number;
+
+  constructor(private readonly options: GroupCommitOptions) {
+    this.attemptTimeoutMs = attemptTimeout(options.appendTimeoutMs);
+  }
+
+  /** @throws {EventLogUnavailable} when closed, when too many wait, or when there was no answer in time. */
+  append(append: BatchedAppend, bytes: number): Promise<BatchedResult> {
+    if (this.closed) return Promise.reject(new EventLogUnavailable('the event log is closed'));
+    if (this.waitingCount >= this.options.waitingAppendsMax) {
+      return Promise.reject(new EventLogUnavailable(`${this.waitingCount} appends are waiting already`));
+    }
+    return new Promise((resolve, reject) => {
+      const pending: PendingAppend = {
+        stream: append.stream,
+        expected: append.expected,
+        events: append.events,
+        end: append.end,
+        bytes: bytes + append.events.length * EVENT_OVERHEAD_BYTES,
+        resolve,
+        reject,
+        timer: undefined,
+        settled: false,
+      };
+      pending.timer = setTimeout(() => this.expire(pending), this.options.appendTimeoutMs);
+      this.waiting.push(pending);
+      this.waitingCount += 1;
+      this.sendSoon();
+    });
+  }
+
+  /** Takes no more appends; those that wait still get their answers, each within its time. */
+  async close(): Promise<void> {
+    this.closed = true;
+    if (this.waitingCount > 0 || this.inFlight.size > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    this.store?.destroy();
+    this.store = undefined;
+  }
+
+  /** Whoever asks in the same turn goes into the same batch. */
+  private sendSoon(): void {
+    if (this.sending) return;
+    this.sending = true;
+    queueMicrotask(() => {
+      this.sending = false;
+      this.sendWaiting();
+    });
+  }
+
+  private sendWaiting(): void {
+    while (this.waitingCount > 0) {
+      if (this.inFlight.size > 0 && (this.inFlight.size >= BATCHES_IN_FLIGHT_MAX || this.waitingCount < BATCH_SPLIT_MIN)) return;
+      void this.carry(this.takeBatch());
+    }
+    if (this.inFlight.size === 0) this.idle?.();
+  }
+
+  private async carry(batch: readonly PendingAppend[]): Promise<void> {
+    this.inFlight.add(batch);
+    const answer = await this.commit(batch);
+    this.inFlight.delete(batch);
+    // The next ones are on their way before the callers go on with their answers, which takes its time.
+    this.sendWaiting();
+    answer();
+  }
+
+  private takeBatch(): readonly PendingAppend[] {
+    const batch: PendingAppend[] = [];
+    const later: PendingAppend[] = [];
+    const taken = new Set<string>();
+    // Half of all, so that the store has one half while the callers of the other are answered and ask again. All of them at once
+    // would leave the store idle while the callers work, and the callers while the store does.
+    let outstanding = this.waitingCount;
+    for (const other of this.inFlight) outstanding += other.length;
+    const appendsMax = Math.min(Math.max(Math.ceil(outstanding / 2), BATCH_SPLIT_MIN), this.options.batchAppendsMax);
+    let bytes = 0;
+    let next = 0;
+    for (; next < this.waiting.length && batch.length < appendsMax; next++) {
+      const pending = this.waiting[next];
+      if (pending === undefined || pending.settled) continue;
+      if (batch.length > 0 && bytes + pending.bytes > this.options.batchBytesMax) break;
+      // Of two with the same expectation one loses, or repeats the other; which, can be told once the first one is stored.
+      const expectation = `${pending.expected} ${pending.stream}`;
+      if (taken.has(expectation)) {
+        later.push(pending);
+        continue;
+      }
+      taken.add(expectation);
+      batch.push(pending);
+      bytes += pending.bytes;
+    }
+    this.waiting = later.length === 0 ? this.waiting.slice(next) : [...later, ...this.waiting.slice(next)];
+    this.waitingCount -= batch.length;
+    return batch;
+  }
+
+  /** Gives back how to answer the callers, once the outcome is known. */
+  private async commit(batch: readonly PendingAppend[]): Promise<Answer> {
+    for (let attempt = 0; ; attempt++) {
+      const open = batch.filter(({ settled }) => !settled);
+      if (open.length === 0) return () => undefined;
+      try {
+        const results = await this.send(open);
+        return () => {
+          open.forEach((pending, index) => {
+            const result = results[index];
+            if (result !== undefined) settle(pending, () => pending.resolve(result));
+          });
+        };
+      } catch (error) {
+        if (this.options.isTransient(error)) {
+          this.options.onRetry?.(error);
+          await delay(Math.min(RETRY_FIRST_MS * 2 ** attempt, RETRY_MAX_MS));
+        } else if (open.length === 1) {
+          return () => {
+            for (const pending of open) settle(pending, () => pending.reject(asError(error)));
+          };
+        } else {
+          for (const pending of open) {
+            const answer = await this.commit([pending]);
+            answer();
+          }
+        }
+      }
+    }
+  }
+
+  private async send(open: readonly PendingAppend[]): Promise<readonly BatchedResult[]> {
+    const store = this.store !== undefined && !this.store.isLost() ? this.store : await this.openStore();
+    const giveUp = setTimeout(() => store.destroy(), this.attemptTimeoutMs);
+    const startedAt = performance.now();
+    try {
+      const results = await store.commit(open);
+      this.options.onBatch?.(open.length, performance.now() - startedAt);
+      return results;
+    } catch (error) {
+      // Whatever it was, the next attempt begins with a connection that is known to be good.
+      store.destroy();
+      if (this.store === store) this.store = undefined;
+      throw error;
+    } finally {
+      clearTimeout(giveUp);
+    }
+  }
+
+  /** One for all batches that need it. */
+  private openStore(): Promise<BatchStore> {
+    this.opening ??= this.options
+      .open()
+      .then((store) => (this.store = store))
+      .finally(() => (this.opening = undefined));
+    return this.opening;
+  }
+
+  private expire(pending: PendingAppend): void {
+    if (pending.settled) return;
+    const batch = [...this.inFlight].find((inFlight) => inFlight.includes(pending));
+    if (batch === undefined) this.waitingCount -= 1;
+    settle(pending, () => pending.reject(new EventLogUnavailable(`no answer within ${this.options.appendTimeoutMs} ms`)));
+    // Nobody waits for this commit any more: those behind it shall not either.
+    if (batch?.every(({ settled }) => settled)) this.store?.destroy();
+  }
+}
+
+/** How long one attempt, or one connecting, may take: half the callers' time, so that a second one fits in. */
+export function attemptTimeout(appendTimeoutMs: number): number {
+  return Math.max(1, Math.floor(appendTimeoutMs / 2));
+}
+
+function settle(pending: PendingAppend, answer: () => void): void {
+  if (pending.settled) return;
+  pending.settled = true;
+  clearTimeout(pending.timer);
+  answer();
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

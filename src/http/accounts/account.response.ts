@@ -1,0 +1,46 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import {
+  BILLING_INTERVALS,
+  SUBSCRIPTION_STATUSES,
+  type BillingInterval,
+  type SubscriptionStatus,
+} from '../../domain/account/account.events.js';
+import { Text, TextUntilForgotten } from '../shapes/shape.js';
+
+class SubscriptionResponse {
+  @ApiProperty({ enum: SUBSCRIPTION_STATUSES })
+  status: SubscriptionStatus;
+
+  @ApiProperty({ type: Number, required: false, description: 'The price of one interval; may have decimals' })
+  value?: number;
+
+  @ApiProperty({ enum: BILLING_INTERVALS, required: false })
+  billingIntervalType?: BillingInterval;
+
+  @ApiProperty({ type: 'integer', required: false })
+  billingIntervalValue?: number;
+}
+
+class AccountReferralResponse {
+  @Text()
+  code: string;
+}
+
+export class AccountResponse {
+  @Text()
+  id: string;
+
+  @Text({ description: 'ISO 4217' })
+  currency: string;
+
+  @ApiProperty({ type: SubscriptionResponse })
+  subscription: SubscriptionResponse;
+
+  @ApiProperty({ type: AccountReferralResponse, nullable: true, description: 'The code the account was referred with' })
+  referral: AccountReferralResponse | null;
+}
+
+export class WrittenAccountResponse extends OmitType(AccountResponse, ['id']) {
+  @TextUntilForgotten()
+  id: string | null;
+}

@@ -1,0 +1,83 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccountQueries } from '../../../projections/accounts/queries.js';
+import { RewardQueries } from '../../../projections/rewards/queries.js';
+import { accountFacts } from '../../domain/account/facts-of-state.js';
+import { KeyedNames } from '../../privacy/keyed-names.js';
+import { ApiError } from '../edge/api-error.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Ledger } from '../writing/ledger.js';
+import { Fails } from '../shapes/openapi.js';
+import { identifier } from '../shapes/parameters.js';
+import { accountJson, rewardJson } from '../shapes/presenters.js';
+import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
+import { AccountResponse, WrittenAccountResponse } from './account.response.js';
+import { RewardResponse } from '../rewards/reward.response.js';
+
+@ApiTags('Account')
+@Controller(TENANT_PATH)
+export class AccountsController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly accounts: AccountQueries,
+    private readonly rewards: RewardQueries,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'Create or update an account; a first PAID converts its referral, CANCELLED ends it' })
+  @Post('accountsync')
+  @HttpCode(200)
+  @Access('key', { apiOnlyPrograms: true })
+  @ApiOkResponse({ type: WrittenAccountResponse, description: 'The account as it is stored now' })
+  sync(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Body() body: SyncAccountRequest,
+  ) {
+    const code = body.referral?.code;
+    return this.ledger.write(
+      request,
+      reply,
+      this.names.accountRef(scope, body.id),
+      {
+        type: 'SyncAccount',
+        accountId: body.id,
+        subscription: subscriptionOf(body.subscription),
+        currency: body.currency,
+        codes: code === undefined ? [] : [code],
+      },
+      ({ state }) => accountJson(accountFacts(state)),
+      200,
+      ({ state }) => [
+        { subject: state.account, members: ['id'] },
+        ...(state.attribution ? [{ subject: state.attribution.codeSubject, members: ['referral'] }] : []),
+      ],
+    );
+  }
+
+  @ApiOperation({ summary: 'The stored account' })
+  @Get('account/:accountId')
+  @Access('key', { apiOnlyPrograms: true })
+  @ApiOkResponse({ type: AccountResponse })
+  @Fails('ACCOUNT_NOT_FOUND')
+  async account(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
+    await this.ledger.readable(request, ['accounts']);
+    const facts = await this.accounts.byRef(scope, this.names.accountRef(scope, identifier(accountId, 'accountId')));
+    if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
+    return accountJson(facts);
+  }
+
+  @ApiOperation({ summary: 'All rewards of an account' })
+  @Get('account/:accountId/reward')
+  @Access('key')
+  @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
+  @Fails('ACCOUNT_NOT_FOUND')
+  async rewardsOf(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
+    await this.ledger.readable(request, ['accounts', 'rewards']);
+    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    if (!(await this.accounts.byRef(scope, accountRef))) throw new ApiError('ACCOUNT_NOT_FOUND');
+    return (await this.rewards.list(scope, { accountRef })).map(rewardJson);
+  }
+}

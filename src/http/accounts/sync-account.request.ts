@@ -1,0 +1,80 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, isISO4217CurrencyCode, ValidateIf } from 'class-validator';
+import {
+  BILLING_INTERVALS,
+  SUBSCRIPTION_STATUSES,
+  type BillingInterval,
+  type Subscription,
+  type SubscriptionStatus,
+} from '../../domain/account/account.events.js';
+import { isPlainObject, Member } from '../shapes/request-shape.js';
+import { Id, Must, Nested, OptionalText } from '../shapes/members.js';
+import { CodeInPassingRequest } from '../referral-codes/code-in-passing.request.js';
+
+const isOneOf =
+  (values: readonly string[]) =>
+  (value: unknown): boolean =>
+    typeof value === 'string' && values.includes(value);
+
+const nullAsMissing = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
+
+/** Needed by PAID; by others only well-formed. */
+const isNeeded = (subscription: object, value: unknown): boolean => Reflect.get(subscription, 'status') === 'PAID' || value !== undefined;
+
+export class SubscriptionRequest {
+  @Member()
+  @Must(`be one of ${SUBSCRIPTION_STATUSES.join(', ')}`, isOneOf(SUBSCRIPTION_STATUSES), { rsCode: 'RS022' })
+  @ApiProperty({ enum: SUBSCRIPTION_STATUSES, description: 'PAID needs the three other members too.' })
+  status: SubscriptionStatus;
+
+  @Member(nullAsMissing)
+  @ValidateIf(isNeeded)
+  @Must('be a number not below 0', (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0)
+  @ApiPropertyOptional({ type: Number, minimum: 0, nullable: true, description: 'The price of one interval; may have decimals.' })
+  value?: number;
+
+  @Member(nullAsMissing)
+  @ValidateIf(isNeeded)
+  @Must(`be one of ${BILLING_INTERVALS.join(', ')}`, isOneOf(BILLING_INTERVALS))
+  @ApiPropertyOptional({ enum: BILLING_INTERVALS, nullable: true })
+  billingIntervalType?: BillingInterval;
+
+  @Member(nullAsMissing)
+  @ValidateIf(isNeeded)
+  @Must('be an integer of at least 1', (value) => Number.isSafeInteger(value) && Number(value) >= 1)
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, nullable: true })
+  billingIntervalValue?: number;
+}
+
+/** POST accountsync. */
+export class SyncAccountRequest {
+  @Id({ required: true })
+  id: string;
+
+  @Must('be an object with a status', isPlainObject, { rsCode: 'RS022' })
+  @Nested(() => SubscriptionRequest)
+  @ApiProperty({ type: SubscriptionRequest })
+  subscription: SubscriptionRequest;
+
+  @OptionalText(
+    { words: 'be a currency of ISO 4217 in upper case', test: (text) => /^[A-Z]{3}$/.test(text) && isISO4217CurrencyCode(text) },
+    { description: 'Kept when left out; USD for a new account.' },
+  )
+  currency?: string;
+
+  @IsOptional()
+  @Must('be an object', isPlainObject)
+  @Nested(() => CodeInPassingRequest)
+  @ApiPropertyOptional({ type: CodeInPassingRequest, nullable: true })
+  referral?: CodeInPassingRequest | null;
+}
+
+/** The subscription as it is stored: members that were not given are not there. */
+export function subscriptionOf({ status, value, billingIntervalType, billingIntervalValue }: SubscriptionRequest): Subscription {
+  return {
+    status,
+    ...(value === undefined ? {} : { value }),
+    ...(billingIntervalType === undefined ? {} : { billingIntervalType }),
+    ...(billingIntervalValue === undefined ? {} : { billingIntervalValue }),
+  };
+}

@@ -1,0 +1,61 @@
+import { Controller, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { ApiError } from '../edge/api-error.js';
+import { Access, CallingOperator } from '../edge/access.js';
+import { Fails } from '../shapes/openapi.js';
+import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
+import { DOCUMENT, RUN, RUNS } from './described-documents.js';
+import { OperationRuns, type Run } from './operation-runs.js';
+import { answerRun } from './operator-answers.js';
+
+/** Who calls, and what of theirs is under way. */
+@ApiTags('Operations')
+@Controller('operations')
+export class OperationsController {
+  constructor(private readonly runs: OperationRuns) {}
+
+  @ApiOperation({ summary: 'Whose key this is, and what it opens' })
+  @ApiOkResponse({ schema: { ...DOCUMENT, required: ['name', 'roles'] } })
+  @Get()
+  @Access('operator', { roles: OPERATOR_ROLES })
+  self(@CallingOperator() { name, roles }: Operator) {
+    return { name, roles };
+  }
+
+  @ApiOperation({ summary: 'Your operations that run in this process or ended lately, newest first' })
+  @ApiOkResponse({ schema: RUNS })
+  @Get('runs')
+  @Access('operator', { roles: OPERATOR_ROLES })
+  list(@CallingOperator() operator: Operator) {
+    return this.runs.list().filter(({ by }) => by === operator.name);
+  }
+
+  @ApiOperation({ summary: 'How an operation is doing, or what it came to; 202 while it runs' })
+  @ApiOkResponse({ schema: RUN })
+  @Get('runs/:runId')
+  @Access('operator', { roles: OPERATOR_ROLES })
+  @Fails('NOT_FOUND')
+  show(@CallingOperator() operator: Operator, @Param('runId') id: string, @Res({ passthrough: true }) reply: FastifyReply) {
+    return answerRun(reply, this.own(id, operator).shown());
+  }
+
+  @ApiOperation({ summary: 'Asks an operation to stop; what it did so far stands' })
+  @ApiOkResponse({ schema: RUN })
+  @Post('runs/:runId/cancel')
+  @HttpCode(200)
+  @Access('operator', { roles: OPERATOR_ROLES, emptyBody: true })
+  @Fails('NOT_FOUND')
+  cancel(@CallingOperator() operator: Operator, @Param('runId') id: string) {
+    const run = this.own(id, operator);
+    run.cancel();
+    return run.shown();
+  }
+
+  /** What it came to is its operator's alone: the next one may have another role. */
+  private own(id: string, { name }: Operator): Run {
+    const run = this.runs.find(id);
+    if (run === undefined || run.by !== name) throw new ApiError('NOT_FOUND', { message: 'There is no such run of yours in this process' });
+    return run;
+  }
+}

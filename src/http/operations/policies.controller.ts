@@ -1,0 +1,51 @@
+import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { Access, CallingOperator } from '../edge/access.js';
+import type { Operator } from '../../config/operators.js';
+import { parseParkedId, retryParkedReactions, showParked } from '../../operations/policies/policy-commands.js';
+import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
+import { OperationRuns } from './operation-runs.js';
+import { OperationsCore } from './operations-core.js';
+import { answered, answerWithRun, parsed, text } from './operator-answers.js';
+
+const limitOf = z.strictObject({ limit: z.coerce.number().int().min(1).max(10_000).default(1_000) });
+const retryRequest = z.strictObject({ id: text.optional() });
+
+/** For support: reactions to events that stand still. */
+@ApiTags('Operations: policies')
+@Controller('operations/policies')
+export class PoliciesController {
+  constructor(
+    private readonly operations: OperationsCore,
+    private readonly runs: OperationRuns,
+  ) {}
+
+  @ApiOperation({ summary: 'Reactions that failed again and again, and streams that cannot be read; the oldest `limit`' })
+  @ApiOkResponse({ schema: DOCUMENTS })
+  @Get('parked')
+  @Access('operator', { roles: ['support'] })
+  parked(@QueryParameters() query: unknown) {
+    const { limit } = parsed(limitOf, query);
+    return answered(showParked(this.operations.core, limit));
+  }
+
+  @ApiOperation({ summary: 'Tries again what stands still: the reaction with this `id`, or all' })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @ApiAcceptedResponse({ schema: RUN })
+  @Post('retry')
+  @ApiRequest(retryRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['support'] })
+  retry(@CallingOperator() operator: Operator, @Res({ passthrough: true }) reply: FastifyReply, @Body() body: unknown) {
+    const { id } = parsed(retryRequest, body);
+    const { core } = this.operations;
+    return answerWithRun({ runs: this.runs, reply, operator }, 'policy retry', async ({ signal, onProgress }) =>
+      retryParkedReactions(core, id === undefined ? undefined : parseParkedId(id), {
+        signal,
+        onProgress: (retried) => onProgress('retrying', retried),
+      }),
+    );
+  }
+}

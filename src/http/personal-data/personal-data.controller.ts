@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import { Controller, Delete, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralQueries, type ReferralPlace } from '../../../projections/referrals/queries.js';
+import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
+import { RewardQueries, type RewardPlace } from '../../../projections/rewards/queries.js';
+import { UserQueries } from '../../../projections/users/queries.js';
+import { KeyedNames } from '../../privacy/keyed-names.js';
+import { ApiError } from '../edge/api-error.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Ledger } from '../writing/ledger.js';
+import { Fails } from '../shapes/openapi.js';
+import { booleanQuery, identifier, type Query } from '../shapes/parameters.js';
+import { Presentation } from '../shapes/presentation.js';
+import { pages, recordText } from './personal-record.js';
+import { balanceJson, personalRecordJson, rewardJson, type ReferralJson, type RewardJson } from '../shapes/presenters.js';
+import { ApiBooleanQuery } from '../shapes/described-queries.js';
+import { PersonalRecordResponse } from './personal-record.response.js';
+
+/** Of referrals and rewards: so many are in memory at once. */
+const PAGE = 200;
+
+/** People ask to be shown what is known of them, and to be forgotten. */
+@ApiTags('Personal data')
+@Controller(TENANT_PATH)
+export class PersonalDataController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly users: UserQueries,
+    private readonly referrals: ReferralQueries,
+    private readonly rewards: RewardQueries,
+    private readonly balances: RewardBalanceQueries,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'The record of a user: profile, referrals, rewards; not what clients posted as events. Each look is on record' })
+  @Get('account/:accountId/user/:userId/pii')
+  @Access('key')
+  @ApiOkResponse({ type: PersonalRecordResponse })
+  @Fails('USER_NOT_FOUND')
+  async record(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ): Promise<Readable> {
+    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    const id = identifier(userId, 'userId');
+    await this.ledger.readable(request, ['users', 'referrals', 'rewards', 'reward-balances']);
+    const facts = await this.users.byUserId(scope, accountRef, id);
+    if (!facts) throw new ApiError('USER_NOT_FOUND');
+    const [received, balances] = await Promise.all([
+      this.referrals.list(scope, { referredAccountRef: accountRef, referredUserId: id }, { limit: 1, offset: 0 }),
+      this.balances.list(scope, { accountRef, userId: id, now: Date.now() }),
+    ]);
+    const [referredBy] = await this.presentation.referrals(scope, received.items);
+    const record = personalRecordJson(facts, await this.presentation.user(scope, facts), {
+      referredByReferral: referredBy ?? null,
+      rewardBalances: balances.map(balanceJson),
+    });
+    await this.ledger.recordLook(request, accountRef, facts.person);
+    const whose = { accountRef, person: facts.person };
+    const lists = {
+      rewards: pages<RewardJson, RewardPlace>(async (after) => {
+        const { items, next } = await this.rewards.pageOf(scope, whose, after, PAGE);
+        return { items: items.map(rewardJson), next };
+      }),
+      referrals: pages<ReferralJson, ReferralPlace>(async (after) => {
+        const { items, next } = await this.referrals.pageMadeBy(scope, whose, after, PAGE);
+        return { items: await this.presentation.referrals(scope, items), next };
+      }),
+    };
+    void reply.header('content-type', 'application/json; charset=utf-8');
+    return Readable.from(recordText(record, lists));
+  }
+
+  @ApiOperation({ summary: 'Forget a user: what is known of the person is gone from every read and cannot be decrypted any more' })
+  @Delete('open/account/:accountId/user/:userId')
+  @HttpCode(204)
+  @Access('key-open')
+  @ApiBooleanQuery('doNotTrack', { fallback: false, description: 'The user id can never be registered on this account again.' })
+  @ApiBooleanQuery('preserveEmptyAccount', { fallback: true, description: 'false: the account is deleted with its last user.' })
+  @ApiNoContentResponse({ description: 'Forgotten' })
+  @Fails('USER_NOT_FOUND')
+  forgetUser(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.ledger.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+      type: 'ForgetUser',
+      userId: identifier(userId, 'userId'),
+      doNotTrack: booleanQuery(query, 'doNotTrack', false),
+      preserveEmptyAccount: booleanQuery(query, 'preserveEmptyAccount', true),
+    });
+  }
+
+  @ApiOperation({ summary: 'Forget an account with all its users' })
+  @Delete('open/account/:accountId')
+  @HttpCode(204)
+  @Access('key-open')
+  @ApiBooleanQuery('doNotTrack', { fallback: false, description: 'None of its users can be registered on this account again.' })
+  @ApiNoContentResponse({ description: 'Forgotten' })
+  @Fails('ACCOUNT_NOT_FOUND')
+  forgetAccount(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.ledger.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+      type: 'ForgetAccount',
+      doNotTrack: booleanQuery(query, 'doNotTrack', false),
+    });
+  }
+}

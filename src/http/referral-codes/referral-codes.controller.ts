@@ -1,0 +1,88 @@
+import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
+import { CodeOwners } from '../../command-handling/needs/code-owners.js';
+import type { Scope } from '../../domain/scope.js';
+import { KeyedNames } from '../../privacy/keyed-names.js';
+import { ApiError } from '../edge/api-error.js';
+import { seenOf } from '../edge/caller-origin.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Ledger, type Written } from '../writing/ledger.js';
+import { namedInCode } from '../writing/named-in-answers.js';
+import { Fails } from '../shapes/openapi.js';
+import { identifier, referralCode } from '../shapes/parameters.js';
+import { Presentation } from '../shapes/presentation.js';
+import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
+
+@ApiTags('Referral Code')
+@Controller(TENANT_PATH)
+export class ReferralCodesController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly codes: ReferralCodeQueries,
+    private readonly owners: CodeOwners,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'Whose code it is, and what it earns the referred side' })
+  @Get('code/:code')
+  @Access('key')
+  @ApiOkResponse({ type: CodeDetailsResponse })
+  @Fails('REFERRAL_CODE_NOT_FOUND')
+  details(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
+    return this.lookUp(request, scope, code);
+  }
+
+  @ApiOperation({ summary: 'Whose code it is, and what it earns the referred side' })
+  @Get('open/code/:code')
+  @ApiTags('Open Endpoint')
+  @Access('anyone-open', { counted: 'code' })
+  @ApiOkResponse({ type: CodeDetailsResponse })
+  @Fails('REFERRAL_CODE_NOT_FOUND')
+  openDetails(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
+    return this.lookUp(request, scope, code);
+  }
+
+  @ApiOperation({ summary: 'Apply a code: the account and user are referred by its owner' })
+  @Post('open/code/:code/account/:accountId/user/:userId')
+  @HttpCode(200)
+  @ApiTags('Open Endpoint')
+  @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })
+  @ApiOkResponse({ type: AppliedCodeResponse, description: 'The account is referred by the owner of the code' })
+  @Fails('REFERRAL_CODE_NOT_FOUND', 'USER_NOT_FOUND', 'SELF_REFERRAL', 'ALREADY_REFERRED', 'NOT_ATTRIBUTABLE', 'NOT_REFERABLE')
+  apply(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('code') code: string,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any unknown code.
+    const present = async ({ state }: Written) => {
+      const found = await this.owners.find(scope, code);
+      // Gone since: what was applied stays applied, and the answer names nobody.
+      if (!found) return this.presentation.appliedCode(scope, await this.owners.reservedAt(scope, code), state.attribution?.programId);
+      const { firstName = null, lastName = null } = found.user.profile ?? {};
+      return this.presentation.codeDetails(scope, {
+        ...{ code: found.code, dateCreated: found.since, programId: found.programId },
+        owner: { firstName, lastName },
+      });
+    };
+    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: seenOf(request) } as const;
+    return this.ledger.write(request, reply, account, asked, present, 200, namedInCode);
+  }
+
+  private async lookUp(request: FastifyRequest, scope: Scope, code: string) {
+    const wanted = referralCode(code);
+    await this.ledger.readable(request, ['referral-codes']);
+    const found = await this.codes.byCode(scope, wanted);
+    // A blocked user's code looks like one that does not exist.
+    if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
+    return this.presentation.codeDetails(scope, { code: found.code, dateCreated: found.dateCreated, programId: found.programId, owner });
+  }
+}

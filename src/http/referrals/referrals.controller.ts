@@ -1,0 +1,124 @@
+import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralQueries, type ReferralFilter } from '../../../projections/referrals/queries.js';
+import type { SideStatus } from '../../domain/program.js';
+import type { Scope } from '../../domain/scope.js';
+import { KeyedNames } from '../../privacy/keyed-names.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Ledger } from '../writing/ledger.js';
+import { Fails } from '../shapes/openapi.js';
+import { choiceQuery, dateFilter, identifierQuery, page, resourceId, type Query } from '../shapes/parameters.js';
+import { Presentation } from '../shapes/presentation.js';
+import { ApiDateQuery, ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
+import { ModerateReferralsRequest } from './moderate-referrals.request.js';
+import { ApiEmptyResponse } from '../shapes/empty.response.js';
+import { ReferralListResponse, ReferralResponse } from './referral.response.js';
+
+const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
+/** A referral is shown with its people and rewards. */
+const SHOWN_FROM = ['referrals', 'users', 'rewards'];
+
+/** Describes what both lists read. */
+const ApiReferralFilter = (): MethodDecorator =>
+  applyDecorators(
+    ApiTextQuery('referringAccountId'),
+    ApiTextQuery('referringUserId'),
+    ApiTextQuery('referredAccountId'),
+    ApiTextQuery('referredUserId'),
+    ApiTextQuery('referredModerationStatus', { values: SIDE_STATUSES }),
+    ApiTextQuery('referrerModerationStatus', { values: SIDE_STATUSES }),
+    ApiDateQuery('dateReferralStarted'),
+    ApiDateQuery('dateReferralPaid'),
+    ApiDateQuery('dateReferralEnded'),
+    ApiPage(),
+  );
+
+@ApiTags('Referral')
+@Controller(TENANT_PATH)
+export class ReferralsController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly referrals: ReferralQueries,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'Referrals, newest start first' })
+  @Get('referrals')
+  @Access('key')
+  @ApiReferralFilter()
+  @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
+  list(@Req() request: FastifyRequest, @Caller() caller: Caller, @QueryParameters() query: Query) {
+    return this.page(request, caller, query);
+  }
+
+  @ApiOperation({ summary: 'Referrals in which a user takes part, newest start first' })
+  @Get('open/referrals')
+  @ApiTags('Open Endpoint')
+  @Access('user-open', { token: 'read', about: 'referral-query', counted: 'list-referrals' })
+  @ApiReferralFilter()
+  @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
+  openList(@Req() request: FastifyRequest, @Caller() caller: Caller, @QueryParameters() query: Query) {
+    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(caller.scope, query);
+    const isReferrer = referrerAccountRef !== undefined && referrerUserId !== undefined;
+    const isReferred = referredAccountRef !== undefined && referredUserId !== undefined;
+    if (!isReferrer && !isReferred) {
+      throw badRequest('referringAccountId and referringUserId, or referredAccountId and referredUserId, are required');
+    }
+    return this.page(request, caller, query);
+  }
+
+  @ApiOperation({ summary: 'A referral with its users and rewards' })
+  @Get('referrals/:referralId')
+  @Access('key')
+  @ApiOkResponse({ type: ReferralResponse })
+  @Fails('REFERRAL_NOT_FOUND')
+  async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('referralId') referralId: string) {
+    const id = resourceId(referralId, 'REFERRAL_NOT_FOUND');
+    await this.ledger.readable(request, SHOWN_FROM);
+    const found = await this.referrals.byId(scope, id);
+    if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
+    return (await this.presentation.referrals(scope, [found]))[0];
+  }
+
+  @ApiOperation({
+    summary: "Approve or deny sides of referrals, all or nothing; denying cancels the side's reward, approving brings it back",
+  })
+  @Post('referrals/moderate')
+  @HttpCode(200)
+  @Access('key')
+  @ApiEmptyResponse()
+  @Fails('MODERATION_NOT_POSSIBLE')
+  moderate(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Body() { actions }: ModerateReferralsRequest) {
+    return this.ledger.moderate(request, reply, actions);
+  }
+
+  private async page(request: FastifyRequest, { scope, token }: Caller, query: Query) {
+    const filter = this.filter(scope, query);
+    const wanted = page(query);
+    await this.ledger.readable(request, SHOWN_FROM);
+    const { totalCount, items } = await this.referrals.list(scope, filter, wanted);
+    const viewer = token?.kind === 'user' ? token : undefined;
+    return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items, viewer) };
+  }
+
+  private filter(scope: Scope, query: Query): ReferralFilter {
+    const accountOf = (name: string) => {
+      const id = identifierQuery(query, name);
+      return id === undefined ? undefined : this.names.accountRef(scope, id);
+    };
+    return {
+      referrerAccountRef: accountOf('referringAccountId'),
+      referrerUserId: identifierQuery(query, 'referringUserId'),
+      referredAccountRef: accountOf('referredAccountId'),
+      referredUserId: identifierQuery(query, 'referredUserId'),
+      referredStatus: choiceQuery(query, 'referredModerationStatus', SIDE_STATUSES),
+      referrerStatus: choiceQuery(query, 'referrerModerationStatus', SIDE_STATUSES),
+      started: dateFilter(query, 'dateReferralStarted'),
+      paid: dateFilter(query, 'dateReferralPaid'),
+      ended: dateFilter(query, 'dateReferralEnded'),
+    };
+  }
+}

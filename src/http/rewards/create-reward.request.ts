@@ -1,0 +1,217 @@
+import type { PipeTransform } from '@nestjs/common';
+import { applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { isISO4217CurrencyCode, IsOptional } from 'class-validator';
+import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
+import { badRequest } from '../edge/api-error.js';
+import { isPlainObject, Member } from '../shapes/request-shape.js';
+import { parseRequest } from '../shapes/validation.js';
+import { Must, numberAsText, OptionalText } from '../shapes/members.js';
+
+const INSTANT_MAX = 8.64e15;
+const isInstant = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= INSTANT_MAX;
+const isUnit = (value: unknown): boolean => typeof value === 'string' && [...value].length <= 64 && !/\p{Cc}/u.test(value);
+const nullAsMissing = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
+
+/** A member of another type of reward: null says nothing about this one, a value contradicts it. */
+function OfOtherType(): PropertyDecorator {
+  return applyDecorators(
+    Member(nullAsMissing),
+    IsOptional(),
+    Must('not be given for this type of reward', () => false),
+  );
+}
+
+function Instant(description: string): PropertyDecorator {
+  return applyDecorators(
+    Member(nullAsMissing),
+    IsOptional(),
+    Must('be a time in epoch milliseconds', isInstant),
+    ApiPropertyOptional({ type: 'integer', nullable: true, description }),
+  );
+}
+
+abstract class RewardRequest {
+  @Member()
+  @ApiProperty({ enum: REWARD_TYPES })
+  @Must(`be one of ${REWARD_TYPES.join(', ')}`, (value) => REWARD_TYPES.some((type) => type === value))
+  type: RewardType;
+
+  @OptionalText()
+  name?: string;
+
+  @OptionalText()
+  description?: string;
+
+  @Instant('Null: never. In the past, or before dateScheduledFor: 400.')
+  dateExpires?: number;
+
+  @Instant('Null, or in the past: now.')
+  dateScheduledFor?: number;
+
+  @Member(nullAsMissing)
+  @IsOptional()
+  @Must('be true or false', (value) => typeof value === 'boolean')
+  @ApiPropertyOptional({ type: Boolean, nullable: true, default: true })
+  cancellable?: boolean;
+}
+
+export class CreditRewardRequest extends RewardRequest {
+  declare type: 'CREDIT';
+
+  @Member(nullAsMissing)
+  @Must('be 1 to 64 characters', (value) => isUnit(value))
+  @ApiProperty({ type: String, minLength: 1, maxLength: 64, example: 'CENTS' })
+  unit: string;
+
+  /** A single value beyond 2^53-1 cannot be told exactly in JSON, so it is a malformed request rather than too large a sum. */
+  @Member(nullAsMissing)
+  @Must('be an integer above 0 and not above 2^53-1', (value) => Number.isSafeInteger(value) && Number(value) > 0)
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+  assignedCredit: number;
+
+  @OptionalText({
+    words: 'be a currency of ISO 4217 in upper case',
+    test: (text) => /^[A-Z]{3}$/.test(text) && isISO4217CurrencyCode(text),
+  })
+  currency?: string;
+
+  @OfOtherType()
+  discountPercent?: undefined;
+
+  @OfOtherType()
+  fuelTankCode?: undefined;
+
+  @OfOtherType()
+  fuelTankType?: undefined;
+
+  @OfOtherType()
+  amount?: undefined;
+}
+
+export class PercentRewardRequest extends RewardRequest {
+  declare type: 'PCT_DISCOUNT';
+
+  @Member(nullAsMissing)
+  @Must('be an integer from 1 to 100', (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100)
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 100 })
+  discountPercent: number;
+
+  @Member(nullAsMissing)
+  @IsOptional()
+  @Must('be % for a percentage', (value) => value === '%')
+  @ApiPropertyOptional({ type: String, enum: ['%'], nullable: true })
+  unit?: '%';
+
+  @OfOtherType()
+  assignedCredit?: undefined;
+
+  @OfOtherType()
+  currency?: undefined;
+
+  @OfOtherType()
+  fuelTankCode?: undefined;
+
+  @OfOtherType()
+  fuelTankType?: undefined;
+
+  @OfOtherType()
+  amount?: undefined;
+}
+
+export class FuelTankRewardRequest extends RewardRequest {
+  declare type: 'FUELTANK';
+
+  @Member((value) => numberAsText(nullAsMissing(value)))
+  @Must('be 1 to 255 characters', (value) => typeof value === 'string' && [...value].length <= 255)
+  @ApiProperty({ type: String, minLength: 1, maxLength: 255 })
+  fuelTankCode: string;
+
+  @Member(nullAsMissing)
+  @Must('be one of PCT_DISCOUNT, CREDIT', (value) => value === 'PCT_DISCOUNT' || value === 'CREDIT')
+  @ApiProperty({ enum: ['PCT_DISCOUNT', 'CREDIT'] })
+  fuelTankType: 'PCT_DISCOUNT' | 'CREDIT';
+
+  @Member((value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : nullAsMissing(value)))
+  @Must('be an integer above 0 and not above 2^53-1, or a text of one', (value) => Number.isSafeInteger(value) && Number(value) > 0)
+  @ApiProperty({
+    oneOf: [
+      { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      { type: 'string', pattern: '^(?=.{1,16}$)0*[1-9]\\d*$' },
+    ],
+  })
+  amount: number;
+
+  @Member(nullAsMissing)
+  @IsOptional()
+  @Must('be 1 to 64 characters', (value) => isUnit(value))
+  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 64, nullable: true })
+  unit?: string;
+
+  @OfOtherType()
+  assignedCredit?: undefined;
+
+  @OfOtherType()
+  currency?: undefined;
+
+  @OfOtherType()
+  discountPercent?: undefined;
+}
+
+/** POST rewards/account/{accountId}/user/{userId}: members depend on the type; unknown ones are refused. */
+export type CreateRewardRequest = CreditRewardRequest | PercentRewardRequest | FuelTankRewardRequest;
+
+const REFUSE_UNKNOWN = { unknownMembers: 'refused' } as const;
+
+/** @throws {ApiError} BAD_REQUEST. Whether the dates make sense is for the decision: it knows the time. */
+export function parseCreateReward(body: unknown): CreateRewardRequest {
+  const type = isPlainObject(body) ? body['type'] : undefined;
+  switch (type) {
+    case 'CREDIT':
+      return parseRequest(CreditRewardRequest, body, REFUSE_UNKNOWN);
+    case 'PCT_DISCOUNT':
+      return parseRequest(PercentRewardRequest, body, REFUSE_UNKNOWN);
+    case 'FUELTANK':
+      return parseRequest(FuelTankRewardRequest, body, REFUSE_UNKNOWN);
+    default:
+      throw badRequest(
+        body === undefined || isPlainObject(body) ? `type must be one of ${REWARD_TYPES.join(', ')}` : 'the body must be a JSON object',
+      );
+  }
+}
+
+/** For `@Body(CreateRewardPipe)`: the type of the reward chooses the shape. */
+export class CreateRewardPipe implements PipeTransform<unknown, CreateRewardRequest> {
+  transform(body: unknown): CreateRewardRequest {
+    return parseCreateReward(body);
+  }
+}
+
+/** Describes the body, which no single class can. */
+export const ApiCreateRewardBody = (): MethodDecorator =>
+  applyDecorators(
+    ApiExtraModels(CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest),
+    ApiBody({
+      schema: {
+        oneOf: [CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest].map((shape) => ({ $ref: getSchemaPath(shape) })),
+      },
+    }),
+  );
+
+/** What the reward is worth, as the ledger records it. */
+export function rewardValueOf(request: CreateRewardRequest): RewardValue {
+  switch (request.type) {
+    case 'CREDIT':
+      return { type: 'CREDIT', unit: request.unit, assignedCredit: request.assignedCredit, currency: request.currency ?? null };
+    case 'PCT_DISCOUNT':
+      return { type: 'PCT_DISCOUNT', discountPercent: request.discountPercent, monthsDiscountIsValid: null };
+    case 'FUELTANK':
+      return {
+        type: 'FUELTANK',
+        fuelTankCode: request.fuelTankCode,
+        fuelTankType: request.fuelTankType,
+        amount: request.amount,
+        unit: request.unit ?? null,
+      };
+  }
+}

@@ -1,0 +1,26 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Member } from '../shapes/request-shape.js';
+import { Id, Must } from '../shapes/members.js';
+
+/** POST credit/{id}/redeem. */
+export class RedeemRequest {
+  /**
+   * Any JSON number, also one that is fractional, negative or beyond 2^53-1 (a number too large to parse is Infinity):
+   * whether so much can be redeemed is for the decision to say, not a matter of form.
+   */
+  @Member()
+  @Must('be a number', (value) => typeof value === 'number' && !Number.isNaN(value))
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+  amount: number;
+
+  @Member()
+  @Must('be a text', (value) => typeof value === 'string' && value !== '')
+  @ApiProperty({ type: String, example: 'CENTS', description: 'Compared without case.' })
+  unit: string;
+}
+
+/** POST credit/bulkredeem. */
+export class BulkRedeemRequest extends RedeemRequest {
+  @Id({ required: true })
+  accountId: string;
+}

@@ -1,0 +1,213 @@
+import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
+import { RewardQueries } from '../../../projections/rewards/queries.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import { amountLeft, presentReward, type OpenAccount } from '../../domain/account/account.state.js';
+import { rewardFacts } from '../../domain/account/facts-of-state.js';
+import { availableCredit } from '../../domain/account/redemption.js';
+import { REWARD_TYPES } from '../../domain/program.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
+import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
+import { ApiError } from '../edge/api-error.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Ledger, type Written } from '../writing/ledger.js';
+import { namedInFigures, namedInReward } from '../writing/named-in-answers.js';
+import { Fails } from '../shapes/openapi.js';
+import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from '../shapes/parameters.js';
+import { balanceJson, redemptionResultJson, rewardJson } from '../shapes/presenters.js';
+import { ApiCreateRewardBody, CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './create-reward.request.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
+import { BulkRedeemRequest, RedeemRequest } from './redeem.request.js';
+import { RewardBalanceResponse, RedemptionResultResponse, RewardResponse, WrittenRewardResponse } from './reward.response.js';
+
+const ApiRewardFilter = (): MethodDecorator =>
+  applyDecorators(
+    ApiTextQuery('accountId', { required: true }),
+    ApiTextQuery('userId'),
+    ApiTextQuery('rewardTypeFilter', { values: REWARD_TYPES }),
+  );
+
+@ApiTags('Reward')
+@Controller(TENANT_PATH)
+export class RewardsController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly rewards: RewardQueries,
+    private readonly balances: RewardBalanceQueries,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'What an account has, an entry per type and unit' })
+  @Get('reward/balance')
+  @Access('key')
+  @ApiRewardFilter()
+  @ApiOkResponse({ type: [RewardBalanceResponse], description: 'One entry per type and unit' })
+  async balance(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const filter = this.filter(scope, query);
+    await this.ledger.readable(request, ['reward-balances']);
+    return (await this.balances.list(scope, { ...filter, now: Date.now() })).map(balanceJson);
+  }
+
+  @ApiOperation({ summary: 'Rewards of an account' })
+  @Get('reward')
+  @Access('key')
+  @ApiRewardFilter()
+  @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
+  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const filter = this.filter(scope, query);
+    await this.ledger.readable(request, ['rewards']);
+    return (await this.rewards.list(scope, filter)).map(rewardJson);
+  }
+
+  /** 201, as the interface shows it. */
+  @ApiOperation({ summary: 'A reward; answers 201' })
+  @Get('reward/:id')
+  @HttpCode(201)
+  @Access('key')
+  @ApiCreatedResponse({ type: RewardResponse })
+  @Fails('REWARD_NOT_FOUND')
+  async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('id') id: string) {
+    const rewardId = resourceId(id, 'REWARD_NOT_FOUND');
+    await this.ledger.readable(request, ['rewards']);
+    const found = await this.rewards.byId(scope, rewardId);
+    if (!found) throw new ApiError('REWARD_NOT_FOUND');
+    return rewardJson(found);
+  }
+
+  @ApiOperation({ summary: 'Give a user a reward' })
+  @Post('rewards/account/:accountId/user/:userId')
+  @HttpCode(201)
+  @Access('key')
+  @ApiCreateRewardBody()
+  @ApiCreatedResponse({ type: WrittenRewardResponse })
+  @Fails('USER_NOT_FOUND', 'AMOUNT_TOO_LARGE')
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+    @Body(CreateRewardPipe) body: CreateRewardRequest,
+  ) {
+    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    return this.ledger.write(
+      request,
+      reply,
+      account,
+      {
+        type: 'CreateReward',
+        userId: identifier(userId, 'userId'),
+        value: rewardValueOf(body),
+        name: body.name ?? null,
+        description: body.description ?? null,
+        cancellable: body.cancellable ?? true,
+        dateScheduledFor: body.dateScheduledFor ?? null,
+        dateExpires: body.dateExpires ?? null,
+      },
+      ({ state, events }) => rewardShown(state, account, granted(events)),
+      201,
+      (written) => namedInReward(written, granted(written.events)),
+    );
+  }
+
+  @ApiOperation({ summary: "Debit an account's credit, soonest expiry first, all or nothing" })
+  @Post('credit/bulkredeem')
+  @HttpCode(200)
+  @Access('key')
+  @ApiOkResponse({ type: RedemptionResultResponse })
+  @Fails('ACCOUNT_NOT_FOUND', 'INVALD_REWARD_REDEMPTION')
+  redeemFromAccount(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Body() body: BulkRedeemRequest,
+  ) {
+    const { accountId, amount, unit } = body;
+    const asked = { type: 'RedeemAccountCredit', amount, unit } as const;
+    const present = ({ state, events }: Written) => {
+      const [first] = redemptionsIn(events);
+      return redemptionResultJson({
+        creditRedeemed: redeemed(events),
+        // As of the redemption: told again later, the answer is the same.
+        creditAvailable: availableCredit(state, unit, first?.at ?? Date.now()),
+        unit: first?.unit ?? unit,
+      });
+    };
+    return this.ledger.write(request, reply, this.names.accountRef(scope, accountId), asked, present, 200, namedInFigures);
+  }
+
+  @ApiOperation({ summary: 'Redeem credit of one reward' })
+  @Post('credit/:id/redeem')
+  @HttpCode(200)
+  @Access('key')
+  @ApiOkResponse({ type: RedemptionResultResponse })
+  @Fails('REWARD_NOT_FOUND', 'INVALD_REWARD_REDEMPTION')
+  redeem(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() { amount, unit }: RedeemRequest,
+  ) {
+    const asked = { type: 'RedeemCredit', rewardId: id, amount, unit } as const;
+    return this.ledger.write(
+      request,
+      reply,
+      () => accountOf(id),
+      asked,
+      ({ state, events }) => {
+        const reward = state.rewards.get(id);
+        const spelled = redemptionsIn(events)[0]?.unit ?? unit;
+        return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: reward ? amountLeft(reward) : 0, unit: spelled });
+      },
+      200,
+      namedInFigures,
+    );
+  }
+
+  @ApiOperation({ summary: 'Cancel a reward; the second time changes nothing' })
+  @Post('reward/:id/cancel')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  @ApiOkResponse({ type: WrittenRewardResponse })
+  @Fails('REWARD_NOT_FOUND', 'REWARD_NOT_CANCELLABLE')
+  cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
+    const account = () => accountOf(id);
+    const asked = { type: 'CancelReward', rewardId: id } as const;
+    return this.ledger.write(
+      request,
+      reply,
+      account,
+      asked,
+      ({ state }) => rewardShown(state, account(), id),
+      200,
+      (written) => namedInReward(written, id),
+    );
+  }
+
+  private filter(scope: Scope, query: Query) {
+    const accountRef = this.names.accountRef(scope, requiredIdentifierQuery(query, 'accountId'));
+    return { accountRef, userId: identifierQuery(query, 'userId'), type: choiceQuery(query, 'rewardTypeFilter', REWARD_TYPES) };
+  }
+}
+
+/** A reward lives in the account that its id names; another id is nobody's. */
+function accountOf(rewardId: string): AccountRef {
+  const account = accountOfId(rewardId);
+  if (account === undefined) throw new ApiError('REWARD_NOT_FOUND');
+  return account;
+}
+
+function rewardShown(state: OpenAccount, account: AccountRef, rewardId: string | undefined) {
+  const reward = rewardId === undefined ? undefined : presentReward(state, rewardId);
+  if (!reward) throw new ApiError('REWARD_NOT_FOUND');
+  return rewardJson(rewardFacts(state, account, reward));
+}
+
+const granted = (events: readonly AccountEvent[]): string | undefined => events.find((event) => event.type === 'RewardGranted')?.rewardId;
+
+const redemptionsIn = (events: readonly AccountEvent[]) =>
+  events.filter((event) => event.type === 'CreditRedeemed' || event.type === 'AccountCreditRedeemed');
+
+const redeemed = (events: readonly AccountEvent[]): number => redemptionsIn(events).reduce((sum, { amount }) => sum + amount, 0);

@@ -1,0 +1,98 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
+import { isIdentifier, ID_LENGTH_MAX } from './parameters.js';
+import { isPlainObject, Member, readShape, type Shape } from './request-shape.js';
+
+/** What the members of request shapes are made of. A text `""` counts as not given; null clears where the member can be cleared. */
+
+/** A rule: its test, and what it demands, in words that follow the member's name. */
+export function Must(
+  words: string,
+  test: (value: unknown, object: object) => boolean,
+  options: { readonly rsCode?: string } = {},
+): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: words,
+      validator: { validate: (value: unknown, args) => test(value, args?.object ?? {}), defaultMessage: () => `$property must ${words}` },
+    },
+    options.rsCode === undefined ? {} : { context: { rsCode: options.rsCode } },
+  );
+}
+
+/** A member that is an object of another shape. Anything else is left for the rules to refuse. */
+export function Nested(shape: () => Shape): PropertyDecorator {
+  return applyDecorators(
+    Member((value) => (isPlainObject(value) ? readShape(shape(), value) : value === null || value === undefined ? value : 'no object')),
+    ValidateNested(),
+  );
+}
+
+const notGiven = (value: unknown): unknown => (value === '' ? undefined : value);
+const notGivenNorNull = (value: unknown): unknown => (value === '' || value === null ? undefined : value);
+
+/** A number as text, as long as no digit of it was lost in parsing. */
+export function numberAsText(value: unknown): unknown {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return value;
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : String(value);
+}
+
+interface MemberOptions extends Pick<ApiPropertyOptions, 'description' | 'example'> {
+  readonly required?: boolean;
+}
+
+/** An id that a client chose. A JSON number becomes a string. */
+export function Id({ required = false, ...about }: MemberOptions = {}): PropertyDecorator {
+  return applyDecorators(
+    Member((value) => numberAsText(notGivenNorNull(value))),
+    ...(required ? [] : [IsOptional()]),
+    Must(`be 1 to ${ID_LENGTH_MAX} characters without control characters`, (value) => typeof value === 'string' && isIdentifier(value)),
+    ApiProperty({ type: String, minLength: 1, maxLength: ID_LENGTH_MAX, required, ...about }),
+  );
+}
+
+/** Longest text field, in UTF-16 units. No rule of the interface: it keeps what a person is described with within one append. */
+export const TEXT_LENGTH_MAX = 2048;
+
+export interface TextRule {
+  /** Follows "must". */
+  readonly words: string;
+  readonly test: (text: string) => boolean;
+  readonly rsCode?: string;
+}
+
+/** A text that may be left out or, by null, cleared. */
+export function ClearableText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
+  return applyDecorators(
+    Member(notGiven),
+    IsOptional(),
+    Must(
+      rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
+      (value) => isText(value) && (rule?.test(value) ?? true),
+      rule,
+    ),
+    ApiPropertyOptional({ type: String, nullable: true, description: about.description, example: about.example }),
+  );
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= TEXT_LENGTH_MAX;
+
+/** A text that may be left out; null is the same as leaving it out. */
+export function OptionalText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
+  return applyDecorators(
+    Member(notGivenNorNull),
+    IsOptional(),
+    Must(
+      rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
+      (value) => isText(value) && (rule?.test(value) ?? true),
+      rule,
+    ),
+    ApiPropertyOptional({ type: String, nullable: true, description: about.description, example: about.example }),
+  );
+}
+
+/** A member with a rule of its own; null is the same as leaving it out. */
+export function Optional(words: string, test: (value: unknown) => boolean, about: ApiPropertyOptions): PropertyDecorator {
+  return applyDecorators(Member(notGivenNorNull), IsOptional(), Must(words, test), ApiPropertyOptional({ nullable: true, ...about }));
+}

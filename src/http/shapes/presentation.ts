@@ -1,0 +1,146 @@
+import type { ReferralFacts, RewardFacts, UserFacts } from '../../domain/account/account.facts.js';
+import type { PersonId } from '../../domain/account/account.events.js';
+import { userFacts } from '../../domain/account/facts-of-state.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
+import { programOf } from '../../domain/tenant/program-document.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { RewardQueries } from '../../../projections/rewards/queries.js';
+import type { UserQueries } from '../../../projections/users/queries.js';
+import { ApiError } from '../edge/api-error.js';
+import type { Written } from '../writing/ledger.js';
+import { personWritten } from '../writing/named-in-answers.js';
+import {
+  asOtherParty,
+  codeDetailsJson,
+  publicUserJson,
+  referralJson,
+  rewardJson,
+  selectedUserJson,
+  userJson,
+  userListItemJson,
+  type CodeDetails,
+} from './presenters.js';
+import { codeForLinks, ShareLinks, type EngagementMedium, type ShareMedium } from '../share-links/share-links.js';
+
+interface Viewer {
+  readonly accountId: string;
+  readonly userId: string;
+}
+
+/** Puts facts and their surroundings (links, programs, the other party) together for the presenters. */
+export class Presentation {
+  constructor(
+    private readonly tenants: TenantDirectory,
+    private readonly users: UserQueries,
+    private readonly rewards: RewardQueries,
+    private readonly publicUrl: () => string,
+  ) {}
+
+  async user(scope: Scope, facts: UserFacts, newlyReferred = false) {
+    return userJson(facts, { ...(await this.surroundings(scope)), newlyReferred });
+  }
+
+  /** The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND when it was about nobody. */
+  async written(scope: Scope, { state, events }: Written, account: AccountRef, userId: string, selection?: readonly string[]) {
+    const person = personWritten({ state, events }, userId);
+    const facts = person === undefined ? undefined : userFacts(state, account, person);
+    if (!facts) throw new ApiError('USER_NOT_FOUND');
+    const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);
+    return selection === undefined ? this.user(scope, facts, newlyReferred) : this.selectedUser(scope, facts, selection, newlyReferred);
+  }
+
+  /** A user's members that were asked for (see `fieldSelection`). */
+  async selectedUser(scope: Scope, facts: UserFacts, selection: readonly string[], newlyReferred = false) {
+    return selectedUserJson(facts, { ...(await this.surroundings(scope)), newlyReferred }, selection);
+  }
+
+  async publicUser(scope: Scope, facts: UserFacts) {
+    return publicUserJson(facts, (await this.surroundings(scope)).defaultProgramId);
+  }
+
+  /** The flat object of a user's links, of the default program. */
+  async shareLinks(scope: Scope, facts: UserFacts) {
+    const { links, code } = await this.linksOf(scope, facts, undefined);
+    return links.flat(code);
+  }
+
+  /** @throws {ApiError} PROGRAM_NOT_FOUND. */
+  async shareUrls(
+    scope: Scope,
+    facts: UserFacts,
+    only: {
+      readonly engagement?: EngagementMedium | undefined;
+      readonly share?: ShareMedium | undefined;
+      readonly programId?: string | undefined;
+    },
+  ) {
+    const { links, code } = await this.linksOf(scope, facts, only.programId);
+    return links.urls(code, only);
+  }
+
+  private async linksOf(scope: Scope, { referralCodes }: UserFacts, programId: string | undefined) {
+    const { programs, defaultProgramId } = await this.tenant(scope.tenant);
+    const code = codeForLinks(referralCodes, Object.keys(programs), programId, defaultProgramId);
+    return { links: new ShareLinks(this.publicUrl(), scope), code };
+  }
+
+  async userListItems(scope: Scope, facts: readonly UserFacts[]) {
+    const { defaultProgramId } = await this.surroundings(scope);
+    return facts.map((user) => userListItemJson(user, defaultProgramId));
+  }
+
+  /**
+   * Referrals with full users and rewards; a side that is gone is null. Two queries, however many referrals. `viewer`: the user whose token
+   * asks, who sees less of others than of itself; left out: the key asks.
+   */
+  async referrals(scope: Scope, referrals: readonly ReferralFacts[], viewer?: Viewer) {
+    const surroundings = await this.surroundings(scope);
+    const persons = referrals.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]);
+    const rewardIds = referrals.flatMap(({ referredRewardId, referrerRewardId }) => [referredRewardId, referrerRewardId]);
+    const [users, rewards] = await Promise.all([
+      this.users.byPersons(scope, [...new Set(persons)]),
+      this.rewards.byIds(scope, [...new Set(rewardIds.filter((id) => id !== null))]),
+    ]);
+    const userOf = (person: PersonId) =>
+      presentOrNull(users.get(person), (facts) => {
+        const user = userJson(facts, surroundings);
+        const isOther = viewer !== undefined && (user.accountId !== viewer.accountId || user.id !== viewer.userId);
+        return isOther ? asOtherParty(user) : user;
+      });
+    const rewardOf = (id: string | null) =>
+      presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) => rewardJson(facts));
+    return referrals.map((referral) =>
+      referralJson(referral, {
+        ...{ referredUser: userOf(referral.referredPerson), referrerUser: userOf(referral.referrerPerson) },
+        ...{ referredReward: rewardOf(referral.referredRewardId), referrerReward: rewardOf(referral.referrerRewardId) },
+      }),
+    );
+  }
+
+  /** What a code promises the referred side, by the program as it is now. */
+  async codeDetails({ tenant }: Scope, details: Omit<CodeDetails, 'reward'>) {
+    const program = programOf(await this.tenant(tenant), details.programId);
+    return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
+  }
+
+  /** A code that was applied, and whose owner is gone. @param programId of the referral; undefined: of nobody's any more. */
+  async appliedCode(scope: Scope, dateCreated: number, programId: string | undefined) {
+    const { defaultProgramId } = await this.tenant(scope.tenant);
+    const details = { code: '', dateCreated, programId: programId ?? defaultProgramId, owner: { firstName: null, lastName: null } };
+    return { ...(await this.codeDetails(scope, details)), code: null };
+  }
+
+  private async surroundings(scope: Scope): Promise<{ readonly links: ShareLinks; readonly defaultProgramId: string }> {
+    const { defaultProgramId } = await this.tenant(scope.tenant);
+    return { links: new ShareLinks(this.publicUrl(), scope), defaultProgramId };
+  }
+
+  private async tenant(alias: string): Promise<OpenTenant> {
+    const tenant = await this.tenants.find(alias);
+    if (!tenant) throw new ApiError('TENANT_NOT_FOUND');
+    return tenant;
+  }
+}
+
+const presentOrNull = <F, J>(facts: F | undefined, present: (facts: F) => J): J | null => (facts === undefined ? null : present(facts));

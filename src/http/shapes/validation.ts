@@ -1,0 +1,81 @@
+import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
+import { validateSync, type ValidationError } from 'class-validator';
+import { ApiError, badRequest } from '../edge/api-error.js';
+import { isPlainObject, readShape, undeclaredMembers, type Shape } from './request-shape.js';
+
+/** More reasons help nobody, and a body can be made to have a great many. */
+const REASONS_MAX = 100;
+
+/**
+ * Turns a parsed body into a request shape. Unknown members are ignored, unless the caller says otherwise.
+ * @throws {ApiError} BAD_REQUEST with one line per broken rule, each beginning with the member's path; `rsCode` is that of the first
+ * rule that has one.
+ */
+export function parseRequest<T extends object>(
+  shape: Shape<T>,
+  body: unknown,
+  options: { readonly unknownMembers?: 'ignored' | 'refused' } = {},
+): T {
+  const members = body ?? (body === undefined ? {} : body);
+  if (!isPlainObject(members)) throw badRequest('the body must be a JSON object');
+  const request = readShape(shape, members);
+  const unknown =
+    options.unknownMembers === 'refused'
+      ? undeclaredMembers(shape, members).map((name) => ({ line: `${name.slice(0, 64)} is not a member of this request` }))
+      : [];
+  const broken = validateSync(request, { forbidUnknownValues: false, validationError: { target: false, value: false } }).flatMap((error) =>
+    brokenRules(error, ''),
+  );
+  if (unknown.length + broken.length > 0) throw refusal([...unknown, ...broken]);
+  return request;
+}
+
+interface BrokenRule {
+  readonly line: string;
+  readonly rsCode?: string;
+}
+
+function refusal(broken: readonly BrokenRule[]): ApiError {
+  const rsCode = broken.find((rule) => rule.rsCode !== undefined)?.rsCode;
+  return new ApiError('BAD_REQUEST', {
+    validationErrors: broken.slice(0, REASONS_MAX).map((rule) => rule.line),
+    ...(rsCode === undefined ? {} : { rsCode }),
+  });
+}
+
+function brokenRules(error: ValidationError, parent: string): readonly BrokenRule[] {
+  const path = /^\d+$/.test(error.property)
+    ? `${parent}[${error.property}]`
+    : parent === ''
+      ? error.property
+      : `${parent}.${error.property}`;
+  const own = Object.entries(error.constraints ?? {})
+    // That there is an object to look into is said by a rule of our own.
+    .filter(([rule]) => rule !== 'nestedValidation')
+    .map(([rule, message]) => ({
+      line: `${path}${message.startsWith(error.property) ? message.slice(error.property.length) : ` ${message}`}`,
+      ...rsCodeOf(error, rule),
+    }));
+  return [...own, ...(error.children ?? []).flatMap((child) => brokenRules(child, path))];
+}
+
+function rsCodeOf(error: ValidationError, rule: string): { readonly rsCode?: string } {
+  const context: unknown = error.contexts?.[rule];
+  const rsCode: unknown = typeof context === 'object' && context !== null ? Reflect.get(context, 'rsCode') : undefined;
+  return typeof rsCode === 'string' ? { rsCode } : {};
+}
+
+/** Parses every `@Body()` whose declared type is a request shape. Paths and queries are read by the parsers of `parameters.ts`. */
+@Injectable()
+export class RequestValidationPipe implements PipeTransform {
+  transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
+    if (type !== 'body' || !isShape(metatype)) return value;
+    return parseRequest(metatype, value);
+  }
+}
+
+const NOT_SHAPES: readonly unknown[] = [String, Boolean, Number, Array, Object, Buffer];
+
+function isShape(metatype: ArgumentMetadata['metatype']): metatype is Shape {
+  return metatype !== undefined && !NOT_SHAPES.includes(metatype);
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { CommandBus } from '@nestjs/cqrs';
+import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
+import { FollowShareLinkEnvelope } from '../../command-handling/commands.js';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { Scope } from '../../domain/scope.js';
+import { programOf } from '../../domain/tenant/program-document.js';
+import { ApiError } from '../edge/api-error.js';
+import type { EngagementMedium, ShareMedium } from './share-links.js';
+
+export interface FollowedLink {
+  readonly scope: Scope;
+  readonly code: string;
+  readonly shareMedium: ShareMedium;
+  readonly engagementMedium: EngagementMedium;
+  /** False for who only asks where the link leads. */
+  readonly isVisit: boolean;
+}
+
+/** Where short links lead, and how often they are followed. Of the visitor nothing is looked at. */
+export class ShareLinkRedirects {
+  constructor(
+    private readonly bus: CommandBus,
+    private readonly owners: CodeOwners,
+    private readonly tenants: TenantDirectory,
+    /** Where a program without a landing page leads. */
+    private readonly publicUrl: () => string,
+    private readonly logger: { warn(fields: object, message: string): void },
+  ) {}
+
+  /**
+   * The address of the program's landing page with code and media in its query. It comes from the tenant's settings alone.
+   * @throws {ApiError} REFERRAL_CODE_NOT_FOUND for a code that is nobody's, or a blocked user's.
+   */
+  async targetOf(link: FollowedLink): Promise<string> {
+    const { scope, code, shareMedium, engagementMedium } = link;
+    const [owner, tenant] = await Promise.all([this.owners.find(scope, code), this.tenants.find(scope.tenant)]);
+    if (!owner || !tenant || owner.user.dateBlocked !== null) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    const target = new URL(programOf(tenant, owner.programId)?.landingPage ?? this.publicUrl());
+    target.searchParams.set('rsCode', owner.code);
+    target.searchParams.set('rsShareMedium', shareMedium);
+    target.searchParams.set('rsEngagementMedium', engagementMedium);
+    if (link.isVisit) await this.count(link, { person: owner.party.person, programId: owner.programId });
+    return target.href;
+  }
+
+  /** A visitor gets to the page, counted or not. */
+  private async count(
+    { scope, code, shareMedium, engagementMedium }: FollowedLink,
+    owner: { person: string; programId: string },
+  ): Promise<void> {
+    const id = randomUUID();
+    const meta = {
+      scope,
+      commandId: id,
+      correlationId: id,
+      causationId: id,
+      actor: { kind: 'anyone' as const, id: 'anyone' },
+      idempotency: null,
+    };
+    try {
+      await this.bus.execute(new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }));
+    } catch (error) {
+      this.logger.warn({ error: error instanceof Error ? error.name : 'unknown error' }, 'a share link was followed and not counted');
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import type { Scope } from '../../domain/scope.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
+
+/** The links that a user shares. This service answers them itself, with a redirect to the program's landing page. */
+
+export const ENGAGEMENT_MEDIA = ['EMBED', 'POPUP', 'HOSTED', 'MOBILE', 'EMAIL', 'UNKNOWN'] as const;
+export type EngagementMedium = (typeof ENGAGEMENT_MEDIA)[number];
+
+export const SHARE_MEDIA = [
+  'EMAIL',
+  'FACEBOOK',
+  'TWITTER',
+  'PINTEREST',
+  'WHATSAPP',
+  'LINEMESSENGER',
+  'FBMESSENGER',
+  'SMS',
+  'LINKEDIN',
+  'DIRECT',
+  'UNKNOWN',
+] as const;
+export type ShareMedium = (typeof SHARE_MEDIA)[number];
+
+type Links<K extends string> = Readonly<Record<K, string>>;
+type MediumLinks = Links<'shareLink' | 'facebookShareLink' | 'twitterShareLink' | 'emailShareLink' | 'linkedinShareLink'>;
+
+/** The flat object of a user's `shareLinks`. */
+export type ShareLinksJson = MediumLinks &
+  Links<'mobileShareLink' | 'mobileFacebookShareLink' | 'mobileTwitterShareLink' | 'mobileEmailShareLink'> &
+  Readonly<Record<'EMBED' | 'POPUP' | 'HOSTED' | 'MOBILE' | 'EMAIL', MediumLinks>>;
+
+export interface ProgramShareLinksJson {
+  readonly cleanShareLink: string;
+  readonly MOBILE: Links<'DIRECT'>;
+  readonly EMAIL: Links<'DIRECT'>;
+  readonly UNKNOWN: Links<'DIRECT'>;
+}
+
+/** By engagement medium, then by share medium; narrowed by what was asked for. */
+export type ShareUrlsJson = {
+  readonly shareLinks: { readonly cleanShareLink: string } & {
+    readonly [E in EngagementMedium]?: { readonly [S in ShareMedium]?: string };
+  };
+};
+
+/** The links of one tenant and mode. */
+export class ShareLinks {
+  private readonly prefix: string;
+
+  /** `publicUrl`: how this service is reached from outside, with or without a slash at its end. */
+  constructor(publicUrl: string, { tenant, mode }: Scope) {
+    this.prefix = `${publicUrl.replace(/\/+$/, '')}/s/${encodeURIComponent(tenant)}/${mode === 'test' ? 'test/' : ''}`;
+  }
+
+  /** The link that says nothing of where it was shared. */
+  clean(code: string): string {
+    return `${this.prefix}${encodeURIComponent(code)}`;
+  }
+
+  /** That of two unknown media says nothing either: it is the clean one. */
+  link(code: string, share: ShareMedium, engagement: EngagementMedium): string {
+    if (share === 'UNKNOWN' && engagement === 'UNKNOWN') return this.clean(code);
+    return `${this.clean(code)}?m=${share}&e=${engagement}`;
+  }
+
+  /** `shareLinks` of a user, and the answer of the sharelinks route. */
+  flat(code: string): ShareLinksJson {
+    const unknown = this.byMedium(code, 'UNKNOWN');
+    const mobile = this.byMedium(code, 'MOBILE');
+    return {
+      ...unknown,
+      mobileShareLink: mobile.shareLink,
+      mobileFacebookShareLink: mobile.facebookShareLink,
+      mobileTwitterShareLink: mobile.twitterShareLink,
+      mobileEmailShareLink: mobile.emailShareLink,
+      EMBED: this.byMedium(code, 'EMBED'),
+      POPUP: this.byMedium(code, 'POPUP'),
+      HOSTED: this.byMedium(code, 'HOSTED'),
+      MOBILE: mobile,
+      EMAIL: this.byMedium(code, 'EMAIL'),
+    };
+  }
+
+  /** One entry of a user's `programShareLinks`. */
+  ofProgram(code: string): ProgramShareLinksJson {
+    const direct = (engagement: EngagementMedium) => ({ DIRECT: this.link(code, 'DIRECT', engagement) });
+    return { cleanShareLink: this.clean(code), MOBILE: direct('MOBILE'), EMAIL: direct('EMAIL'), UNKNOWN: direct('UNKNOWN') };
+  }
+
+  /** The answer of the shareurls routes. */
+  urls(
+    code: string,
+    only: { readonly engagement?: EngagementMedium | undefined; readonly share?: ShareMedium | undefined } = {},
+  ): ShareUrlsJson {
+    const engagements = only.engagement === undefined ? ENGAGEMENT_MEDIA : [only.engagement];
+    const shares = only.share === undefined ? SHARE_MEDIA : [only.share];
+    const byEngagement = engagements.map(
+      (engagement) => [engagement, Object.fromEntries(shares.map((share) => [share, this.link(code, share, engagement)]))] as const,
+    );
+    return { shareLinks: { cleanShareLink: this.clean(code), ...Object.fromEntries(byEngagement) } };
+  }
+
+  private byMedium(code: string, engagement: EngagementMedium): MediumLinks {
+    return {
+      shareLink: this.link(code, 'DIRECT', engagement),
+      facebookShareLink: this.link(code, 'FACEBOOK', engagement),
+      twitterShareLink: this.link(code, 'TWITTER', engagement),
+      emailShareLink: this.link(code, 'EMAIL', engagement),
+      linkedinShareLink: this.link(code, 'LINKEDIN', engagement),
+    };
+  }
+}
+
+/** The code of the asked program, or of the default one. @throws PROGRAM_NOT_FOUND; BAD_REQUEST when the user has no code in it. */
+export function codeForLinks(
+  codes: Readonly<Record<string, string>>,
+  programs: readonly string[],
+  asked: string | undefined,
+  defaultProgram: string,
+): string {
+  const program = asked ?? defaultProgram;
+  if (!programs.includes(program)) throw new ApiError('PROGRAM_NOT_FOUND');
+  const code = Object.hasOwn(codes, program) ? codes[program] : undefined;
+  if (code === undefined) throw badRequest('programId names a program in which the user has no code yet');
+  return code;
+}

@@ -1,0 +1,77 @@
+import { applyDecorators, Controller, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiFoundResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Mode } from '../../domain/scope.js';
+import { Access, Caller, TENANT_PARAMETER } from '../edge/access.js';
+import { Fails } from '../shapes/openapi.js';
+import { referralCode, type Query } from '../shapes/parameters.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
+import { ShareLinkRedirects } from './share-link-redirects.js';
+import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.js';
+
+/** A route that leads to a landing page. */
+const Leads = (): MethodDecorator =>
+  applyDecorators(
+    HttpCode(302),
+    Access('tenant'),
+    ApiTextQuery('m', { description: 'Where it was shared; what is not known is UNKNOWN.' }),
+    ApiTextQuery('e', { description: 'From where it was shared; what is not known is UNKNOWN.' }),
+    ApiFoundResponse({ description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`' }),
+    Fails('REFERRAL_CODE_NOT_FOUND'),
+  );
+
+/** The short links themselves, as they are shared: see `ShareLinks`. */
+@ApiTags('Share link')
+@Controller(`s/:${TENANT_PARAMETER}`)
+export class ShortLinksController {
+  constructor(private readonly redirects: ShareLinkRedirects) {}
+
+  @ApiOperation({ summary: "Leads to the landing page of the code's program" })
+  @Get(':code')
+  @Leads()
+  live(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() caller: Caller,
+    @Param('code') code: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.lead(request, reply, caller, 'live', code, query);
+  }
+
+  @ApiOperation({ summary: 'The same, for a code of the test mode' })
+  @Get('test/:code')
+  @Leads()
+  test(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() caller: Caller,
+    @Param('code') code: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.lead(request, reply, caller, 'test', code, query);
+  }
+
+  private async lead(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { tenant }: Caller,
+    mode: Mode,
+    code: string,
+    query: Query,
+  ): Promise<void> {
+    const target = await this.redirects.targetOf({
+      scope: { tenant: tenant.alias, mode },
+      code: referralCode(code),
+      shareMedium: mediumIn(query['m'], SHARE_MEDIA),
+      engagementMedium: mediumIn(query['e'], ENGAGEMENT_MEDIA),
+      isVisit: request.method === 'GET',
+    });
+    // A link is shared for good, its program's page is not.
+    void reply.header('Location', target).header('Cache-Control', 'no-store');
+  }
+}
+
+/** A link that somebody mangled on its way still leads to the page. */
+const mediumIn = <T extends string>(value: unknown, media: readonly T[]): T | 'UNKNOWN' =>
+  media.find((medium) => medium === value) ?? 'UNKNOWN';

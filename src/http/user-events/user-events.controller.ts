@@ -1,0 +1,60 @@
+import { Body, Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import { KeyedNames } from '../../privacy/keyed-names.js';
+import { badRequest } from '../edge/api-error.js';
+import { seenOf } from '../edge/caller-origin.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Ledger } from '../writing/ledger.js';
+import { namedInEvents } from '../writing/named-in-answers.js';
+import { Fails } from '../shapes/openapi.js';
+import { identifier } from '../shapes/parameters.js';
+import { UserEventsRequest } from './user-events.request.js';
+import { UserEventsResponse } from './user-events.response.js';
+
+@ApiTags('User Event')
+@Controller(TENANT_PATH)
+export class UserEventsController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'What a user did: may convert the referral and earn rewards, as the programs say' })
+  @Post('open/account/:accountId/user/:userId/events')
+  @HttpCode(200)
+  @Access('user-open', { token: 'read' })
+  @ApiOkResponse({ type: UserEventsResponse })
+  @Fails('USER_NOT_FOUND', 'EVENTS_ALREADY_RECEIVED')
+  receive(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Param('accountId') account: string,
+    @Param('userId') user: string,
+    @Body() body: UserEventsRequest,
+  ) {
+    const accountId = identifier(account, 'accountId');
+    const userId = identifier(user, 'userId');
+    const others = [...(body.accountId === accountId ? [] : ['accountId']), ...(body.userId === userId ? [] : ['userId'])];
+    if (others.length > 0) throw badRequest(...others.map((name) => `${name} must be the one of the path`));
+    const events = body.events.map(({ id, key, fields, dateTriggered }) => ({ id, key, fields, dateTriggered }));
+    return this.ledger.write(
+      request,
+      reply,
+      this.names.accountRef(scope, accountId),
+      { type: 'ReceiveUserEvents', userId, seen: seenOf(request), events, idempotencyKey: body.idempotencyKey },
+      ({ events: facts }) => ({ userId, accountId, events: facts.flatMap(received) }),
+      200,
+      (written) => namedInEvents(written, userId),
+    );
+  }
+}
+
+/** What the programs make of an event is decided with it: it is processed when it is received. */
+function received(fact: AccountEvent) {
+  if (fact.type !== 'UserEventReceived' || !fact.content.value) return [];
+  const { id, key, fields, dateTriggered } = fact.content.value;
+  return [{ id, key, fields, dateTriggered, dateReceived: fact.at, dateProcessed: fact.at }];
+}

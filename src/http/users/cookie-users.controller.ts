@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { Body, Controller, Put, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Scope } from '../../domain/scope.js';
+import { KeyedNames } from '../../privacy/keyed-names.js';
+import { seenOf } from '../edge/caller-origin.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { limitNewUsers } from '../edge/call-limit.js';
+import { Ledger } from '../writing/ledger.js';
+import { namedInUser } from '../writing/named-in-answers.js';
+import { Fails } from '../shapes/openapi.js';
+import { Presentation } from '../shapes/presentation.js';
+import { RateLimits } from '../edge/rate-limits.js';
+import { grantedFields } from './granted-fields.js';
+import { CookieUserRequest, userFieldsOf } from './user.request.js';
+import { WrittenUserResponse } from './user.response.js';
+
+/** Visitors whom nobody has identified: known by a cookie, with an account and a user of their own. */
+@ApiTags('Open Endpoint')
+@Controller(TENANT_PATH)
+export class CookieUsersController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+    private readonly limits: RateLimits,
+  ) {}
+
+  @ApiOperation({ summary: 'The user of a cookie; made at the first call, with ids of our own' })
+  @Put('open/user/cookie_user')
+  @Access('visitor-open', { counted: 'create-user' })
+  @ApiOkResponse({ type: WrittenUserResponse })
+  @Fails('FORBIDDEN', 'REFERRAL_CODE_TAKEN', 'DO_NOT_TRACK', 'PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED')
+  async upsert(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() caller: Caller,
+    @Body() body: CookieUserRequest,
+  ) {
+    const { scope, token } = caller;
+    const cookieId = body.cookieId ?? this.newCookieId(request, scope);
+    const { accountId, userId } = this.idsOf(scope, cookieId);
+    // Only the body tells whether the user is new.
+    await limitNewUsers(request, reply, caller, { accountId, userId }, this.limits);
+    const account = this.names.accountRef(scope, accountId);
+    const { changes, ...fields } = userFieldsOf(body);
+    return this.ledger.write(
+      request,
+      reply,
+      account,
+      {
+        ...{ type: 'UpsertUser', userId, openAccount: accountId, seen: seenOf(request), granted: token && grantedFields(token.fields) },
+        ...{ ...fields, changes: { ...changes, cookieId } },
+      },
+      (written) => this.presentation.written(scope, written, account, userId),
+      200,
+      (written, user) => namedInUser(written, userId, user),
+    );
+  }
+
+  /** A call that comes again with its idempotency key means the same visitor. */
+  private newCookieId({ headers }: FastifyRequest, { tenant, mode }: Scope): string {
+    const key = headers['idempotency-key'];
+    return typeof key === 'string' ? this.names.digest('cookie', tenant, mode, key).slice(0, 32) : randomUUID();
+  }
+
+  /** Made from the cookie's id, so that it finds its user without a look-up; who knows one does not know the other. */
+  private idsOf({ tenant, mode }: Scope, cookieId: string): { readonly accountId: string; readonly userId: string } {
+    const made = (kind: string): string => this.names.digest(kind, tenant, mode, cookieId).slice(0, 32);
+    return { accountId: made('cookie-account'), userId: made('cookie-user') };
+  }
+}

@@ -1,0 +1,186 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, isISO31661Alpha2 } from 'class-validator';
+import type { CustomFieldValue } from '../../domain/account/account.events.js';
+import type { UserFields } from '../../domain/account/user-grant.js';
+import { REFERRAL_CODE } from '../shapes/parameters.js';
+import { codeInPassing, ReferredByRequest } from '../referral-codes/code-in-passing.request.js';
+import { isPlainObject, Member } from '../shapes/request-shape.js';
+import { ClearableText, Id, Must, Nested, numberAsText, Optional } from '../shapes/members.js';
+
+export const CUSTOM_FIELDS_MAX = 100;
+const SEGMENTS_MAX = 1000;
+/** Each is looked up. */
+const CODES_IN_PASSING_MAX = 100;
+const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+const isEmail = (text: string): boolean =>
+  text.length <= 320 && /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text.trim());
+const isLocale = (text: string): boolean => /^[a-z]{2}(?:_[A-Z]{2})?$/.test(text);
+const isCountry = (text: string): boolean => /^[A-Z]{2}$/.test(text) && isISO31661Alpha2(text);
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text) && new URL(text).hostname !== '';
+}
+
+const isCode = (value: unknown): boolean => typeof value === 'string' && REFERRAL_CODE.test(value);
+
+function isCustomFields(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  const fields = Object.entries(value);
+  return fields.length <= CUSTOM_FIELDS_MAX && fields.every(([name, field]) => /^[A-Za-z0-9_]{1,64}$/.test(name) && isFieldValue(field));
+}
+
+const isFieldValue = (value: unknown): boolean =>
+  value === null ||
+  typeof value === 'boolean' ||
+  (typeof value === 'number' && Number.isFinite(value)) ||
+  (typeof value === 'string' && [...value].length <= 1024);
+
+const isSegmentOperation = (value: unknown): boolean =>
+  typeof value === 'string' && value !== '~' && value.length <= 256 && /^[^\p{Cc}]+$/u.test(value);
+
+const textsOf = (value: unknown): unknown => (Array.isArray(value) ? value.map(numberAsText) : (value ?? undefined));
+
+/** Codes by program; empty ones count as not given. */
+function codesByProgram(value: unknown): unknown {
+  if (!isPlainObject(value)) return value ?? undefined;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([program, code]) => [program, numberAsText(code)] as const)
+      .filter(([, code]) => code !== null && code !== ''),
+  );
+}
+
+/** What can be said of a user: members left out keep what is stored. */
+abstract class UserMembers {
+  @ClearableText({ words: 'be an e-mail address', test: isEmail, rsCode: 'RS023' })
+  email?: string | null;
+
+  @ClearableText()
+  firstName?: string | null;
+
+  @ClearableText()
+  lastName?: string | null;
+
+  @ClearableText({ words: 'be an absolute http or https URL', test: isWebAddress })
+  imageUrl?: string | null;
+
+  @ClearableText({ words: 'be a locale like en or en_US', test: isLocale, rsCode: 'RS039' })
+  locale?: string | null;
+
+  @ClearableText({ words: 'be a country of ISO 3166-1 alpha-2 in upper case', test: isCountry })
+  countryCode?: string | null;
+
+  @Member()
+  @IsOptional()
+  @Must('be true or false', (value) => typeof value === 'boolean')
+  @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Null: the default again, true.' })
+  referable?: boolean | null;
+
+  @Optional(
+    `be an object of at most ${CUSTOM_FIELDS_MAX} fields: names of 1 to 64 letters, digits and underscores, values text up to 1024 characters, numbers, booleans or null`,
+    isCustomFields,
+    {
+      type: 'object',
+      additionalProperties: { nullable: true, oneOf: [{ type: 'string', maxLength: 1024 }, { type: 'number' }, { type: 'boolean' }] },
+      maxProperties: CUSTOM_FIELDS_MAX,
+      description: 'Merged into what is stored; null removes a field.',
+    },
+  )
+  customFields?: Readonly<Record<string, CustomFieldValue | null>>;
+
+  @Member(textsOf)
+  @IsOptional()
+  @Must(
+    `be an array of at most ${SEGMENTS_MAX} operations (key, ~key or ~*)`,
+    (value) => Array.isArray(value) && value.length <= SEGMENTS_MAX && value.every(isSegmentOperation),
+  )
+  @ApiPropertyOptional({ type: [String], nullable: true, description: 'Operations in order: `key` adds, `~key` removes, `~*` clears.' })
+  segments?: readonly string[];
+
+  @Member((value) => (value === '' || value === null ? undefined : numberAsText(value)))
+  @IsOptional()
+  @Must('be 1 to 15 letters and digits', isCode, { rsCode: 'RS034' })
+  @ApiPropertyOptional({
+    type: String,
+    pattern: '^[0-9A-Za-z]{1,15}$',
+    nullable: true,
+    description: 'Made by the service when a new user has none.',
+  })
+  referralCode?: string;
+
+  @Member(codesByProgram)
+  @IsOptional()
+  @Must(
+    'be an object from program ids to codes',
+    (value) => isPlainObject(value) && Object.keys(value).every((program) => PROGRAM_ID.test(program)),
+  )
+  @Must('hold codes of 1 to 15 letters and digits', (value) => !isPlainObject(value) || Object.values(value).every(isCode), {
+    rsCode: 'RS034',
+  })
+  @ApiPropertyOptional({ type: 'object', additionalProperties: { type: 'string' }, nullable: true })
+  referralCodes?: Readonly<Record<string, string>>;
+
+  @IsOptional()
+  @Must('be an object', isPlainObject)
+  @Nested(() => ReferredByRequest)
+  @ApiPropertyOptional({ type: ReferredByRequest, nullable: true })
+  referredBy?: ReferredByRequest | null;
+
+  @Member((value) => (Array.isArray(value) ? value.map(codeInPassing).filter((code) => code !== undefined) : (value ?? undefined)))
+  @IsOptional()
+  @Must(
+    `be an array of at most ${CODES_IN_PASSING_MAX} codes`,
+    (value) => Array.isArray(value) && value.length <= CODES_IN_PASSING_MAX && value.every((code) => typeof code === 'string'),
+  )
+  @ApiPropertyOptional({
+    type: [String],
+    nullable: true,
+    description: 'The first one that somebody holds counts; the others are passed over.',
+  })
+  referredByCodes?: readonly string[];
+
+  @Id({ description: 'Of the account; can be set once.' })
+  paymentProviderId?: string;
+}
+
+/** The open routes: the ids are in the path. */
+export class UserRequest extends UserMembers {
+  @Id({ description: 'Equal to the one in the path.' })
+  id?: string;
+
+  @Id({ description: 'Equal to the one in the path.' })
+  accountId?: string;
+}
+
+/** POST user: the ids are in the body. */
+export class IdentifiedUserRequest extends UserMembers {
+  @Id({ required: true })
+  id: string;
+
+  @Id({ required: true })
+  accountId: string;
+}
+
+/** A visitor who is known by a cookie alone: the ids are made here. */
+export class CookieUserRequest extends UserMembers {
+  @Id({ description: 'As an earlier answer gave it; left out: a new one is made.' })
+  cookieId?: string;
+}
+
+/** What a body says of a user, as it goes to the ledger. */
+export function userFieldsOf(body: UserMembers): UserFields {
+  const { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments } = body;
+  return {
+    changes: { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments },
+    referralCode: body.referralCode,
+    referralCodes: body.referralCodes ?? {},
+    paymentProviderId: body.paymentProviderId,
+    codes: codesInPassing(body),
+  };
+}
+
+/** Codes of a referrer that came with the user, in the order in which they are tried. All of them could be codes. */
+export function codesInPassing({ referredBy, referredByCodes }: Pick<UserRequest, 'referredBy' | 'referredByCodes'>): readonly string[] {
+  return [...(referredBy?.code === undefined ? [] : [referredBy.code]), ...(referredByCodes ?? [])];
+}

@@ -1,0 +1,147 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
+import { UserQueries } from '../../../projections/users/queries.js';
+import { KeyedNames } from '../../privacy/keyed-names.js';
+import { ApiError } from '../edge/api-error.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Ledger } from '../writing/ledger.js';
+import { namedInUser } from '../writing/named-in-answers.js';
+import { Fails } from '../shapes/openapi.js';
+import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from '../shapes/parameters.js';
+import { Presentation } from '../shapes/presentation.js';
+import { ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
+import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';
+import { ApiEmptyResponse } from '../shapes/empty.response.js';
+import { UserListResponse, UserResponse, WrittenUserResponse } from './user.response.js';
+
+const UPSERT_FAILS = [
+  ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'DO_NOT_TRACK'] as const),
+  ...(['PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const),
+] as const;
+
+@ApiTags('User')
+@Controller(TENANT_PATH)
+export class UsersController {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly users: UserQueries,
+    private readonly codes: ReferralCodeQueries,
+    private readonly presentation: Presentation,
+    private readonly names: KeyedNames,
+  ) {}
+
+  @ApiOperation({ summary: 'Create or update a user of an existing account; members left out keep what is stored, null clears' })
+  @Post('user')
+  @HttpCode(200)
+  @Access('key')
+  @ApiOkResponse({ type: WrittenUserResponse })
+  @Fails(...UPSERT_FAILS)
+  upsert(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() { scope }: Caller,
+    @Body() body: IdentifiedUserRequest,
+  ) {
+    const { id: userId, accountId } = body;
+    const account = this.names.accountRef(scope, accountId);
+    return this.ledger.write(
+      ...([request, reply, account, { type: 'UpsertUser', userId, ...userFieldsOf(body) }] as const),
+      (written) => this.presentation.written(scope, written, account, userId),
+      200,
+      (written, user) => namedInUser(written, userId, user),
+    );
+  }
+
+  @ApiOperation({ summary: 'The user who owns a code' })
+  @Get('user')
+  @Access('key')
+  @ApiTextQuery('referralCode', { required: true })
+  @ApiOkResponse({ type: UserResponse, description: 'The owner of the code, blocked or not' })
+  @Fails('REFERRAL_CODE_NOT_FOUND')
+  async byCode(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const code = referralCode(requiredTextQuery(query, 'referralCode'));
+    await this.ledger.readable(request, ['referral-codes', 'users']);
+    const found = await this.codes.byCode(scope, code);
+    const owner = found && (await this.users.byPersons(scope, [found.person])).get(found.person);
+    if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    return this.presentation.user(scope, owner);
+  }
+
+  @ApiOperation({ summary: 'A user, without rewards, balances or referrals' })
+  @Get('account/:accountId/user/:userId')
+  @Access('key')
+  @ApiOkResponse({ type: UserResponse })
+  @Fails('USER_NOT_FOUND')
+  async user(
+    @Req() request: FastifyRequest,
+    @Caller() { scope }: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    const id = identifier(userId, 'userId');
+    await this.ledger.readable(request, ['users']);
+    const facts = await this.users.byUserId(scope, accountRef, id);
+    if (!facts) throw new ApiError('USER_NOT_FOUND');
+    return this.presentation.user(scope, facts);
+  }
+
+  @ApiOperation({ summary: 'Block a user from making successful referrals' })
+  @Post('account/:accountId/user/:userId/block')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  @ApiEmptyResponse()
+  @Fails('USER_NOT_FOUND', 'USER_ALREADY_BLOCKED')
+  block(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() caller: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    return this.setBlocked('BlockUser', request, reply, caller, accountId, userId);
+  }
+
+  @ApiOperation({ summary: 'Unblock a user' })
+  @Post('account/:accountId/user/:userId/unblock')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  @ApiEmptyResponse()
+  @Fails('USER_NOT_FOUND', 'USER_NOT_BLOCKED')
+  unblock(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Caller() caller: Caller,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
+    return this.setBlocked('UnblockUser', request, reply, caller, accountId, userId);
+  }
+
+  @ApiOperation({ summary: 'Users, newest first' })
+  @Get('users')
+  @Access('key')
+  @ApiTextQuery('query', { description: 'A piece of the e-mail address, a name or the id, in any case.' })
+  @ApiPage()
+  @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })
+  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+    const wanted = { ...page(query), query: textQuery(query, 'query') };
+    await this.ledger.readable(request, ['users']);
+    const { totalCount, items } = await this.users.list(scope, wanted);
+    return { count: items.length, totalCount, users: await this.presentation.userListItems(scope, items) };
+  }
+
+  private setBlocked(
+    type: 'BlockUser' | 'UnblockUser',
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { scope }: Caller,
+    accountId: string,
+    userId: string,
+  ) {
+    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    return this.ledger.write(request, reply, account, { type, userId: identifier(userId, 'userId') }, () => ({}));
+  }
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { CommandBus } from '@nestjs/cqrs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../../command-handling/commands.js';
+import type { AccountOutcome, AccountRequest } from '../../command-handling/account-commands.js';
+import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
+import type { OpenAccount } from '../../domain/account/account.state.js';
+import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
+import type { AccountRef } from '../../domain/scope.js';
+import { ApiError } from '../edge/api-error.js';
+import { callerOf } from '../edge/access.js';
+import type { Named } from './idempotent-requests.js';
+import type { OwnWrites } from './own-writes.js';
+import { refusalAnswer } from './refusal-answers.js';
+import type { Writes } from './writes.js';
+
+/** What a write has to show: the account after it, and what it brought about. */
+export interface Written {
+  readonly state: OpenAccount;
+  readonly events: readonly AccountEvent[];
+}
+
+/** Unless a route says otherwise, a kept answer goes with the person that the write was about, or else with the account. */
+function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[] {
+  const about = events.find((event) => 'person' in event);
+  const subject = about && 'person' in about ? about.person : state.account;
+  return [{ subject, members: typeof body === 'object' && body !== null ? Object.keys(body) : [] }];
+}
+
+/** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
+export class Ledger {
+  constructor(
+    private readonly bus: CommandBus,
+    private readonly writes: Writes,
+    private readonly ownWrites: OwnWrites,
+    /** Types that some policy reacts to. */
+    private readonly settingOff: ReadonlySet<string>,
+  ) {}
+
+  /**
+   * Sends a request to an account and answers with what `present` makes of the outcome. An account that may turn out not to be there is
+   * given as a function, so that its refusal is part of the answer that is kept with an idempotency key. `whose` says under whose keys
+   * the members of that answer are kept. @throws {ApiError} for a refusal.
+   */
+  write(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account: AccountRef | (() => AccountRef),
+    asked: AccountRequest,
+    present: (written: Written) => unknown,
+    status = 200,
+    whose: (written: Written, body: unknown) => readonly Named[] = ofOnePerson,
+  ): Promise<unknown> {
+    return this.writes.answer(request, reply, async (meta) => {
+      const outcome: AccountOutcome = await this.bus.execute(
+        new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, asked),
+      );
+      if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
+      const { events, state, position, replayed } = outcome;
+      if (state.status === 'absent') throw new Error('a write was accepted and left no account');
+      // What changes nothing comes behind what somebody else did, perhaps a moment ago and in another process: that may have set something off.
+      const setsOff = events.length === 0 || events.some((event) => this.settingOff.has(event.type));
+      const body = await present({ state, events });
+      return { status, body, named: whose({ state, events }, body), position, setsOff, replayed };
+    });
+  }
+
+  /** Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for a refusal. */
+  forget(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account: AccountRef,
+    asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
+  ): Promise<unknown> {
+    return this.writes.answer(request, reply, async (meta) => {
+      const outcome: AccountOutcome = await this.bus.execute(new AccountCommandEnvelope(meta, account, asked));
+      if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
+      return { status: 204, body: undefined, position: outcome.position, setsOff: true, replayed: outcome.replayed };
+    });
+  }
+
+  /** Puts on record that somebody looks at a person's data, before they are shown. */
+  async recordLook(request: FastifyRequest, account: AccountRef, person: PersonId): Promise<void> {
+    const { scope, actor } = callerOf(request);
+    const cause = { correlationId: request.id, causationId: request.id, actor: { kind: 'api-key' as const, id: actor.id } };
+    await this.bus.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
+  }
+
+  /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */
+  moderate(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
+  ): Promise<unknown> {
+    return this.writes.answer(request, reply, async (meta) => {
+      const { refused, reasons, position, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+      if (refused) throw refusalAnswer(refused);
+      if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
+      return { status: 200, body: {}, position, setsOff: true, replayed };
+    });
+  }
+
+  /** Waits, bounded, until these projections show what was written before, and what the client asks to be there. */
+  async readable(request: FastifyRequest, projections: readonly string[]): Promise<void> {
+    const atLeast = request.headers['ledger-position-at-least'];
+    if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
+    await this.ownWrites.visible(callerOf(request).scope, projections, atLeast);
+  }
+}

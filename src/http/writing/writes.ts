@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { canonicalJson } from '../../foundation/canonical-json.js';
+import type { Scope } from '../../domain/scope.js';
+import type { CommandMeta } from '../../event-log/envelope.js';
+import type { Position } from '../../event-log/event-log.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
+import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import { callerOf } from '../edge/access.js';
+import {
+  isIdempotencyKey,
+  type ClaimedKey,
+  type IdempotentRequests,
+  type KeptAnswer,
+  type KeyedRequest,
+  type Named,
+} from './idempotent-requests.js';
+import type { OwnWrites } from './own-writes.js';
+
+/** What a write came to. */
+export interface WriteAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly position: Position | null;
+  /** Whom the body tells of; left out: nobody. */
+  readonly named?: readonly Named[];
+  /** Some policy reacts to what was written. */
+  readonly setsOff: boolean;
+  /** The effect stood in the log already. */
+  readonly replayed: boolean;
+}
+
+/** Errors that a decision gives are part of the answer and are kept with the key; outages and faults are not. */
+const KEPT_ERRORS: ReadonlySet<number> = new Set([400, 403, 404, 409]);
+
+/** The frame around every write: its command's envelope, its idempotency key, its position, and the memory of own writes. */
+export class Writes {
+  constructor(
+    private readonly requests: IdempotentRequests,
+    private readonly ownWrites: OwnWrites,
+    private readonly names: KeyedNames,
+    private readonly logger: { warn(fields: object, message: string): void },
+  ) {}
+
+  /** Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal. */
+  async answer(request: FastifyRequest, reply: FastifyReply, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+    const { scope, actor } = callerOf(request);
+    const keyed = this.keyedRequest(request);
+    const requestId = request.id;
+    const cause = { scope, correlationId: requestId, causationId: requestId, actor };
+    if (!keyed) {
+      const meta: CommandMeta = { ...cause, commandId: randomUUID(), idempotency: null };
+      return this.send(reply, meta, await write(meta));
+    }
+    const claimed = await this.claim(keyed);
+    if ('answer' in claimed) return this.sendAgain(reply, scope, claimed.answer);
+    const { key, fingerprint } = keyed;
+    return this.runOnce(reply, { ...cause, ...claimed, idempotency: { key, fingerprint } }, keyed, write);
+  }
+
+  /** An answer that tells of an effect beyond the log, which lost it, is none: the request takes effect again. */
+  private async claim(keyed: KeyedRequest): Promise<ClaimedKey> {
+    const claimed = await this.requests.claim(keyed);
+    if (!('answer' in claimed) || claimed.answer.position === null) return claimed;
+    if (!(await this.ownWrites.isBeyondLog(claimed.answer.position))) return claimed;
+    await this.requests.forgetAnswer(keyed);
+    return this.requests.claim(keyed);
+  }
+
+  private async runOnce(
+    reply: FastifyReply,
+    meta: CommandMeta,
+    keyed: KeyedRequest,
+    write: (meta: CommandMeta) => Promise<WriteAnswer>,
+  ): Promise<unknown> {
+    let answer: WriteAnswer;
+    try {
+      answer = await write(meta);
+      if (answer.replayed) answer = { ...answer, body: await this.requests.withoutForgotten(answer.body, answer.named) };
+    } catch (error) {
+      if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
+        const isKept = await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
+        // A refusal leaves nothing in the log: asked again, it might come to something else than the client was told.
+        if (!isKept) throw unavailable();
+      } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
+        await this.requests.drop(keyed);
+      } else {
+        this.requests.abandon(keyed);
+      }
+      throw error;
+    }
+    await this.keep(keyed, { status: answer.status, body: answer.body, position: answer.position }, answer.named);
+    return this.send(reply, meta, answer);
+  }
+
+  /** False when it could not be kept. An effect is in the log whatever becomes of that, and its client gets the answer all the same. */
+  private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<boolean> {
+    try {
+      await this.requests.keep(keyed, answer, named, this.ownWrites.order(answer.position));
+      return true;
+    } catch {
+      this.logger.warn({}, 'an answer could not be kept for its idempotency key');
+      this.requests.abandon(keyed);
+      return false;
+    }
+  }
+
+  private send(reply: FastifyReply, { scope }: CommandMeta, { status, body, position, setsOff, replayed }: WriteAnswer): unknown {
+    this.ownWrites.note(scope, position, setsOff);
+    if (position !== null) void reply.header('Ledger-Position', position);
+    if (replayed) void reply.header('Idempotency-Replayed', 'true');
+    void reply.status(status);
+    return body;
+  }
+
+  private async sendAgain(reply: FastifyReply, scope: Scope, { status, body, ...kept }: KeptAnswer): Promise<unknown> {
+    const position = await this.ownWrites.inThisLog(kept.position);
+    // The write may have gone through another service: this one is to show it in the next read, with what it set off.
+    this.ownWrites.note(scope, position, true);
+    if (position !== null) void reply.header('Ledger-Position', position);
+    void reply.header('Idempotency-Replayed', 'true').status(status);
+    return body;
+  }
+
+  private keyedRequest(request: FastifyRequest): KeyedRequest | null {
+    const key = request.headers['idempotency-key'];
+    if (key === undefined) return null;
+    if (typeof key !== 'string' || !isIdempotencyKey(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    const { scope } = callerOf(request);
+    const target = (request.raw.url ?? '').replace(/\/+(?=\?|$)/, '');
+    return {
+      scope,
+      key: this.names.digest('idempotency-key', scope.tenant, scope.mode, key),
+      fingerprint: this.names.digest('fingerprint', request.method, target, canonicalJson(request.body)),
+    };
+  }
+}

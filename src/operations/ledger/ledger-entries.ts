@@ -1,0 +1,117 @@
+import type { Core } from '../../core/core.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
+import type { Decoded, EventCodec } from '../../event-log/codec.js';
+import { firstPosition } from '../../event-log/first-recorded.js';
+import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/postings.js';
+import { CommandError } from '../command-error.js';
+import type { Selection } from './ledger-selection.js';
+
+/** Of an account's stream, what falls into a selection. */
+export interface AccountEntries {
+  /** As its clients call it; null: forgotten, or there is no such account. */
+  readonly accountId: string | null;
+  /** Only those that postings are made of. */
+  readonly entries: readonly Entry[];
+  /** Of the newest event that counts, whatever it is; undefined: none does. */
+  readonly newest: RecordedEvent | undefined;
+}
+
+export type LogReads = Pick<Core, 'log' | 'codec'>;
+
+const PAGE = 500;
+
+/** @throws {UnreadableEvent} when one of them cannot be read: no figure is made of a stream with holes. */
+export async function readAccountEntries({ log, codec }: LogReads, stream: string, selection: Selection): Promise<AccountEntries> {
+  let accountId: string | null = null;
+  let newest: RecordedEvent | undefined;
+  const entries: Entry[] = [];
+  for await (const page of pagesOf(selected(log, stream, selection))) {
+    newest = page.at(-1) ?? newest;
+    for (const decoded of await decodeTypes(codec, page, ENTRY_TYPES)) {
+      if (decoded.event.type === 'AccountOpened') accountId = decoded.event.accountId.value;
+      else entries.push(entryOf(decoded));
+    }
+  }
+  return { accountId, entries, newest };
+}
+
+const ENTRY_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([...POSTED_TYPES, 'AccountOpened']);
+
+export const decodeTypes = (codec: EventCodec, events: readonly RecordedEvent[], types: ReadonlySet<string>): Promise<Decoded[]> =>
+  codec.decodeAll(events.filter(({ type }) => types.has(type)));
+
+export function entryOf({ event, envelope, recorded }: Decoded): Entry {
+  const { id, recordedAt } = recorded;
+  const position = firstPosition(recorded);
+  return { event: event as PostedEvent, eventId: id, position, recordedAt, actor: `${envelope.actor.kind}:${envelope.actor.id}` };
+}
+
+/** The clock of a selection: of a position, which is a place and no time, that of the newest event that counts. */
+export function clockOf({ upTo, until }: Selection, newest: RecordedEvent | undefined, now: number): number {
+  if (until !== undefined) return until;
+  return upTo === undefined ? Math.max(now, newest?.recordedAt ?? 0) : (newest?.recordedAt ?? 0);
+}
+
+async function* selected(log: EventLog, stream: string, { upTo, until }: Selection): AsyncIterable<RecordedEvent> {
+  for await (const event of log.readStream(stream)) {
+    if (upTo !== undefined && log.compare(event.position, upTo) > 0) return;
+    if (until === undefined || event.recordedAt <= until) yield event;
+  }
+}
+
+/** Accounts are short and many: what takes time is asking for each, so this many are asked for at once. */
+export const ACCOUNTS_AT_ONCE = 16;
+
+export async function* pagesOf<T>(items: AsyncIterable<T>, size = PAGE): AsyncIterable<T[]> {
+  let page: T[] = [];
+  for await (const item of items) {
+    page.push(item);
+    if (page.length < size) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
+/** @throws {CommandError} */
+export async function checkTenant({ tenants }: Pick<Core, 'tenants'>, alias: string): Promise<void> {
+  if ((await tenants.read(alias)) === undefined) throw new CommandError(`there is no tenant ${alias}`);
+}
+
+/** The account that the operator names. @throws {CommandError} when nothing ever happened under that id. */
+export async function findAccount(
+  { log, names }: Pick<Core, 'log' | 'names'>,
+  scope: Scope,
+  accountId: string,
+): Promise<{ readonly ref: AccountRef; readonly stream: string }> {
+  const ref = names.accountRef(scope, accountId);
+  const stream = names.accountStream(scope, ref);
+  for await (const _ of log.readStream(stream)) return { ref, stream };
+  throw new CommandError(`there is no account ${accountId} in ${scope.tenant} (${scope.mode})`);
+}
+
+/** Where every account of a scope begins, in the order of the log: bounded memory, however many there are. */
+export async function* accountsInLog(
+  log: EventLog,
+  prefix: string,
+  {
+    after,
+    upTo,
+    onEvent,
+  }: { readonly after?: Position; readonly upTo: Position | undefined; readonly onEvent?: (event: RecordedEvent) => void },
+): AsyncIterable<RecordedEvent> {
+  if (upTo === undefined) return;
+  for (let at = after; ;) {
+    const page = await log.readAll(at, 1_000);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    at = last.position;
+    for (const event of page) {
+      if (log.compare(event.position, upTo) > 0) return;
+      onEvent?.(event);
+      if (event.revision === 0n && event.stream.startsWith(prefix)) yield event;
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import type { Core } from '../../core/core.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Decoded } from '../../event-log/codec.js';
+import { AccountPostings, POSTED_TYPES, type Posting } from '../../bookkeeping/postings.js';
+import { faultsOf, RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
+import type { BalanceFile } from './balance-file.js';
+import { CommandError } from '../command-error.js';
+import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
+import { ACCOUNTS_AT_ONCE, accountsInLog, decodeTypes, entryOf, pagesOf, type LogReads } from './ledger-entries.js';
+import { parsePeriod } from './ledger-selection.js';
+
+export interface ReconciliationRequest {
+  /** `YYYY-MM`; left out: everything up to now. */
+  readonly period?: string;
+  readonly against?: BalanceFile;
+}
+
+export interface Reconciliation {
+  readonly ok: boolean;
+  readonly units: readonly RollForward[];
+  readonly differences: readonly ReconciliationDifference[];
+}
+
+/**
+ * `balance`: the file has another balance, or one side lacks the account (null). `conversion`, `event-reward`: earned by a referral, or by an
+ * event of its referred user, and neither given nor withheld; `unit` says what, `ledger` how much credit, `eventIds` which fact. `roll-forward`, `trial-balance`: the ledger's own figures do not hold together.
+ */
+export interface ReconciliationDifference {
+  readonly kind: string;
+  readonly account: string | null;
+  readonly unit: string | null;
+  readonly ledger: number | null;
+  readonly against: number | null;
+  readonly eventIds: readonly string[];
+}
+
+/** What a policy or a job does within this time is not late. */
+const GRACE_MS = 60_000;
+const OVERDUE_MS = 3_600_000;
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** `ledger reconcile`. Reads every account once, one after the other. @throws {CommandError} {UnreadableEvent} */
+export async function reconcileLedger(
+  core: LogReads & Pick<Core, 'names'>,
+  scope: Scope,
+  { period, against }: ReconciliationRequest,
+  { onProgress, now = Date.now() }: { readonly onProgress?: (accounts: number) => void; readonly now?: number } = {},
+): Promise<Reconciliation> {
+  const { log, names } = core;
+  const span = spanOf(period, now);
+  const run = new ReconciliationRun(span, now, against);
+  const head = await log.head();
+  let accounts = 0;
+  const everyAccount = accountsInLog(log, names.accountStream(scope, ''), { upTo: head });
+  for await (const some of pagesOf(everyAccount, ACCOUNTS_AT_ONCE)) {
+    for (const account of await Promise.all(some.map(({ stream }) => readAccount(core, stream)))) run.add(account);
+    onProgress?.((accounts += some.length));
+  }
+  return run.result();
+}
+
+function spanOf(name: string | undefined, now: number): Span {
+  if (name === undefined) return { from: -Infinity, to: Infinity };
+  const { from, to } = parsePeriod(name);
+  if (from > now) throw new CommandError(`the period ${name} has not begun yet`);
+  return { from, to };
+}
+
+const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([...POSTED_TYPES, ...OWED_REWARD_TYPES, 'AccountOpened']);
+const IS_POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
+
+async function readAccount({ log, codec }: LogReads, stream: string): Promise<Decoded[]> {
+  const decoded: Decoded[] = [];
+  for await (const page of pagesOf(log.readStream(stream))) decoded.push(...(await decodeTypes(codec, page, READ_TYPES)));
+  return decoded;
+}
+
+const factOf = ({ event, envelope, recorded }: Decoded): AccountFact => ({
+  event: event as AccountEvent,
+  eventId: recorded.id,
+  recordedAt: recorded.recordedAt,
+  byPolicy: envelope.actor.kind === 'policy',
+});
+
+class ReconciliationRun {
+  private readonly sums = new RollForwardSums();
+  private readonly owed = new OwedRewards();
+  private readonly differences: ReconciliationDifference[] = [];
+  private readonly notSeen: Set<string>;
+
+  constructor(
+    private readonly span: Span,
+    private readonly now: number,
+    private readonly against: BalanceFile | undefined,
+  ) {
+    this.notSeen = new Set(against?.accounts.keys());
+  }
+
+  add(decoded: readonly Decoded[]): void {
+    const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
+    const accountId = opened?.type === 'AccountOpened' ? opened.accountId.value : null;
+    this.owed.add(accountId ?? 'anonymous', decoded.map(factOf));
+    const postings = this.post(decoded);
+    if (accountId !== null) this.tieOut(accountId, postings);
+  }
+
+  result(): Reconciliation {
+    for (const account of this.notSeen)
+      for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? []) this.differ({ account, unit, against: balance });
+    for (const { kind, account, what, amount, eventId } of this.owed.missing(this.now - GRACE_MS))
+      this.differences.push({ ...NO_DIFFERENCE, kind, account, unit: what, ledger: amount, eventIds: [eventId] });
+    const units = this.sums.result();
+    for (const figures of units)
+      for (const fault of faultsOf(figures)) this.differences.push({ ...NO_DIFFERENCE, ...fault, unit: figures.unit });
+    return { ok: this.differences.length === 0, units, differences: this.differences };
+  }
+
+  /** The account as it stood at the end of the span. */
+  private post(decoded: readonly Decoded[]): AccountPostings {
+    const { from, to } = this.span;
+    const entries = decoded.filter(({ event, recorded }) => IS_POSTED.has(event.type) && recorded.recordedAt <= to).map(entryOf);
+    const postings = new AccountPostings();
+    const add = (made: readonly Posting[], inPeriod: boolean): void => {
+      for (const posting of made) this.sums.addPosting(posting, postings.units.get(posting.unitKey) ?? posting.unitKey, inPeriod);
+    };
+    for (const entry of entries) if (entry.recordedAt < from) add(postings.post(entry), false);
+    if (from > -Infinity) add(postings.settle(from - 1), false);
+    for (const entry of entries) if (entry.recordedAt >= from) add(postings.post(entry), true);
+    const clock = Math.min(to, this.now);
+    add(postings.settle(clock), true);
+    for (const { unitKey } of postings.overdue(clock - OVERDUE_MS)) this.sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
+    return postings;
+  }
+
+  private tieOut(account: string, postings: AccountPostings): void {
+    if (this.against === undefined) return;
+    const inFile = this.against.accounts.get(account);
+    this.notSeen.delete(account);
+    const available = postings.available();
+    const present = postings.unitsOfThePresent();
+    for (const unitKey of new Set([...present, ...(inFile?.keys() ?? [])])) {
+      const ledger = available.get(unitKey) ?? 0;
+      const said = inFile?.get(unitKey);
+      if (said?.balance !== ledger)
+        this.differ({ account, unit: postings.units.get(unitKey) ?? said?.unit ?? unitKey, ledger, against: said?.balance ?? null });
+    }
+  }
+
+  private differ(difference: Partial<ReconciliationDifference>): void {
+    this.differences.push({ ...NO_DIFFERENCE, ...difference, kind: 'balance' });
+  }
+}
+
+const NO_DIFFERENCE: ReconciliationDifference = { kind: '', account: null, unit: null, ledger: null, against: null, eventIds: [] };

@@ -1,0 +1,247 @@
+import type { Core } from '../../core/core.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
+import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { isServiceRunning } from '../../core/followed-log.js';
+import { pause } from '../../foundation/pause.js';
+import { accountRefOf } from '../../privacy/keyed-names.js';
+import { liveCheckpoints } from '../../projecting/checkpoints.js';
+import { CommandError } from '../command-error.js';
+import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
+import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
+import { compareBatch, type AccountInBatch, type Difference } from './replay/comparison.js';
+import { foldAccount, keysOf, type KnownEvent } from './replay/folded-account.js';
+import { READ_MODELS, ReadModelSnapshot, type LiveRow } from './replay/live-rows.js';
+
+export interface ReplayRequest extends Pick<SelectionOptions, 'asOf' | 'position'> {
+  readonly accountId?: string;
+  /** Where an earlier run stopped: the accounts up to there are done. */
+  readonly resumeFrom?: Position;
+}
+
+export interface Replay {
+  /** Up to where the log was folded; null: there is nothing yet. */
+  readonly position: Position | null;
+  /** How many events of accounts were folded. */
+  readonly events: number;
+  readonly differences: readonly Difference[];
+}
+
+export interface ReplayOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (accounts: number, total: number) => void;
+  readonly note?: (line: string) => void;
+}
+
+type ReplayCore = Pick<Core, 'log' | 'codec' | 'names' | 'pool'>;
+
+const CATCH_UP_MS_MAX = 10_000;
+const BATCH = { accounts: 100, events: 5_000 };
+
+/**
+ * `ledger replay`: folds every account by the rules that decisions are made on and compares with the rows of the live read models, all of
+ * them as of one moment. A read model can be compared where it stands; asked for an earlier place, an account is compared when nothing
+ * happened to it since, and only folded otherwise. Writes nothing. @throws {CommandError} {UnreadableEvent}
+ */
+export async function replayLedger(
+  core: ReplayCore,
+  scope: Scope,
+  { accountId, asOf, position, resumeFrom }: ReplayRequest,
+  options: ReplayOptions = {},
+): Promise<Replay> {
+  const selection = await select(core.log, { asOf, position });
+  const from = resumeFrom === undefined ? undefined : (await select(core.log, { position: resumeFrom })).upTo;
+  const one = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
+  if (selection.upTo !== undefined) await untilReadModelsReach(core, selection.upTo, options.signal);
+  const snapshot = await ReadModelSnapshot.open(core.pool);
+  try {
+    const run = new ReplayRun(core, scope, selection, snapshot, options);
+    return await (one ? run.account(one.ref, one.stream) : run.everyAccount(from));
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** What was just written may not be in the read models yet; while a service runs, it soon is. */
+async function untilReadModelsReach({ log, pool }: ReplayCore, position: Position, signal = new AbortController().signal): Promise<void> {
+  const end = performance.now() + CATCH_UP_MS_MAX;
+  const isThere = async (): Promise<boolean> =>
+    (await liveCheckpoints(pool, READ_MODELS)).every((checkpoint) => log.compare(checkpoint.position, position) >= 0);
+  while (!(await isThere()) && (await isServiceRunning(pool)) && performance.now() < end && !signal.aborted) await pause(50, signal);
+}
+
+interface AccountOfRun extends AccountInBatch {
+  readonly keys: ReturnType<typeof keysOf>;
+}
+
+class ReplayRun {
+  private readonly differences: Difference[] = [];
+  private readonly seen = new Map<string, number>();
+  private readonly bound: Position | undefined;
+  private readonly log: EventLog;
+  private events = 0;
+  private accounts = 0;
+  private changedSince = 0;
+  private newest: Position | undefined;
+
+  constructor(
+    private readonly core: ReplayCore,
+    private readonly scope: Scope,
+    private readonly selection: Selection,
+    private readonly snapshot: ReadModelSnapshot,
+    private readonly options: ReplayOptions,
+  ) {
+    this.log = core.log;
+    this.bound = this.positions().at(-1);
+  }
+
+  async account(ref: AccountRef, stream: string): Promise<Replay> {
+    await this.compare([await this.read(ref, stream)]);
+    return this.result();
+  }
+
+  async everyAccount(resumeFrom: Position | undefined): Promise<Replay> {
+    const { names } = this.core;
+    const prefix = names.accountStream(this.scope, '');
+    const total = await this.snapshot.accountsOf(this.scope);
+    let batch: AccountOfRun[] = [];
+    let done = resumeFrom;
+    const finish = async (): Promise<void> => {
+      await this.compare(batch);
+      batch = [];
+      this.options.onProgress?.(this.accounts, Math.max(total, this.accounts));
+    };
+    const onEvent = (event: RecordedEvent): void => this.sawEvent(event);
+    const accounts = accountsInLog(this.log, prefix, { after: resumeFrom, upTo: this.bound, onEvent });
+    for await (const some of pagesOf(accounts, ACCOUNTS_AT_ONCE)) {
+      if (this.options.signal?.aborted) throw this.stopped(done);
+      batch.push(...(await Promise.all(some.map(({ stream }) => this.read(accountRefOf(stream) ?? '', stream)))));
+      const isFull = batch.length >= BATCH.accounts || batch.reduce((sum, { events }) => sum + events.length, 0) >= BATCH.events;
+      if (!isFull) continue;
+      await finish();
+      done = some.at(-1)?.position;
+    }
+    await finish();
+    if (resumeFrom === undefined) await this.countRows();
+    return this.result();
+  }
+
+  /** Where the read models stand, and what was asked for; oldest first. */
+  private positions(): Position[] {
+    const { upTo } = this.selection;
+    const all = [...this.snapshot.checkpoints.values()].map(({ position }) => position);
+    return [...all, upTo].filter((position) => position !== undefined).sort((a, b) => this.log.compare(a, b));
+  }
+
+  private sawEvent({ position, recordedAt }: RecordedEvent): void {
+    const counts = recordedAt <= (this.selection.until ?? Infinity) && this.log.compare(position, this.newest) > 0;
+    if (counts) this.newest = position;
+  }
+
+  private async read(ref: AccountRef, stream: string): Promise<AccountOfRun> {
+    const recorded: RecordedEvent[] = [];
+    const events: KnownEvent[] = [];
+    let name: string | null = null;
+    for await (const page of pagesOf(this.upToBound(stream))) {
+      for (const { event, recorded: stored } of await this.core.codec.decodeAll(page)) {
+        recorded.push(stored);
+        events.push({ eventId: stored.id, event: event as AccountEvent });
+        if (event.type === 'AccountOpened') name = event.accountId.value;
+      }
+    }
+    this.accounts += 1;
+    const wanted = this.selectedOf(recorded);
+    const reached = this.reachedBy(recorded);
+    this.events += wanted ?? Math.max(0, ...reached.values());
+    const foldedFor = this.foldingTo(events, (readModel) => {
+      const count = reached.get(readModel);
+      return wanted === undefined || wanted === count ? count : undefined;
+    });
+    if (READ_MODELS.some((readModel) => foldedFor(readModel) === undefined)) this.changedSince += 1;
+    const keys = keysOf(events);
+    return { ref, name: name ?? 'anonymous', persons: keys.persons, events, keys, foldedFor };
+  }
+
+  private async *upToBound(stream: string): AsyncIterable<RecordedEvent> {
+    if (this.bound === undefined) return;
+    for await (const event of this.log.readStream(stream)) {
+      if (this.log.compare(event.position, this.bound) > 0) return;
+      this.sawEvent(event);
+      yield event;
+    }
+  }
+
+  /** How many of an account's events were asked for; undefined: as many as the read models have. */
+  private selectedOf(recorded: readonly RecordedEvent[]): number | undefined {
+    const { upTo, until } = this.selection;
+    if (upTo !== undefined) return recorded.filter(({ position }) => this.log.compare(position, upTo) <= 0).length;
+    return until === undefined ? undefined : recorded.filter(({ recordedAt }) => recordedAt <= until).length;
+  }
+
+  /** How many of an account's events each read model has. Most stand at the same place, so each place is looked for once. */
+  private reachedBy(recorded: readonly RecordedEvent[]): ReadonlyMap<string, number> {
+    const counts = new Map<Position | undefined, number>();
+    return new Map(
+      READ_MODELS.map((readModel) => {
+        const at = this.snapshot.checkpoints.get(readModel)?.position;
+        const count = counts.get(at) ?? recorded.filter(({ position }) => this.log.compare(position, at) <= 0).length;
+        counts.set(at, count);
+        return [readModel, count];
+      }),
+    );
+  }
+
+  /** Read models stand at the same place nearly always, so an account is folded once. */
+  private foldingTo(events: readonly KnownEvent[], countFor: (readModel: string) => number | undefined): AccountInBatch['foldedFor'] {
+    const folds = new Map<number, ReturnType<AccountInBatch['foldedFor']>>();
+    return (readModel) => {
+      const count = countFor(readModel);
+      if (count === undefined) return undefined;
+      const known = folds.get(count);
+      if (known) return known;
+      const counted = events.slice(0, count);
+      const made = { folded: foldAccount(counted), events: counted };
+      folds.set(count, made);
+      return made;
+    };
+  }
+
+  private async compare(batch: readonly AccountOfRun[]): Promise<void> {
+    const rows = await this.snapshot.rowsOf({
+      accountRefs: batch.map(({ ref }) => ref),
+      persons: batch.flatMap(({ keys }) => keys.persons),
+      rewardIds: batch.flatMap(({ keys }) => keys.rewardIds),
+      rewardedReferralIds: batch.flatMap(({ keys }) => keys.rewardedReferralIds),
+    });
+    this.count(rows);
+    this.differences.push(...compareBatch(batch, rows, this.scope));
+  }
+
+  private count(rows: readonly LiveRow[]): void {
+    for (const { readModel, table } of rows) {
+      const place = JSON.stringify([readModel, table.name]);
+      this.seen.set(place, (this.seen.get(place) ?? 0) + 1);
+    }
+  }
+
+  /** A row that belongs to no account of the log was found by none. */
+  private async countRows(): Promise<void> {
+    for (const { readModel, table, rows } of await this.snapshot.counts(this.scope)) {
+      const ledger = this.seen.get(JSON.stringify([readModel, table])) ?? 0;
+      if (ledger !== rows) this.differences.push({ account: 'unknown', readModel, field: table, ledger, live: rows, eventIds: [] });
+    }
+  }
+
+  private stopped(done: Position | undefined): CommandError {
+    const found = `${this.differences.length} differences in ${this.accounts} accounts so far`;
+    return new CommandError(done === undefined ? `stopped; ${found}` : `stopped; ${found}; go on with --resume-from ${done}`);
+  }
+
+  private result(): Replay {
+    const { asked, until } = this.selection;
+    if (this.changedSince > 0)
+      this.options.note?.(`${this.changedSince} accounts have changed between then and where the read models stand: folded, not compared`);
+    const position = asked ?? (until === undefined ? this.positions()[0] : this.newest);
+    return { position: position ?? null, events: this.events, differences: this.differences };
+  }
+}

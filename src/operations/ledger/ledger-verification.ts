@@ -1,0 +1,238 @@
+import type { BreakReason, ChainBreak } from '../../chain/chain-break.js';
+import { CHAIN_START, nextLink, type ChainLink } from '../../chain/chain-link.js';
+import { ChainNames } from '../../chain/chain-names.js';
+import { ChainSealing } from '../../chain/chain-sealing.js';
+import { ChainSeals, sealText, type StoredSeal } from '../../chain/chain-seals.js';
+import type { ChainSigner } from '../../chain/chain-signer.js';
+import { isAuthentic, type DigestDocument } from '../../chain/digest-document.js';
+import { isLogSealed, LOG_START, nextLogLink, type LogLink, type LogSeal, type SealingStop } from '../../chain/log-seal.js';
+import { firstMissing } from '../../chain/sealed-tail.js';
+import type { Core } from '../../core/core.js';
+import type { Scope } from '../../domain/scope.js';
+import { firstPosition } from '../../event-log/first-recorded.js';
+import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { findBreak, type SearchedChain } from './chain-break-search.js';
+import { LogReader, Stopped, type Patience } from '../log/log-reader.js';
+
+export type VerifyPhase = 'sealing' | 'verifying';
+
+export interface VerificationOptions extends Patience {
+  readonly scope: Scope;
+  /** What `ledger digest` said some time ago, of the same tenant and mode. */
+  readonly outside?: DigestDocument | undefined;
+  /** `events` of the whole log; `total` is not known while sealing. */
+  readonly onProgress?: (phase: VerifyPhase, events: number, total: number | undefined) => void;
+}
+
+/** What a verification came to; the JSON of `ledger verify`. */
+export interface Verification extends Scope {
+  readonly ok: boolean;
+  readonly log: string;
+  /** Events of the chain that were recomputed. */
+  readonly events: number;
+  /** Of the last of them; null: the chain has none. */
+  readonly position: Position | null;
+  /** Of the recomputed chain, in hex: what `ledger digest` says when the chain is whole. */
+  readonly digest: string;
+  readonly seals: number;
+  readonly firstBroken: ChainBreak | null;
+}
+
+/**
+ * Seals what is not sealed yet, then recomputes the chain of one tenant and mode from the first event of the log and compares it with every seal,
+ * and with a digest from outside. Stops at the first break. Memory: two pages of the log.
+ * @throws {Stopped} {EventLogUnavailable}
+ */
+export async function verifyLedger(
+  core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
+  options: VerificationOptions,
+): Promise<Verification> {
+  const { pool, log, names, chainSigner: signer } = core;
+  const { scope, outside, signal, onProgress } = options;
+  const chains = new ChainNames(names);
+  const seals = new ChainSeals(pool, await log.id());
+  const sealing = new ChainSealing({ pool, log, chains, signer });
+  const { checkpoint, stopped } = await sealing.sealToHead({ signal, onProgress: (events) => onProgress?.('sealing', events, undefined) });
+  if (signal.aborted) throw new Stopped();
+  const logSeal = await seals.logSeal();
+  const isLogSealAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
+  const sealedUpTo =
+    isLogSealAuthentic && log.compare(logSeal.position ?? undefined, checkpoint.position) > 0 ? logSeal.position : undefined;
+  const upTo = sealedUpTo ?? checkpoint.position ?? null;
+  const whole = new WholeLogCheck(isLogSealAuthentic ? logSeal : undefined);
+  // One that is not as it was signed says nothing about the log.
+  const isOutsideAuthentic = outside === undefined || isAuthentic(outside, signer);
+  const isOwn = chains.membership(scope);
+  const searched = { log, seals, chain: chains.of(scope), isOwn, upTo, patience: options };
+  const check = await ChainCheck.begin(searched, signer, isOutsideAuthentic ? outside : undefined);
+  const reader = new LogReader(log, options, upTo);
+  for (let page = await reader.ahead(); page.length > 0 && !check.isBroken; page = await reader.ahead()) {
+    for (const event of page) {
+      whole.add(event);
+      if (isOwn(event.stream) && check.add(event)) await check.compare();
+      if (check.isBroken) break;
+    }
+    reader.take(page.length);
+    if (signal.aborted) throw new Stopped();
+    onProgress?.('verifying', reader.count, checkpoint.events);
+  }
+  if (!check.isBroken) await check.end();
+  const { link, seals: compared } = check;
+  const { events, position, digest } = link;
+  const isForged = !isOutsideAuthentic && !check.isBroken;
+  const ofChain = isForged ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const) : check.firstBroken;
+  // Events without a seal are what is left where the seals of newer ones were removed with them: the whole log says more then.
+  const ofLog = ofChain === null || check.isOnlyUnsealed || stopped === 'lost' ? await whole.end({ log, seals, stopped }) : null;
+  const isOfLog = ofLog !== null && (ofChain === null || check.isOnlyUnsealed || isAtOrBefore(log, ofLog, ofChain));
+  const firstBroken = isOfLog ? ofLog : ofChain;
+  return { ok: firstBroken === null, ...scope, log: seals.logId, events, position, digest, seals: compared, firstBroken };
+}
+
+const isAtOrBefore = (log: EventLog, a: ChainBreak, b: ChainBreak): boolean =>
+  log.compare(a.position ?? undefined, b.position ?? undefined) <= 0;
+
+/** Which events the whole log holds, as it is recomputed beside the seal of the log. */
+class WholeLogCheck {
+  private link: LogLink = LOG_START;
+  private isMet: boolean;
+
+  /** @param seal undefined: there is none that was signed here. */
+  constructor(private readonly seal: LogSeal | undefined) {
+    this.isMet = seal !== undefined && seal.events === 0;
+  }
+
+  add(event: RecordedEvent): void {
+    this.link = nextLogLink(this.link, event);
+    if (this.seal?.events === this.link.events) this.isMet = this.seal.digest === this.link.digest;
+  }
+
+  /** The log is at its end. Null: it is as it was sealed. */
+  async end({ log, seals, stopped }: WholeLog): Promise<ChainBreak | null> {
+    const contradicted = (await log.contradiction?.()) ?? null;
+    if (this.isMet && stopped === null && contradicted === null) return null;
+    const missing = await firstMissing(log, seals, this.seal);
+    if (missing !== undefined) return { ...missing, reason: stopped === 'lost' ? 'lost' : 'removed' };
+    const position = contradicted ?? this.seal?.position ?? this.link.position;
+    if (stopped !== null) return { position, eventId: null, reason: stopped };
+    return { position, eventId: null, reason: 'changed' };
+  }
+}
+
+interface WholeLog {
+  readonly log: EventLog;
+  readonly seals: ChainSeals;
+  readonly stopped: SealingStop | null;
+}
+
+/** A chain as it is recomputed, beside its seals. */
+class ChainCheck {
+  link: ChainLink = CHAIN_START;
+  seals = 0;
+  firstBroken: ChainBreak | null = null;
+  private readonly stored: AsyncGenerator<StoredSeal, void, undefined>;
+  private next: StoredSeal | undefined;
+  /** Where the last event was recorded first. */
+  private place: Position | null = null;
+  /** The last seal that agreed. */
+  private last: StoredSeal | undefined;
+  /** The first event behind all seals. */
+  private unsealed: RecordedEvent | undefined;
+  private outsideBreak: ChainBreak | null = null;
+  /** All that is wrong is that events stand behind the last seal. */
+  isOnlyUnsealed = false;
+
+  private constructor(
+    private readonly searched: SearchedChain,
+    private readonly signer: ChainSigner,
+    private readonly outside: DigestDocument | undefined,
+  ) {
+    this.stored = searched.seals.all(searched.chain);
+  }
+
+  static async begin(searched: SearchedChain, signer: ChainSigner, outside: DigestDocument | undefined): Promise<ChainCheck> {
+    const check = new ChainCheck(searched, signer, outside);
+    await check.advance();
+    return check;
+  }
+
+  get isBroken(): boolean {
+    return this.firstBroken !== null;
+  }
+
+  /** True when something is to be compared behind this event. */
+  add(event: RecordedEvent): boolean {
+    this.link = nextLink(this.link, event);
+    this.place = firstPosition(event);
+    if (this.next === undefined) this.unsealed ??= event;
+    const { events } = this.link;
+    return events === this.next?.events || events === this.outside?.events;
+  }
+
+  async compare(): Promise<void> {
+    const { link, next, outside } = this;
+    if (outside?.events === link.events) this.outsideBreak = this.compareOutside(outside);
+    if (next?.events !== link.events) return;
+    this.seals += 1;
+    if (!isSame(link, next)) {
+      this.firstBroken = await this.find(next, 'changed');
+      return;
+    }
+    // The seal agrees with the log, so no seal will say more exactly what the digest from outside says.
+    this.firstBroken = this.outsideBreak;
+    await this.advance();
+  }
+
+  /** The log is at its end. */
+  async end(): Promise<void> {
+    const { next, unsealed, outside, link } = this;
+    if (next !== undefined) this.firstBroken = await this.find(next, 'removed');
+    this.firstBroken ??= await this.firstUnsigned();
+    this.firstBroken ??= this.outsideBreak;
+    // Everything up to the checkpoint was sealed once, so it came in later.
+    this.isOnlyUnsealed = this.firstBroken === null && unsealed !== undefined;
+    if (unsealed !== undefined) this.firstBroken ??= { position: unsealed.position, eventId: unsealed.id, reason: 'inserted' };
+    if (outside !== undefined && outside.events > link.events)
+      this.firstBroken ??= { position: outside.position, eventId: null, reason: 'removed' };
+  }
+
+  private async advance(): Promise<void> {
+    this.last = this.next;
+    const { value } = await this.stored.next();
+    this.next = value ?? undefined;
+  }
+
+  private find(seal: StoredSeal, otherwise: BreakReason): Promise<ChainBreak> {
+    return findBreak(this.searched, this.last ?? CHAIN_START, seal, otherwise);
+  }
+
+  /** A document of another log: its places count as well where that log recorded the event first, and not where it had a copy, too. */
+  private compareOutside(outside: DigestDocument): ChainBreak | null {
+    const { link, place, searched } = this;
+    const isSameLog = outside.log === searched.seals.logId;
+    const isKept = link.digest === outside.digest && (place !== outside.position || link.places === outside.places);
+    if (isSameLog ? isSame(link, outside) : isKept) return null;
+    return { position: outside.position, eventId: null, reason: 'outside-digest' };
+  }
+
+  /**
+   * Only the newest signature counts for the whole chain: what it covers was recomputed. When that one is wrong, the first wrong one says
+   * from where on somebody made seals anew.
+   */
+  private async firstUnsigned(): Promise<ChainBreak | null> {
+    if (this.last === undefined || this.isSigned(this.last)) return null;
+    const { seals, chain } = this.searched;
+    for await (const seal of seals.all(chain)) {
+      if (this.isSigned(seal)) continue;
+      const { ids, positions } = await seals.eventsUnder(seal);
+      return { position: positions[0] ?? seal.position, eventId: ids[0] ?? null, reason: 'seal-signature' };
+    }
+    return null;
+  }
+
+  private isSigned(seal: StoredSeal): boolean {
+    return this.signer.isSigned(sealText(this.searched.seals.logId, seal), seal.signature);
+  }
+}
+
+const isSame = (a: ChainLink, b: Pick<ChainLink, 'digest' | 'places' | 'position'>): boolean =>
+  a.digest === b.digest && a.places === b.places && a.position === b.position;

@@ -1,0 +1,32 @@
+import { LRUCache } from 'lru-cache';
+import type { EventLog, Position } from '../../event-log/event-log.js';
+
+const PAGE = 1_000;
+const REMEMBERED_MAX = 1_000;
+
+/** Form of all positions: whatever else is typed is not searched for. */
+const POSITION = /^[0-9a-f]{8}-\d{1,20}(-\d{1,20})?$/;
+
+/** Where events of other logs are in this one never changes. */
+const remembered = new WeakMap<EventLog, LRUCache<Position, Position>>();
+
+/**
+ * Where an event is in this log, by its position in the log that recorded it first. Reads the log from its beginning up to that event; what was
+ * found is remembered. Undefined: no event has that origin.
+ */
+export async function positionOfOrigin(log: EventLog, origin: Position): Promise<Position | undefined> {
+  if (!POSITION.test(origin)) return undefined;
+  const known = remembered.get(log) ?? new LRUCache<Position, Position>({ max: REMEMBERED_MAX });
+  remembered.set(log, known);
+  const found = known.get(origin) ?? (await search(log, origin));
+  if (found !== undefined) known.set(origin, found);
+  return found;
+}
+
+async function search(log: EventLog, origin: Position): Promise<Position | undefined> {
+  for (let page = await log.readAll(undefined, PAGE); page.length > 0; page = await log.readAll(page.at(-1)?.position, PAGE)) {
+    const found = page.find((event) => event.origin?.position === origin);
+    if (found !== undefined) return found.position;
+  }
+  return undefined;
+}

@@ -1,0 +1,154 @@
+import { balanceItems, balances } from '../../../../projections/reward-balances/table.js';
+import { redemptions as redemptionsTable, rewards } from '../../../../projections/rewards/table.js';
+import { referralRewards } from '../../../../projections/referrals/table.js';
+import type { AccountEvent } from '../../../domain/account/account.events.js';
+import { amountLeft, unitKey, unitOf, type OpenAccount, type RewardState } from '../../../domain/account/account.state.js';
+import { isAboutReward, unlessForgotten, type ExpectedRow } from './expected-row.js';
+import type { FoldedAccount } from './folded-account.js';
+
+/** What the ledger says that the read models of rewards hold. */
+
+const presentRewards = (state: OpenAccount): RewardState[] =>
+  [...state.rewards.values()].filter(({ person }) => !state.remains.forgotten.has(person));
+
+export function expectedRewards({ state, redemptions }: FoldedAccount): ExpectedRow[] {
+  if (state.status === 'absent') return [];
+  return presentRewards(state).flatMap((reward) => {
+    const times = redemptions.get(reward.rewardId) ?? [];
+    return [
+      rewardRow(state, reward, times.length),
+      ...times.map(({ rewardId, redemptionId, amount, at }, index) => ({
+        table: redemptionsTable,
+        key: [rewardId, redemptionId],
+        values: { number: index + 1, date_redeemed: at, quantity: amount },
+        isAbout: isAboutReward(rewardId),
+      })),
+    ];
+  });
+}
+
+function rewardRow(state: OpenAccount, reward: RewardState, redeemedTimes: number): ExpectedRow {
+  const { rewardId, value } = reward;
+  const credit = value.type === 'CREDIT' ? value : undefined;
+  const discount = value.type === 'PCT_DISCOUNT' ? value : undefined;
+  const tank = value.type === 'FUELTANK' ? value : undefined;
+  const userId = unlessForgotten(state.users.get(reward.person)?.profile?.id);
+  return {
+    table: rewards,
+    key: [rewardId],
+    isAbout: isAboutReward(rewardId),
+    mayBeMissing: userId === undefined,
+    values: {
+      ...{ person: reward.person, account_id: unlessForgotten(state.accountId), user_id: userId },
+      ...{ type: value.type, source: reward.source, unit: unitOf(value), name: reward.name, description: reward.description },
+      ...{ cancellable: reward.cancellable, redeems_automatically: reward.redeemsAutomatically, referral_id: reward.referralId },
+      ...{ currency: credit?.currency ?? null, assigned_credit: credit?.assignedCredit ?? null },
+      ...{ redeemed_credit: credit ? reward.redeemed : null, redeemed_times: redeemedTimes },
+      discount_percent: discount?.discountPercent ?? null,
+      months_discount_is_valid: discount?.monthsDiscountIsValid ?? null,
+      ...{ amount: tank?.amount ?? null, fuel_tank_code: tank?.fuelTankCode ?? null, fuel_tank_type: tank?.fuelTankType ?? null },
+      ...{ date_given: reward.dateGiven, date_scheduled_for: reward.dateScheduledFor, date_expires: reward.dateExpires },
+      date_cancelled: reward.dateCancelled,
+    },
+  };
+}
+
+export function expectedReferralRewards({ state }: FoldedAccount): ExpectedRow[] {
+  if (state.status === 'absent') return [];
+  const sides = { REFERRED: 'referred', FRIEND_SIGNUP: 'referrer', MANUAL: undefined, EVENT: undefined } as const;
+  return presentRewards(state).flatMap(({ rewardId, referralId, source, person }) => {
+    const side = sides[source];
+    if (referralId === null || side === undefined) return [];
+    const mayBeMissing = !state.users.get(person)?.profile;
+    return [
+      {
+        ...{ table: referralRewards, key: [referralId, side], values: { reward_id: rewardId }, mayBeMissing },
+        isAbout: isAboutReward(rewardId),
+      },
+    ];
+  });
+}
+
+type Bucket = 'pending' | 'available' | 'expired' | 'cancelled';
+
+/** As recorded: what the clock is ahead of the log by is added when a balance is read. */
+function bucketOf({ dateCancelled, phase }: RewardState): Bucket {
+  if (dateCancelled !== null) return 'cancelled';
+  switch (phase) {
+    case 'PENDING':
+      return 'pending';
+    case 'AVAILABLE':
+      return 'available';
+    case 'EXPIRED':
+      return 'expired';
+  }
+}
+
+export function expectedBalances({ state }: FoldedAccount, accountRef: string): ExpectedRow[] {
+  if (state.status === 'absent') return [];
+  const present = presentRewards(state);
+  const byBalance = new Map<string, RewardState[]>();
+  for (const reward of present) {
+    const key = JSON.stringify([accountRef, reward.person, reward.value.type, unitKey(unitOf(reward.value) ?? '')]);
+    const rewardsOfIt = byBalance.get(key);
+    if (rewardsOfIt) rewardsOfIt.push(reward);
+    else byBalance.set(key, [reward]);
+  }
+  return [
+    ...present.map((reward) => balanceItem(state, reward)),
+    ...[...byBalance].map(([key, rewardsOfIt]) => balance(state, JSON.parse(key) as string[], rewardsOfIt)),
+  ];
+}
+
+function balanceItem(state: OpenAccount, reward: RewardState): ExpectedRow {
+  const { value } = reward;
+  const userId = unlessForgotten(state.users.get(reward.person)?.profile?.id);
+  return {
+    table: balanceItems,
+    key: [reward.rewardId],
+    isAbout: isAboutReward(reward.rewardId),
+    mayBeMissing: userId === undefined,
+    values: {
+      ...{ person: reward.person, user_id: userId, type: value.type, source: reward.source, unit_key: unitKey(unitOf(value) ?? '') },
+      ...{ bucket: bucketOf(reward), phase: reward.phase, cancelled: reward.dateCancelled !== null },
+      assigned: value.type === 'CREDIT' ? value.assignedCredit : 0,
+      redeemed: reward.redeemed,
+      percent: value.type === 'PCT_DISCOUNT' ? value.discountPercent : 0,
+      ...{ date_given: reward.dateGiven, date_scheduled_for: reward.dateScheduledFor, date_expires: reward.dateExpires },
+      redeems_automatically: reward.redeemsAutomatically,
+    },
+  };
+}
+
+function balance(state: OpenAccount, key: readonly string[], rewardsOfIt: readonly RewardState[]): ExpectedRow {
+  const person = rewardsOfIt[0]?.person ?? '';
+  const ids = new Set(rewardsOfIt.map(({ rewardId }) => rewardId));
+  const sum = (figure: (reward: RewardState) => number): number => rewardsOfIt.reduce((total, reward) => total + figure(reward), 0);
+  const left = (bucket: Bucket) => sum((reward) => (bucketOf(reward) === bucket ? amountLeft(reward) : 0));
+  const percent = (source?: RewardState['source']) =>
+    sum((reward) => {
+      const counts = bucketOf(reward) === 'available' && (source === undefined || reward.source === source);
+      return counts && reward.value.type === 'PCT_DISCOUNT' ? reward.value.discountPercent : 0;
+    });
+  return {
+    table: balances,
+    key,
+    mayBeMissing: !state.users.get(person)?.profile,
+    isAbout: (event: AccountEvent) =>
+      ('rewardId' in event && event.rewardId !== null && ids.has(event.rewardId)) ||
+      ('lines' in event && event.lines.some(([id]) => ids.has(id))),
+    values: {
+      user_id: unlessForgotten(state.users.get(person)?.profile?.id),
+      count: sum((reward) => (isCounted(reward) ? 1 : 0)),
+      ...{ redeemed_credit: sum(({ redeemed }) => redeemed), available_credit: left('available'), pending_credit: left('pending') },
+      ...{ expired_credit: left('expired'), cancelled_credit: left('cancelled'), discount_percent: percent() },
+      ...{ referred_percent: percent('REFERRED'), referrer_percent: percent('FRIEND_SIGNUP') },
+      fuel_tank_codes: sum((reward) => (reward.value.type === 'FUELTANK' && bucketOf(reward) === 'available' ? 1 : 0)),
+    },
+  };
+}
+
+function isCounted(reward: RewardState): boolean {
+  const isAvailable = bucketOf(reward) === 'available';
+  return reward.value.type === 'CREDIT' ? reward.redeemed > 0 || (isAvailable && amountLeft(reward) > 0) : isAvailable;
+}

@@ -1,0 +1,135 @@
+import type { Pool, PoolClient } from 'pg';
+import { accounts } from '../../../../projections/accounts/table.js';
+import { codeOwners, referralCodes } from '../../../../projections/referral-codes/table.js';
+import { referralRewards, referrals } from '../../../../projections/referrals/table.js';
+import { balanceItems, balances } from '../../../../projections/reward-balances/table.js';
+import { redemptions, rewards } from '../../../../projections/rewards/table.js';
+import { userAccounts, users } from '../../../../projections/users/table.js';
+import type { Scope } from '../../../domain/scope.js';
+import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
+import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
+import { quoted, schemaOf } from '../../../projecting/identifiers.js';
+import type { ReadModelTable, Row } from '../../../projecting/projector.js';
+import { CommandError } from '../../command-error.js';
+import type { AccountKeys } from './folded-account.js';
+
+/** What the accounts of one batch may have rows under. */
+export interface BatchKeys extends AccountKeys {
+  readonly accountRefs: readonly string[];
+}
+
+interface Place {
+  readonly readModel: string;
+  readonly table: ReadModelTable;
+  readonly column: string;
+  readonly values: (keys: BatchKeys) => readonly string[];
+  /** Every row names the account that it comes from: those that no account accounts for can be counted. */
+  readonly isCounted?: boolean;
+}
+
+const refs = ({ accountRefs }: BatchKeys): readonly string[] => accountRefs;
+const people = ({ persons }: BatchKeys): readonly string[] => persons;
+
+/** Where the rows of an account are, each found by an index. */
+const PLACES: readonly Place[] = [
+  { readModel: 'accounts', table: accounts, column: 'account_ref', values: refs, isCounted: true },
+  { readModel: 'users', table: users, column: 'account_ref', values: refs, isCounted: true },
+  { readModel: 'users', table: userAccounts, column: 'account_ref', values: refs, isCounted: true },
+  { readModel: 'referral-codes', table: codeOwners, column: 'person', values: people, isCounted: true },
+  { readModel: 'referral-codes', table: referralCodes, column: 'person', values: people, isCounted: true },
+  { readModel: 'referrals', table: referrals, column: 'referred_account_ref', values: refs, isCounted: true },
+  { readModel: 'referrals', table: referralRewards, column: 'referral_id', values: ({ rewardedReferralIds }) => rewardedReferralIds },
+  { readModel: 'rewards', table: rewards, column: 'account_ref', values: refs, isCounted: true },
+  { readModel: 'rewards', table: redemptions, column: 'reward_id', values: ({ rewardIds }) => rewardIds, isCounted: true },
+  { readModel: 'reward-balances', table: balances, column: 'account_ref', values: refs, isCounted: true },
+  { readModel: 'reward-balances', table: balanceItems, column: 'person', values: people, isCounted: true },
+];
+
+export const READ_MODELS: readonly string[] = [...new Set(PLACES.map(({ readModel }) => readModel))];
+
+/** A row as it stands in a live read model. */
+export interface LiveRow {
+  readonly readModel: string;
+  readonly table: ReadModelTable;
+  readonly row: Row;
+}
+
+export interface RowCount {
+  readonly readModel: string;
+  readonly table: string;
+  readonly rows: number;
+}
+
+/** The live read models at one moment, rows and checkpoints together; whoever writes goes on beside it. */
+export class ReadModelSnapshot {
+  private constructor(
+    private readonly client: PoolClient,
+    readonly checkpoints: ReadonlyMap<string, Checkpoint>,
+  ) {}
+
+  /** @throws {CommandError} when there is nothing to compare with yet. */
+  static async open(pool: Pool): Promise<ReadModelSnapshot> {
+    const client = await pool.connect();
+    try {
+      await client.query('begin isolation level repeatable read read only');
+      const checkpoints = new Map((await liveCheckpoints(client, READ_MODELS)).map((checkpoint) => [checkpoint.projection, checkpoint]));
+      const { rows } = await client.query<{ rebuilt: boolean }>('select rebuilt from ledger.followed_log');
+      if (READ_MODELS.some((name) => !checkpoints.has(name)))
+        throw new CommandError('there are no read models yet: start the service once');
+      if (rows[0]?.rebuilt === false) throw new CommandError('the read models are being made anew: try again when the service is ready');
+      if ((await countUnfinishedErasures(client, [...checkpoints.values()])) > 0)
+        throw new CommandError('people who were forgotten are still being cleaned out of the read models: try again in a moment');
+      return new ReadModelSnapshot(client, checkpoints);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  async rowsOf(keys: BatchKeys): Promise<LiveRow[]> {
+    const found: LiveRow[] = [];
+    for (const { readModel, table, column, values } of PLACES) {
+      const wanted = values(keys);
+      if (wanted.length === 0) continue;
+      const { rows } = await this.client.query<{ row: Row }>(
+        `select to_json(t) as "row" from ${this.place(readModel, table)} t where t.${quoted(column)} = any ($1::text[])`,
+        [wanted],
+      );
+      for (const { row } of rows) found.push({ readModel, table, row });
+    }
+    return found;
+  }
+
+  /** How many rows there are of a tenant and mode, in the tables whose rows can all be laid to an account. */
+  async counts({ tenant, mode }: Scope): Promise<RowCount[]> {
+    const counts: RowCount[] = [];
+    for (const { readModel, table } of PLACES.filter(({ isCounted }) => isCounted)) {
+      const { rows } = await this.client.query<{ count: string }>(
+        `select count(*) as count from ${this.place(readModel, table)} where tenant = $1 and mode = $2`,
+        [tenant, mode],
+      );
+      counts.push({ readModel, table: table.name, rows: Number(rows[0]?.count ?? 0) });
+    }
+    return counts;
+  }
+
+  /** How many accounts the read model has: what is still to come is estimated by it. */
+  async accountsOf(scope: Scope): Promise<number> {
+    const { rows } = await this.client.query<{ count: string }>(
+      `select count(*) as count from ${this.place('accounts', accounts)} where tenant = $1 and mode = $2`,
+      [scope.tenant, scope.mode],
+    );
+    return Number(rows[0]?.count ?? 0);
+  }
+
+  async close(): Promise<void> {
+    await this.client.query('rollback').then(
+      () => this.client.release(),
+      () => this.client.release(true),
+    );
+  }
+
+  private place(readModel: string, table: ReadModelTable): string {
+    return `${quoted(schemaOf(readModel, this.checkpoints.get(readModel)?.generation ?? 0))}.${quoted(table.name)}`;
+  }
+}

@@ -1,0 +1,102 @@
+import { APPEND_BYTES_MAX, appendBytes, type EventLog, type Position, type RecordedEvent } from '../../event-log/event-log.js';
+import { LogReader, patiently, Stopped, type Patience } from './log-reader.js';
+
+/** The target cannot become a copy of the source; the message says why, in one line. */
+export class CopyRefused extends Error {
+  override readonly name = 'CopyRefused';
+}
+
+export interface CopyOptions extends Patience {
+  /** The last event that is copied; null: the source is empty. */
+  readonly upTo: Position | null;
+  /** So many events of the source stand in the target. */
+  readonly onProgress?: (events: number) => void;
+}
+
+export interface CopyResult {
+  /** Stood in the target before. */
+  readonly found: number;
+  readonly appended: number;
+}
+
+const APPEND_EVENTS_MAX = 500;
+
+/**
+ * Makes the target hold the same events as the source, in the order of the whole log: ids, streams, revisions, types and stored bytes, and where
+ * and when each was recorded first. What stands
+ * in the target already must be the source's beginning, and is left as it is. So a copy that was stopped is gone on with, and one that
+ * was made earlier gets what came since, without any notes kept beside the two logs.
+ * @throws {CopyRefused} @throws {Stopped} @throws {EventLogUnavailable}
+ */
+export async function copyLog(source: EventLog, target: EventLog, options: CopyOptions): Promise<CopyResult> {
+  const { upTo, onProgress } = options;
+  const from = new LogReader(source, options, upTo);
+  const found = await passOverCopied(from, new LogReader(target, options), options);
+  // Strictly one after the other: an append that overtook another one would change the order of the log.
+  for (let rest = await from.ahead(); rest.length > 0; rest = await from.ahead()) {
+    if (options.signal.aborted) throw new Stopped();
+    const events = nextAppend(rest);
+    await appendTo(target, events, options);
+    from.take(events.length);
+    onProgress?.(from.count);
+  }
+  return { found, appended: from.count - found };
+}
+
+/** Reads both side by side until the target ends. */
+async function passOverCopied(source: LogReader, target: LogReader, { onProgress }: CopyOptions): Promise<number> {
+  for (;;) {
+    const [expected, found] = await Promise.all([source.ahead(), target.ahead()]);
+    const count = Math.min(expected.length, found.length);
+    if (count === 0 && found.length > 0) {
+      throw new CopyRefused(
+        `the target holds other streams of ours: it goes on behind the ${source.count} events of the source, with ${found[0]?.stream}`,
+      );
+    }
+    if (count === 0) return source.count;
+    const other = found.findIndex((event, index) => index < count && !isSame(event, expected[index]));
+    if (other >= 0) {
+      throw new CopyRefused(
+        `the target holds other streams of ours: its event ${source.count + other + 1}, in ${found[other]?.stream}, is not the source's`,
+      );
+    }
+    source.take(count);
+    target.take(count);
+    onProgress?.(source.count);
+  }
+}
+
+function isSame(a: RecordedEvent, b: RecordedEvent | undefined): boolean {
+  if (b === undefined || a.id !== b.id || a.stream !== b.stream || a.revision !== b.revision) return false;
+  return a.type === b.type && a.data === b.data && a.metadata === b.metadata;
+}
+
+/** The longest beginning that may go in one append: of one stream, within the bounds of the port. */
+function nextAppend(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  const stream = events[0]?.stream;
+  let bytes = 0;
+  let count = 0;
+  for (const event of events.slice(0, APPEND_EVENTS_MAX)) {
+    bytes += appendBytes([event]);
+    if (event.stream !== stream || (count > 0 && bytes > APPEND_BYTES_MAX)) break;
+    count += 1;
+  }
+  return events.slice(0, count);
+}
+
+async function appendTo(target: EventLog, events: readonly RecordedEvent[], patience: Patience): Promise<void> {
+  const [first] = events;
+  if (first === undefined) return;
+  const expected = first.revision === 0n ? 'no-stream' : first.revision - 1n;
+  // Of a copy of a copy, what its first log said.
+  const copies = events.map(({ id, type, data, metadata, recordedAt, position, origin = { position, recordedAt } }) => ({
+    ...{ id, type, data, metadata, origin },
+  }));
+  // Repeated as it was after a lost answer: the log recognises it.
+  const result = await patiently(patience, () => target.append(first.stream, expected, copies));
+  if (result.kind === 'conflict') {
+    throw new CopyRefused(
+      `the target does not take revision ${first.revision} of ${first.stream}: somebody else writes to it; run the same command again, it goes on or says what differs`,
+    );
+  }
+}

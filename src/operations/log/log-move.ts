@@ -1,0 +1,92 @@
+import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
+import { followedLogId, mayLogGrow, recordCopy } from '../../core/followed-log.js';
+import type { LedgerDatabase } from '../../core/ledger-database.js';
+import { readPolicyCheckpoint } from '../../policies/policy-checkpoint.js';
+import { compareLogs, type Comparison } from './log-comparison.js';
+import { CopyRefused, copyLog, type CopyResult } from './log-copy.js';
+import { LogReader, type Patience } from './log-reader.js';
+
+/** What is being done, for the progress that people see. */
+export type CopyPhase = 'counting' | 'copying' | 'comparing';
+
+export interface LogMoveOptions extends Patience {
+  readonly database: LedgerDatabase;
+  readonly source: EventLog;
+  readonly target: EventLog;
+  /** A first pass beside the running service; it is never the last one. */
+  readonly whileRunning: boolean;
+  /** `total` is not known while counting. */
+  readonly onProgress?: (phase: CopyPhase, events: number, total: number | undefined) => void;
+}
+
+export interface LogMoveResult extends CopyResult, Comparison {
+  /** Events that the source got after the copy was begun, and the target lacks. */
+  readonly cameSince: number;
+  /** The source is the log that the database follows, and its next service moves over to the target. */
+  readonly isRecorded: boolean;
+}
+
+/**
+ * Copies a whole log, compares the two, and, when the source is the log that the database follows and nothing can have been appended meanwhile,
+ * puts the copy on record, so that the service may be started on the target.
+ * @throws {CopyRefused} @throws {Stopped} @throws {EventLogUnavailable}
+ */
+export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResult> {
+  const { database, source, target, whileRunning, onProgress } = options;
+  const { pool } = database;
+  const sourceId = await named('--from', source.id());
+  const targetId = await named('--to', target.id());
+  if (sourceId === targetId) throw new CopyRefused('--from and --to are the same log');
+  const followed = await followedLogId(pool);
+  if (followed === targetId)
+    throw new CopyRefused('the service goes by the log at --to: it is the one to copy from, or DATABASE_URL is that of another service');
+  const isMove = followed === sourceId;
+  if (isMove && !whileRunning && (await mayLogGrow(pool))) throw new CopyRefused(RUNNING);
+
+  const policies = isMove ? await readPolicyCheckpoint(pool) : null;
+  const upTo = (await source.head()) ?? null;
+  const total = await countEvents(source, upTo, options);
+  const progress = (phase: CopyPhase) => (events: number) => onProgress?.(phase, events, total);
+  const copied = await copyLog(source, target, { ...options, upTo, onProgress: progress('copying') });
+  const compared = await compareLogs(source, target, { ...options, upTo, translate: policies, onProgress: progress('comparing') });
+  const cameSince = await countSince(source, upTo);
+  const isEqual = compared.differences.length === 0 && compared.isOrderSame;
+  const isLast = isMove && !whileRunning && isEqual && cameSince === 0;
+  if (isLast && policies !== null && compared.translated === null) {
+    throw new CopyRefused(
+      'policies stand at a position that the source does not have: start the service on the source once, stop it and run again',
+    );
+  }
+  const copy = { sourceId, targetId, sourceHead: upTo, targetHead: compared.targetHead, events: compared.events };
+  const isRecorded = isLast && (await recordCopy(pool, { ...copy, policiesPosition: compared.translated }));
+  if (isLast && !isRecorded) throw new CopyRefused(RUNNING);
+  return { ...copied, ...compared, cameSince, isRecorded };
+}
+
+const RUNNING = 'a service or a command runs on this database and may append: stop it, or make a first pass beside it with --while-running';
+
+async function countEvents(source: EventLog, upTo: Position | null, options: LogMoveOptions): Promise<number> {
+  const reader = new LogReader(source, options, upTo);
+  for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead()) {
+    reader.take(page.length);
+    options.onProgress?.('counting', reader.count, undefined);
+  }
+  return reader.count;
+}
+
+const COUNTED_MAX = 100_000;
+
+/** As many as that at most, and then there are more. */
+async function countSince(source: EventLog, position: Position | null): Promise<number> {
+  return (await source.readAll(position ?? undefined, COUNTED_MAX)).length;
+}
+
+/** Which of the two logs is not to be used. */
+async function named<T>(option: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof EventLogUnavailable) throw new EventLogUnavailable(`${option}: ${error.message}`);
+    throw error;
+  }
+}

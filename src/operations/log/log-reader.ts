@@ -1,0 +1,87 @@
+import { EventLogUnavailable, type EventLog, type Position, type RecordedEvent } from '../../event-log/event-log.js';
+import { backOffMs, pause } from '../../foundation/pause.js';
+
+/** Asked to stop; what was done so far stands. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+}
+
+export interface Patience {
+  readonly signal: AbortSignal;
+  /** A log that stays away for longer is given up. */
+  readonly awayMsMax: number;
+}
+
+const RETRY = { first: 50, max: 2_000 };
+
+/** Repeats work on a log that is away until it is back. @throws {Stopped} @throws {EventLogUnavailable} when it stayed away for too long. */
+export async function patiently<T>({ signal, awayMsMax }: Patience, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  for (let failures = 0; ; failures++) {
+    if (signal.aborted) throw new Stopped();
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof EventLogUnavailable) || performance.now() - startedAt > awayMsMax) throw error;
+      await pause(backOffMs(failures, RETRY), signal);
+    }
+  }
+}
+
+const PAGE = 1_000;
+
+/** Reads a log page by page; the next page is on its way while one is worked on. */
+export class LogReader {
+  private page: readonly RecordedEvent[] = [];
+  private next: Promise<readonly RecordedEvent[]> | undefined;
+  private last: Position | undefined;
+  private taken = 0;
+
+  /**
+   * @param upTo the last event that is read; null: none is; default: all there are.
+   * @param after reading begins behind it; default: at the beginning.
+   */
+  constructor(
+    private readonly log: Pick<EventLog, 'readAll' | 'compare'>,
+    private readonly patience: Patience,
+    private readonly upTo?: Position | null,
+    after?: Position,
+  ) {
+    this.last = after;
+  }
+
+  /** How many events were taken so far. */
+  get count(): number {
+    return this.taken;
+  }
+
+  /** The events that come next, as far as they are at hand; none at the end. */
+  async ahead(): Promise<readonly RecordedEvent[]> {
+    if (this.page.length === 0) {
+      this.page = await (this.next ?? this.read());
+      this.next = undefined;
+      const last = this.page.at(-1);
+      if (last !== undefined) {
+        this.last = last.position;
+        this.next = this.read();
+        // Whoever asks for the page is told; nobody may ask any more.
+        this.next.catch(() => undefined);
+      }
+    }
+    return this.page;
+  }
+
+  take(count: number): void {
+    this.page = this.page.slice(count);
+    this.taken += count;
+  }
+
+  private async read(): Promise<readonly RecordedEvent[]> {
+    const { last, upTo } = this;
+    if (upTo === null || (upTo !== undefined && this.log.compare(last, upTo) >= 0)) return [];
+    const events = await patiently(this.patience, () => this.log.readAll(last, PAGE));
+    // Almost every page ends before: only the last event of it is looked at.
+    if (upTo === undefined || this.log.compare(events.at(-1)?.position, upTo) <= 0) return events;
+    return events.filter(({ position }) => this.log.compare(position, upTo) <= 0);
+  }
+}

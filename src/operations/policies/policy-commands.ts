@@ -1,0 +1,88 @@
+import type { Core } from '../../core/core.js';
+import { ParkedReactions, type ParkedReaction } from '../../policies/parked-reactions.js';
+import { POLICIES } from '../../policies/policies.js';
+import { addJob } from '../../policies/jobs.js';
+import { carryOutReactions } from '../../policies/reactions.js';
+import { Retries } from '../../policies/retries.js';
+import { decodeAny } from '../../projecting/decode-events.js';
+import { CommandError } from '../command-error.js';
+
+/** What operators ask of reactions that stand still: each returns the document that `--json` prints. */
+
+export interface ShownParkedReaction {
+  readonly id: string;
+  /** Whose reactions wait from this event on; `*`: those of all policies, since the event cannot be read. */
+  readonly policy: string;
+  readonly eventId: string;
+  readonly position: string;
+  readonly reason: string;
+  readonly since: string;
+}
+
+export interface RetryResult {
+  readonly retried: number;
+  readonly done: number;
+  /** Those that stand still as before, or at a later event. */
+  readonly parked: number;
+}
+
+type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'accounts'>;
+
+const PAGE = 500;
+
+/** The oldest ones. */
+export async function showParked({ pool }: Pick<PolicyCore, 'pool'>, limit: number): Promise<readonly ShownParkedReaction[]> {
+  return (await new ParkedReactions(pool).list({ limit })).map(shown);
+}
+
+/**
+ * Tries again what stands still: one reaction, or all. Each stream is taken up to its end, once; beside a service that does the same, what
+ * happens twice has one effect. @throws {CommandError} for an id that nothing is parked under.
+ */
+export async function retryParkedReactions(
+  core: PolicyCore,
+  id: string | undefined,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: (retried: number) => void },
+): Promise<RetryResult> {
+  // Who the log is says whether this database goes by it.
+  await core.log.id();
+  const parked = new ParkedReactions(core.pool);
+  const retries = retriesOf(core, parked);
+  let result: RetryResult = { retried: 0, done: 0, parked: 0 };
+  for (let after = '0'; !signal.aborted;) {
+    const rows = await parked.list({ ...(id === undefined ? {} : { id }), after, limit: PAGE });
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    await retries.streams([...new Set(rows.map(({ stream }) => stream))], signal);
+    const still = await parked.present(rows.map((row) => row.id));
+    result = { retried: result.retried + rows.length, done: result.done + rows.length - still, parked: result.parked + still };
+    onProgress?.(result.retried);
+    after = last.id;
+  }
+  if (id !== undefined && result.retried === 0) throw new CommandError(`nothing is parked under ${id}`);
+  return result;
+}
+
+/** Commands go through the one door of this process, jobs into the queue. */
+function retriesOf({ pool, log, codec, accounts }: PolicyCore, parked: ParkedReactions): Retries {
+  const carryOut = carryOutReactions((meta, account, request) => accounts.execute(meta, account, request), {
+    add: (job) => addJob(pool, job),
+  });
+  return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
+}
+
+const shown = ({ id, policy, eventId, position, reason, since }: ParkedReaction): ShownParkedReaction => ({
+  id,
+  policy,
+  eventId,
+  position,
+  reason,
+  since: since.toISOString(),
+});
+
+/** @throws {CommandError} */
+export function parseParkedId(text: string): string {
+  if (!/^[1-9]\d{0,17}$/.test(text))
+    throw new CommandError(`${JSON.stringify(text.slice(0, 80))} is no id of a parked reaction: see policy parked`);
+  return text;
+}

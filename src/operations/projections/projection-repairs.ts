@@ -1,0 +1,129 @@
+import type { Pool } from 'pg';
+import { MODES, type Mode } from '../../domain/scope.js';
+import { scopeOfStream } from '../../privacy/keyed-names.js';
+import type { GenerationParts } from '../../projecting/generations/catch-up.js';
+import { GenerationsOf } from '../../projecting/generations/generation-records.js';
+import { UnstorableText } from '../../projecting/generations/copy-rows.js';
+import { isDataError } from '../../projecting/projecting-errors.js';
+import type { OperationEnd } from '../../projecting/generations/projection-history.js';
+import type { Projector } from '../../projecting/projector.js';
+import { repair, type RepairedProjection, type RepairScope } from '../../projecting/generations/repair.js';
+import { recordDone } from '../audit.js';
+import { CommandError } from '../command-error.js';
+import { recorded, type ProjectionOperator } from './projection-operator.js';
+
+/** Where a repair is to be done, as the operator names it. @throws {CommandError} for a tenant that there is not. */
+export interface RepairTarget {
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly account?: string;
+}
+
+/** Builds a part of a live generation anew, in place, and leaves an audit event in the log of the tenant whose part it is. */
+export async function repairProjections(
+  operator: ProjectionOperator,
+  projectors: readonly Projector[],
+  { tenant, mode, account }: RepairTarget,
+  onPage?: (events: number, last: string) => void,
+): Promise<object> {
+  const { names, tenants, parts } = operator;
+  if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined) throw new CommandError(`there is no tenant ${tenant}`);
+  const accountRef = account === undefined ? undefined : names.accountRef({ tenant, mode }, account);
+  const part: RepairScope['part'] =
+    accountRef === undefined
+      ? { kind: 'tenant', tenant, mode }
+      : { kind: 'streams', streams: new Set([names.accountStream({ tenant, mode }, accountRef)]) };
+  if (part.kind === 'streams') await mustExist(parts, part.streams);
+  const concerns = (stream: string): boolean => {
+    const scope = scopeOfStream(stream);
+    return scope?.tenant === tenant && scope.mode === mode;
+  };
+  const where = { tenant, mode, ...(accountRef === undefined ? {} : { accountRef }) };
+  const document = await recorded(operator, 'repair', projectors, where, async (client, signal) => {
+    const repaired = await repair(parts, client, projectors, { part, concerns }, { signal, ...(onPage ? { onPage } : {}) });
+    const end = ({ projection: _, generation, ...details }: (typeof repaired)[number]): OperationEnd => ({
+      outcome: 'done',
+      generation,
+      details,
+    });
+    const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
+    return { document: { ...target, projections: repaired }, ends: new Map(repaired.map((each) => [each.projection, end(each)])) };
+  });
+  const parameters = { projections: projectors.map(({ name }) => name).join(' '), account: accountRef };
+  const done = { operation: 'projection rebuild', by: operator.actor, parameters, result: document };
+  await recordDone(operator, { tenant, mode }, done, { stands: 'the repair stands', warn: operator.warn });
+  return document;
+}
+
+async function mustExist({ log }: GenerationParts, streams: Iterable<string>): Promise<void> {
+  for (const stream of streams) {
+    const events = log.readStream(stream)[Symbol.asyncIterator]();
+    const { done } = await events.next();
+    await events.return?.();
+    if (done === true) throw new CommandError('there is no such account of this tenant and mode');
+  }
+}
+
+/** Tries again what is parked: the accounts concerned are built anew, in place. */
+export async function retryParked(
+  operator: ProjectionOperator,
+  projectors: readonly Projector[],
+  onPage?: (events: number, last: string) => void,
+): Promise<object> {
+  const { parts } = operator;
+  return recorded(operator, 'retry-parked', projectors, {}, async (client, signal) => {
+    const done: { projection: string; parkedBefore: number; parked: number; details: OperationEnd }[] = [];
+    for (const projector of projectors) {
+      const { live } = await GenerationsOf.read(client, parts.log, projector);
+      const streams = await parkedStreamsOf(parts.pool, projector.name, live.generation);
+      const again = (some: readonly string[]): Promise<readonly RepairedProjection[]> =>
+        repair(parts, client, [projector], scopeOfParked(new Set(some)), { signal, ...(onPage ? { onPage } : {}) });
+      const { parkedBefore, parked } = await released([...streams], again);
+      const details: OperationEnd = { outcome: 'done', generation: live.generation, details: { parkedBefore, parked } };
+      done.push({ projection: projector.name, parkedBefore, parked, details });
+    }
+    const document = {
+      projections: done.map(({ projection, parkedBefore, parked }) => ({
+        projection,
+        retried: parkedBefore,
+        released: parkedBefore - parked,
+        parked,
+      })),
+    };
+    return { document, ends: new Map(done.map(({ projection, details }) => [projection, details])) };
+  });
+}
+
+/** Rows that the table refuses stay parked, as they are, and keep no other stream back: whose they are, halving finds out. */
+async function released(
+  streams: readonly string[],
+  again: (streams: readonly string[]) => Promise<readonly RepairedProjection[]>,
+): Promise<Pick<RepairedProjection, 'parkedBefore' | 'parked'>> {
+  if (streams.length === 0) return { parkedBefore: 0, parked: 0 };
+  try {
+    const [repaired] = await again(streams);
+    return repaired ?? { parkedBefore: 0, parked: 0 };
+  } catch (error) {
+    if (!isDataError(error) && !(error instanceof UnstorableText)) throw error;
+    if (streams.length === 1) return { parkedBefore: 1, parked: 1 };
+    const middle = streams.length >> 1;
+    const first = await released(streams.slice(0, middle), again);
+    const second = await released(streams.slice(middle), again);
+    return { parkedBefore: first.parkedBefore + second.parkedBefore, parked: first.parked + second.parked };
+  }
+}
+
+async function parkedStreamsOf(pool: Pool, projection: string, generation: number): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ stream: string }>(
+    'select stream from ledger.parked_streams where projection = $1 and generation = $2',
+    [projection, generation],
+  );
+  return new Set(rows.map(({ stream }) => stream));
+}
+
+function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
+  const textOf = (stream: string): string => JSON.stringify(scopeOfStream(stream) ?? null);
+  const scopes = new Set([...streams].map(textOf));
+  // A stream whose name says nothing of a tenant is of nobody, or of somebody whom only its events name.
+  return { part: { kind: 'streams', streams }, concerns: (stream) => scopes.has('null') || scopes.has(textOf(stream)) };
+}

@@ -1,0 +1,149 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+
+/** The program file, as a JSON Schema. Also printed to docs/generated/program.schema.json, which a test compares. */
+
+const text = { type: 'string', minLength: 1, maxLength: 1000 } as const;
+const orNull = <T extends object>(schema: T) => ({ anyOf: [schema, { type: 'null' }] });
+const wholeFrom = (minimum: number) => ({ type: 'integer', minimum, maximum: Number.MAX_SAFE_INTEGER });
+// A hundred years: beyond it a date would leave what JSON clients can read as one.
+const days = (minimum: number) => ({ type: 'integer', minimum, maximum: 36_525 });
+
+const terms = {
+  name: orNull(text),
+  description: orNull(text),
+  cancellable: { type: 'boolean' },
+  validDays: orNull(days(1)),
+  delayDays: days(0),
+  limit: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { total: wholeFrom(1), perDay: wholeFrom(1) },
+  },
+};
+
+const rewardOf = (moment: object) => ({
+  type: 'object',
+  required: ['type'],
+  properties: { type: { enum: ['CREDIT', 'PCT_DISCOUNT', 'FUELTANK'] } },
+  allOf: [
+    {
+      if: { properties: { type: { const: 'CREDIT' } } },
+      then: {
+        required: ['unit', 'assignedCredit'],
+        additionalProperties: false,
+        properties: {
+          ...{ type: true, ...moment, ...terms },
+          unit: { type: 'string', minLength: 1, maxLength: 64 },
+          assignedCredit: wholeFrom(1),
+          currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
+        },
+      },
+    },
+    {
+      if: { properties: { type: { const: 'PCT_DISCOUNT' } } },
+      then: {
+        required: ['discountPercent'],
+        additionalProperties: false,
+        properties: {
+          ...{ type: true, ...moment, ...terms },
+          discountPercent: { type: 'integer', minimum: 1, maximum: 100 },
+          monthsDiscountIsValid: wholeFrom(1),
+        },
+      },
+    },
+    {
+      if: { properties: { type: { const: 'FUELTANK' } } },
+      then: {
+        required: ['fuelTankCodes', 'fuelTankType', 'amount'],
+        additionalProperties: false,
+        properties: {
+          ...{ type: true, ...moment, ...terms },
+          fuelTankCodes: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, uniqueItems: true },
+          fuelTankType: { enum: ['PCT_DISCOUNT', 'CREDIT'] },
+          amount: wholeFrom(1),
+          unit: orNull({ type: 'string', minLength: 1, maxLength: 64 }),
+        },
+      },
+    },
+  ],
+});
+
+const reward = rewardOf({ when: { enum: ['STARTED', 'CONVERTED'] } });
+const minimum = {
+  type: 'object',
+  required: ['field', 'value'],
+  additionalProperties: false,
+  properties: { field: text, value: { type: 'number' } },
+};
+const eventRule = { key: text, firstTimeOnly: { type: 'boolean' }, minimum };
+const handling = { enum: ['ignore', 'pending', 'deny'] };
+const sideStatus = { enum: ['APPROVED', 'PENDING'] };
+
+export const PROGRAM_SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Referral program',
+  type: 'object',
+  required: ['id'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
+    name: text,
+    default: { type: 'boolean' },
+    landingPage: { type: 'string', format: 'uri', pattern: '^https?://' },
+    conversion: {
+      type: 'object',
+      required: ['on'],
+      properties: { on: { enum: ['PAID', 'EVENT'] } },
+      if: { properties: { on: { const: 'EVENT' } } },
+      then: { required: ['key'], additionalProperties: false, properties: { on: true, ...eventRule } },
+      else: { additionalProperties: false, properties: { on: true } },
+    },
+    referredReward: orNull(reward),
+    referrerReward: orNull(reward),
+    eventRewards: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['key', 'to', 'reward'],
+        additionalProperties: false,
+        properties: { ...eventRule, to: { enum: ['USER', 'REFERRER'] }, reward: rewardOf({}) },
+      },
+    },
+    moderation: { type: 'object', additionalProperties: false, properties: { referred: sideStatus, referrer: sideStatus } },
+    fraud: { type: 'object', additionalProperties: false, properties: { name: handling, email: handling, ip: handling, rate: handling } },
+    rateLimit: { type: 'object', additionalProperties: false, properties: { referrals: wholeFrom(1), minutes: wholeFrom(1) } },
+    automaticRedemption: { type: 'array', items: { enum: ['CREDIT'] }, uniqueItems: true },
+  },
+} as const;
+
+let compiled: ValidateFunction<ProgramDocument> | undefined;
+
+/** Compiled by the first who asks: most commands never do, and it takes longer than they. */
+const validator = (): ValidateFunction<ProgramDocument> =>
+  (compiled ??= addFormats.default(new Ajv2020({ allErrors: true, strict: false })).compile<ProgramDocument>(PROGRAM_SCHEMA));
+
+/** The program of a file's parsed content, or what is wrong with it: one line each, beginning with the path of the member. */
+export function parseProgram(content: unknown): ProgramDocument | { readonly problems: readonly string[] } {
+  const validate = validator();
+  if (!validate(content)) {
+    const problems = (validate.errors ?? [])
+      // What an alternative or a condition makes of it repeats the error inside.
+      .filter(({ keyword }) => !['anyOf', 'if', 'type'].includes(keyword) || !hasDeeper(validate.errors ?? [], keyword))
+      .map(({ instancePath, message, params }) => {
+        const member = 'additionalProperty' in params ? `${instancePath}/${String(params['additionalProperty'])}` : instancePath;
+        return `${member === '' ? '/' : member} ${wordsFor(params, message)}`;
+      });
+    return { problems: [...new Set(problems)] };
+  }
+  return content;
+}
+
+function wordsFor(params: object, message = 'is not valid'): string {
+  if ('additionalProperty' in params) return 'is not known';
+  return 'allowedValues' in params && Array.isArray(params.allowedValues) ? `must be one of ${params.allowedValues.join(', ')}` : message;
+}
+
+const hasDeeper = (errors: readonly { readonly keyword: string }[], keyword: string): boolean =>
+  errors.some((error) => error.keyword !== keyword && !['anyOf', 'if', 'type'].includes(error.keyword));

@@ -1,0 +1,151 @@
+import type { Pool } from 'pg';
+import { Module, type DynamicModule, type FactoryProvider, type InjectionToken, type Provider, type ValueProvider } from '@nestjs/common';
+import { CommandBus, CqrsModule } from '@nestjs/cqrs';
+import { AccountQueries } from '../../projections/accounts/queries.js';
+import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
+import { ReferralQueries } from '../../projections/referrals/queries.js';
+import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
+import { RewardQueries } from '../../projections/rewards/queries.js';
+import { UserQueries } from '../../projections/users/queries.js';
+import { CodeOwners } from '../command-handling/needs/code-owners.js';
+import {
+  AccountCommandHandler,
+  AuditCommandHandler,
+  FollowShareLinkHandler,
+  ModerationCommandHandler,
+} from '../command-handling/commands.js';
+import type { Core } from '../core/core.js';
+import { AccountsController } from '../http/accounts/accounts.controller.js';
+import { CookieUsersController } from '../http/users/cookie-users.controller.js';
+import { HealthController, READINESS_PROBE, type ReadinessProbe } from '../http/health/health.controller.js';
+import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
+import { Ledger } from '../http/writing/ledger.js';
+import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
+import { OpenUsersController } from '../http/users/open-users.controller.js';
+import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
+import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
+import { Presentation } from '../http/shapes/presentation.js';
+import { RateLimits } from '../http/edge/rate-limits.js';
+import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
+import { ReferralsController } from '../http/referrals/referrals.controller.js';
+import { RewardsController } from '../http/rewards/rewards.controller.js';
+import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
+import { ShareLinksController } from '../http/share-links/share-links.controller.js';
+import { ShortLinksController } from '../http/share-links/short-links.controller.js';
+import { UserEventsController } from '../http/user-events/user-events.controller.js';
+import { UsersController } from '../http/users/users.controller.js';
+import { Writes } from '../http/writing/writes.js';
+import { LedgerController } from '../http/operations/ledger.controller.js';
+import { OperationRuns } from '../http/operations/operation-runs.js';
+import { OperationsController } from '../http/operations/operations.controller.js';
+import { OperationsCore } from '../http/operations/operations-core.js';
+import { PoliciesController } from '../http/operations/policies.controller.js';
+import { ProjectionsController } from '../http/operations/projections.controller.js';
+import type { Operators } from '../config/operators.js';
+import { POLICIES } from '../policies/policies.js';
+import { KeyedNames } from '../privacy/keyed-names.js';
+import type { LiveGenerations } from '../projecting/generations/generations.js';
+import { LiveReads } from '../projecting/following/live-reads.js';
+import type { Registry } from 'prom-client';
+import type { Logger } from 'pino';
+
+/** What the module is made of, opened before (and closed after) by src/process/service.ts. */
+export interface ModuleParts {
+  readonly core: Core;
+  readonly generations: LiveGenerations;
+  readonly requests: IdempotentRequests;
+  readonly rateLimits: RateLimits;
+  readonly readiness: ReadinessProbe;
+  readonly registry: Registry;
+  readonly logger: Logger;
+  readonly progress: Progress;
+  /** Who operates the service. */
+  readonly operators: Operators;
+  /** For what they do with read models. */
+  readonly operationsPool: Pool;
+  /** What operators have started here. */
+  readonly runs: OperationRuns;
+  readonly positionWaitMs: number;
+  readonly publicUrl: () => string;
+  /** Whether tenants are served here; health and metrics are in every process. */
+  readonly api: boolean;
+}
+
+const TENANT_CONTROLLERS = [
+  ...[AccountsController, UsersController, OpenUsersController, CookieUsersController, ShareLinksController, ShortLinksController],
+  UserEventsController,
+  PersonalDataController,
+  ...[ReferralCodesController, ReferralsController, RewardsController],
+];
+
+const OPERATOR_CONTROLLERS = [OperationsController, ProjectionsController, PoliciesController, LedgerController];
+
+/** The one composition root of the process: everything that controllers and command handlers are given is made here. */
+@Module({})
+export class AppModule {
+  static of(parts: ModuleParts): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [CqrsModule.forRoot()],
+      controllers: [...(parts.api ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS] : []), HealthController, MetricsController],
+      providers: [...readModels(parts), ...commandHandlers(parts.core), ...http(parts)],
+    };
+  }
+}
+
+function readModels({ core, generations }: ModuleParts): Provider[] {
+  const reads = (projection: string): LiveReads => new LiveReads(core.pool, generations, projection);
+  return [
+    value(AccountQueries, new AccountQueries(reads('accounts'))),
+    value(UserQueries, new UserQueries(reads('users'))),
+    value(ReferralCodeQueries, new ReferralCodeQueries(reads('referral-codes'))),
+    value(ReferralQueries, new ReferralQueries(reads('referrals'))),
+    value(RewardQueries, new RewardQueries(reads('rewards'))),
+    value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
+  ];
+}
+
+function commandHandlers({ accounts, moderations, streams, names }: Core): Provider[] {
+  // By factory: the bus does not find the command of a handler that is given as a value.
+  return [
+    made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
+    made(AuditCommandHandler, [], () => new AuditCommandHandler(streams, names)),
+    made(FollowShareLinkHandler, [], () => new FollowShareLinkHandler(streams, names)),
+    made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
+  ];
+}
+
+function http(parts: ModuleParts): Provider[] {
+  const { core, requests, logger, progress, positionWaitMs, publicUrl } = parts;
+  const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
+  const writes = new Writes(requests, ownWrites, core.names, logger);
+  const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
+  return [
+    value(KeyedNames, core.names),
+    value(CodeOwners, core.owners),
+    value(RateLimits, parts.rateLimits),
+    value(OperationRuns, parts.runs),
+    value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), requests, parts.operators)),
+    value(READINESS_PROBE, parts.readiness),
+    value(METRICS_REGISTRY, parts.registry),
+    made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, settingOff)),
+    made(ShareLinkRedirects, [CommandBus], (bus: CommandBus) => new ShareLinkRedirects(bus, core.owners, core.tenants, publicUrl, logger)),
+    made(
+      Presentation,
+      [UserQueries, RewardQueries],
+      (users: UserQueries, rewards: RewardQueries) => new Presentation(core.tenants, users, rewards, publicUrl),
+    ),
+  ];
+}
+
+const value = (provide: InjectionToken, useValue: unknown): ValueProvider => ({ provide, useValue });
+
+const made = <A extends unknown[]>(
+  provide: InjectionToken,
+  inject: InjectionToken[],
+  useFactory: (...parts: A) => unknown,
+): FactoryProvider => ({
+  provide,
+  inject,
+  useFactory,
+});

@@ -1,0 +1,171 @@
+import type { ChainSealer } from '../chain/chain-sealer.js';
+import type { Core } from '../core/core.js';
+import { EventLogUnavailable } from '../event-log/event-log.js';
+import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
+import type { PolicyRunner } from '../policies/policy-runner.js';
+import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
+import { pause } from '../foundation/pause.js';
+import { ping } from '../postgres/database.js';
+import type { LiveGenerations } from '../projecting/generations/generations.js';
+import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+
+const ANSWER_WITHIN_MS = 2_000;
+const RETRY_MS = 50;
+/** Behind by less than this, a read model counts as following. */
+const LAG_SECONDS_MAX = 30;
+/** A reaction that stands still for so long is more than a moment's trouble. */
+const STANDSTILL_SECONDS = 10;
+
+/** Readiness of the whole process: its stores answer, its read models have caught up once and follow. */
+export class ServiceReadiness implements ReadinessProbe {
+  private readonly stopping = new AbortController();
+  private caughtUp = false;
+
+  constructor(
+    private readonly core: Pick<Core, 'pool' | 'log' | 'followedLog'>,
+    private readonly generations: LiveGenerations,
+    private readonly projections: ProjectionRunner,
+    private readonly policies: PolicyRunner,
+    private readonly sealer: ChainSealer,
+    private readonly names: readonly string[],
+  ) {}
+
+  /** After a start a client must find its earlier writes: what stood in the log then must show first, consequences included. */
+  async catchUp(): Promise<void> {
+    const { signal } = this.stopping;
+    let head: string | null | undefined;
+    let live: string | undefined;
+    while (!this.caughtUp && !signal.aborted) {
+      const liveNow = await this.core.followedLog.liveGenerations().catch(() => undefined);
+      // Others are live by now, maybe of a log that has another head.
+      if (liveNow !== live) head = undefined;
+      live = liveNow;
+      head = await this.notBeyondLog(head);
+      this.caughtUp =
+        live !== undefined && (head === null || (head !== undefined && (await this.reached(head)))) && (await this.shown(live));
+      if (!this.caughtUp) await pause(RETRY_MS, signal);
+    }
+  }
+
+  /** What was the head when this began; where the log lost its end since, its head of now: nobody reaches what is gone. Undefined: not known. */
+  private async notBeyondLog(head: string | null | undefined): Promise<string | null | undefined> {
+    const { log } = this.core;
+    try {
+      const headNow = (await log.head()) ?? null;
+      return head === undefined || log.compare(headNow ?? undefined, head ?? undefined) < 0 ? headNow : head;
+    } catch {
+      return head;
+    }
+  }
+
+  /** Read models were renewed while the process runs, here or by another one: they are shown when they have caught up. */
+  catchUpAgain(): void {
+    if (!this.caughtUp) return;
+    this.caughtUp = false;
+    void this.catchUp();
+  }
+
+  private async reached(head: string): Promise<boolean> {
+    const waits = [this.policies.waitFor(head, ANSWER_WITHIN_MS), this.projections.waitFor(head, this.names, ANSWER_WITHIN_MS)];
+    return (await Promise.all(waits)).every((reached) => reached);
+  }
+
+  /** Read models that were built from another log may be shown now. */
+  private async shown(live: string): Promise<boolean> {
+    try {
+      await this.core.followedLog.markRebuilt(live);
+      await this.generations.refresh();
+    } catch {
+      return false;
+    }
+    return this.generations.areShown;
+  }
+
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  async check(): Promise<Readiness> {
+    if (!this.generations.areShown) this.catchUpAgain();
+    const [postgres, log, projected, policies, chain] = await Promise.all([
+      this.guarded(async () => {
+        await ping(this.core.pool, ANSWER_WITHIN_MS);
+        return { ok: true };
+      }),
+      this.guarded(async () => {
+        const { store, head } = await this.core.log.check();
+        return { ok: true, store, head: head ?? null };
+      }),
+      this.projectionChecks(),
+      this.guarded(async () => ({
+        ok: this.policies.lastError === null,
+        role: this.policies.role,
+        position: await this.policies.checkpoint(),
+        ...(await this.policies.standing()),
+        lastError: this.policies.lastError,
+      })),
+      this.guarded(async () => {
+        const status = await this.sealer.status(Date.now());
+        return { ok: status.lastError === null, ...status };
+      }),
+    ]);
+    const projections = projected ?? this.unknownProjections(postgres, log);
+    const checks = { postgres, 'event-log': log, ...projections, policies, chain };
+    const behind = Object.values(projections).some(({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX);
+    const degraded = Number(policies['oldestSeconds'] ?? 0) >= STANDSTILL_SECONDS;
+    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, degraded, checks };
+  }
+
+  private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
+    try {
+      const status = await inTime(this.projections.status(), ANSWER_WITHIN_MS);
+      return Object.fromEntries(
+        status.map(({ projection, generation, position, lagEvents, lagSeconds, parkedStreams, lastError, role }) => [
+          `projection ${projection}`,
+          {
+            ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX,
+            role,
+            generation,
+            position,
+            lagEvents,
+            lagSeconds,
+            parkedStreams,
+            lastError,
+          },
+        ]),
+      );
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Both stores are asked for the state of a read model: which of them it was that did not answer, their own checks say. */
+  private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
+    const lastError = !postgres.ok ? 'the database is away' : !log.ok ? 'the event log is away' : 'no answer in time';
+    return Object.fromEntries(this.names.map((name) => [`projection ${name}`, { ok: false, lastError }]));
+  }
+
+  private async guarded(check: () => Promise<HealthCheck>): Promise<HealthCheck> {
+    try {
+      return await inTime(check(), ANSWER_WITHIN_MS);
+    } catch (error) {
+      // The log's own words: they say what an operator can do about it.
+      return { ok: false, ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime ? { problem: error.message } : {}) };
+    }
+  }
+}
+
+/**
+ * Tells whether the database and the log answer in time. Asked by many at once, it asks them once.
+ * @returns the question; it never rejects.
+ */
+export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
+  let asking: Promise<boolean> | undefined;
+  return () =>
+    (asking ??= inTime(Promise.all([ping(pool, ANSWER_WITHIN_MS), log.check()]), ANSWER_WITHIN_MS)
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => (asking = undefined)));
+}

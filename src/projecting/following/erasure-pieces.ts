@@ -1,0 +1,128 @@
+import type { Pool, PoolClient } from 'pg';
+import { pause } from '../../foundation/pause.js';
+import type { BatchRows } from '../batch-rows.js';
+import { GenerationRefused, type GenerationRecord } from '../generations/generation-records.js';
+import type { NextPiece } from './next-piece.js';
+import type { Forgetting, Forgotten, Lookup, Row } from '../projector.js';
+
+/** An erasure whose people are not cleaned out of all rows of a generation yet. */
+export interface UnfinishedErasure {
+  readonly forgotten: Forgotten;
+  readonly next: NextPiece;
+}
+
+export const FIRST_PIECE: NextPiece = { lookup: 0, after: null };
+
+/** Finds at most so many rows of a lookup, behind the row that is named. */
+export type FindRows = (lookup: Lookup, limit: number, after: NextPiece['after']) => Promise<readonly Row[]>;
+
+/** A piece of an erasure whose rows are in memory. */
+export interface FoundPiece {
+  /** False: there are more dependents than were found. */
+  readonly isWhole: boolean;
+  /** Undefined: this was the last one. */
+  readonly next: NextPiece | undefined;
+}
+
+/** Finds the rows of one piece: at most `rowsMax`, and as many that depend on them. What `clean` needs besides is announced. */
+export async function findPiece(
+  find: FindRows,
+  rows: BatchRows,
+  { forgetting, forgotten, begin, rowsMax }: { forgetting: Forgetting; forgotten: Forgotten; begin: NextPiece; rowsMax: number },
+): Promise<FoundPiece> {
+  const next = await findPrimaries(find, rows, { lookups: forgetting.lookups(forgotten), begin, rowsMax });
+  const isWhole = await findDependents(find, rows, forgetting.dependents?.(forgotten, rows) ?? [], rowsMax);
+  for (const key of forgetting.keys?.(forgotten, rows) ?? []) rows.announce(key);
+  // What depends on these rows is not all found: they come again with what is left of it.
+  return { isWhole, next: isWhole ? next : begin };
+}
+
+async function findPrimaries(
+  find: FindRows,
+  rows: BatchRows,
+  { lookups, begin, rowsMax }: { lookups: readonly Lookup[]; begin: NextPiece; rowsMax: number },
+): Promise<NextPiece | undefined> {
+  let left = rowsMax;
+  for (const [number, lookup] of lookups.entries()) {
+    if (number < begin.lookup) continue;
+    const found = await find(lookup, left, number === begin.lookup ? begin.after : null);
+    for (const row of found) rows.wasFound(lookup.table, row);
+    const last = found.at(-1);
+    if (last && found.length >= left) return { lookup: number, after: lookup.along?.map(({ column }) => last[column]) ?? null };
+    left -= found.length;
+  }
+  return undefined;
+}
+
+async function findDependents(find: FindRows, rows: BatchRows, lookups: readonly Lookup[], rowsMax: number): Promise<boolean> {
+  let left = rowsMax;
+  for (const lookup of lookups) {
+    const found = await find(lookup, left, null);
+    for (const row of found) rows.wasFound(lookup.table, row);
+    left -= found.length;
+    if (left <= 0) return false;
+  }
+  return true;
+}
+
+/** The erasure that a generation is to go on with: the oldest. */
+export async function unfinishedErasure(
+  db: Pool | PoolClient,
+  projection: string,
+  generation: number,
+): Promise<UnfinishedErasure | undefined> {
+  const { rows } = await db.query<Omit<Forgotten, 'persons'> & { persons: string[]; next: NextPiece }>({
+    name: 'projection_erasures.oldest',
+    text: `
+      select erasure_id as "erasureId", tenant, mode, account_ref as "accountRef", persons, next_piece as "next"
+      from ledger.projection_erasures where projection = $1 and generation = $2 order by begun_at, erasure_id limit 1`,
+    values: [projection, generation],
+  });
+  const [row] = rows;
+  if (!row) return undefined;
+  const { next, persons, ...about } = row;
+  return { forgotten: { ...about, persons: new Set(persons) }, next };
+}
+
+/** How many erasures are not finished in these generations. */
+export async function countUnfinishedErasures(
+  db: Pool | PoolClient,
+  generations: readonly Pick<GenerationRecord, 'projection' | 'generation'>[],
+): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::integer as count from ledger.projection_erasures
+     join unnest($1::text[], $2::integer[]) as g (projection, generation) using (projection, generation)`,
+    [generations.map(({ projection }) => projection), generations.map(({ generation }) => generation)],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+const LOOK_AGAIN_MS = 100;
+const PATIENCE_MS = 15_000;
+
+/**
+ * Waits until whoever writes these generations has cleaned everybody out of them. @returns also when the signal says to stop.
+ * @throws {GenerationRefused} when nobody goes on with it.
+ */
+export async function untilErasuresAreFinished(
+  db: Pool | PoolClient,
+  generations: readonly Pick<GenerationRecord, 'projection' | 'generation'>[],
+  { signal, patienceMs = PATIENCE_MS }: { readonly signal?: AbortSignal | undefined; readonly patienceMs?: number } = {},
+): Promise<void> {
+  let seen = '';
+  let since = performance.now();
+  while (!(signal?.aborted ?? false) && (await countUnfinishedErasures(db, generations)) > 0) {
+    const { rows } = await db.query<{ pieces: string }>(
+      `select string_agg(next_piece::text, ' ' order by projection, account_ref, erasure_id) || sum(c.version) as pieces
+       from ledger.projection_erasures e join ledger.projection_checkpoints c using (projection, generation)
+       where projection = any ($1::text[])`,
+      [generations.map(({ projection }) => projection)],
+    );
+    const pieces = rows[0]?.pieces ?? '';
+    if (pieces !== seen) since = performance.now();
+    seen = pieces;
+    if (performance.now() - since > patienceMs)
+      throw new GenerationRefused('forgotten people are not cleaned out of all rows yet, and no service goes on with it: start one');
+    await pause(LOOK_AGAIN_MS, signal ?? new AbortController().signal);
+  }
+}

@@ -1,0 +1,42 @@
+import type { EventLog, Position } from '../../event-log/event-log.js';
+
+interface Waiter {
+  readonly position: Position;
+  readonly missing: Set<string>;
+  readonly done: () => void;
+}
+
+/** Reads that wait until projections have come as far as a position. */
+export class PositionWaiters {
+  private readonly waiters = new Set<Waiter>();
+
+  constructor(private readonly log: Pick<EventLog, 'compare'>) {}
+
+  /** True once all of them are at or past the position, false when the time is over. The caller says how far they are with `advanced`. */
+  wait(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const finish = (reached: boolean): void => {
+        clearTimeout(timer);
+        this.waiters.delete(waiter);
+        resolve(reached);
+      };
+      const timer = setTimeout(() => finish(false), timeoutMs);
+      const waiter: Waiter = { position, missing: new Set(projections), done: () => finish(true) };
+      this.waiters.add(waiter);
+      if (waiter.missing.size === 0) waiter.done();
+    });
+  }
+
+  advanced(projection: string, position: Position): void {
+    for (const waiter of this.waiters) {
+      if (!waiter.missing.has(projection) || this.log.compare(position, waiter.position) < 0) continue;
+      waiter.missing.delete(projection);
+      if (waiter.missing.size === 0) waiter.done();
+    }
+  }
+
+  /** The projections that somebody waits for. */
+  awaited(): string[] {
+    return [...new Set([...this.waiters].flatMap(({ missing }) => [...missing]))];
+  }
+}

@@ -1,0 +1,400 @@
+import type { Pool } from 'pg';
+import type { EventLog, Position, RecordedEvent, SeenEvent } from '../../event-log/event-log.js';
+import { liveCheckpoints, moveCheckpoints, recordLastError, type Checkpoint } from '../checkpoints.js';
+import { ensureLiveGenerations, type LiveGenerations } from '../generations/generations.js';
+import { decodePage, type Page } from '../page.js';
+import { backOffMs, pause } from '../../foundation/pause.js';
+import { PositionWaiters } from './position-waiters.js';
+import { CheckpointMoved, describeError, StoppedAtUndecodable } from '../projecting-errors.js';
+import { ProjectionLease } from './projection-lease.js';
+import { projectionStatus, type ProjectionStatus } from './projection-status.js';
+import { ProjectionTrack } from './projection-track.js';
+import type { DecodeEvents, Projector } from '../projector.js';
+
+/** What the runner says of itself; a pino logger fits. Never personal data. */
+export interface RunnerLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface ProjectionRunnerOptions {
+  /** One of its connections is kept while the runner runs: it holds the locks. */
+  readonly pool: Pool;
+  readonly log: EventLog;
+  readonly decode: DecodeEvents;
+  readonly projectors: readonly Projector[];
+  readonly generations: LiveGenerations;
+  /** Events in a batch; bounds what is held in memory. Default 500. */
+  readonly pageSize?: number;
+  /** How often a standby tries to take over, and a leader shows that it is alive. Default 1 000. */
+  readonly leaseEveryMs?: number;
+  /** How often a process that does not lead looks at the checkpoints while somebody waits. Default 15. */
+  readonly pollEveryMs?: number;
+  /** Rows about a forgotten person that are cleaned at once. Default 100. */
+  readonly pieceRowsMax?: number;
+  /** Back-off after failures. Default 100 to 5 000. */
+  readonly retryMs?: { readonly first: number; readonly max: number };
+  readonly logger?: RunnerLog;
+  /** Called before the log is followed: renews read models when the log lost what they show. */
+  readonly settle?: () => Promise<unknown>;
+}
+
+/** The tail was further than a track that found nothing more to read: it reads again. */
+const READ_AGAIN_MS = 10;
+
+/** A turn of leading: the tracks of the projections whose locks this process holds, until something ends it. */
+interface Turn {
+  readonly tracks: ReadonlyMap<string, ProjectionTrack>;
+  readonly signal: AbortSignal;
+  /** Of the log when it began. */
+  readonly epoch: number;
+  /** Tracks that go along with the tail; the others are catching up on their own. */
+  readonly joined: Set<ProjectionTrack>;
+  readonly catchingUp: Set<Promise<void>>;
+  /** The end of the last page that the tail has handed out. */
+  tail: Position | undefined;
+}
+
+/**
+ * Keeps the read models up with the log. The log is followed and decoded once for all projections of the process; each has its own
+ * checkpoint and its own transactions. A projection that fails or lags leaves the common tail, catches up by itself and joins again,
+ * so that none holds up the others.
+ *
+ * Promises: rows and checkpoint are one transaction; no event is passed over (a stream that cannot be applied is parked, on record);
+ * of several processes one leads, the others stand by.
+ */
+export class ProjectionRunner {
+  private readonly names: readonly string[];
+  private readonly knownTypes: ReadonlySet<string>;
+  private readonly lease: ProjectionLease;
+  private readonly waiters: PositionWaiters;
+  private readonly stopping = new AbortController();
+  private readonly errors = new Map<string, string>();
+  private running: Promise<void> | undefined;
+  private polling = false;
+  private turn: Turn | undefined;
+  private endTurn: AbortController | undefined;
+
+  constructor(private readonly options: ProjectionRunnerOptions) {
+    this.names = options.projectors.map((projector) => projector.name);
+    this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
+    this.waiters = new PositionWaiters(options.log);
+    options.log.onWentBack(() => this.endTurn?.abort());
+    this.lease = new ProjectionLease(options.pool, this.names, {
+      answerWithinMs: 5_000,
+      onLost: () => this.endTurn?.abort(),
+    });
+  }
+
+  /** Begins in the background and goes on through every outage until `stop`. */
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Finishes the batches in hand, with their checkpoints, and lets another process lead. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.endTurn?.abort();
+    await this.running;
+  }
+
+  /** Whether this process writes the projection at present. */
+  leads(projection: string): boolean {
+    return this.turn?.tracks.has(projection) ?? false;
+  }
+
+  /** How far the rows of a projection are; undefined: nothing applied yet. */
+  async appliedPosition(projection: string): Promise<Position | undefined> {
+    const track = this.turn?.tracks.get(projection);
+    if (track) return track.position;
+    const [checkpoint] = await liveCheckpoints(this.options.pool, [projection]);
+    return checkpoint?.position;
+  }
+
+  /**
+   * Waits until the rows of all these projections include the position; false when they do not within the time. In the process that
+   * leads, the batch itself wakes the caller; in others the checkpoints are looked at every few milliseconds while somebody waits.
+   */
+  async waitFor(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
+    const { log } = this.options;
+    // What was applied of a log that lost its end since says nothing of the log that is there.
+    const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
+    const behind = projections.filter((name) => {
+      const applied = turn?.tracks.get(name)?.position;
+      return applied === undefined || log.compare(applied, position) < 0;
+    });
+    if (behind.length === 0) return true;
+    const reached = this.waiters.wait(position, behind, timeoutMs);
+    void this.pollWhileAwaited();
+    return reached;
+  }
+
+  /** All projections of this process, in its order, with the part it plays. @throws when the database or the log is away. */
+  async status(): Promise<(ProjectionStatus & { readonly role: 'leader' | 'standby' })[]> {
+    const rows = await projectionStatus(this.options.pool, this.options.log, this.names, Date.now());
+    const ordered = this.names.flatMap((name) => rows.filter(({ projection }) => projection === name));
+    return ordered.map((row) => ({
+      ...row,
+      lastError: this.errors.get(row.projection) ?? row.lastError,
+      role: this.leads(row.projection) ? 'leader' : 'standby',
+    }));
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        await ensureLiveGenerations(this.options.pool, this.options.projectors);
+        const held = await this.lease.renew();
+        if (held.size > 0) await this.lead(held);
+        else await pause(this.leaseEveryMs, signal);
+        failures = 0;
+      } catch (error) {
+        this.options.logger?.warn({ error: describeError(error) }, 'projections are interrupted, trying again');
+        await pause(backOffMs(failures++, this.retryMs), signal);
+      }
+    }
+    this.lease.release();
+  }
+
+  /** Leads until stopped, until the locks are lost or grown, or until another generation became live. */
+  private async lead(held: ReadonlySet<string>): Promise<void> {
+    const ending = new AbortController();
+    this.endTurn = ending;
+    // The lock can be lost, or a stop asked for, while nobody could be told yet.
+    if (this.lease.held.size === 0 || this.stopping.signal.aborted) return;
+    const turn = await this.beginTurn(held, ending.signal);
+    this.turn = turn;
+    this.options.logger?.info({ projections: [...held] }, 'leading projections');
+    const watch = this.watchLease(turn, ending);
+    try {
+      await this.followLog(turn);
+    } finally {
+      ending.abort();
+      await Promise.all([watch, ...turn.catchingUp]);
+      this.turn = undefined;
+      this.endTurn = undefined;
+      this.options.logger?.info({ projections: [...held] }, 'no longer leading projections');
+      // Who waited for a batch of ours now looks at the checkpoints.
+      void this.pollWhileAwaited();
+    }
+  }
+
+  private async beginTurn(held: ReadonlySet<string>, signal: AbortSignal): Promise<Turn> {
+    const { pool, log, projectors, generations, settle } = this.options;
+    await settle?.();
+    const { epoch } = log;
+    await generations.refresh();
+    const tracks = new Map<string, ProjectionTrack>();
+    for (const projector of projectors.filter(({ name }) => held.has(name))) {
+      const generation = generations.generationOf(projector.name);
+      if (generation === undefined) throw new Error(`projection ${projector.name} has no live generation`);
+      const track = new ProjectionTrack(pool, projector, generation, log, this.knownTypes, this.options.pieceRowsMax);
+      await this.restore(track);
+      tracks.set(projector.name, track);
+    }
+    const tail = [...tracks.values()].map((track) => track.position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
+    return { epoch, tracks, signal, joined: new Set(tracks.values()), catchingUp: new Set(), tail };
+  }
+
+  private async restore(track: ProjectionTrack): Promise<void> {
+    const [checkpoint] = await liveCheckpoints(this.options.pool, [track.name]);
+    if (checkpoint?.generation !== track.generation) {
+      // The next turn takes it up. Not left to the watch: until then whoever waits for this projection would wait in vain.
+      this.endTurn?.abort();
+      throw new Error(`another generation of ${track.name} became live`);
+    }
+    await track.restoreFrom(checkpoint);
+    if (track.position !== undefined) this.waiters.advanced(track.name, track.position);
+  }
+
+  private async watchLease(turn: Turn, ending: AbortController): Promise<void> {
+    while (!turn.signal.aborted) {
+      await pause(this.leaseEveryMs, turn.signal);
+      if (turn.signal.aborted) return;
+      try {
+        const held = await this.lease.renew();
+        await this.options.generations.refresh();
+        const swapped = [...turn.tracks.values()].some((track) => this.options.generations.generationOf(track.name) !== track.generation);
+        if (swapped || held.size !== turn.tracks.size) ending.abort();
+      } catch {
+        // Losing the connection ends the turn by itself (onLost); a failed look at the generations is made up for by the next one.
+      }
+    }
+  }
+
+  private async followLog(turn: Turn): Promise<void> {
+    const { log } = this.options;
+    for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0 || track.isCleaning) this.catchUpAlone(track, turn);
+    for await (const recorded of log.follow(turn.tail, { signal: turn.signal, pageSize: this.pageSize })) {
+      const page = await this.decodeTail(recorded, turn);
+      if (!page) continue;
+      await this.applyToJoined(page, turn);
+      turn.tail = page.last;
+      // Who joined while the page was being applied does not have it, and there may be no other for long.
+      for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
+    }
+  }
+
+  /** Decoding needs the key store: while that is away the tail waits, since nobody could go on without it. */
+  private async decodeTail(recorded: readonly RecordedEvent[], turn: Turn): Promise<Page | undefined> {
+    for (let failures = 0; !turn.signal.aborted; failures += 1) {
+      try {
+        return await decodePage(recorded, this.options.decode);
+      } catch (error) {
+        for (const track of turn.joined) await this.noteError(track, error);
+        await pause(backOffMs(failures, this.retryMs), turn.signal);
+      }
+    }
+    return undefined;
+  }
+
+  private async applyToJoined(page: Page, turn: Turn): Promise<void> {
+    const joined = [...turn.joined];
+    const concerned = joined.filter((track) => track.concernedBy(page));
+    // A track can be ahead of the page, having caught up by itself; its checkpoint must not go back.
+    const idle = joined.filter((track) => !concerned.includes(track) && this.options.log.compare(track.position, page.last) < 0);
+    await Promise.all([
+      this.moveIdle(idle, { position: page.last, eventId: page.lastEventId }, turn),
+      ...concerned.map((track) => this.applyOrLeave(track, page, turn)),
+    ]);
+  }
+
+  private async applyOrLeave(track: ProjectionTrack, page: Page, turn: Turn): Promise<void> {
+    try {
+      await track.apply(page);
+      await this.applied(track);
+      // The others go along with the tail meanwhile.
+      if (track.isCleaning) this.catchUpAlone(track, turn);
+    } catch (error) {
+      this.catchUpAlone(track, turn, error);
+    }
+  }
+
+  private async moveIdle(idle: readonly ProjectionTrack[], to: SeenEvent, turn: Turn): Promise<void> {
+    if (idle.length === 0) return;
+    try {
+      const moves = idle.map((track) => ({ projection: track.name, generation: track.generation, expectedVersion: track.version }));
+      const moved = await moveCheckpoints(this.options.pool, moves, to);
+      for (const track of idle) {
+        if (!moved.has(track.name)) {
+          this.catchUpAlone(track, turn, new CheckpointMoved(track.name));
+          continue;
+        }
+        track.movedTo(to.position);
+        await this.applied(track);
+      }
+    } catch (error) {
+      for (const track of idle) this.catchUpAlone(track, turn, error);
+    }
+  }
+
+  /** Takes a track off the tail until it is where the tail is. It reads and decodes for itself meanwhile. */
+  private catchUpAlone(track: ProjectionTrack, turn: Turn, failure?: unknown): void {
+    turn.joined.delete(track);
+    const work = this.catchUp(track, turn, failure).finally(() => turn.catchingUp.delete(work));
+    turn.catchingUp.add(work);
+  }
+
+  private async catchUp(track: ProjectionTrack, turn: Turn, failure: unknown): Promise<void> {
+    const { log, decode } = this.options;
+    let failed = failure;
+    for (let failures = 0; !turn.signal.aborted;) {
+      if (failed !== undefined) await this.recover(track, failed, failures++, turn);
+      if (turn.signal.aborted) return;
+      try {
+        if (failed !== undefined) await this.restore(track);
+        const page = await decodePage(await log.readAll(track.position, this.pageSize), decode);
+        if (page) await track.apply(page);
+        await this.applied(track);
+        // A page, a piece, a page: nobody's events wait until somebody with very many rows is forgotten.
+        if (track.isCleaning) await this.cleanOn(track);
+        failed = undefined;
+        failures = 0;
+        // Compared and joined in one go: no page of the tail can slip in between, and the tail drops what a track has already. That nothing
+        // was there to read says nothing: the tail may have read more since.
+        if (!track.isCleaning && log.compare(track.position, turn.tail) >= 0) {
+          turn.joined.add(track);
+          return;
+        }
+        if (!page && !track.isCleaning) await pause(READ_AGAIN_MS, turn.signal);
+      } catch (error) {
+        failed = error;
+      }
+    }
+  }
+
+  private async cleanOn(track: ProjectionTrack): Promise<void> {
+    await track.cleanOn();
+    if (!track.isCleaning) this.options.logger?.info({ projection: track.name }, 'forgotten people are cleaned out of all rows');
+  }
+
+  /** After a failure: the rows' state is loaded again, since a write may have happened although its answer was lost. */
+  private async recover(track: ProjectionTrack, failure: unknown, failures: number, turn: Turn): Promise<void> {
+    // A repair wrote beside this one: no error, when going on from what is stored is all that it takes.
+    if (failure instanceof CheckpointMoved && failures === 0) return this.makeSureOfLease(turn);
+    await this.noteError(track, failure);
+    const wait = failure instanceof StoppedAtUndecodable ? this.retryMs.max : backOffMs(failures, this.retryMs);
+    await pause(wait, turn.signal);
+  }
+
+  /** Somebody else wrote: a repair, which is fine, or another leader, because the locks are gone and nobody said so. */
+  private async makeSureOfLease(turn: Turn): Promise<void> {
+    const held = await this.lease.renew().catch(() => new Set());
+    if (held.size !== turn.tracks.size) this.endTurn?.abort();
+  }
+
+  private async applied(track: ProjectionTrack): Promise<void> {
+    if (track.position !== undefined) this.waiters.advanced(track.name, track.position);
+    if (!this.errors.has(track.name)) return;
+    this.errors.delete(track.name);
+    this.options.logger?.info({ projection: track.name }, 'the projection goes on');
+  }
+
+  private async noteError(track: ProjectionTrack, error: unknown): Promise<void> {
+    const text = describeError(error);
+    if (this.errors.get(track.name) !== text) {
+      this.errors.set(track.name, text);
+      this.options.logger?.warn({ projection: track.name, error: text }, 'the projection cannot go on, trying again');
+    }
+    // While the database is away this is what fails first; the error stays in memory then.
+    await recordLastError(this.options.pool, track.name, track.generation, text).catch(() => undefined);
+  }
+
+  private async pollWhileAwaited(): Promise<void> {
+    if (this.polling) return;
+    this.polling = true;
+    const { signal } = this.stopping;
+    try {
+      for (;;) {
+        const foreign = this.waiters.awaited().filter((name) => !this.leads(name));
+        if (foreign.length === 0 || signal.aborted) return;
+        const checkpoints = await liveCheckpoints(this.options.pool, foreign).catch(() => []);
+        await this.followSwaps(checkpoints);
+        for (const { projection, position } of checkpoints) if (position !== undefined) this.waiters.advanced(projection, position);
+        await pause(this.options.pollEveryMs ?? 15, signal);
+      }
+    } finally {
+      this.polling = false;
+    }
+  }
+
+  /** Whoever waited reads the generation that came so far, and not the one that was live before. */
+  private async followSwaps(checkpoints: readonly Checkpoint[]): Promise<void> {
+    const { generations } = this.options;
+    const known = checkpoints.every(({ projection, generation }) => generations.generationOf(projection) === generation);
+    if (!known) await generations.refresh().catch(() => undefined);
+  }
+
+  private get pageSize(): number {
+    return this.options.pageSize ?? 500;
+  }
+
+  private get leaseEveryMs(): number {
+    return this.options.leaseEveryMs ?? 1_000;
+  }
+
+  private get retryMs(): { readonly first: number; readonly max: number } {
+    return this.options.retryMs ?? { first: 100, max: 5_000 };
+  }
+}

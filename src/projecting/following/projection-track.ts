@@ -1,0 +1,244 @@
+import type { Pool } from 'pg';
+import type { EventLog, Position } from '../../event-log/event-log.js';
+import { BatchRows } from '../batch-rows.js';
+import { parkedStreams, type Checkpoint } from '../checkpoints.js';
+import { FIRST_PIECE, findPiece, unfinishedErasure, type FoundPiece } from './erasure-pieces.js';
+import type { NextPiece } from './next-piece.js';
+import { GenerationStore, type BatchToWrite, type ParkedEvent } from '../generations/generation-store.js';
+import type { Page, PageEvent } from '../page.js';
+import { CheckpointMoved, describeError, isDataError, StoppedAtUndecodable } from '../projecting-errors.js';
+import { forgottenBy, type Forgotten, type LedgerEvent, type Projector } from '../projector.js';
+
+export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
+
+/** A piece holds up the events of everybody for as long as a small batch takes. */
+const PIECE_ROWS_MAX = 100;
+
+/**
+ * One generation of one projection on its way along the log: applies pages, each with its checkpoint in one transaction. Knows
+ * nothing of who else writes; a lost race shows as `CheckpointMoved`, and `restoreFrom` starts again from what is stored.
+ */
+export class ProjectionTrack {
+  private readonly store: GenerationStore;
+  private readonly handles: ReadonlySet<string>;
+  private parked = new Set<string>();
+  private at: Position | undefined;
+  private expectedVersion = '0';
+  /** By position, of the page in hand. */
+  private eventIds: ReadonlyMap<Position, string> = new Map();
+  private unfinished = false;
+
+  /**
+   * @param knownTypes every type that some projection handles: an undecodable event of a known type stops those that handle it,
+   *   one of an unknown type stops all, since nobody can say who would have had to read it.
+   * @param pieceRowsMax rows about forgotten people that are found and cleaned at once.
+   */
+  constructor(
+    private readonly pool: Pool,
+    readonly projector: Projector,
+    readonly generation: number,
+    private readonly log: Pick<EventLog, 'compare'>,
+    private readonly knownTypes: ReadonlySet<string>,
+    private readonly pieceRowsMax = PIECE_ROWS_MAX,
+  ) {
+    this.store = new GenerationStore(pool, projector, generation);
+    this.handles = projector.handles;
+  }
+
+  get name(): string {
+    return this.projector.name;
+  }
+
+  /** The last event that is in the rows; undefined: none. */
+  get position(): Position | undefined {
+    return this.at;
+  }
+
+  get version(): string {
+    return this.expectedVersion;
+  }
+
+  async restoreFrom(checkpoint: Checkpoint): Promise<void> {
+    // Read after the checkpoint: whoever changes the parked streams in between raises the version, and the next write fails on it.
+    this.parked = new Set(await parkedStreams(this.pool, this.name, this.generation));
+    this.unfinished = (await unfinishedErasure(this.pool, this.name, this.generation)) !== undefined;
+    this.at = checkpoint.position;
+    this.expectedVersion = checkpoint.version;
+  }
+
+  /** Whether the page holds anything that concerns this projection; if not, only its checkpoint has to move. */
+  concernedBy(page: Page): boolean {
+    return page.events.some((event) => this.concerns(event) && this.isAhead(event.position));
+  }
+
+  /** The checkpoint was moved to `position` by another statement, along with those of other projections. */
+  movedTo(position: Position): void {
+    this.at = position;
+    this.expectedVersion = String(BigInt(this.expectedVersion) + 1n);
+  }
+
+  /**
+   * Applies what is new in the page. An event that cannot be applied parks its stream; everything else is applied.
+   * @throws {StoppedAtUndecodable} with everything before that event applied. @throws {CheckpointMoved} with nothing lost.
+   * @throws whatever the database throws while it is away: repeat with the next page after the position.
+   */
+  async apply(page: Page): Promise<void> {
+    this.eventIds = new Map(page.events.map(({ position, eventId }) => [position, eventId]));
+    const start = page.events.findIndex((event) => this.isAhead(event.position));
+    const fresh = start < 0 ? [] : page.events.slice(start);
+    const stop = fresh.findIndex((event) => event.undecodable !== undefined && this.concerns(event));
+    const readable = stop < 0 ? fresh : fresh.slice(0, stop);
+    const last = readable.at(-1);
+    if (last) {
+      const events = readable.flatMap(({ decoded }) => (decoded && this.handles.has(decoded.event.type) ? [decoded] : []));
+      await this.applyInOrder(last.position, events);
+    }
+    const stopped = fresh[stop];
+    if (stopped) throw new StoppedAtUndecodable(stopped.position, stopped.undecodable ?? '');
+  }
+
+  /** Whether people who are forgotten are still in some of its rows: `cleanOn` is to be called until they are in none. */
+  get isCleaning(): boolean {
+    return this.unfinished;
+  }
+
+  /**
+   * Cleans one more piece of the oldest erasure that is not finished, where the track stands: its position stays.
+   * @throws {CheckpointMoved} with nothing lost.
+   */
+  async cleanOn(): Promise<void> {
+    const erasure = await unfinishedErasure(this.pool, this.name, this.generation);
+    const position = this.at;
+    if (!erasure || position === undefined) {
+      this.unfinished = false;
+      return;
+    }
+    const rows = new BatchRows(this.projector.tables);
+    const piece = await this.findPiece(rows, erasure.forgotten, erasure.next);
+    await this.loadAnnounced(rows);
+    this.projector.forgetting.clean(erasure.forgotten, rows, piece);
+    await this.put(rows, { parked: [], position, erasure: { forgotten: erasure.forgotten, next: piece.next } });
+  }
+
+  private findPiece(rows: BatchRows, forgotten: Forgotten, begin: NextPiece): Promise<FoundPiece> {
+    const { forgetting } = this.projector;
+    const find = this.store.find.bind(this.store);
+    return findPiece(find, rows, { forgetting, forgotten, begin, rowsMax: this.pieceRowsMax });
+  }
+
+  private concerns({ type, undecodable }: PageEvent): boolean {
+    return this.handles.has(type) || (undecodable !== undefined && !this.knownTypes.has(type));
+  }
+
+  private isAhead(position: Position): boolean {
+    return this.log.compare(position, this.at) > 0;
+  }
+
+  /** Rows are found by their contents when they are written: each event of an erasure begins a batch of its own. */
+  private async applyInOrder(position: Position, events: readonly LedgerEvent[]): Promise<void> {
+    let rest = events;
+    for (;;) {
+      const next = rest.findIndex((event, index) => index > 0 && forgottenBy(event) !== undefined);
+      const before = rest[next - 1];
+      if (next < 0 || !before) return this.applyUpTo(position, rest);
+      await this.applyUpTo(before.position, rest.slice(0, next));
+      rest = rest.slice(next);
+    }
+  }
+
+  /** Values that Postgres refuses are found by halving: the halves are applied in order, until one event stands alone and is parked. */
+  private async applyUpTo(position: Position, events: readonly LedgerEvent[]): Promise<void> {
+    try {
+      await this.write(position, events);
+    } catch (error) {
+      const [first] = events;
+      if (!isDataError(error) || !first) throw error;
+      if (events.length === 1) return this.write(position, events, describeError(error));
+      const half = events.slice(0, events.length >> 1);
+      await this.applyUpTo((half.at(-1) ?? first).position, half);
+      await this.applyUpTo(position, events.slice(half.length));
+    }
+  }
+
+  /** @param refused why the (single) event is not to be applied but parked. */
+  private async write(position: Position, events: readonly LedgerEvent[], refused?: string): Promise<void> {
+    const rows = new BatchRows(this.projector.tables);
+    const parked: ParkedEvent[] = [];
+    const parkedNow = new Set<string>();
+    const isParked = (event: LedgerEvent): boolean => this.parked.has(event.stream) || parkedNow.has(event.stream);
+    const park = (event: LedgerEvent, reason: string): void => {
+      parked.push({ stream: event.stream, revision: event.revision, position: event.position, reason, first: !isParked(event) });
+      parkedNow.add(event.stream);
+    };
+
+    const begun = refused === undefined ? await this.beginToForget(rows, events) : undefined;
+    const apply = (event: LedgerEvent): void => {
+      this.projector.apply(event, rows);
+      if (begun?.event === event) this.projector.forgetting.clean(begun.forgotten, rows, begun.piece);
+    };
+    const unreadable =
+      refused === undefined
+        ? await this.loadRows(
+            rows,
+            events.filter((event) => !isParked(event) || event === begun?.event),
+          )
+        : new Map<LedgerEvent, string>();
+    for (const event of events) {
+      const reason = refused ?? unreadable.get(event);
+      if (isParked(event)) {
+        park(event, BEHIND_A_PARKED_EVENT);
+        // Whoever asked to be forgotten does not wait until somebody has put the stream right.
+        if (event === begun?.event) rows.attempt(() => apply(event));
+      } else if (reason !== undefined) park(event, reason);
+      else {
+        const failure = rows.attempt(() => apply(event));
+        if (failure) park(event, describeError(failure.failed));
+      }
+    }
+    await this.put(rows, { parked, position, erasure: begun && { forgotten: begun.forgotten, next: begun.piece.next } });
+    for (const stream of parkedNow) this.parked.add(stream);
+  }
+
+  /** Only the first event of a batch can be one of an erasure: its first piece is cleaned with the batch. */
+  private async beginToForget(rows: BatchRows, [event]: readonly LedgerEvent[]) {
+    const forgotten = event && forgottenBy(event);
+    return forgotten && { event, forgotten, piece: await this.findPiece(rows, forgotten, FIRST_PIECE) };
+  }
+
+  private async put(rows: BatchRows, batch: Pick<BatchToWrite, 'parked' | 'position' | 'erasure'>): Promise<void> {
+    const written = await this.store.write({
+      ...batch,
+      eventId: this.eventIds.get(batch.position),
+      changes: rows.changes(),
+      expectedVersion: this.expectedVersion,
+    });
+    if (!written) throw new CheckpointMoved(this.name);
+    this.movedTo(batch.position);
+    // A finished one is not the last for sure: `cleanOn` finds out.
+    if (batch.erasure?.next !== undefined) this.unfinished = true;
+  }
+
+  /** Loads the rows that these events announce. Returns the events whose keys cannot be told, with the reason. */
+  private async loadRows(rows: BatchRows, events: readonly LedgerEvent[]): Promise<Map<LedgerEvent, string>> {
+    const unreadable = new Map<LedgerEvent, string>();
+    const announce = async (keysOf: (event: LedgerEvent) => ReturnType<Projector['keys']>): Promise<void> => {
+      for (const event of events) {
+        if (unreadable.has(event)) continue;
+        try {
+          for (const key of keysOf(event)) rows.announce(key);
+        } catch (error) {
+          unreadable.set(event, describeError(error));
+        }
+      }
+      await this.loadAnnounced(rows);
+    };
+    const { projector } = this;
+    await announce((event) => projector.keys(event));
+    if (projector.furtherKeys) await announce((event) => projector.furtherKeys?.(event, rows) ?? []);
+    return unreadable;
+  }
+
+  private async loadAnnounced(rows: BatchRows): Promise<void> {
+    for (const { table, row } of await this.store.load(rows.takeAnnounced())) rows.loaded(table, row);
+  }
+}

@@ -1,0 +1,61 @@
+import type { PoolClient } from 'pg';
+import { copyRows } from './copy-rows.js';
+import { recordParked } from './generation-records.js';
+import { createTables, indexStatements, primaryKeyOf } from './generations.js';
+import { quoted, schemaOf } from '../identifiers.js';
+import type { ProjectionFold } from './log-fold.js';
+import type { Projector, ReadModelTable } from '../projector.js';
+import { inTransactionOf } from '../../postgres/transaction.js';
+
+/** Sorting for an index in memory rather than on disk: there is one such operation at a time. */
+const INDEX_MEMORY = '128MB';
+
+/**
+ * Writes a fold as the content of a generation, which has rows in the records and nothing else yet: tables, rows, primary keys, parked
+ * events and checkpoint in one transaction. What an attempt before has left is replaced.
+ * @throws what Postgres refuses (`isDataError`), {UnstorableText}: the generation is as it was.
+ */
+export async function writeFold(client: PoolClient, fold: ProjectionFold, generation: number): Promise<void> {
+  const { projector, rows, parked, position } = fold;
+  const schema = schemaOf(projector.name, generation);
+  await inTransactionOf(client, async () => {
+    await client.query(`set local maintenance_work_mem = '${INDEX_MEMORY}'`);
+    await client.query(`drop schema if exists ${quoted(schema)} cascade`);
+    await createTables(client, projector, generation, false);
+    for (const table of projector.tables) {
+      const place = placeOf(schema, table);
+      await copyRows(client, place, table, rows.rowsOf(table.name));
+      await client.query(`alter table ${place} add ${primaryKeyOf(table)}`);
+    }
+    await client.query('delete from ledger.parked_streams where projection = $1 and generation = $2', [projector.name, generation]);
+    await recordParked(client, projector.name, generation, parked);
+    await client.query(
+      `update ledger.projection_checkpoints set position = $3, version = version + 1, updated_at = now(), last_error = null
+       where projection = $1 and generation = $2`,
+      [projector.name, generation, position ?? null],
+    );
+  });
+}
+
+/** Makes the secondary indexes, and lets the planner see what there is. One transaction: all of them, or none. */
+export async function indexGeneration(client: PoolClient, { name, tables }: Projector, generation: number): Promise<void> {
+  const schema = schemaOf(name, generation);
+  await inTransactionOf(client, async () => {
+    await client.query(`set local maintenance_work_mem = '${INDEX_MEMORY}'`);
+    for (const table of tables) for (const statement of indexStatements(schema, table)) await client.query(statement);
+  });
+  for (const table of tables) await client.query(`analyze ${placeOf(schema, table)}`);
+}
+
+/** @throws when the tables do not hold what was folded. */
+export async function checkLoaded(client: PoolClient, { projector, rows }: ProjectionFold, generation: number): Promise<void> {
+  for (const table of projector.tables) {
+    const place = placeOf(schemaOf(projector.name, generation), table);
+    const { rows: counted } = await client.query<{ count: string }>(`select count(*)::text as count from ${place}`);
+    if (Number(counted[0]?.count) !== rows.sizeOf(table.name))
+      throw new Error(`${place} holds ${counted[0]?.count} rows where ${rows.sizeOf(table.name)} were folded`);
+  }
+}
+
+/** The name of a table for SQL. */
+export const placeOf = (schema: string, table: ReadModelTable): string => `${quoted(schema)}.${quoted(table.name)}`;

@@ -1,0 +1,129 @@
+import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { FoldedRows, type RowObserver } from './folded-rows.js';
+import type { ParkedEvent } from './generation-store.js';
+import { describeError, StoppedAtUndecodable } from '../projecting-errors.js';
+import { BEHIND_A_PARKED_EVENT } from '../following/projection-track.js';
+import { forgottenBy, type DecodeEvents, type LedgerEvent, type Projector, type UndecodableEvent } from '../projector.js';
+
+/** One projection's fold of the log, in memory. Parks what cannot be applied by the same rules as the one that follows the log live. */
+export class ProjectionFold {
+  readonly rows: FoldedRows;
+  readonly parked: ParkedEvent[] = [];
+  private readonly parkedStreams = new Set<string>();
+  /** The last event that is in the rows, or that did not concern them; undefined: none. */
+  position: Position | undefined;
+
+  /** @param until the last event that it takes. */
+  constructor(
+    readonly projector: Projector,
+    public until: Position | undefined,
+    observe?: RowObserver,
+  ) {
+    this.rows = new FoldedRows(projector.tables, observe);
+  }
+
+  apply(event: LedgerEvent): void {
+    if (!this.projector.handles.has(event.event.type)) return;
+    if (this.parkedStreams.has(event.stream)) {
+      this.park(event, BEHIND_A_PARKED_EVENT, false);
+      // Whoever asked to be forgotten does not wait until somebody has put the stream right.
+      if (forgottenBy(event)) this.rows.attempt(this.projector, event);
+      return;
+    }
+    const failure = this.rows.attempt(this.projector, event);
+    if (failure) this.park(event, describeError(failure.failed), true);
+  }
+
+  /** Goes on from what a fold before it left. */
+  resume(position: Position, parked: readonly ParkedEvent[]): void {
+    this.position = position;
+    for (const event of parked) {
+      this.parked.push(event);
+      this.parkedStreams.add(event.stream);
+    }
+  }
+
+  private park({ stream, revision, position }: LedgerEvent, reason: string, first: boolean): void {
+    this.parked.push({ stream, revision, position, reason, first });
+    this.parkedStreams.add(stream);
+  }
+}
+
+export interface FoldOptions {
+  readonly log: Pick<EventLog, 'readAll' | 'compare'>;
+  readonly decode: DecodeEvents;
+  readonly folds: readonly ProjectionFold[];
+  /** Every type that some projection handles, see `ProjectionTrack`. */
+  readonly knownTypes: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+  /** Events that need not be decoded, since they are none of this fold's; default: all are wanted. */
+  readonly wants?: (event: RecordedEvent) => boolean;
+  /** Rows held at most; the fold ends early when there are more. */
+  readonly rowsMax?: number;
+  readonly pageSize?: number;
+  /** Called before each event that one of them is about to take. */
+  readonly onEvent?: (event: LedgerEvent) => void;
+  /** Called after each page with what was read since the last call. */
+  readonly onPage?: (events: number, last: Position) => void;
+}
+
+const PAGE = 2_000;
+
+/**
+ * Folds the log into all of these at once, each up to its own end, from where they stand. Reads ahead while it folds. Ends early when it is
+ * aborted or holds too much: each fold's `position` says how far it came.
+ * @throws {StoppedAtUndecodable} when an event that one of them must read cannot be decoded.
+ * @throws what the log throws while it is away.
+ */
+export async function foldLog(options: FoldOptions): Promise<void> {
+  const { log, folds, signal, rowsMax = Infinity, pageSize = PAGE } = options;
+  const unfinished = (): ProjectionFold[] => folds.filter(({ position, until }) => log.compare(position, until) < 0);
+  const [first, ...others] = unfinished();
+  if (!first) return;
+  const start = others.reduce((least, { position }) => (log.compare(position, least) < 0 ? position : least), first.position);
+  for (let page = await log.readAll(start, pageSize); ;) {
+    const last = page.at(-1)?.position;
+    if (last === undefined) return;
+    const ends = folds.every(({ until }) => log.compare(until, last) <= 0);
+    const next = ends ? undefined : log.readAll(last, pageSize);
+    // Whatever it throws is thrown where it is awaited; until then nobody listens.
+    next?.catch(() => undefined);
+    await foldPage(page, unfinished(), options);
+    options.onPage?.(page.length, last);
+    const held = folds.reduce((sum, { rows }) => sum + rows.size, 0);
+    if (next === undefined || signal.aborted || held > rowsMax) return;
+    page = await next;
+  }
+}
+
+async function foldPage(page: readonly RecordedEvent[], folds: readonly ProjectionFold[], options: FoldOptions): Promise<void> {
+  const { log, decode, knownTypes, wants, onEvent } = options;
+  const handled: ReadonlySet<string> = new Set(folds.flatMap(({ projector }) => [...projector.handles]));
+  const mattersTo = (type: string): boolean => !knownTypes.has(type) || handled.has(type);
+  const wanted = page.filter((event) => mattersTo(event.type) && (wants?.(event) ?? true));
+  const decoded = await decode(wanted);
+  if (decoded.length !== wanted.length) throw new Error(`${wanted.length} events went into decoding, ${decoded.length} came out`);
+  const last = page.at(-1)?.position;
+  for (const fold of folds) {
+    const { position: from, until } = fold;
+    const isWhole = log.compare(last, until) <= 0 && log.compare(from, page[0]?.position) < 0;
+    for (const [index, result] of decoded.entries()) {
+      if (!isWhole && (log.compare(result.position, from) <= 0 || log.compare(result.position, until) > 0)) continue;
+      if ('event' in result) {
+        onEvent?.(result);
+        fold.apply(result);
+      } else stopIfItConcerns(fold, wanted[index]?.type ?? '', result, knownTypes);
+    }
+    fold.position = log.compare(last, until) <= 0 ? last : until;
+  }
+}
+
+function stopIfItConcerns(
+  { projector }: ProjectionFold,
+  type: string,
+  { position, undecodable }: UndecodableEvent,
+  knownTypes: ReadonlySet<string>,
+): void {
+  const handled: ReadonlySet<string> = projector.handles;
+  if (handled.has(type) || !knownTypes.has(type)) throw new StoppedAtUndecodable(position, undecodable);
+}

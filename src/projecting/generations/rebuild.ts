@@ -1,0 +1,213 @@
+import type { PoolClient } from 'pg';
+import type { Position, RecordedEvent } from '../../event-log/event-log.js';
+import { checkLoaded, indexGeneration, placeOf, writeFold } from './bulk-load.js';
+import { atOnePosition, Follower, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
+import { UnstorableText } from './copy-rows.js';
+import { countDifferences, withSnapshot } from './generation-diff.js';
+import {
+  changeState,
+  dropGeneration,
+  generationRecords,
+  GenerationRefused,
+  GenerationsOf,
+  parkedEvents,
+  type GenerationRecord,
+} from './generation-records.js';
+import { createGeneration, nextGeneration, recordGeneration } from './generations.js';
+import { schemaOf } from '../identifiers.js';
+import { foldLog, ProjectionFold } from './log-fold.js';
+import { isDataError } from '../projecting-errors.js';
+import type { Projector, Row } from '../projector.js';
+import { inTransactionOf } from '../../postgres/transaction.js';
+
+/** How far a rebuild is; tests end the process in between. */
+export type RebuildStage = 'begun' | 'folded' | 'loaded' | 'indexed' | 'caught-up' | 'verified';
+
+/** What a rebuild does at present, for people. */
+export type RebuildProgress =
+  | { readonly phase: 'folding'; readonly events: number; readonly last: Position; readonly until: Position | undefined }
+  | { readonly phase: 'writing' | 'indexing' | 'verifying'; readonly projection: string; readonly rows: number }
+  | { readonly phase: 'following'; readonly projection: string; readonly events: number };
+
+export interface RebuildOptions {
+  /** Aborted: what was folded is written down, and the rebuild ends with {Interrupted}. */
+  readonly signal: AbortSignal;
+  /** Goes on from what an interrupted one wrote down. Only right while the projectors are the same as then. */
+  readonly resume?: boolean;
+  readonly onProgress?: (progress: RebuildProgress) => void;
+  /** Rows held in memory; what comes behind is applied in batches, as it is live. Default two million. */
+  readonly rowsMax?: number;
+  readonly pageSize?: number;
+  readonly reached?: (stage: RebuildStage) => Promise<void>;
+}
+
+export interface BuiltGeneration {
+  readonly projection: string;
+  readonly generation: number;
+  readonly liveGeneration: number;
+  readonly position: Position | null;
+  readonly rows: number;
+  readonly parked: number;
+  /** Rows in which it differs from the live one, at this position. */
+  readonly differences: number;
+}
+
+const ROWS_MAX = 2_000_000;
+
+/** A generation on its way from nothing to ready. */
+interface Build {
+  readonly projector: Projector;
+  readonly live: GenerationRecord;
+  readonly generation: number;
+  readonly fold: ProjectionFold;
+}
+
+/**
+ * Builds a new generation of each of these beside the live ones, up to where those stand, and leaves them ready to become live. One pass over
+ * the log for all. `client` holds the lock on generations. What was built before and did not become live is dropped.
+ * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable}; the live generations are what they were, whatever is thrown.
+ */
+export async function rebuild(
+  parts: GenerationParts,
+  client: PoolClient,
+  projectors: readonly Projector[],
+  options: RebuildOptions,
+): Promise<readonly BuiltGeneration[]> {
+  const { signal, reached = () => Promise.resolve() } = options;
+  const builds: Build[] = [];
+  for (const projector of projectors) builds.push(await begin(parts, client, projector, options.resume ?? false));
+  await reached('begun');
+  await fold(parts, builds, options);
+  await reached('folded');
+  const written: Build[] = [];
+  for (const build of builds) {
+    if (await write(client, build, options)) written.push(build);
+    // Stopped in the middle of the log: what is written is kept for `resume`, values that Postgres refuses are not worth keeping.
+    else if (!signal.aborted) await createAnew(client, build);
+  }
+  if (signal.aborted) throw new Interrupted();
+  await reached('loaded');
+  for (const {
+    projector,
+    generation,
+    fold: { rows },
+  } of written) {
+    options.onProgress?.({ phase: 'indexing', projection: projector.name, rows: rows.size });
+    await indexGeneration(client, projector, generation);
+  }
+  await reached('indexed');
+  const built: BuiltGeneration[] = [];
+  for (const build of builds) built.push(await finish(parts, client, build, options, reached));
+  return built;
+}
+
+async function begin({ log }: GenerationParts, client: PoolClient, projector: Projector, resume: boolean): Promise<Build> {
+  const generations = await GenerationsOf.read(client, log, projector);
+  const { live } = generations;
+  const unfinished = resume ? generations.unfinished : undefined;
+  if (resume && !unfinished) throw new GenerationRefused(`there is nothing of ${projector.name} to resume: rebuild it without --resume`);
+  for (const { generation } of generations.obsolete(unfinished, Date.now()))
+    await inTransactionOf(client, () => dropGeneration(client, projector.name, generation));
+  const fold = new ProjectionFold(projector, live.position);
+  if (unfinished) {
+    await readBack(client, fold, unfinished);
+    return { projector, live, generation: unfinished.generation, fold };
+  }
+  const generation = await inTransactionOf(client, async () => {
+    const next = await nextGeneration(client, projector.name);
+    await recordGeneration(client, projector, next, 'building');
+    return next;
+  });
+  return { projector, live, generation, fold };
+}
+
+/** Takes up what an interrupted rebuild wrote. */
+async function readBack(client: PoolClient, fold: ProjectionFold, { generation, position }: GenerationRecord): Promise<void> {
+  const { projector, rows } = fold;
+  for (const table of projector.tables) {
+    const { rows: stored } = await client.query<{ row: Row }>(
+      `select to_json(t) as "row" from ${placeOf(schemaOf(projector.name, generation), table)} t`,
+    );
+    for (const { row } of stored) rows.put(table.name, row);
+  }
+  if (position !== undefined) fold.resume(position, await parkedEvents(client, projector.name, generation));
+}
+
+async function fold(parts: GenerationParts, builds: readonly Build[], options: RebuildOptions): Promise<void> {
+  const { log, decode } = parts;
+  const until = builds.map(({ live }) => live.position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b), undefined);
+  let events = 0;
+  await foldLog({
+    ...{ log, decode, folds: builds.map((build) => build.fold), knownTypes: knownTypesOf(parts), signal: options.signal },
+    ...{ rowsMax: options.rowsMax ?? ROWS_MAX, ...(options.pageSize === undefined ? {} : { pageSize: options.pageSize }) },
+    onPage: (read, last) => options.onProgress?.({ phase: 'folding', events: (events += read), last, until }),
+  });
+}
+
+/** False when Postgres refuses a value among the rows: whose it is, and what of it, batches find out. */
+async function write(client: PoolClient, { projector, generation, fold }: Build, { onProgress }: RebuildOptions): Promise<boolean> {
+  onProgress?.({ phase: 'writing', projection: projector.name, rows: fold.rows.size });
+  try {
+    await writeFold(client, fold, generation);
+  } catch (error) {
+    if (isDataError(error) || error instanceof UnstorableText) return false;
+    throw error;
+  }
+  await checkLoaded(client, fold, generation);
+  return true;
+}
+
+/** Begins again, empty, with all indexes: everything is left to `finish`, which goes the way of batches. */
+async function createAnew(client: PoolClient, { projector, generation }: Build): Promise<void> {
+  await inTransactionOf(client, async () => {
+    await dropGeneration(client, projector.name, generation);
+    await createGeneration(client, projector, generation, 'building');
+  });
+}
+
+async function finish(
+  parts: GenerationParts,
+  client: PoolClient,
+  { projector, live, generation }: Build,
+  { signal, onProgress }: RebuildOptions,
+  reached: (stage: RebuildStage) => Promise<void>,
+): Promise<BuiltGeneration> {
+  const projection = projector.name;
+  const record = (await generationRecords(client, [projection])).find((candidate) => candidate.generation === generation);
+  if (!record) throw new GenerationRefused(`generation ${generation} of ${projection} is gone`);
+  const follower = await Follower.open(parts, projector, record);
+  let events = 0;
+  const onPage = (applied: number): void => onProgress?.({ phase: 'following', projection, events: (events += applied) });
+  return withSnapshot(parts.pool, async (snapshot) => {
+    await atOnePosition(parts, client, [{ projector, live, follower }], () => snapshot.take(), { signal, onPage, compares: true });
+    await reached('caught-up');
+    onProgress?.({ phase: 'verifying', projection, rows: 0 });
+    const { rows, differences } = await countDifferences(snapshot.client, projector, live.generation, generation);
+    await reached('verified');
+    if (signal.aborted) throw new Interrupted();
+    const parked = await parkedEvents(client, projection, generation);
+    await changeState(client, record, ['building'], 'ready');
+    const position = follower.track.position ?? null;
+    const streams = new Set(parked.map(({ stream }) => stream)).size;
+    return { projection, generation, liveGeneration: live.generation, position, rows, parked: streams, differences };
+  });
+}
+
+/** What a rebuild would read. @returns the number of events up to the position of the live generation that is furthest. */
+export async function countEvents(
+  { log }: Pick<GenerationParts, 'log'>,
+  until: Position | undefined,
+  options: { readonly signal: AbortSignal; readonly onPage?: (events: number, last: Position) => void },
+): Promise<number> {
+  let events = 0;
+  if (until === undefined) return events;
+  for (let page: readonly RecordedEvent[] = await log.readAll(undefined, 2_000); page.length > 0;) {
+    const last = page.at(-1)?.position;
+    events += page.filter(({ position }) => log.compare(position, until) <= 0).length;
+    if (last === undefined || log.compare(last, until) >= 0) break;
+    if (options.signal.aborted) throw new Interrupted();
+    options.onPage?.(events, last);
+    page = await log.readAll(last, 2_000);
+  }
+  return events;
+}

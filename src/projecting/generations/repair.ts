@@ -1,0 +1,240 @@
+import type { PoolClient } from 'pg';
+import type { Mode } from '../../domain/scope.js';
+import type { Position } from '../../event-log/event-log.js';
+import { placeOf } from './bulk-load.js';
+import { holdLive, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
+import { copyRows } from './copy-rows.js';
+import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
+import { differ } from './generation-diff.js';
+import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
+import { quoted, schemaOf } from '../identifiers.js';
+import { foldLog, ProjectionFold } from './log-fold.js';
+import type { Projector, ReadModelTable, Row } from '../projector.js';
+
+/** A part of a read model: everything of a tenant in one mode, or what certain streams have written. */
+export interface RepairScope {
+  readonly part:
+    | { readonly kind: 'tenant'; readonly tenant: string; readonly mode: Mode }
+    | { readonly kind: 'streams'; readonly streams: ReadonlySet<string> };
+  /** Whether a stream is of the same tenant and mode: rows may count all that happened there. */
+  readonly concerns: (stream: string) => boolean;
+}
+
+export interface RepairOptions {
+  readonly signal: AbortSignal;
+  readonly onPage?: (events: number, last: Position) => void;
+}
+
+export interface RepairedProjection {
+  readonly projection: string;
+  readonly generation: number;
+  readonly position: Position | null;
+  /** Rows that were put right. */
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  /** Streams of this part that were parked, and that still are. */
+  readonly parkedBefore: number;
+  readonly parked: number;
+}
+
+/** The fold of one projection, and which of its rows the part is made of. */
+interface Repair {
+  readonly projector: Projector;
+  readonly live: GenerationRecord;
+  readonly fold: ProjectionFold;
+  /** Keys of the rows that the streams wrote, by table; undefined: all of the fold's rows. */
+  readonly touched: ReadonlyMap<string, Map<string, readonly string[]>> | undefined;
+}
+
+/** Events that are folded while the live generation is held. */
+const HELD_EVENTS_MAX = 2_000;
+
+/**
+ * Makes a part of the live generations what the log says, in place: folded in memory up to close behind them, then, while they are held, to
+ * exactly where they stand, compared and put right in one transaction. Readers see the rows from before or from after.
+ * `client` holds the lock on generations. @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with nothing changed.
+ */
+export async function repair(
+  parts: GenerationParts,
+  client: PoolClient,
+  projectors: readonly Projector[],
+  scope: RepairScope,
+  options: RepairOptions,
+): Promise<readonly RepairedProjection[]> {
+  const { log } = parts;
+  const accounts = new Set<string>();
+  const writer = { isOfScope: false };
+  const repairs: Repair[] = [];
+  for (const projector of projectors) repairs.push(await begin(parts, client, projector, scope, writer));
+  const { part } = scope;
+  const fold = (signal: AbortSignal): Promise<void> =>
+    foldLog({
+      ...{ log, decode: parts.decode, folds: repairs.map((each) => each.fold), knownTypes: knownTypesOf(parts), signal },
+      wants: ({ stream }) => scope.concerns(stream),
+      ...(options.onPage ? { onPage: options.onPage } : {}),
+      onEvent: (event) => {
+        writer.isOfScope = part.kind === 'streams' && part.streams.has(event.stream);
+        if (writer.isOfScope) accounts.add(event.accountRef);
+      },
+    });
+  for (;;) {
+    await fold(options.signal);
+    const lives = repairs.map(({ live }) => live);
+    // A piece counts on the rows that the pieces before have left.
+    await untilErasuresAreFinished(client, lives, options);
+    if (options.signal.aborted) throw new Interrupted();
+    await client.query('begin');
+    try {
+      const held = await holdLive(client, lives);
+      for (const each of repairs) each.fold.until = held.get(each.projector.name);
+      if ((await isNear(parts, repairs)) && (await countUnfinishedErasures(client, lives)) === 0) {
+        await fold(new AbortController().signal);
+        const repaired: RepairedProjection[] = [];
+        for (const each of repairs) repaired.push(await putRight(client, each, scope, [...accounts]));
+        await client.query('commit');
+        return repaired;
+      }
+      await client.query('rollback');
+    } catch (error) {
+      await client.query('rollback').catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+async function begin(
+  { log }: GenerationParts,
+  client: PoolClient,
+  projector: Projector,
+  { part }: RepairScope,
+  writer: { readonly isOfScope: boolean },
+): Promise<Repair> {
+  const { live } = await GenerationsOf.read(client, log, projector);
+  if (part.kind === 'tenant') return { projector, live, fold: new ProjectionFold(projector, live.position), touched: undefined };
+  const touched = new Map(projector.tables.map(({ name }) => [name, new Map<string, readonly string[]>()]));
+  const fold = new ProjectionFold(projector, live.position, (table, key) => {
+    if (writer.isOfScope) touched.get(table)?.set(JSON.stringify(key), key);
+  });
+  return { projector, live, fold, touched };
+}
+
+async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Promise<boolean> {
+  for (const { fold } of repairs) {
+    const next = await log.readAll(fold.position, HELD_EVENTS_MAX);
+    const last = next.at(-1);
+    if (last && next.length === HELD_EVENTS_MAX && log.compare(last.position, fold.until) < 0) return false;
+  }
+  return true;
+}
+
+async function putRight(
+  client: PoolClient,
+  { projector, live, fold, touched }: Repair,
+  scope: RepairScope,
+  accounts: readonly string[],
+): Promise<RepairedProjection> {
+  const { name } = projector;
+  const done = { added: 0, changed: 0, removed: 0 };
+  for (const table of projector.tables) {
+    const place = placeOf(schemaOf(name, live.generation), table);
+    await client.query(`create temp table fresh (like ${place} including defaults) on commit drop`);
+    await copyRows(client, 'fresh', table, rowsInScope(fold, table, touched?.get(table.name), accounts));
+    await client.query(`alter table fresh add primary key (${table.primaryKey.map(quoted).join(', ')})`);
+    done.removed += await removeOthers(client, place, table, scope.part, [...(touched?.get(table.name)?.values() ?? [])], accounts);
+    const { added, changed } = await upsert(client, place, table);
+    done.added += added;
+    done.changed += changed;
+    await client.query('drop table fresh');
+  }
+  const parked = await parkAnew(client, live, fold, scope);
+  // Whoever follows the log live has parked streams in memory: it reads them again when its next write fails.
+  await client.query('update ledger.projection_checkpoints set version = version + 1 where projection = $1 and generation = $2', [
+    name,
+    live.generation,
+  ]);
+  return { projection: name, generation: live.generation, position: fold.position ?? null, ...done, ...parked };
+}
+
+/** The column by which a row says whose account it is of; undefined: a count over several, or found by its key alone. */
+const accountColumn = (table: ReadModelTable): string | undefined =>
+  ['account_ref', 'referred_account_ref'].find((column) => column in table.columns);
+
+function* rowsInScope(
+  { rows }: ProjectionFold,
+  table: ReadModelTable,
+  touched: ReadonlyMap<string, readonly string[]> | undefined,
+  accounts: readonly string[],
+): Generator<Row> {
+  const column = accountColumn(table);
+  for (const row of rows.rowsOf(table.name)) {
+    const key = JSON.stringify(table.primaryKey.map((part) => String(row[part])));
+    if (touched === undefined || touched.has(key) || (column !== undefined && accounts.includes(String(row[column])))) yield row;
+  }
+}
+
+/** Rows of the part that the fold does not have. */
+async function removeOthers(
+  client: PoolClient,
+  place: string,
+  table: ReadModelTable,
+  part: RepairScope['part'],
+  touched: readonly (readonly string[])[],
+  accounts: readonly string[],
+): Promise<number> {
+  const key = (alias: string): string => `(${table.primaryKey.map((column) => `${alias}.${quoted(column)}`).join(', ')})`;
+  const isMissing = `not exists (select from fresh f where ${key('f')} = ${key('t')})`;
+  if (part.kind === 'tenant') {
+    const { rowCount } = await client.query(`delete from ${place} t where t.tenant = $1 and t.mode = $2 and ${isMissing}`, [
+      part.tenant,
+      part.mode,
+    ]);
+    return rowCount ?? 0;
+  }
+  const columns = table.primaryKey.map((_, number) => touched.map((parts) => parts[number] ?? ''));
+  const named = `${key('t')} in (select * from unnest(${columns.map((_, number) => `$${number + 1}::text[]`).join(', ')}))`;
+  const column = accountColumn(table);
+  const owned = column === undefined ? '' : ` or t.${quoted(column)} = any ($${columns.length + 1}::text[])`;
+  const { rowCount } = await client.query(`delete from ${place} t where (${named}${owned}) and ${isMissing}`, [
+    ...columns,
+    ...(column === undefined ? [] : [accounts]),
+  ]);
+  return rowCount ?? 0;
+}
+
+async function upsert(client: PoolClient, place: string, table: ReadModelTable): Promise<{ added: number; changed: number }> {
+  const columns = Object.keys(table.columns);
+  const others = columns.filter((column) => !table.primaryKey.includes(column)).map(quoted);
+  const set = others.map((column) => `${column} = excluded.${column}`).join(', ');
+  const update = others.length === 0 ? 'nothing' : `update set ${set} where ${differ('t', 'excluded', table)}`;
+  const names = columns.map(quoted).join(', ');
+  const { rows } = await client.query<{ added: number; changed: number }>(
+    `with written as (
+       insert into ${place} as t (${names}) select ${names} from fresh
+       on conflict (${table.primaryKey.map(quoted).join(', ')}) do ${update} returning xmax = 0 as added)
+     select (count(*) filter (where added))::float8 as added, (count(*) filter (where not added))::float8 as changed from written`,
+  );
+  return rows[0] ?? { added: 0, changed: 0 };
+}
+
+async function parkAnew(
+  client: PoolClient,
+  { projection, generation }: GenerationRecord,
+  { parked }: ProjectionFold,
+  { part, concerns }: RepairScope,
+): Promise<{ parkedBefore: number; parked: number }> {
+  const { rows } = await client.query<{ stream: string }>(
+    'select stream from ledger.parked_streams where projection = $1 and generation = $2',
+    [projection, generation],
+  );
+  const isInPart = (stream: string): boolean => (part.kind === 'streams' ? part.streams.has(stream) : concerns(stream));
+  const still = parked.filter(({ stream }) => isInPart(stream));
+  const ofScope = rows.map(({ stream }) => stream).filter(isInPart);
+  await client.query('delete from ledger.parked_streams where projection = $1 and generation = $2 and stream = any ($3::text[])', [
+    projection,
+    generation,
+    ofScope,
+  ]);
+  await recordParked(client, projection, generation, still);
+  return { parkedBefore: ofScope.length, parked: new Set(still.map(({ stream }) => stream)).size };
+}

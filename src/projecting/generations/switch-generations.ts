@@ -1,0 +1,90 @@
+import type { PoolClient } from 'pg';
+import type { Position } from '../../event-log/event-log.js';
+import { atOnePosition, Follower, type GenerationParts, type Pairing } from './catch-up.js';
+import { type GenerationRecord, GenerationRefused, GenerationsOf } from './generation-records.js';
+import type { Projector } from '../projector.js';
+
+export interface SwitchedGeneration {
+  readonly projection: string;
+  readonly generation: number;
+  readonly previous: number;
+  readonly position: Position | null;
+}
+
+export interface Switched {
+  readonly switched: readonly SwitchedGeneration[];
+  /** For how long whoever writes the live generations had to wait, milliseconds. */
+  readonly heldMs: number;
+}
+
+/** Makes the generations live that were built and wait. @throws {GenerationRefused} with nothing changed. */
+export async function swap(
+  parts: GenerationParts,
+  client: PoolClient,
+  projectors: readonly Projector[],
+  signal?: AbortSignal,
+): Promise<Switched> {
+  return switchTo(parts, client, projectors, signal, ({ ready, projector }) => {
+    if (!ready) throw new GenerationRefused(`there is no new generation of ${projector.name}: rebuild it first`);
+    return ready;
+  });
+}
+
+/** Makes the generation live that was so before. The one that was live is kept, so that this can be undone. @throws {GenerationRefused} */
+export async function rollBack(parts: GenerationParts, client: PoolClient, projector: Projector, signal?: AbortSignal): Promise<Switched> {
+  return switchTo(parts, client, [projector], signal, ({ previous }) => {
+    if (!previous) throw new GenerationRefused(`there is no earlier generation of ${projector.name} to go back to`);
+    return previous;
+  });
+}
+
+/**
+ * All of them change in one transaction. Whoever writes the generation that was live loses the race at once (its checkpoint's version
+ * grows), finds another one live, and goes on with that from the same position.
+ */
+async function switchTo(
+  parts: GenerationParts,
+  client: PoolClient,
+  projectors: readonly Projector[],
+  signal: AbortSignal | undefined,
+  choose: (generations: GenerationsOf) => GenerationRecord,
+): Promise<Switched> {
+  const chosen: (Pairing & { readonly next: GenerationRecord })[] = [];
+  for (const projector of projectors) {
+    const generations = await GenerationsOf.read(client, parts.log, projector);
+    const { live } = generations;
+    const next = choose(generations);
+    chosen.push({ projector, live, next, follower: await Follower.open(parts, projector, next) });
+  }
+  const { heldMs } = await atOnePosition(parts, client, chosen, () => change(client, chosen), signal ? { signal } : {});
+  const switched = chosen.map(({ projector, live, next, follower }) => ({
+    ...{ projection: projector.name, generation: next.generation, previous: live.generation },
+    position: follower.track.position ?? null,
+  }));
+  return { switched, heldMs };
+}
+
+/** In few statements: whoever writes the live generations waits for each of them. @throws {GenerationRefused} when somebody came in between. */
+async function change(
+  client: PoolClient,
+  chosen: readonly { readonly live: GenerationRecord; readonly next: GenerationRecord }[],
+): Promise<void> {
+  const names = chosen.map(({ live }) => live.projection);
+  const retired = await client.query(
+    `with old as (
+       update ledger.projection_generations g set state = 'retired', retired_at = clock_timestamp()
+       from unnest($1::text[], $2::integer[]) as o (projection, generation)
+       where g.projection = o.projection and g.generation = o.generation and g.state = 'live' returning g.projection, g.generation)
+     update ledger.projection_checkpoints c set version = version + 1
+     from old where c.projection = old.projection and c.generation = old.generation`,
+    [names, chosen.map(({ live }) => live.generation)],
+  );
+  const made = await client.query(
+    `update ledger.projection_generations g set state = 'live'
+     from unnest($1::text[], $2::integer[]) as n (projection, generation)
+     where g.projection = n.projection and g.generation = n.generation and g.state in ('ready', 'retired')`,
+    [names, chosen.map(({ next }) => next.generation)],
+  );
+  if (retired.rowCount !== chosen.length || made.rowCount !== chosen.length)
+    throw new GenerationRefused('the generations have changed meanwhile: look at `projection status` and try again');
+}
