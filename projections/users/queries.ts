@@ -1,5 +1,5 @@
-import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { PersonId } from '../../src/domain/account/account.events.js';
+import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
   Conditions,

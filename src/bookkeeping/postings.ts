@@ -1,6 +1,6 @@
 import type { AccountEvent, AccountEventOf, Adjustment } from '../domain/account/account.events.js';
-import { listedRedemptions } from '../domain/account/bulk-redemption.js';
 import { unitKey, type RewardPhase } from '../domain/account/account.state.js';
+import { listedRedemptions } from '../domain/account/bulk-redemption.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**

@@ -1,5 +1,5 @@
-import { effectOnAvailable } from './statement.js';
 import { LEDGER_ACCOUNTS, type LedgerAccount, type Posting } from './postings.js';
+import { effectOnAvailable } from './statement.js';
 
 /**
  * What became of all accounts' credit in one unit over a period: opening + issued − redeemed − expired − cancelled + restored = closing. All of

@@ -1,5 +1,5 @@
-import { digestOf } from '../foundation/canonical-json.js';
 import type { Position } from '../event-log/event-log.js';
+import { digestOf } from '../foundation/canonical-json.js';
 import { AccountPostings, type Entry, type Posting, type PostingType } from './postings.js';
 
 /** What an account had of each unit, and why. Times are ISO 8601; amounts are integers in the unit. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { firstPosition } from '../event-log/first-recorded.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import { firstPosition } from '../event-log/first-recorded.js';
 
 /**
  * Where a chain stands behind one of its events. Both digests are SHA-256 in hex and hold everything before:

@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
-import { errorCode } from '../foundation/error-code.js';
-import { backOffMs, pause } from '../foundation/pause.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
-import { ProjectionLease } from '../projecting/following/projection-lease.js';
+import { errorNameAndCode } from '../foundation/describe-error.js';
+import type { Logger } from '../foundation/logger.js';
+import { backOffMs, pause } from '../foundation/pause.js';
+import { Leadership } from '../postgres/leadership.js';
 import { lagAfter } from '../projecting/following/projection-status.js';
-import { ChainSeals } from './chain-seals.js';
 import type { ChainSealing } from './chain-sealing.js';
+import { ChainSeals } from './chain-seals.js';
 import type { SealingStop } from './log-seal.js';
 
 export interface ChainSealerOptions {
@@ -13,7 +14,7 @@ export interface ChainSealerOptions {
   readonly pool: Pool;
   readonly log: EventLog;
   readonly sealing: ChainSealing;
-  readonly logger: { warn(fields: object, message: string): void };
+  readonly logger: Pick<Logger, 'warn'>;
   /** So long an event may stand unsealed; each round makes a row for each tenant and mode that something happened in. */
   readonly everyMs?: number;
 }
@@ -47,7 +48,7 @@ const STOPS: Readonly<Record<SealingStop, string>> = {
  */
 export class ChainSealer {
   private readonly stopping = new AbortController();
-  private readonly lease: ProjectionLease;
+  private readonly lease: Leadership;
   private running: Promise<void> | undefined;
   private interruption: string | null = null;
   /** Their newest seal stays wrong, also when nothing more happens in them. */
@@ -55,7 +56,7 @@ export class ChainSealer {
   private stopped: SealingStop | null = null;
 
   constructor(private readonly options: ChainSealerOptions) {
-    this.lease = new ProjectionLease(options.pool, [LOCK], { answerWithinMs: 5_000, onLost: () => undefined });
+    this.lease = new Leadership(options.pool, [LOCK], { answerWithinMs: 5_000, onLost: () => undefined });
   }
 
   start(): void {
@@ -96,7 +97,7 @@ export class ChainSealer {
         await pause(this.options.everyMs ?? EVERY_MS, signal);
       } catch (error) {
         if (signal.aborted) return;
-        const problem = describe(error);
+        const problem = errorNameAndCode(error);
         if (problem !== this.interruption) this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
         this.interruption = problem;
         await pause(backOffMs(failures++, RETRY), signal);
@@ -112,10 +113,4 @@ export class ChainSealer {
     for (const chain of broken) this.broken.add(chain);
     if (this.broken.size > known) this.options.logger.warn({ chains: this.broken.size }, 'chains end in a seal that was not signed here');
   }
-}
-
-/** Name and code only: messages of the database may quote values. */
-function describe(error: unknown): string {
-  const name = error instanceof Error ? error.name : 'unknown error';
-  return [name, errorCode(error)].filter((part) => part !== undefined).join(' ');
 }

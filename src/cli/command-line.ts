@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config/config.js';
 import { openCore, type Core } from '../core/core.js';
+import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
-import { CommandPresence } from '../postgres/process-presence.js';
 import { CommandError } from '../operations/command-error.js';
+import { CommandPresence } from '../postgres/process-presence.js';
 import { tableLines } from './table.js';
 
 export interface OutputOptions {
@@ -45,8 +46,7 @@ export async function withOpened<C extends { close(): Promise<void> }, T>(opened
     return await work(opened);
   } finally {
     await opened.close().catch((error: unknown) => {
-      const [why] = (error instanceof Error ? error.message : '').split('\n');
-      note(`what was opened for the command could not be closed: ${why || 'unknown error'}`);
+      note(`what was opened for the command could not be closed: ${firstLine(error)}`);
     });
   }
 }

@@ -4,15 +4,15 @@ import { asDigestDocument, type DigestDocument } from '../chain/digest-document.
 import type { Core } from '../core/core.js';
 import type { Scope } from '../domain/scope.js';
 import { operatingSystemUser } from '../operations/audit.js';
-import { CommandError } from '../operations/command-error.js';
-import { note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
-import { CopyProgress } from './copy-progress.js';
 import { filled, scopeOf, type Done } from '../operations/audited.js';
-import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import { CommandError } from '../operations/command-error.js';
 import { BrokenSeal, ledgerDigest } from '../operations/ledger/ledger-digest.js';
 import { verifyLedger, type Verification } from '../operations/ledger/ledger-verification.js';
-import { Stopped } from '../operations/log/log-reader.js';
 import { acknowledgeLoss, auditLoss } from '../operations/ledger/loss-acknowledgement.js';
+import { Stopped } from '../operations/log/log-reader.js';
+import { note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
+import { CopyProgress } from './copy-progress.js';
+import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
 
 /** A log that stays away for longer than this is given up; the command can be run again. */
 const AWAY_MS_MAX = 60_000;

@@ -1,14 +1,14 @@
-import { digestOf } from '../foundation/canonical-json.js';
 import type { Command } from 'commander';
-import { readBalanceFile } from '../operations/ledger/balance-file.js';
+import { digestOf } from '../foundation/canonical-json.js';
+import { scopeOf } from '../operations/audited.js';
 import { CommandError } from '../operations/command-error.js';
+import { readBalanceFile } from '../operations/ledger/balance-file.js';
+import { reconcileLedger, type Reconciliation } from '../operations/ledger/ledger-reconciliation.js';
+import { replayLedger, type Replay } from '../operations/ledger/ledger-replay.js';
 import { note, printJson, printTable } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
-import { scopeOf } from '../operations/audited.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
-import { reconcileLedger, type Reconciliation } from '../operations/ledger/ledger-reconciliation.js';
 import { firstOf } from './table.js';
-import { replayLedger, type Replay } from '../operations/ledger/ledger-replay.js';
 
 interface ReplayCommandOptions extends LedgerOptions {
   readonly account?: string;

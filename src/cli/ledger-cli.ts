@@ -1,16 +1,16 @@
 import { Option, type Command } from 'commander';
 import { isIdempotencyKey } from '../http/writing/idempotent-requests.js';
 import { operatingSystemUser } from '../operations/audit.js';
-import { CommandError } from '../operations/command-error.js';
-import { note, printJson } from './command-line.js';
 import { filled, scopeOf } from '../operations/audited.js';
-import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import { CommandError } from '../operations/command-error.js';
 import { adjustOnRecord, type AdjustmentRequest } from '../operations/ledger/ledger-adjustment.js';
-import { withOwnKeys } from './own-keys.js';
 import { exportLedger } from '../operations/ledger/ledger-export.js';
-import { printStatement, statementCsv } from './ledger-output.js';
 import { changePeriod } from '../operations/ledger/ledger-periods.js';
 import { statementOfAccount } from '../operations/ledger/ledger-statement.js';
+import { note, printJson } from './command-line.js';
+import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import { printStatement, statementCsv } from './ledger-output.js';
+import { withOwnKeys } from './own-keys.js';
 
 interface StatementOptions extends LedgerOptions {
   readonly asOf?: string;

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { loadConfig } from '../config/config.js';
 import { openLedgerDatabase } from '../core/ledger-database.js';
 import { CommandError } from '../operations/command-error.js';
-import { commandLogger, note, printJson, type OutputOptions } from './command-line.js';
-import { CopyProgress } from './copy-progress.js';
 import { openLogAt, parseLogAddress, type OpenLog } from '../operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
 import { Stopped } from '../operations/log/log-reader.js';
+import { commandLogger, note, printJson, type OutputOptions } from './command-line.js';
+import { CopyProgress } from './copy-progress.js';
 
 interface CopyCommandOptions extends OutputOptions {
   readonly from: string;

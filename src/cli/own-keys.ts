@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Core } from '../core/core.js';
+import { firstLine } from '../foundation/describe-error.js';
 import { ApiError } from '../http/edge/api-error.js';
 import { IdempotentRequests } from '../http/writing/idempotent-requests.js';
-import { ProcessPresence } from '../postgres/process-presence.js';
 import { CommandError } from '../operations/command-error.js';
-import { note } from './command-line.js';
 import type { KeyedBy } from '../operations/operator-keys.js';
+import { ProcessPresence } from '../postgres/process-presence.js';
+import { note } from './command-line.js';
 
 /**
  * Runs a command's work with its idempotency key, or with one that is made for it: the answer of an effect may be lost, and the key that is
@@ -33,9 +34,8 @@ export async function withOwnKeys<T>(core: Core, given: string | undefined, work
 
 /** A refusal is known; after anything else the effect may be in the log although nobody was told. */
 function mayStand(error: unknown, key: string): CommandError {
-  const [why] = (error instanceof Error ? error.message : '').split('\n');
   return new CommandError(
-    `${why || 'unknown error'}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
+    `${firstLine(error)}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
   );
 }
 

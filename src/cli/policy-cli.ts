@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CommandError } from '../operations/command-error.js';
-import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import { parseParkedId, retryParkedReactions, showParked } from '../operations/policies/policy-commands.js';
+import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 
 const LIMIT_MAX = 10_000;
 

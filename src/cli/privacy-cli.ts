@@ -5,12 +5,12 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import type { ListedErasure } from '../command-handling/processes/erasure-process.js';
 import type { Core } from '../core/core.js';
 import { errorCode } from '../foundation/error-code.js';
+import { CommandError } from '../operations/command-error.js';
 import { openPool } from '../postgres/database.js';
-import { accountRefOf } from '../privacy/keyed-names.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
+import { accountRefOf } from '../privacy/keyed-names.js';
 import { scrub } from '../privacy/scrub.js';
 import { readModelsReachHead } from '../projecting/following/read-models-reach-head.js';
-import { CommandError } from '../operations/command-error.js';
 import { note, printJson, withCore, type OutputOptions } from './command-line.js';
 
 /** `privacy …`. */

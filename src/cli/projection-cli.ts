@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import type { Core } from '../core/core.js';
-import { Interrupted } from '../projecting/generations/catch-up.js';
 import { checkAlias, parseMode } from '../operations/arguments.js';
 import { operatingSystemUser } from '../operations/audit.js';
 import { CommandError } from '../operations/command-error.js';
-import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import {
   diffProjection,
   planRebuild,
@@ -17,6 +15,8 @@ import {
 } from '../operations/projections/projection-commands.js';
 import { chosenProjectors, withProjections, type ProjectionOperator } from '../operations/projections/projection-operator.js';
 import { repairProjections, retryParked } from '../operations/projections/projection-repairs.js';
+import { Interrupted } from '../projecting/generations/catch-up.js';
+import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import { RebuildProgress } from './rebuild-progress.js';
 
 interface ActorOptions extends OutputOptions {

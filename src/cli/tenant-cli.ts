@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { TenantCommand, OpenTenant, ProgramDocument } from '../domain/tenant/tenant.decider.js';
-import { DEFAULT_PROGRAM, programsOf } from '../domain/tenant/program-document.js';
-import { CALL_WINDOWS, COUNTED_CALLS, type OpenRules } from '../domain/tenant/open-rules.js';
 import type { Refused } from '../domain/refusal.js';
+import { CALL_WINDOWS, COUNTED_CALLS, type OpenRules } from '../domain/tenant/open-rules.js';
+import { DEFAULT_PROGRAM, programsOf } from '../domain/tenant/program-document.js';
+import type { TenantCommand, OpenTenant, ProgramDocument } from '../domain/tenant/tenant.decider.js';
 import { checkAlias, parseMode, parseOrigins, parseRateLimits } from '../operations/arguments.js';
 import { CommandError } from '../operations/command-error.js';
-import { note, parseDuration, printJson, printTable, readJsonFile, withCore, type OutputOptions } from './command-line.js';
 import { parseProgram } from '../operations/tenants/program-schema.js';
+import { note, parseDuration, printJson, printTable, readJsonFile, withCore, type OutputOptions } from './command-line.js';
 
 interface UpdateOptions {
   readonly openEndpoints?: boolean;

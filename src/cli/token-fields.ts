@@ -1,7 +1,7 @@
 import { ApiError } from '../http/edge/api-error.js';
 import { isIdentifier } from '../http/shapes/parameters.js';
-import { UserRequest } from '../http/users/user.request.js';
 import { parseRequest } from '../http/shapes/validation.js';
+import { UserRequest } from '../http/users/user.request.js';
 import { CommandError } from '../operations/command-error.js';
 
 /** @throws {CommandError} */

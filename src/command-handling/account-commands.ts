@@ -1,5 +1,5 @@
-import type { AccountEvent, EventField, PersonId, Subscription } from '../domain/account/account.events.js';
 import { decide } from '../domain/account/account.decider.js';
+import type { AccountEvent, EventField, PersonId, Subscription } from '../domain/account/account.events.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
 import { isSuppressed } from '../domain/account/erasure.js';
 import { openedFor, type ProfileChanges } from '../domain/account/identify-user.js';
@@ -15,19 +15,19 @@ import { programOf, programsOf } from '../domain/tenant/program-document.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
-import { Claims } from './needs/claims.js';
-import type { CodeOwners } from './needs/code-owners.js';
 import { deterministicId } from './deterministic-id.js';
 import { eventRewardId } from './event-reward-id.js';
-import type { ErasureProcess } from './processes/erasure-process.js';
+import { freshStepOf } from './fresh-step.js';
 import type { Outcome } from './handle-command.js';
-import type { ModerationProcess } from './processes/moderation-process.js';
+import { Claims } from './needs/claims.js';
+import type { CodeOwners } from './needs/code-owners.js';
 import type { NewSubjects } from './needs/new-subjects.js';
 import { Provisions } from './needs/provisions.js';
 import type { Reservations } from './needs/reservations.js';
-import { freshStepOf } from './fresh-step.js';
-import type { Streams } from './streams.js';
 import type { TankCodes } from './needs/tank-codes.js';
+import type { ErasureProcess } from './processes/erasure-process.js';
+import type { ModerationProcess } from './processes/moderation-process.js';
+import type { Streams } from './streams.js';
 import type { TenantDirectory } from './tenant-directory.js';
 
 /**

@@ -1,12 +1,12 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import pLimit from 'p-limit';
 import type { PersonId } from '../domain/account/account.events.js';
-import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { referralOf } from '../domain/account/former-referrals.js';
+import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
-import { decide as followShareLink, type FollowShareLink } from '../domain/share-link/share-link.decider.js';
 import type { Refusal } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
+import { decide as followShareLink, type FollowShareLink } from '../domain/share-link/share-link.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Need } from '../domain/need.js';
-import type { Decision, Refusal } from '../domain/refusal.js';
 import type { DomainEvent } from '../domain/events.js';
+import type { Need } from '../domain/need.js';
 import type { SubjectId } from '../domain/personal.js';
+import type { Decision, Refusal } from '../domain/refusal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import { AppendTooLarge, LogWentBack, type EventLog, type Position } from '../event-log/event-log.js';

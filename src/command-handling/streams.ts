@@ -20,6 +20,7 @@ import {
   type OperationsState,
 } from '../domain/operation/operation.decider.js';
 import { evolve as evolvePeriods, initialState as allOpen, type PeriodEvent, type PeriodsState } from '../domain/period/period.decider.js';
+import type { SubjectId } from '../domain/personal.js';
 import {
   evolve as evolveReservation,
   initialState as initialReservation,
@@ -44,7 +45,6 @@ import {
   type TenantEvent,
   type TenantState,
 } from '../domain/tenant/tenant.decider.js';
-import type { SubjectId } from '../domain/personal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { CommandHandling } from './handle-command.js';

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Refused } from '../domain/refusal.js';
 import { MODES, type Mode } from '../domain/scope.js';
+import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
 import {
   decide,
   type ApiKey,
@@ -9,8 +11,6 @@ import {
   type SigningSecret,
   type TenantCommand,
 } from '../domain/tenant/tenant.decider.js';
-import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
-import type { Refused } from '../domain/refusal.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { sealBytes } from '../privacy/subject-keys.js';

@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { ConfigError } from './config.js';
 import { errorCode } from '../foundation/error-code.js';
+import { ConfigError } from './config.js';
 
 /** What an operator may do: look after the money, or after the read models. */
 export type OperatorRole = 'finance' | 'support';

@@ -1,12 +1,12 @@
 import type { Pool, PoolClient } from 'pg';
-import { beginLogSeal } from '../chain/log-seal.js';
 import type { ChainSigner } from '../chain/chain-signer.js';
+import { beginLogSeal } from '../chain/log-seal.js';
 import type { Position } from '../event-log/event-log.js';
 import { replacePolicyCheckpoint } from '../policies/policy-checkpoint.js';
 import { CommandPresence, ProcessPresence } from '../postgres/process-presence.js';
+import { inTransaction } from '../postgres/transaction.js';
 import { replaceLiveGeneration } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
-import { inTransaction } from '../postgres/transaction.js';
 
 /** The log that was opened is not the one that this database follows. The message says what an operator can do. */
 export class AnotherLogFollowed extends Error {

@@ -2,12 +2,12 @@ import { timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { connectionBudget } from './connection-budget.js';
-import { openPool } from '../postgres/database.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
+import { openPool } from '../postgres/database.js';
 import { migrateToLatest } from '../postgres/migrator.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { loadMasterKey, purposeKey } from '../privacy/master-key.js';
+import { connectionBudget } from './connection-budget.js';
 
 /** The database of the configuration, ready for use, and the master key that belongs to it. */
 export interface LedgerDatabase {

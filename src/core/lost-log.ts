@@ -1,8 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness } from '../event-log/witness.js';
-import { inTransaction } from '../postgres/transaction.js';
+import type { Logger } from '../foundation/logger.js';
 import { loadPolicyCheckpoint, putPoliciesBack, type PolicyCheckpoint } from '../policies/policy-checkpoint.js';
+import { inTransaction } from '../postgres/transaction.js';
 import { replaceLiveGeneration } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
@@ -10,7 +11,7 @@ export interface SettlingParts {
   readonly pool: Pool;
   readonly log: EventLog;
   readonly projectors: readonly Projector[];
-  readonly logger: { warn(fields: object, message: string): void };
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 // Any number that nothing else in this database takes: processes that notice a loss at once settle it one after the other.

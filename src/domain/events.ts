@@ -6,8 +6,8 @@ import type { OperationEvent } from './operation/operation.decider.js';
 import type { PeriodEvent } from './period/period.decider.js';
 import type { ReservationEvent } from './reservation/reservation.decider.js';
 import type { ShareLinkEvent } from './share-link/share-link.decider.js';
-import type { TenantEvent } from './tenant/tenant.decider.js';
 import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
+import type { TenantEvent } from './tenant/tenant.decider.js';
 
 /** Every fact that can stand in the log. */
 export type DomainEvent =

@@ -6,22 +6,17 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { errorMessage, hasCode } from '../foundation/error-code.js';
+import type { Logger } from '../foundation/logger.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
 import { type PostgresAccount, choosePostgresAccount } from './postgres-account.js';
 import { isAlive, isServerOf, readPostmasterFile } from './postmaster-file.js';
-import { errorMessage, hasCode } from '../foundation/error-code.js';
-
-/** The part of a pino logger that the supervisor speaks to. */
-export interface SupervisorLogger {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 export interface EmbeddedPostgresOptions {
   /** Made (0700) when missing. The database lies in `postgres` below it, its password in `postgres.password`. */
   readonly dataDir: string;
-  readonly logger?: SupervisorLogger;
+  readonly logger?: Logger;
   /** False only for tests: a power cut then loses the database. Default true. */
   readonly fsync?: boolean;
 }
@@ -81,7 +76,7 @@ class Member implements EmbeddedPostgres {
   constructor(
     private readonly dataDir: string,
     private readonly fsync: boolean,
-    private readonly logger: SupervisorLogger | undefined,
+    private readonly logger: Logger | undefined,
   ) {
     this.pgdata = join(dataDir, 'postgres');
   }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readFile, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { hasCode } from '../foundation/error-code.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 export interface PostgresBinaries {
   readonly postgres: string;

@@ -1,6 +1,6 @@
 import { toUSVString } from 'node:util';
-import { namesOrigin } from './first-recorded.js';
 import { APPEND_BYTES_MAX, AppendTooLarge, appendBytes, type ExpectedRevision, type NewEvent } from './event-log.js';
+import { namesOrigin } from './first-recorded.js';
 
 /** The call itself is wrong: no log could take it, and sending it again is no use. Says which rule it breaks, never a value. */
 export class InvalidAppend extends TypeError {

@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
-import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { openAt, sealValues, storedPlaces, subjectsIn, type StoredPlace } from '../privacy/sealed-values.js';
+import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { fromMetadata, toMetadata, type Envelope, type StoredMetadata } from './envelope.js';
 import type { NewEvent, RecordedEvent } from './event-log.js';
 import { CURRENT_VERSIONS, UnreadableEvent, upcast, type EventData } from './event-schemas.js';

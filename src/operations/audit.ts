@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { digestOf } from '../foundation/canonical-json.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { Core } from '../core/core.js';
 import { decide } from '../domain/operation/operation.decider.js';
@@ -8,6 +7,8 @@ import { personal, type Personal } from '../domain/personal.js';
 import type { Scope } from '../domain/scope.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
+import { digestOf } from '../foundation/canonical-json.js';
+import { firstLine } from '../foundation/describe-error.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /** Who did what: every operation that changes a tenant's ledger or shows something of it leaves an event in that tenant's part of the log. */
@@ -58,8 +59,7 @@ export async function recordDone(
   try {
     await recordOperation(core, scope, operation);
   } catch (error) {
-    const [why] = (error instanceof Error ? error.message : '').split('\n');
-    warn(`${stands}; the audit entry could not be written: ${why || 'unknown error'}`);
+    warn(`${stands}; the audit entry could not be written: ${firstLine(error)}`);
   }
 }
 

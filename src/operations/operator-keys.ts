@@ -1,6 +1,6 @@
-import { canonicalJson } from '../foundation/canonical-json.js';
 import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
+import { canonicalJson } from '../foundation/canonical-json.js';
 import { ApiError, unavailable } from '../http/edge/api-error.js';
 import type { IdempotentRequests, KeptAnswer, KeyedRequest } from '../http/writing/idempotent-requests.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';

@@ -1,6 +1,6 @@
-import { errorCode } from '../foundation/error-code.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
 import { UnreadableEvent } from '../event-log/event-schemas.js';
+import { errorCode } from '../foundation/error-code.js';
 
 /** A command of a policy was refused, with this code: nothing that it was sent for has happened. */
 export class ReactionRefused extends Error {

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { Logger as WorkerLogger, run, runMigrations, type Runner, type TaskList, type WorkerEvents } from 'graphile-worker';
 import type { Pool } from 'pg';
+import { errorName } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
+import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { Reaction } from './policy.js';
@@ -36,7 +38,7 @@ export interface JobsOptions {
   readonly handlers: JobHandlers;
   /** An error that says that a store is away: the job waits for it, in hand. */
   readonly isUnavailable: (error: unknown) => boolean;
-  readonly logger: { warn(fields: object, message: string): void };
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /** Adds a job, or moves the one that stands under its key. The queue's own tables are there once a service has run. */
@@ -105,7 +107,7 @@ export class Jobs {
         if (this.stopping.signal.aborted) await this.runner.stop();
         await this.runner.promise;
       } catch (error) {
-        this.options.logger.warn({ error: error instanceof Error ? error.name : 'unknown error' }, 'jobs are interrupted, trying again');
+        this.options.logger.warn({ error: errorName(error) }, 'jobs are interrupted, trying again');
       }
       await pause(backOffMs(failures, { first: 200, max: 5_000 }), this.stopping.signal);
     }

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../event-log/event-log.js';
+import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { describeFailure } from './describe-failure.js';
 import { ALL_POLICIES, type ParkedReactions, type Standstill, type StandingStreams } from './parked-reactions.js';
@@ -14,7 +15,7 @@ export interface PageReactionsParts extends ReadingOptions {
   readonly storesAnswer: () => Promise<boolean>;
   /** Is told why reactions stand still for everybody. */
   readonly onWaiting: (error: unknown) => void;
-  readonly logger: { warn(fields: object, message: string): void };
+  readonly logger: Pick<Logger, 'warn'>;
   /** More streams than these do not stand still: then there is more wrong than single accounts, and nothing is passed over. */
   readonly standingMax: number;
   /** An outage is waited for so long; what goes on failing while the stores answer is one reaction's own trouble. */

@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { inTime } from '../foundation/in-time.js';
+import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { ping } from '../postgres/database.js';
+import { Leadership } from '../postgres/leadership.js';
 import { PositionWaiters } from '../projecting/following/position-waiters.js';
-import { ProjectionLease } from '../projecting/following/projection-lease.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
 import { ParkedReactions, type ParkedCounts } from './parked-reactions.js';
@@ -21,7 +22,7 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly carryOut: CarryOut;
   /** Of an error: a store is away. What one account alone meets is none. */
   readonly isUnavailable: (error: unknown) => boolean;
-  readonly logger: { warn(fields: object, message: string): void };
+  readonly logger: Pick<Logger, 'warn'>;
   readonly leaseEveryMs?: number;
   /** Called before the log is followed: puts policies back when the log lost what they go by. */
   readonly settle?: () => Promise<unknown>;
@@ -52,7 +53,7 @@ const TAKE_UP_FIRST_MS = 2_000;
  */
 export class PolicyRunner {
   private readonly waiters: PositionWaiters;
-  private readonly lease: ProjectionLease;
+  private readonly lease: Leadership;
   private readonly stopping = new AbortController();
   private endTurn: AbortController | undefined;
   private running: Promise<void> | undefined;
@@ -84,7 +85,7 @@ export class PolicyRunner {
       onWaiting: (error) => (this.problem = describeFailure(error)),
     });
     options.log.onWentBack(() => this.endTurn?.abort());
-    this.lease = new ProjectionLease(options.pool, [CHECKPOINT], { answerWithinMs: 5_000, onLost: () => this.endTurn?.abort() });
+    this.lease = new Leadership(options.pool, [CHECKPOINT], { answerWithinMs: 5_000, onLost: () => this.endTurn?.abort() });
   }
 
   start(): void {

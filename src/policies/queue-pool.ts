@@ -1,5 +1,6 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
+import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { isPassing } from '../postgres/database.js';
 import { probed } from '../postgres/probe.js';
@@ -48,7 +49,7 @@ export class QueuePool {
 
   constructor(
     private readonly connections: Pool,
-    private readonly logger: { warn(fields: object, message: string): void },
+    private readonly logger: Pick<Logger, 'warn'>,
   ) {
     this.pool = overriding(connections, {
       connect: (onListening?: OnListening): unknown => (onListening ? void this.listen(onListening) : this.lend()),

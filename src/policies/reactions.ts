@@ -1,7 +1,7 @@
 import type { AccountOutcome, AccountRequest } from '../command-handling/account-commands.js';
+import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
-import { deterministicId } from '../command-handling/deterministic-id.js';
 import { MODES, type AccountRef, type Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { ReactionRefused } from './describe-failure.js';

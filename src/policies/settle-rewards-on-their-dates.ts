@@ -1,6 +1,6 @@
 import type { AccountEventOf } from '../domain/account/account.events.js';
-import type { LedgerEvent } from '../projecting/projector.js';
 import type { DomainEvent } from '../domain/events.js';
+import type { LedgerEvent } from '../projecting/projector.js';
 import type { Policy, Reaction } from './policy.js';
 
 /**

@@ -1,6 +1,5 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import type pg from 'pg';
-import { kyselyOver, openPool } from './database.js';
 import * as createEventLog from '../../migrations/0001_create_event_log.js';
 import * as createProjections from '../../migrations/0002_create_projections.js';
 import * as createKeysAndRequests from '../../migrations/0003_create_keys_and_requests.js';
@@ -18,6 +17,7 @@ import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked
 import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
+import { kyselyOver, openPool } from './database.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
 export interface SchemaMigration {

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
 import { erasedSubjects } from '../event-log/codec.js';
-import type { EventData } from '../event-log/event-schemas.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
+import type { EventData } from '../event-log/event-schemas.js';
 import type { SubjectKeys } from './subject-keys.js';
 
 export interface ReplayedErasures {

@@ -1,53 +1,53 @@
 import type { Pool } from 'pg';
 import { Module, type DynamicModule, type FactoryProvider, type InjectionToken, type Provider, type ValueProvider } from '@nestjs/common';
 import { CommandBus, CqrsModule } from '@nestjs/cqrs';
+import type { Registry } from 'prom-client';
+import type { Logger } from 'pino';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
-import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import {
   AccountCommandHandler,
   AuditCommandHandler,
   FollowShareLinkHandler,
   ModerationCommandHandler,
 } from '../command-handling/commands.js';
+import { CodeOwners } from '../command-handling/needs/code-owners.js';
+import type { Operators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
-import { CookieUsersController } from '../http/users/cookie-users.controller.js';
-import { HealthController, READINESS_PROBE, type ReadinessProbe } from '../http/health/health.controller.js';
-import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
-import { Ledger } from '../http/writing/ledger.js';
-import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
-import { OpenUsersController } from '../http/users/open-users.controller.js';
-import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
-import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
-import { Presentation } from '../http/shapes/presentation.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
+import { HealthController, READINESS_PROBE, type ReadinessProbe } from '../http/health/health.controller.js';
+import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
+import { LedgerController } from '../http/operations/ledger.controller.js';
+import { OperationRuns } from '../http/operations/operation-runs.js';
+import { OperationsCore } from '../http/operations/operations-core.js';
+import { OperationsController } from '../http/operations/operations.controller.js';
+import { PoliciesController } from '../http/operations/policies.controller.js';
+import { ProjectionsController } from '../http/operations/projections.controller.js';
+import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
+import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
 import { UserEventsController } from '../http/user-events/user-events.controller.js';
+import { CookieUsersController } from '../http/users/cookie-users.controller.js';
+import { OpenUsersController } from '../http/users/open-users.controller.js';
 import { UsersController } from '../http/users/users.controller.js';
+import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
+import { Ledger } from '../http/writing/ledger.js';
+import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
-import { LedgerController } from '../http/operations/ledger.controller.js';
-import { OperationRuns } from '../http/operations/operation-runs.js';
-import { OperationsController } from '../http/operations/operations.controller.js';
-import { OperationsCore } from '../http/operations/operations-core.js';
-import { PoliciesController } from '../http/operations/policies.controller.js';
-import { ProjectionsController } from '../http/operations/projections.controller.js';
-import type { Operators } from '../config/operators.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
-import type { LiveGenerations } from '../projecting/generations/generations.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
-import type { Registry } from 'prom-client';
-import type { Logger } from 'pino';
+import type { LiveGenerations } from '../projecting/generations/generations.js';
 
 /** What the module is made of, opened before (and closed after) by src/process/service.ts. */
 export interface ModuleParts {

@@ -1,13 +1,13 @@
 import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { Core } from '../core/core.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
-import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
-import type { PolicyRunner } from '../policies/policy-runner.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { pause } from '../foundation/pause.js';
+import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
+import type { PolicyRunner } from '../policies/policy-runner.js';
 import { ping } from '../postgres/database.js';
-import type { LiveGenerations } from '../projecting/generations/generations.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { LiveGenerations } from '../projecting/generations/generations.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;

@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import 'reflect-metadata';
 import { pino, type Logger } from 'pino';
 import { ConfigError, loadConfig, publicUrlAt, type Config } from '../config/config.js';
-import { makeDemoTenant } from '../operations/tenants/demo-tenant.js';
 import { isStoreAway, type Core } from '../core/core.js';
+import { errorName, firstLine } from '../foundation/describe-error.js';
+import { makeDemoTenant } from '../operations/tenants/demo-tenant.js';
 import { startService, type Service } from './service.js';
 
 const LATER_MS = 1_000;
@@ -89,13 +90,13 @@ async function endAfter(stopped: Promise<void>, logger: Logger): Promise<void> {
     logger.info({}, 'stopped');
     process.exit(0);
   } catch (error) {
-    logger.error({ error: error instanceof Error ? error.name : 'unknown error' }, 'the stop was not clean');
+    logger.error({ error: errorName(error) }, 'the stop was not clean');
     process.exit(1);
   }
 }
 
 main().catch((error: unknown) => {
-  const lines = error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : 'unknown error'];
+  const lines = error instanceof ConfigError ? error.problems : [firstLine(error)];
   for (const line of lines) process.stderr.write(`${line.split('\n')[0] ?? ''}\n`);
   process.exit(1);
 });

@@ -1,5 +1,5 @@
-import type { EventCodec } from '../event-log/codec.js';
 import type { DomainEvent } from '../domain/events.js';
+import type { EventCodec } from '../event-log/codec.js';
 import { accountRefOf, isOwnStream } from '../privacy/keyed-names.js';
 import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js';
 

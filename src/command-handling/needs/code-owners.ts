@@ -1,8 +1,8 @@
-import { personal } from '../../domain/personal.js';
-import type { CodeOwner } from '../../domain/account/referral.js';
-import { partyIds } from '../../domain/account/rewards.js';
 import type { Party } from '../../domain/account/account.events.js';
 import type { UserState } from '../../domain/account/account.state.js';
+import type { CodeOwner } from '../../domain/account/referral.js';
+import { partyIds } from '../../domain/account/rewards.js';
+import { personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Streams } from '../streams.js';

@@ -1,5 +1,5 @@
-import type { SubjectId } from '../../domain/personal.js';
 import type { AccountState } from '../../domain/account/account.state.js';
+import type { SubjectId } from '../../domain/personal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';

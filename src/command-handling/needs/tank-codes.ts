@@ -8,10 +8,10 @@ import type { AccountRef, Scope } from '../../domain/scope.js';
 import { tankCodesOf, tankCodesOfToday } from '../../domain/tenant/program-document.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import type { ProgramVersions } from './program-versions.js';
 import { freshStepOf } from '../fresh-step.js';
 import type { Streams } from '../streams.js';
 import type { TenantDirectory } from '../tenant-directory.js';
+import type { ProgramVersions } from './program-versions.js';
 
 /** A reservation that its account has not recorded after this time lapses: its command is over, or is decided again. */
 const UNRECORDED_MS = 120_000;

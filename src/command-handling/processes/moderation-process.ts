@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountEvent } from '../../domain/account/account.events.js';
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountState } from '../../domain/account/account.state.js';
 import type {
   ApplyModeration,
@@ -16,11 +16,11 @@ import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
-import { REPLAYED_MS } from '../handled-commands.js';
 import type { Outcome } from '../handle-command.js';
+import { REPLAYED_MS } from '../handled-commands.js';
 import { Provisions } from '../needs/provisions.js';
-import type { Streams } from '../streams.js';
 import type { TankCodes } from '../needs/tank-codes.js';
+import type { Streams } from '../streams.js';
 
 /** What an account is told in a moderation; what it needs for it is got on the way. */
 type AccountStep = PrepareModeration | Omit<ApplyModeration, 'provided'> | ReleaseModeration;

@@ -1,6 +1,6 @@
 import type { List, Map, OrderedMap, Set } from 'immutable';
-import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { SubjectId } from '../personal.js';
+import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type {
   AnnouncedReferral,
   Erased,
@@ -13,8 +13,8 @@ import type {
   Subscription,
 } from './account.events.js';
 import type { EventsSeen } from './events-seen.js';
-import type { GrantedOfRule } from './rule-counts.js';
 import type { Spendable } from './ordered-credit.js';
+import type { GrantedOfRule } from './rule-counts.js';
 
 /**
  * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a

@@ -1,5 +1,5 @@
-import type { GrantTerms, RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { Personal, SubjectId } from '../personal.js';
+import type { GrantTerms, RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { LapsingKind } from '../reservation/reservation-kind.js';
 import type { AccountRef } from '../scope.js';
 

@@ -1,6 +1,5 @@
 import { List, Map, OrderedMap, Set } from 'immutable';
 import type { SubjectId } from '../personal.js';
-import type { AccountEvent, AccountEventOf, AnnouncedReferral, Erased, PersonId } from './account.events.js';
 import {
   unitKey,
   type AccountState,
@@ -12,11 +11,12 @@ import {
   type UnlistedRedemption,
   type UserState,
 } from './account-shapes.js';
+import type { AccountEvent, AccountEventOf, AnnouncedReferral, Erased, PersonId } from './account.events.js';
 import { noteListed, redeemFromMany } from './bulk-redemption.js';
+import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
 import { reindexed, withoutPersons } from './spendable.js';
-import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 
 export type * from './account-shapes.js';
 export { amountLeft, presentReward, rewardRef, unitKey, unitOf } from './account-shapes.js';

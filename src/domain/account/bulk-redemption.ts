@@ -1,6 +1,6 @@
 import type { Decision } from '../refusal.js';
-import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.events.js';
 import type { AccountState, OpenAccount, Remains, UnlistedRedemption } from './account-shapes.js';
+import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.events.js';
 import { reindexedAll, takenFrom, type Changed } from './spendable.js';
 
 /**

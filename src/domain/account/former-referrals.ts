@@ -1,5 +1,5 @@
-import type { AccountEvent, Party } from './account.events.js';
 import type { AccountState, FormerReferral, FormerReferrals, OpenAccount, ReferralState } from './account-shapes.js';
+import type { AccountEvent, Party } from './account.events.js';
 
 /** Referrals of former lives of an account: kept when it is deleted, and moderated like the present one. */
 

@@ -1,5 +1,5 @@
-import type { AccountEvent } from './account.events.js';
 import type { OpenAccount, RewardState } from './account-shapes.js';
+import type { AccountEvent } from './account.events.js';
 
 /**
  * What a moderation holds between its preparation and its end: referrals, and with them the rewards of this account's side. Whoever would

@@ -4,9 +4,9 @@ import type { AccountEvent, CustomFieldValue, PersonId, Profile } from './accoun
 import { evolve, type AccountState, type OpenAccount, type UserState } from './account.state.js';
 import { Draft } from './draft.js';
 import { changeProfile } from './profile-change.js';
+import { attributeInPassing, isReferable, startAndConvert, type ReferralContext } from './referral.js';
 import { withSeen, type Seen } from './seen.js';
 import { accountOpened, DEFAULT_CURRENCY } from './sync-account.js';
-import { attributeInPassing, isReferable, startAndConvert, type ReferralContext } from './referral.js';
 
 /** Creating and updating the people of an account. */
 

@@ -1,6 +1,6 @@
 import type { Provided } from '../need.js';
-import { REFERRED_RULE, type Program, type RewardTerms, type SideStatus } from '../program.js';
 import { personal } from '../personal.js';
+import { REFERRED_RULE, type Program, type RewardTerms, type SideStatus } from '../program.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
 import type { AccountEvent, AnnouncedReferral, Party, PersonId } from './account.events.js';

@@ -1,5 +1,5 @@
-import type { GrantTerms, PromisedValue, RewardValue } from '../program.js';
 import { personal, type Personal } from '../personal.js';
+import type { GrantTerms, PromisedValue, RewardValue } from '../program.js';
 import { refused, type Decision } from '../refusal.js';
 import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, RewardTexts, WithheldReason } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';

@@ -1,6 +1,6 @@
 import { Map } from 'immutable';
-import type { PersonId } from './account.events.js';
 import { amountLeft, unitKey, type RewardState } from './account-shapes.js';
+import type { PersonId } from './account.events.js';
 import {
   bySchedule,
   bySoonestExpiry,

@@ -1,3 +1,4 @@
+import type { NeededTankCode } from '../need.js';
 import {
   REFERRED_RULE,
   REFERRER_RULE,
@@ -15,7 +16,6 @@ import {
   type RewardType,
   type SideStatus,
 } from '../program.js';
-import type { NeededTankCode } from '../need.js';
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
 
 /** From a program file, which leaves out what is default, to the terms that deciders use. The file was checked by its schema before. */

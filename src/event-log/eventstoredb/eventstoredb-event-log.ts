@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { checkAppend, InvalidAppend } from '../append-checks.js';
 import { Doorbell } from '../doorbell.js';
+import type { EventLogObserver } from '../event-log-observer.js';
 import {
   AppendTooLarge,
   EventLogUnavailable,
@@ -18,15 +19,14 @@ import {
   type SeenEvent,
   type StreamEnd,
 } from '../event-log.js';
-import type { EventLogObserver } from '../event-log-observer.js';
 import type { EventStoreAddress } from '../event-store-url.js';
-import { asPortError, ConnectionChanged, exceptionOf, failureOf, mayBeNoPosition, NoAnswer } from './eventstoredb-failures.js';
+import { asFirstRecorded, withOrigins } from '../first-recorded.js';
+import { followPages, type TailPage } from '../follow-pages.js';
 import { NewestSeen } from '../newest-seen.js';
+import { asPortError, ConnectionChanged, exceptionOf, failureOf, mayBeNoPosition, NoAnswer } from './eventstoredb-failures.js';
 import { EventStoreDbNews } from './eventstoredb-news.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
 import type { EventStoreDbWire, WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
-import { asFirstRecorded, withOrigins } from '../first-recorded.js';
-import { followPages, type TailPage } from '../follow-pages.js';
 
 export interface EventStoreDbEventLogOptions {
   readonly address: EventStoreAddress;

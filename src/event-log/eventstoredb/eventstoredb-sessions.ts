@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { inTime } from '../../foundation/in-time.js';
 import { EventLogUnavailable } from '../event-log.js';
 import type { EventStoreAddress } from '../event-store-url.js';
 import { asPortError, exceptionOf, NoAnswer } from './eventstoredb-failures.js';
@@ -192,14 +193,6 @@ function isTooOld(version: string): boolean {
 }
 
 /** @throws {NoAnswer} after that time; what comes later is dropped. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return inTime(work, ms, () => new NoAnswer(`no answer within ${ms} ms`));
 }

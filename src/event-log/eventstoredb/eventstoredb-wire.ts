@@ -4,8 +4,8 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import type { EventStoreAddress } from '../event-store-url.js';
 import type { ExpectedRevision, NewEvent } from '../event-log.js';
+import type { EventStoreAddress } from '../event-store-url.js';
 import { ConnectionChanged, NoAnswer } from './eventstoredb-failures.js';
 
 /** Commit and prepare position of an event. */

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { isPassing, openPool } from '../../postgres/database.js';
 import { checkAppend } from '../append-checks.js';
 import { Doorbell } from '../doorbell.js';
+import type { AppendOutcome, EventLogObserver } from '../event-log-observer.js';
 import {
   EventLogUnavailable,
   type AppendResult,
@@ -18,10 +19,9 @@ import {
   type StreamEnd,
 } from '../event-log.js';
 import { asFirstRecorded, withOrigins } from '../first-recorded.js';
-import type { AppendOutcome, EventLogObserver } from '../event-log-observer.js';
 import { followPages } from '../follow-pages.js';
-import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
 import { NewestSeen } from '../newest-seen.js';
+import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
 import {
   batchCall,
   ENDS_OTHERWISE,

@@ -5,15 +5,15 @@ import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import { accountFacts } from '../../domain/account/facts-of-state.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError } from '../edge/api-error.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
-import { Ledger } from '../writing/ledger.js';
+import { ApiError } from '../edge/api-error.js';
+import { RewardResponse } from '../rewards/reward.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
 import { accountJson, rewardJson } from '../shapes/presenters.js';
-import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
+import { Ledger } from '../writing/ledger.js';
 import { AccountResponse, WrittenAccountResponse } from './account.response.js';
-import { RewardResponse } from '../rewards/reward.response.js';
+import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
 
 @ApiTags('Account')
 @Controller(TENANT_PATH)

@@ -7,9 +7,9 @@ import {
   type Subscription,
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
-import { isPlainObject, Member } from '../shapes/request-shape.js';
-import { Id, Must, Nested, OptionalText } from '../shapes/members.js';
 import { CodeInPassingRequest } from '../referral-codes/code-in-passing.request.js';
+import { Id, Must, Nested, OptionalText } from '../shapes/members.js';
+import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 const isOneOf =
   (values: readonly string[]) =>

@@ -2,9 +2,9 @@ import { applyDecorators, createParamDecorator, type ExecutionContext } from '@n
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
+import type { Operator, OperatorRole } from '../../config/operators.js';
 import type { Mode, Scope } from '../../domain/scope.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
-import type { Operator, OperatorRole } from '../../config/operators.js';
 import type { Tenant } from './tenant-directory.js';
 import type { TokenSubject } from './user-token.js';
 

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import type { Operator, Operators } from '../../config/operators.js';
-import { ApiError } from './api-error.js';
-import { isTenantAlias, type Tenant, type TenantDirectory } from './tenant-directory.js';
+import type { Mode } from '../../domain/scope.js';
 import { isOpenEndpoint, TENANT_PARAMETER, type AccessRule, type Actor, type Caller } from './access.js';
+import { ApiError } from './api-error.js';
 import { CHALLENGE } from './challenge.js';
 import { mayCall, takesTokens } from './rights.js';
-import type { Mode } from '../../domain/scope.js';
+import { isTenantAlias, type Tenant, type TenantDirectory } from './tenant-directory.js';
 
 const unauthorized = (rsCode: string | null): ApiError => new ApiError('UNAUTHORIZED', { rsCode, headers: CHALLENGE });
 

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../../domain/scope.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
-import { ApiError } from './api-error.js';
-import type { CallCount, ClientCall } from './rate-limits.js';
 import type { Caller } from './access.js';
+import { ApiError } from './api-error.js';
 import { clientAddress } from './client-address.js';
+import type { CallCount, ClientCall } from './rate-limits.js';
 
 /** Where calls are counted. */
 export interface CallCounter {

@@ -3,15 +3,14 @@ import type { NestApplicationOptions } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
+import { Operators } from '../../config/operators.js';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
 import { isUnavailable } from '../../postgres/database.js';
-import { Operators } from '../../config/operators.js';
-import { ApiError, unavailable } from './api-error.js';
 import type { HttpMetrics } from '../health/metrics.js';
-import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
 import { RequestValidationPipe } from '../shapes/validation.js';
-import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { isOpenEndpoint, type AccessRule, type Caller } from './access.js';
+import { setHeadersOfEveryAnswer } from './answer-headers.js';
+import { ApiError, unavailable } from './api-error.js';
 import { authenticate, authenticateOperator, tenantOf } from './authentication.js';
 import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
 import { trustOf, type AddressRange } from './client-address.js';
@@ -21,6 +20,7 @@ import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-erro
 import { checkContentType, checkTypeIsGiven, installBodyParser } from './json-body.js';
 import { frameworkLogger, logRequest, routeOf } from './request-log.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
+import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
 
 /** Bounds of the service towards its clients. Times in milliseconds. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
+import type { Streams } from '../../command-handling/streams.js';
 import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
-import type { Streams } from '../../command-handling/streams.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
 /** One client's call of one tenant. `address`: the client's, as text; it is stored as a keyed hash. */

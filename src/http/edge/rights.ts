@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { UserRequest } from '../users/user.request.js';
 import { readShape } from '../shapes/request-shape.js';
+import { UserRequest } from '../users/user.request.js';
 import type { AccessRule, Caller } from './access.js';
 import type { TokenSubject } from './user-token.js';
 

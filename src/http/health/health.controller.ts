@@ -1,8 +1,8 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiServiceUnavailableResponse, ApiTags, type ApiResponseOptions } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { errorJson } from '../edge/api-error.js';
 import { Access } from '../edge/access.js';
+import { errorJson } from '../edge/api-error.js';
 
 /** The state of one thing the service needs, or of one projection. */
 export interface HealthCheck {

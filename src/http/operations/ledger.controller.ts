@@ -2,30 +2,30 @@ import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query as QueryPa
 import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { digestOf } from '../../foundation/canonical-json.js';
 import { asDigestDocument } from '../../chain/digest-document.js';
 import { isAlias } from '../../command-handling/tenant-directory.js';
+import type { Operator } from '../../config/operators.js';
 import type { Core } from '../../core/core.js';
 import type { Mode, Scope } from '../../domain/scope.js';
-import { ApiError, badRequest } from '../edge/api-error.js';
-import { Access, CallingOperator } from '../edge/access.js';
-import { isIdempotencyKey } from '../writing/idempotent-requests.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiTextQuery } from '../shapes/described-queries.js';
-import type { Operator } from '../../config/operators.js';
+import { digestOf } from '../../foundation/canonical-json.js';
+import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.js';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
-import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.js';
 import { ledgerDigest } from '../../operations/ledger/ledger-digest.js';
 import { changePeriod } from '../../operations/ledger/ledger-periods.js';
 import { reconcileLedger } from '../../operations/ledger/ledger-reconciliation.js';
 import { replayLedger } from '../../operations/ledger/ledger-replay.js';
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { verifyLedger } from '../../operations/ledger/ledger-verification.js';
+import { Access, CallingOperator } from '../edge/access.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
+import { Fails } from '../shapes/openapi.js';
+import { isIdempotencyKey } from '../writing/idempotent-requests.js';
 import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { OperationRuns, type RunContext } from './operation-runs.js';
-import { answered, answerWithRun, mode, parsed, text } from './operator-answers.js';
 import { OperationsCore } from './operations-core.js';
+import { answered, answerWithRun, mode, parsed, text } from './operator-answers.js';
 
 const statementQuery = z.strictObject({
   account: text,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
+import { firstLine } from '../../foundation/describe-error.js';
+import type { Logger } from '../../foundation/logger.js';
 
 export type RunState = 'running' | 'done' | 'failed';
 
@@ -75,8 +76,7 @@ export class OperationRuns {
       },
       (error: unknown) => {
         // Only what was made for an operator's eyes is shown, which the caller knows; here, the first line of it.
-        const [line = ''] = (error instanceof Error ? error.message : 'unknown error').split('\n');
-        shown = { ...shown, state: 'failed', finishedAt: new Date().toISOString(), error: line };
+        shown = { ...shown, state: 'failed', finishedAt: new Date().toISOString(), error: firstLine(error) };
         throw error;
       },
     );

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { Core } from '../../core/core.js';
 import type { Operators } from '../../config/operators.js';
+import type { Core } from '../../core/core.js';
 import type { KeptAnswers } from '../../operations/operator-keys.js';
 
 /** What the operations over HTTP stand on, as something that can be injected. */

@@ -1,10 +1,10 @@
 import { Controller, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { ApiError } from '../edge/api-error.js';
-import { Access, CallingOperator } from '../edge/access.js';
-import { Fails } from '../shapes/openapi.js';
 import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
+import { Access, CallingOperator } from '../edge/access.js';
+import { ApiError } from '../edge/api-error.js';
+import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT, RUN, RUNS } from './described-documents.js';
 import { OperationRuns, type Run } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';

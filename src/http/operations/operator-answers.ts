@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import type { Operator } from '../../config/operators.js';
-import { GenerationsBusy } from '../../postgres/generations-lock.js';
-import { Interrupted } from '../../projecting/generations/catch-up.js';
-import { GenerationRefused } from '../../projecting/generations/generation-records.js';
 import { CommandError } from '../../operations/command-error.js';
 import { BrokenSeal } from '../../operations/ledger/ledger-digest.js';
 import { Stopped } from '../../operations/log/log-reader.js';
+import { GenerationsBusy } from '../../postgres/generations-lock.js';
+import { Interrupted } from '../../projecting/generations/catch-up.js';
+import { GenerationRefused } from '../../projecting/generations/generation-records.js';
+import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import type { OperationRuns, RunContext, ShownRun } from './operation-runs.js';
 
 /** Starts an operation and answers with what it came to or, when that takes longer, with the run (202, `Location`). */

@@ -2,9 +2,9 @@ import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters, Res } 
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { Access, CallingOperator } from '../edge/access.js';
 import type { Operator } from '../../config/operators.js';
 import { parseParkedId, retryParkedReactions, showParked } from '../../operations/policies/policy-commands.js';
+import { Access, CallingOperator } from '../edge/access.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';

@@ -2,8 +2,6 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters,
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { badRequest } from '../edge/api-error.js';
-import { Access, CallingOperator } from '../edge/access.js';
 import type { Operator } from '../../config/operators.js';
 import {
   diffProjection,
@@ -16,9 +14,11 @@ import {
 } from '../../operations/projections/projection-commands.js';
 import { chosenProjectors, onProjections, type ProjectionOperator } from '../../operations/projections/projection-operator.js';
 import { repairProjections, retryParked } from '../../operations/projections/projection-repairs.js';
+import { Access, CallingOperator } from '../edge/access.js';
+import { badRequest } from '../edge/api-error.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
-import { OperationsCore } from './operations-core.js';
 import { OperationRuns, type RunContext } from './operation-runs.js';
+import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun, mode, parsed, text } from './operator-answers.js';
 
 const limitOf = z.strictObject({ limit: z.coerce.number().int().min(1).max(10_000).default(1_000) });

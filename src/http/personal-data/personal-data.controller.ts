@@ -7,15 +7,15 @@ import { RewardBalanceQueries } from '../../../projections/reward-balances/queri
 import { RewardQueries, type RewardPlace } from '../../../projections/rewards/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError } from '../edge/api-error.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
-import { Ledger } from '../writing/ledger.js';
+import { ApiError } from '../edge/api-error.js';
+import { ApiBooleanQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { booleanQuery, identifier, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { pages, recordText } from './personal-record.js';
 import { balanceJson, personalRecordJson, rewardJson, type ReferralJson, type RewardJson } from '../shapes/presenters.js';
-import { ApiBooleanQuery } from '../shapes/described-queries.js';
+import { Ledger } from '../writing/ledger.js';
+import { pages, recordText } from './personal-record.js';
 import { PersonalRecordResponse } from './personal-record.response.js';
 
 /** Of referrals and rewards: so many are in memory at once. */

@@ -1,8 +1,8 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { Must, numberAsText } from '../shapes/members.js';
 import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { Member } from '../shapes/request-shape.js';
-import { Must, numberAsText } from '../shapes/members.js';
 
 /** A code that comes with something else never fails the call: what cannot be a code is passed over like one that nobody holds. */
 export function codeInPassing(value: unknown): unknown {

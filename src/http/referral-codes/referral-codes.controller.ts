@@ -5,14 +5,14 @@ import { ReferralCodeQueries } from '../../../projections/referral-codes/queries
 import { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { seenOf } from '../edge/caller-origin.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
-import { Ledger, type Written } from '../writing/ledger.js';
-import { namedInCode } from '../writing/named-in-answers.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier, referralCode } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
+import { Ledger, type Written } from '../writing/ledger.js';
+import { namedInCode } from '../writing/named-in-answers.js';
 import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
 
 @ApiTags('Referral Code')

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateNested } from 'class-validator';
 import { MODERATION_ACTIONS, type ModerationAction } from '../../domain/moderation/moderation.decider.js';
-import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 import { Id, Must } from '../shapes/members.js';
+import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 
 const ACTIONS_MAX = 100;
 

@@ -5,15 +5,15 @@ import { ReferralQueries, type ReferralFilter } from '../../../projections/refer
 import type { SideStatus } from '../../domain/program.js';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError, badRequest } from '../edge/api-error.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
-import { Ledger } from '../writing/ledger.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
+import { ApiDateQuery, ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
+import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, dateFilter, identifierQuery, page, resourceId, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { ApiDateQuery, ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
+import { Ledger } from '../writing/ledger.js';
 import { ModerateReferralsRequest } from './moderate-referrals.request.js';
-import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { ReferralListResponse, ReferralResponse } from './referral.response.js';
 
 const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];

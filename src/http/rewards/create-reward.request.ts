@@ -4,9 +4,9 @@ import { ApiBody, ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPat
 import { isISO4217CurrencyCode, IsOptional } from 'class-validator';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
 import { badRequest } from '../edge/api-error.js';
+import { Must, numberAsText, OptionalText } from '../shapes/members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 import { parseRequest } from '../shapes/validation.js';
-import { Must, numberAsText, OptionalText } from '../shapes/members.js';
 
 const INSTANT_MAX = 8.64e15;
 const isInstant = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= INSTANT_MAX;

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Member } from '../shapes/request-shape.js';
 import { Id, Must } from '../shapes/members.js';
+import { Member } from '../shapes/request-shape.js';
 
 /** POST credit/{id}/redeem. */
 export class RedeemRequest {

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiExtension, DocumentBuilder, getSchemaPath, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
-import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
 import {
   ACCESS_EXTENSION,
   API_KEY_SCHEME,
@@ -14,6 +13,7 @@ import {
   type AccessKind,
   type AccessRule,
 } from '../edge/access.js';
+import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
 import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';

@@ -1,13 +1,14 @@
-import type { ReferralFacts, RewardFacts, UserFacts } from '../../domain/account/account.facts.js';
+import type { RewardQueries } from '../../../projections/rewards/queries.js';
+import type { UserQueries } from '../../../projections/users/queries.js';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { PersonId } from '../../domain/account/account.events.js';
+import type { ReferralFacts, RewardFacts, UserFacts } from '../../domain/account/account.facts.js';
 import { userFacts } from '../../domain/account/facts-of-state.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
-import type { RewardQueries } from '../../../projections/rewards/queries.js';
-import type { UserQueries } from '../../../projections/users/queries.js';
 import { ApiError } from '../edge/api-error.js';
+import { codeForLinks, ShareLinks, type EngagementMedium, type ShareMedium } from '../share-links/share-links.js';
 import type { Written } from '../writing/ledger.js';
 import { personWritten } from '../writing/named-in-answers.js';
 import {
@@ -21,7 +22,6 @@ import {
   userListItemJson,
   type CodeDetails,
 } from './presenters.js';
-import { codeForLinks, ShareLinks, type EngagementMedium, type ShareMedium } from '../share-links/share-links.js';
 
 interface Viewer {
   readonly accountId: string;

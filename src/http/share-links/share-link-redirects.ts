@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandBus } from '@nestjs/cqrs';
-import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import { FollowShareLinkEnvelope } from '../../command-handling/commands.js';
+import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
+import { errorName } from '../../foundation/describe-error.js';
+import type { Logger } from '../../foundation/logger.js';
 import { ApiError } from '../edge/api-error.js';
 import type { EngagementMedium, ShareMedium } from './share-links.js';
 
@@ -25,7 +27,7 @@ export class ShareLinkRedirects {
     private readonly tenants: TenantDirectory,
     /** Where a program without a landing page leads. */
     private readonly publicUrl: () => string,
-    private readonly logger: { warn(fields: object, message: string): void },
+    private readonly logger: Pick<Logger, 'warn'>,
   ) {}
 
   /**
@@ -61,7 +63,7 @@ export class ShareLinkRedirects {
     try {
       await this.bus.execute(new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }));
     } catch (error) {
-      this.logger.warn({ error: error instanceof Error ? error.name : 'unknown error' }, 'a share link was followed and not counted');
+      this.logger.warn({ error: errorName(error) }, 'a share link was followed and not counted');
     }
   }
 }

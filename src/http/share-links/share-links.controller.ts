@@ -5,15 +5,15 @@ import { UserQueries } from '../../../projections/users/queries.js';
 import type { UserFacts } from '../../domain/account/account.facts.js';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError } from '../edge/api-error.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
-import { Ledger } from '../writing/ledger.js';
+import { ApiError } from '../edge/api-error.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, textQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { ApiTextQuery } from '../shapes/described-queries.js';
-import { ShareLinksResponse, ShareUrlsResponse } from './share-links.response.js';
+import { Ledger } from '../writing/ledger.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.js';
+import { ShareLinksResponse, ShareUrlsResponse } from './share-links.response.js';
 
 interface UserPath {
   readonly accountId: string;

@@ -3,9 +3,9 @@ import { ApiFoundResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Mode } from '../../domain/scope.js';
 import { Access, Caller, TENANT_PARAMETER } from '../edge/access.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { referralCode, type Query } from '../shapes/parameters.js';
-import { ApiTextQuery } from '../shapes/described-queries.js';
 import { ShareLinkRedirects } from './share-link-redirects.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.js';
 

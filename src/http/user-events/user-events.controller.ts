@@ -3,13 +3,13 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
+import { Access, Caller, TENANT_PATH } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { seenOf } from '../edge/caller-origin.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
-import { Ledger } from '../writing/ledger.js';
-import { namedInEvents } from '../writing/named-in-answers.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
+import { Ledger } from '../writing/ledger.js';
+import { namedInEvents } from '../writing/named-in-answers.js';
 import { UserEventsRequest } from './user-events.request.js';
 import { UserEventsResponse } from './user-events.response.js';
 

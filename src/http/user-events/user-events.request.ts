@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ValidateNested } from 'class-validator';
 import type { EventField } from '../../domain/account/account.events.js';
-import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 import { Id, Must, Optional } from '../shapes/members.js';
+import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 
 const EVENTS_MAX = 100;
 const TEXT_BYTES_MAX = 1500;

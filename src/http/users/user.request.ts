@@ -2,10 +2,10 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, isISO31661Alpha2 } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { UserFields } from '../../domain/account/user-grant.js';
-import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { codeInPassing, ReferredByRequest } from '../referral-codes/code-in-passing.request.js';
-import { isPlainObject, Member } from '../shapes/request-shape.js';
 import { ClearableText, Id, Must, Nested, numberAsText, Optional } from '../shapes/members.js';
+import { REFERRAL_CODE } from '../shapes/parameters.js';
+import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 export const CUSTOM_FIELDS_MAX = 100;
 const SEGMENTS_MAX = 1000;

@@ -1,6 +1,6 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath, OmitType, PartialType, PickType } from '@nestjs/swagger';
-import { ProgramShareLinksResponse, ShareLinksResponse } from '../share-links/share-links.response.js';
 import { Integer, Text, TextOrNull, TextUntilForgotten, Time } from '../shapes/shape.js';
+import { ProgramShareLinksResponse, ShareLinksResponse } from '../share-links/share-links.response.js';
 
 class ReferredByResponse {
   @TextOrNull({ description: 'Null once its owner is forgotten' })

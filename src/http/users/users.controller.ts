@@ -4,16 +4,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError } from '../edge/api-error.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
-import { Ledger } from '../writing/ledger.js';
-import { namedInUser } from '../writing/named-in-answers.js';
+import { ApiError } from '../edge/api-error.js';
+import { ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
+import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
+import { Ledger } from '../writing/ledger.js';
+import { namedInUser } from '../writing/named-in-answers.js';
 import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';
-import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { UserListResponse, UserResponse, WrittenUserResponse } from './user.response.js';
 
 const UPSERT_FAILS = [

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
-import { ProcessPresence } from '../../postgres/process-presence.js';
 import { personal, type Personal, type SubjectId } from '../../domain/personal.js';
+import type { Scope } from '../../domain/scope.js';
+import { ProcessPresence } from '../../postgres/process-presence.js';
 import { openValues, sealValues } from '../../privacy/sealed-values.js';
 import { openBytes, sealBytes, type SubjectKeys } from '../../privacy/subject-keys.js';
-import type { Scope } from '../../domain/scope.js';
 import { ApiError } from '../edge/api-error.js';
 
 /** An answer as it was given, to be given again. */

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandBus } from '@nestjs/cqrs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../../command-handling/commands.js';
 import type { AccountOutcome, AccountRequest } from '../../command-handling/account-commands.js';
+import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../../command-handling/commands.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
-import { ApiError } from '../edge/api-error.js';
 import { callerOf } from '../edge/access.js';
+import { ApiError } from '../edge/api-error.js';
 import type { Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { canonicalJson } from '../../foundation/canonical-json.js';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
+import { canonicalJson } from '../../foundation/canonical-json.js';
+import type { Logger } from '../../foundation/logger.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import { callerOf } from '../edge/access.js';
+import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import {
   isIdempotencyKey,
   type ClaimedKey,
@@ -39,7 +40,7 @@ export class Writes {
     private readonly requests: IdempotentRequests,
     private readonly ownWrites: OwnWrites,
     private readonly names: KeyedNames,
-    private readonly logger: { warn(fields: object, message: string): void },
+    private readonly logger: Pick<Logger, 'warn'>,
   ) {}
 
   /** Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal. */

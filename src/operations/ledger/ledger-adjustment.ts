@@ -5,8 +5,8 @@ import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { memberOfStaff, operatorMeta } from '../audit.js';
-import { CommandError } from '../command-error.js';
 import type { Done } from '../audited.js';
+import { CommandError } from '../command-error.js';
 import { onceByKey, type KeyedBy } from '../operator-keys.js';
 
 export type { KeptAnswers } from '../operator-keys.js';

@@ -1,10 +1,10 @@
+import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/postings.js';
 import type { Core } from '../../core/core.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
-import { firstPosition } from '../../event-log/first-recorded.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import type { AccountEvent } from '../../domain/account/account.events.js';
-import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/postings.js';
+import { firstPosition } from '../../event-log/first-recorded.js';
 import { CommandError } from '../command-error.js';
 import type { Selection } from './ledger-selection.js';
 

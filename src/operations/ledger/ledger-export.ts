@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import type { Decoded } from '../../event-log/codec.js';
-import { firstPosition } from '../../event-log/first-recorded.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
+import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
+import { firstPosition } from '../../event-log/first-recorded.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
 /** Secrets of the tenant are no part of its ledger, sealed or not. */

@@ -1,14 +1,14 @@
+import { AccountPostings, POSTED_TYPES, type Posting } from '../../bookkeeping/postings.js';
+import { faultsOf, RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
 import type { Core } from '../../core/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
-import { AccountPostings, POSTED_TYPES, type Posting } from '../../bookkeeping/postings.js';
-import { faultsOf, RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
-import type { BalanceFile } from './balance-file.js';
 import { CommandError } from '../command-error.js';
-import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
+import type { BalanceFile } from './balance-file.js';
 import { ACCOUNTS_AT_ONCE, accountsInLog, decodeTypes, entryOf, pagesOf, type LogReads } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
+import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
 
 export interface ReconciliationRequest {
   /** `YYYY-MM`; left out: everything up to now. */

@@ -1,8 +1,8 @@
 import type { Core } from '../../core/core.js';
+import { isServiceRunning } from '../../core/followed-log.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { isServiceRunning } from '../../core/followed-log.js';
 import { pause } from '../../foundation/pause.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';

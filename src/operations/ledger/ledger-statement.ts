@@ -1,7 +1,7 @@
+import { statementOf, type Statement } from '../../bookkeeping/statement.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { statementOf, type Statement } from '../../bookkeeping/statement.js';
 import { clockOf, findAccount, readAccountEntries } from './ledger-entries.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 

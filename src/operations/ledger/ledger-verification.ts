@@ -9,10 +9,10 @@ import { isLogSealed, LOG_START, nextLogLink, type LogLink, type LogSeal, type S
 import { firstMissing } from '../../chain/sealed-tail.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { firstPosition } from '../../event-log/first-recorded.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { findBreak, type SearchedChain } from './chain-break-search.js';
+import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, Stopped, type Patience } from '../log/log-reader.js';
+import { findBreak, type SearchedChain } from './chain-break-search.js';
 
 export type VerifyPhase = 'sealing' | 'verifying';
 

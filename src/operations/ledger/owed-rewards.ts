@@ -1,5 +1,5 @@
-import type { AccountEvent, AccountEventOf, Party, PersonId } from '../../domain/account/account.events.js';
 import { eventRewardId } from '../../command-handling/event-reward-id.js';
+import type { AccountEvent, AccountEventOf, Party, PersonId } from '../../domain/account/account.events.js';
 import { REFERRED_RULE, REFERRER_RULE, type GrantTerms, type PromisedValue } from '../../domain/program.js';
 
 /** A reward that a fact has earned somebody and of which the ledger says nothing: neither given nor withheld. */

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
 import { openEventStoreDbLog } from '../../core/core.js';
+import type { LedgerDatabase } from '../../core/ledger-database.js';
+import { startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from '../../event-log/event-store-url.js';
 import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js';
-import type { LedgerDatabase } from '../../core/ledger-database.js';
-import { startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.js';
 import { migrateToLatest } from '../../postgres/migrator.js';
 import { CommandError } from '../command-error.js';
 

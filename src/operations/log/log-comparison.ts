@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { firstPosition } from '../../event-log/first-recorded.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, type Patience } from './log-reader.js';
 
 export interface ComparisonOptions extends Patience {

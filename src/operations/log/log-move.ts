@@ -1,6 +1,6 @@
-import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { followedLogId, mayLogGrow, recordCopy } from '../../core/followed-log.js';
 import type { LedgerDatabase } from '../../core/ledger-database.js';
+import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { readPolicyCheckpoint } from '../../policies/policy-checkpoint.js';
 import { compareLogs, type Comparison } from './log-comparison.js';
 import { CopyRefused, copyLog, type CopyResult } from './log-copy.js';

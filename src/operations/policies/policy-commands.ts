@@ -1,7 +1,7 @@
 import type { Core } from '../../core/core.js';
+import { addJob } from '../../policies/jobs.js';
 import { ParkedReactions, type ParkedReaction } from '../../policies/parked-reactions.js';
 import { POLICIES } from '../../policies/policies.js';
-import { addJob } from '../../policies/jobs.js';
 import { carryOutReactions } from '../../policies/reactions.js';
 import { Retries } from '../../policies/retries.js';
 import { decodeAny } from '../../projecting/decode-events.js';

@@ -1,12 +1,12 @@
-import { atOnePosition, Follower, type GenerationParts } from '../../projecting/generations/catch-up.js';
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
+import { projectionStatus } from '../../projecting/following/projection-status.js';
+import { atOnePosition, Follower, type GenerationParts } from '../../projecting/generations/catch-up.js';
 import { countDifferences, listDifferences, withSnapshot } from '../../projecting/generations/generation-diff.js';
 import { generationRecords, GenerationRefused, GenerationsOf } from '../../projecting/generations/generation-records.js';
 import { projectionHistory, type OperationEnd, type ProjectionHistoryEntry } from '../../projecting/generations/projection-history.js';
-import { projectionStatus } from '../../projecting/following/projection-status.js';
-import type { Projector } from '../../projecting/projector.js';
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
 import { rollBack, swap } from '../../projecting/generations/switch-generations.js';
+import type { Projector } from '../../projecting/projector.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
 import { shownDifference, type ShownDifference } from './shown-difference.js';
 

@@ -3,10 +3,9 @@ import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { Core } from '../../core/core.js';
 import { openPool } from '../../postgres/database.js';
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
-import { Interrupted, type GenerationParts } from '../../projecting/generations/catch-up.js';
 import { decodeForProjectors } from '../../projecting/decode-events.js';
+import { Interrupted, type GenerationParts } from '../../projecting/generations/catch-up.js';
 import { ensureLiveGenerations } from '../../projecting/generations/generations.js';
-import { describeError } from '../../projecting/projecting-errors.js';
 import {
   recordBegun,
   recordEnd,
@@ -14,6 +13,7 @@ import {
   type ProjectionAction,
   type ProjectionOperation,
 } from '../../projecting/generations/projection-history.js';
+import { describeError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { CommandError } from '../command-error.js';
 

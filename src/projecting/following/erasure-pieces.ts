@@ -2,8 +2,8 @@ import type { Pool, PoolClient } from 'pg';
 import { pause } from '../../foundation/pause.js';
 import type { BatchRows } from '../batch-rows.js';
 import { GenerationRefused, type GenerationRecord } from '../generations/generation-records.js';
-import type { NextPiece } from './next-piece.js';
 import type { Forgetting, Forgotten, Lookup, Row } from '../projector.js';
+import type { NextPiece } from './next-piece.js';
 
 /** An erasure whose people are not cleaned out of all rows of a generation yet. */
 export interface UnfinishedErasure {

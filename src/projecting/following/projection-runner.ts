@@ -1,21 +1,16 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent, SeenEvent } from '../../event-log/event-log.js';
+import type { Logger } from '../../foundation/logger.js';
+import { backOffMs, pause } from '../../foundation/pause.js';
+import { Leadership } from '../../postgres/leadership.js';
 import { liveCheckpoints, moveCheckpoints, recordLastError, type Checkpoint } from '../checkpoints.js';
 import { ensureLiveGenerations, type LiveGenerations } from '../generations/generations.js';
 import { decodePage, type Page } from '../page.js';
-import { backOffMs, pause } from '../../foundation/pause.js';
-import { PositionWaiters } from './position-waiters.js';
 import { CheckpointMoved, describeError, StoppedAtUndecodable } from '../projecting-errors.js';
-import { ProjectionLease } from './projection-lease.js';
+import type { DecodeEvents, Projector } from '../projector.js';
+import { PositionWaiters } from './position-waiters.js';
 import { projectionStatus, type ProjectionStatus } from './projection-status.js';
 import { ProjectionTrack } from './projection-track.js';
-import type { DecodeEvents, Projector } from '../projector.js';
-
-/** What the runner says of itself; a pino logger fits. Never personal data. */
-export interface RunnerLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 export interface ProjectionRunnerOptions {
   /** One of its connections is kept while the runner runs: it holds the locks. */
@@ -34,7 +29,7 @@ export interface ProjectionRunnerOptions {
   readonly pieceRowsMax?: number;
   /** Back-off after failures. Default 100 to 5 000. */
   readonly retryMs?: { readonly first: number; readonly max: number };
-  readonly logger?: RunnerLog;
+  readonly logger?: Logger;
   /** Called before the log is followed: renews read models when the log lost what they show. */
   readonly settle?: () => Promise<unknown>;
 }
@@ -66,7 +61,7 @@ interface Turn {
 export class ProjectionRunner {
   private readonly names: readonly string[];
   private readonly knownTypes: ReadonlySet<string>;
-  private readonly lease: ProjectionLease;
+  private readonly lease: Leadership;
   private readonly waiters: PositionWaiters;
   private readonly stopping = new AbortController();
   private readonly errors = new Map<string, string>();
@@ -80,7 +75,7 @@ export class ProjectionRunner {
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
     options.log.onWentBack(() => this.endTurn?.abort());
-    this.lease = new ProjectionLease(options.pool, this.names, {
+    this.lease = new Leadership(options.pool, this.names, {
       answerWithinMs: 5_000,
       onLost: () => this.endTurn?.abort(),
     });

@@ -2,12 +2,12 @@ import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { BatchRows } from '../batch-rows.js';
 import { parkedStreams, type Checkpoint } from '../checkpoints.js';
-import { FIRST_PIECE, findPiece, unfinishedErasure, type FoundPiece } from './erasure-pieces.js';
-import type { NextPiece } from './next-piece.js';
 import { GenerationStore, type BatchToWrite, type ParkedEvent } from '../generations/generation-store.js';
 import type { Page, PageEvent } from '../page.js';
 import { CheckpointMoved, describeError, isDataError, StoppedAtUndecodable } from '../projecting-errors.js';
 import { forgottenBy, type Forgotten, type LedgerEvent, type Projector } from '../projector.js';
+import { FIRST_PIECE, findPiece, unfinishedErasure, type FoundPiece } from './erasure-pieces.js';
+import type { NextPiece } from './next-piece.js';
 
 export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 

@@ -1,11 +1,11 @@
 import type { PoolClient } from 'pg';
+import { inTransactionOf } from '../../postgres/transaction.js';
+import { quoted, schemaOf } from '../identifiers.js';
+import type { Projector, ReadModelTable } from '../projector.js';
 import { copyRows } from './copy-rows.js';
 import { recordParked } from './generation-records.js';
 import { createTables, indexStatements, primaryKeyOf } from './generations.js';
-import { quoted, schemaOf } from '../identifiers.js';
 import type { ProjectionFold } from './log-fold.js';
-import type { Projector, ReadModelTable } from '../projector.js';
-import { inTransactionOf } from '../../postgres/transaction.js';
 
 /** Sorting for an index in memory rather than on disk: there is one such operation at a time. */
 const INDEX_MEMORY = '128MB';

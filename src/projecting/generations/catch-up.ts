@@ -1,10 +1,10 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
-import { generationRecords, GenerationRefused, type GenerationRecord } from './generation-records.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
-import { decodePage } from '../page.js';
 import { ProjectionTrack } from '../following/projection-track.js';
+import { decodePage } from '../page.js';
 import type { DecodeEvents, Projector } from '../projector.js';
+import { generationRecords, GenerationRefused, type GenerationRecord } from './generation-records.js';
 
 /** What generations are built, switched and repaired with. */
 export interface GenerationParts {

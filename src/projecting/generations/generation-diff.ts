@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
-import { placeOf } from './bulk-load.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
+import { placeOf } from './bulk-load.js';
 
 /** A row in which two generations differ. Undefined: there is none. */
 export interface RowDifference {

@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
 import { witnessText } from '../../event-log/witness.js';
 import type { TableChanges } from '../batch-rows.js';
-import { quoted, schemaOf } from '../identifiers.js';
 import type { NextPiece } from '../following/next-piece.js';
+import { quoted, schemaOf } from '../identifiers.js';
 import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../projector.js';
 
 /** An event that is kept back because its stream is parked. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
-import { inTransaction } from '../../postgres/transaction.js';
 
 /**
  * A generation is one build of a projection: a schema with its tables, and a checkpoint. Exactly one is live; queries read that one.

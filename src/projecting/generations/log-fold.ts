@@ -1,9 +1,9 @@
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { BEHIND_A_PARKED_EVENT } from '../following/projection-track.js';
+import { describeError, StoppedAtUndecodable } from '../projecting-errors.js';
+import { forgottenBy, type DecodeEvents, type LedgerEvent, type Projector, type UndecodableEvent } from '../projector.js';
 import { FoldedRows, type RowObserver } from './folded-rows.js';
 import type { ParkedEvent } from './generation-store.js';
-import { describeError, StoppedAtUndecodable } from '../projecting-errors.js';
-import { BEHIND_A_PARKED_EVENT } from '../following/projection-track.js';
-import { forgottenBy, type DecodeEvents, type LedgerEvent, type Projector, type UndecodableEvent } from '../projector.js';
 
 /** One projection's fold of the log, in memory. Parks what cannot be applied by the same rules as the one that follows the log live. */
 export class ProjectionFold {

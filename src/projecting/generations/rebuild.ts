@@ -1,5 +1,9 @@
 import type { PoolClient } from 'pg';
 import type { Position, RecordedEvent } from '../../event-log/event-log.js';
+import { inTransactionOf } from '../../postgres/transaction.js';
+import { schemaOf } from '../identifiers.js';
+import { isDataError } from '../projecting-errors.js';
+import type { Projector, Row } from '../projector.js';
 import { checkLoaded, indexGeneration, placeOf, writeFold } from './bulk-load.js';
 import { atOnePosition, Follower, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
 import { UnstorableText } from './copy-rows.js';
@@ -14,11 +18,7 @@ import {
   type GenerationRecord,
 } from './generation-records.js';
 import { createGeneration, nextGeneration, recordGeneration } from './generations.js';
-import { schemaOf } from '../identifiers.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
-import { isDataError } from '../projecting-errors.js';
-import type { Projector, Row } from '../projector.js';
-import { inTransactionOf } from '../../postgres/transaction.js';
 
 /** How far a rebuild is; tests end the process in between. */
 export type RebuildStage = 'begun' | 'folded' | 'loaded' | 'indexed' | 'caught-up' | 'verified';

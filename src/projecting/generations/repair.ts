@@ -1,15 +1,15 @@
 import type { PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
+import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
+import { quoted, schemaOf } from '../identifiers.js';
+import type { Projector, ReadModelTable, Row } from '../projector.js';
 import { placeOf } from './bulk-load.js';
 import { holdLive, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
 import { copyRows } from './copy-rows.js';
-import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
 import { differ } from './generation-diff.js';
 import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
-import { quoted, schemaOf } from '../identifiers.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
-import type { Projector, ReadModelTable, Row } from '../projector.js';
 
 /** A part of a read model: everything of a tenant in one mode, or what certain streams have written. */
 export interface RepairScope {

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
+import type { Projector } from '../projector.js';
 import { atOnePosition, Follower, type GenerationParts, type Pairing } from './catch-up.js';
 import { type GenerationRecord, GenerationRefused, GenerationsOf } from './generation-records.js';
-import type { Projector } from '../projector.js';
 
 export interface SwitchedGeneration {
   readonly projection: string;

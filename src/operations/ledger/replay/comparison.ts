@@ -1,10 +1,10 @@
-import { canonicalJson } from '../../../foundation/canonical-json.js';
 import type { Scope } from '../../../domain/scope.js';
-import type { ReadModelTable } from '../../../projecting/projector.js';
+import { canonicalJson } from '../../../foundation/canonical-json.js';
 import { accountOfId } from '../../../privacy/keyed-names.js';
+import type { ReadModelTable } from '../../../projecting/projector.js';
 import { expectedAccount, expectedCodes, expectedReferrals, expectedUsers } from './expected-people.js';
-import type { ExpectedRow } from './expected-row.js';
 import { expectedBalances, expectedReferralRewards, expectedRewards } from './expected-rewards.js';
+import type { ExpectedRow } from './expected-row.js';
 import type { FoldedAccount, KnownEvent } from './folded-account.js';
 import type { LiveRow } from './live-rows.js';
 

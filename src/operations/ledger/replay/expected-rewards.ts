@@ -1,6 +1,6 @@
+import { referralRewards } from '../../../../projections/referrals/table.js';
 import { balanceItems, balances } from '../../../../projections/reward-balances/table.js';
 import { redemptions as redemptionsTable, rewards } from '../../../../projections/rewards/table.js';
-import { referralRewards } from '../../../../projections/referrals/table.js';
 import type { AccountEvent } from '../../../domain/account/account.events.js';
 import { amountLeft, unitKey, unitOf, type OpenAccount, type RewardState } from '../../../domain/account/account.state.js';
 import { isAboutReward, unlessForgotten, type ExpectedRow } from './expected-row.js';

@@ -1,27 +1,27 @@
 import type { Pool, PoolClient } from 'pg';
-import { inTime } from '../../foundation/in-time.js';
-import { SERVER_LOOKS_AFTER_IT } from '../../postgres/kept-connection.js';
+import { inTime } from '../foundation/in-time.js';
+import { SERVER_LOOKS_AFTER_IT } from './kept-connection.js';
 
-// With the hash of a projection's name it makes the two-part key of its advisory lock.
+// With the hash of a name it makes the two-part key of its advisory lock.
 const LOCK_CLASS = 720_250;
 
 /**
- * Which projections this process may write: a session advisory lock for each, all on one connection that is kept for it. Postgres
+ * In what this process leads (a projection, the policies, the sealing): a session advisory lock for each name, all on one connection. Postgres
  * lets go of them when that connection ends, whatever became of the process. A process that has not noticed yet can do no harm:
- * each write expects the checkpoint's version (fencing).
+ * each write of a leader expects the version that it read (fencing).
  */
-export class ProjectionLease {
+export class Leadership {
   private client: PoolClient | undefined;
   private locked: ReadonlySet<string> = new Set();
   private renewing: Promise<ReadonlySet<string>> | undefined;
 
   constructor(
     private readonly pool: Pool,
-    private readonly projections: readonly string[],
+    private readonly names: readonly string[],
     private readonly options: { readonly answerWithinMs: number; readonly onLost: () => void },
   ) {}
 
-  /** The projections that this process holds, as far as it knows. */
+  /** The names that this process holds, as far as it knows. */
   get held(): ReadonlySet<string> {
     return this.locked;
   }
@@ -37,17 +37,17 @@ export class ProjectionLease {
 
   private async tryLocks(): Promise<ReadonlySet<string>> {
     const client = this.client ?? (await this.connect());
-    const missing = this.projections.filter((projection) => !this.locked.has(projection));
+    const missing = this.names.filter((name) => !this.locked.has(name));
     try {
       const { rows } = await inTime(
-        client.query<{ projection: string }>(
-          `select projection from unnest($1::text[]) as projection where pg_try_advisory_lock($2, hashtext(projection))`,
-          [missing, LOCK_CLASS],
-        ),
+        client.query<{ name: string }>(`select name from unnest($1::text[]) as name where pg_try_advisory_lock($2, hashtext(name))`, [
+          missing,
+          LOCK_CLASS,
+        ]),
         this.options.answerWithinMs,
       );
       if (this.client !== client) throw new Error('the connection that holds the locks was lost');
-      if (rows.length > 0) this.locked = new Set([...this.locked, ...rows.map((row) => row.projection)]);
+      if (rows.length > 0) this.locked = new Set([...this.locked, ...rows.map((row) => row.name)]);
       return this.locked;
     } catch (error) {
       this.drop(client);
