@@ -41,7 +41,7 @@ import { CookieUsersController } from '../http/users/cookie-users.controller.js'
 import { OpenUsersController } from '../http/users/open-users.controller.js';
 import { UsersController } from '../http/users/users.controller.js';
 import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
-import { Ledger } from '../http/writing/ledger.js';
+import { CommandGateway } from '../http/writing/command-gateway.js';
 import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
 import { POLICIES } from '../policies/policies.js';
@@ -128,7 +128,7 @@ function http(parts: ModuleParts): Provider[] {
     value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), requests, parts.operators)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
-    made(Ledger, [CommandBus], (bus: CommandBus) => new Ledger(bus, writes, ownWrites, settingOff)),
+    made(CommandGateway, [CommandBus], (bus: CommandBus) => new CommandGateway(bus, writes, ownWrites, settingOff)),
     made(ShareLinkRedirects, [CommandBus], (bus: CommandBus) => new ShareLinkRedirects(bus, core.owners, core.tenants, publicUrl, logger)),
     made(
       Presentation,

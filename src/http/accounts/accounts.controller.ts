@@ -11,7 +11,7 @@ import { RewardResponse } from '../rewards/reward.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
 import { accountJson, rewardJson } from '../shapes/presenters.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { AccountResponse, WrittenAccountResponse } from './account.response.js';
 import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
 
@@ -19,7 +19,7 @@ import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
 @Controller(TENANT_PATH)
 export class AccountsController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly accounts: AccountQueries,
     private readonly rewards: RewardQueries,
     private readonly names: KeyedNames,
@@ -37,24 +37,23 @@ export class AccountsController {
     @Body() body: SyncAccountRequest,
   ) {
     const code = body.referral?.code;
-    return this.ledger.write(
+    return this.gateway.write({
       request,
       reply,
-      this.names.accountRef(scope, body.id),
-      {
+      account: this.names.accountRef(scope, body.id),
+      command: {
         type: 'SyncAccount',
         accountId: body.id,
         subscription: subscriptionOf(body.subscription),
         currency: body.currency,
         codes: code === undefined ? [] : [code],
       },
-      ({ state }) => accountJson(accountFacts(state)),
-      200,
-      ({ state }) => [
+      respond: ({ state }) => accountJson(accountFacts(state)),
+      personalFields: ({ state }) => [
         { subject: state.account, members: ['id'] },
         ...(state.attribution ? [{ subject: state.attribution.codeSubject, members: ['referral'] }] : []),
       ],
-    );
+    });
   }
 
   @ApiOperation({ summary: 'The stored account' })
@@ -63,7 +62,7 @@ export class AccountsController {
   @ApiOkResponse({ type: AccountResponse })
   @Fails('ACCOUNT_NOT_FOUND')
   async account(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
-    await this.ledger.readable(request, ['accounts']);
+    await this.gateway.readable(request, ['accounts']);
     const facts = await this.accounts.byRef(scope, this.names.accountRef(scope, identifier(accountId, 'accountId')));
     if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
     return accountJson(facts);
@@ -75,7 +74,7 @@ export class AccountsController {
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
   @Fails('ACCOUNT_NOT_FOUND')
   async rewardsOf(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
-    await this.ledger.readable(request, ['accounts', 'rewards']);
+    await this.gateway.readable(request, ['accounts', 'rewards']);
     const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     if (!(await this.accounts.byRef(scope, accountRef))) throw new ApiError('ACCOUNT_NOT_FOUND');
     return (await this.rewards.list(scope, { accountRef })).map(rewardJson);

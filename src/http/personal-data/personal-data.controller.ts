@@ -14,7 +14,7 @@ import { Fails } from '../shapes/openapi.js';
 import { booleanQuery, identifier, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { balanceJson, personalRecordJson, rewardJson, type ReferralJson, type RewardJson } from '../shapes/presenters.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { pages, recordText } from './personal-record.js';
 import { PersonalRecordResponse } from './personal-record.response.js';
 
@@ -26,7 +26,7 @@ const PAGE = 200;
 @Controller(TENANT_PATH)
 export class PersonalDataController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly users: UserQueries,
     private readonly referrals: ReferralQueries,
     private readonly rewards: RewardQueries,
@@ -49,7 +49,7 @@ export class PersonalDataController {
   ): Promise<Readable> {
     const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.ledger.readable(request, ['users', 'referrals', 'rewards', 'reward-balances']);
+    await this.gateway.readable(request, ['users', 'referrals', 'rewards', 'reward-balances']);
     const facts = await this.users.byUserId(scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     const [received, balances] = await Promise.all([
@@ -61,7 +61,7 @@ export class PersonalDataController {
       referredByReferral: referredBy ?? null,
       rewardBalances: balances.map(balanceJson),
     });
-    await this.ledger.recordLook(request, accountRef, facts.person);
+    await this.gateway.recordLook(request, accountRef, facts.person);
     const whose = { accountRef, person: facts.person };
     const lists = {
       rewards: pages<RewardJson, RewardPlace>(async (after) => {
@@ -93,7 +93,7 @@ export class PersonalDataController {
     @Param('userId') userId: string,
     @QueryParameters() query: Query,
   ) {
-    return this.ledger.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+    return this.gateway.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
       type: 'ForgetUser',
       userId: identifier(userId, 'userId'),
       doNotTrack: booleanQuery(query, 'doNotTrack', false),
@@ -115,7 +115,7 @@ export class PersonalDataController {
     @Param('accountId') accountId: string,
     @QueryParameters() query: Query,
   ) {
-    return this.ledger.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+    return this.gateway.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
       type: 'ForgetAccount',
       doNotTrack: booleanQuery(query, 'doNotTrack', false),
     });

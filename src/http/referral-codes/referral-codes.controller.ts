@@ -11,7 +11,7 @@ import { seenOf } from '../edge/caller-origin.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier, referralCode } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { Ledger, type Written } from '../writing/ledger.js';
+import { CommandGateway, type Written } from '../writing/command-gateway.js';
 import { namedInCode } from '../writing/named-in-answers.js';
 import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
 
@@ -19,7 +19,7 @@ import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.respons
 @Controller(TENANT_PATH)
 export class ReferralCodesController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly codes: ReferralCodeQueries,
     private readonly owners: CodeOwners,
     private readonly presentation: Presentation,
@@ -73,12 +73,19 @@ export class ReferralCodesController {
       });
     };
     const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: seenOf(request) } as const;
-    return this.ledger.write(request, reply, account, asked, present, 200, namedInCode);
+    return this.gateway.write({
+      request,
+      reply,
+      account,
+      command: asked,
+      respond: present,
+      personalFields: namedInCode,
+    });
   }
 
   private async lookUp(request: FastifyRequest, scope: Scope, code: string) {
     const wanted = referralCode(code);
-    await this.ledger.readable(request, ['referral-codes']);
+    await this.gateway.readable(request, ['referral-codes']);
     const found = await this.codes.byCode(scope, wanted);
     // A blocked user's code looks like one that does not exist.
     if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');

@@ -12,7 +12,7 @@ import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, dateFilter, identifierQuery, page, resourceId, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { ModerateReferralsRequest } from './moderate-referrals.request.js';
 import { ReferralListResponse, ReferralResponse } from './referral.response.js';
 
@@ -39,7 +39,7 @@ const ApiReferralFilter = (): MethodDecorator =>
 @Controller(TENANT_PATH)
 export class ReferralsController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly referrals: ReferralQueries,
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
@@ -77,7 +77,7 @@ export class ReferralsController {
   @Fails('REFERRAL_NOT_FOUND')
   async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('referralId') referralId: string) {
     const id = resourceId(referralId, 'REFERRAL_NOT_FOUND');
-    await this.ledger.readable(request, SHOWN_FROM);
+    await this.gateway.readable(request, SHOWN_FROM);
     const found = await this.referrals.byId(scope, id);
     if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
     return (await this.presentation.referrals(scope, [found]))[0];
@@ -92,13 +92,13 @@ export class ReferralsController {
   @ApiEmptyResponse()
   @Fails('MODERATION_NOT_POSSIBLE')
   moderate(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Body() { actions }: ModerateReferralsRequest) {
-    return this.ledger.moderate(request, reply, actions);
+    return this.gateway.moderate(request, reply, actions);
   }
 
   private async page(request: FastifyRequest, { scope, token }: Caller, query: Query) {
     const filter = this.filter(scope, query);
     const wanted = page(query);
-    await this.ledger.readable(request, SHOWN_FROM);
+    await this.gateway.readable(request, SHOWN_FROM);
     const { totalCount, items } = await this.referrals.list(scope, filter, wanted);
     const viewer = token?.kind === 'user' ? token : undefined;
     return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items, viewer) };

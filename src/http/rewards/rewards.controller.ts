@@ -16,7 +16,7 @@ import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from '../shapes/parameters.js';
 import { balanceJson, redemptionResultJson, rewardJson } from '../shapes/presenters.js';
-import { Ledger, type Written } from '../writing/ledger.js';
+import { CommandGateway, type Written } from '../writing/command-gateway.js';
 import { namedInFigures, namedInReward } from '../writing/named-in-answers.js';
 import { ApiCreateRewardBody, CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './create-reward.request.js';
 import { BulkRedeemRequest, RedeemRequest } from './redeem.request.js';
@@ -33,7 +33,7 @@ const ApiRewardFilter = (): MethodDecorator =>
 @Controller(TENANT_PATH)
 export class RewardsController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly rewards: RewardQueries,
     private readonly balances: RewardBalanceQueries,
     private readonly names: KeyedNames,
@@ -46,7 +46,7 @@ export class RewardsController {
   @ApiOkResponse({ type: [RewardBalanceResponse], description: 'One entry per type and unit' })
   async balance(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const filter = this.filter(scope, query);
-    await this.ledger.readable(request, ['reward-balances']);
+    await this.gateway.readable(request, ['reward-balances']);
     return (await this.balances.list(scope, { ...filter, now: Date.now() })).map(balanceJson);
   }
 
@@ -57,7 +57,7 @@ export class RewardsController {
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
   async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const filter = this.filter(scope, query);
-    await this.ledger.readable(request, ['rewards']);
+    await this.gateway.readable(request, ['rewards']);
     return (await this.rewards.list(scope, filter)).map(rewardJson);
   }
 
@@ -70,7 +70,7 @@ export class RewardsController {
   @Fails('REWARD_NOT_FOUND')
   async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('id') id: string) {
     const rewardId = resourceId(id, 'REWARD_NOT_FOUND');
-    await this.ledger.readable(request, ['rewards']);
+    await this.gateway.readable(request, ['rewards']);
     const found = await this.rewards.byId(scope, rewardId);
     if (!found) throw new ApiError('REWARD_NOT_FOUND');
     return rewardJson(found);
@@ -92,11 +92,11 @@ export class RewardsController {
     @Body(CreateRewardPipe) body: CreateRewardRequest,
   ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
-    return this.ledger.write(
+    return this.gateway.write({
       request,
       reply,
       account,
-      {
+      command: {
         type: 'CreateReward',
         userId: identifier(userId, 'userId'),
         value: rewardValueOf(body),
@@ -106,10 +106,10 @@ export class RewardsController {
         dateScheduledFor: body.dateScheduledFor ?? null,
         dateExpires: body.dateExpires ?? null,
       },
-      ({ state, events }) => rewardShown(state, account, granted(events)),
-      201,
-      (written) => namedInReward(written, granted(written.events)),
-    );
+      respond: ({ state, events }) => rewardShown(state, account, granted(events)),
+      status: 201,
+      personalFields: (written) => namedInReward(written, granted(written.events)),
+    });
   }
 
   @ApiOperation({ summary: "Debit an account's credit, soonest expiry first, all or nothing" })
@@ -135,7 +135,14 @@ export class RewardsController {
         unit: first?.unit ?? unit,
       });
     };
-    return this.ledger.write(request, reply, this.names.accountRef(scope, accountId), asked, present, 200, namedInFigures);
+    return this.gateway.write({
+      request,
+      reply,
+      account: this.names.accountRef(scope, accountId),
+      command: asked,
+      respond: present,
+      personalFields: namedInFigures,
+    });
   }
 
   @ApiOperation({ summary: 'Redeem credit of one reward' })
@@ -151,19 +158,18 @@ export class RewardsController {
     @Body() { amount, unit }: RedeemRequest,
   ) {
     const asked = { type: 'RedeemCredit', rewardId: id, amount, unit } as const;
-    return this.ledger.write(
+    return this.gateway.write({
       request,
       reply,
-      () => accountOf(id),
-      asked,
-      ({ state, events }) => {
+      account: () => accountOf(id),
+      command: asked,
+      respond: ({ state, events }) => {
         const reward = state.rewards.get(id);
         const spelled = redemptionsIn(events)[0]?.unit ?? unit;
         return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: reward ? amountLeft(reward) : 0, unit: spelled });
       },
-      200,
-      namedInFigures,
-    );
+      personalFields: namedInFigures,
+    });
   }
 
   @ApiOperation({ summary: 'Cancel a reward; the second time changes nothing' })
@@ -175,15 +181,14 @@ export class RewardsController {
   cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
     const account = () => accountOf(id);
     const asked = { type: 'CancelReward', rewardId: id } as const;
-    return this.ledger.write(
+    return this.gateway.write({
       request,
       reply,
       account,
-      asked,
-      ({ state }) => rewardShown(state, account(), id),
-      200,
-      (written) => namedInReward(written, id),
-    );
+      command: asked,
+      respond: ({ state }) => rewardShown(state, account(), id),
+      personalFields: (written) => namedInReward(written, id),
+    });
   }
 
   private filter(scope: Scope, query: Query) {

@@ -9,7 +9,7 @@ import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ApiError } from '../edge/api-error.js';
 import { codeForLinks, ShareLinks, type EngagementMedium, type ShareMedium } from '../share-links/share-links.js';
-import type { Written } from '../writing/ledger.js';
+import type { Written } from '../writing/command-gateway.js';
 import { personWritten } from '../writing/named-in-answers.js';
 import {
   asOtherParty,

@@ -11,7 +11,7 @@ import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, textQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.js';
 import { ShareLinksResponse, ShareUrlsResponse } from './share-links.response.js';
 
@@ -25,7 +25,7 @@ interface UserPath {
 @Controller(TENANT_PATH)
 export class ShareLinksController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly users: UserQueries,
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
@@ -77,7 +77,7 @@ export class ShareLinksController {
   private async user(request: FastifyRequest, scope: Scope, { accountId, userId }: UserPath): Promise<UserFacts> {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.ledger.readable(request, ['users']);
+    await this.gateway.readable(request, ['users']);
     const facts = await this.users.byUserId(scope, account, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return facts;

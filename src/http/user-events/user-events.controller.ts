@@ -8,7 +8,7 @@ import { badRequest } from '../edge/api-error.js';
 import { seenOf } from '../edge/caller-origin.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInEvents } from '../writing/named-in-answers.js';
 import { UserEventsRequest } from './user-events.request.js';
 import { UserEventsResponse } from './user-events.response.js';
@@ -17,7 +17,7 @@ import { UserEventsResponse } from './user-events.response.js';
 @Controller(TENANT_PATH)
 export class UserEventsController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly names: KeyedNames,
   ) {}
 
@@ -40,15 +40,14 @@ export class UserEventsController {
     const others = [...(body.accountId === accountId ? [] : ['accountId']), ...(body.userId === userId ? [] : ['userId'])];
     if (others.length > 0) throw badRequest(...others.map((name) => `${name} must be the one of the path`));
     const events = body.events.map(({ id, key, fields, dateTriggered }) => ({ id, key, fields, dateTriggered }));
-    return this.ledger.write(
+    return this.gateway.write({
       request,
       reply,
-      this.names.accountRef(scope, accountId),
-      { type: 'ReceiveUserEvents', userId, seen: seenOf(request), events, idempotencyKey: body.idempotencyKey },
-      ({ events: facts }) => ({ userId, accountId, events: facts.flatMap(received) }),
-      200,
-      (written) => namedInEvents(written, userId),
-    );
+      account: this.names.accountRef(scope, accountId),
+      command: { type: 'ReceiveUserEvents', userId, seen: seenOf(request), events, idempotencyKey: body.idempotencyKey },
+      respond: ({ events: facts }) => ({ userId, accountId, events: facts.flatMap(received) }),
+      personalFields: (written) => namedInEvents(written, userId),
+    });
   }
 }
 

@@ -10,7 +10,7 @@ import { seenOf } from '../edge/caller-origin.js';
 import { RateLimits } from '../edge/rate-limits.js';
 import { Fails } from '../shapes/openapi.js';
 import { Presentation } from '../shapes/presentation.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInUser } from '../writing/named-in-answers.js';
 import { grantedFields } from './granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './user.request.js';
@@ -21,7 +21,7 @@ import { WrittenUserResponse } from './user.response.js';
 @Controller(TENANT_PATH)
 export class CookieUsersController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
     private readonly limits: RateLimits,
@@ -45,18 +45,17 @@ export class CookieUsersController {
     await limitNewUsers(request, reply, caller, { accountId, userId }, this.limits);
     const account = this.names.accountRef(scope, accountId);
     const { changes, ...fields } = userFieldsOf(body);
-    return this.ledger.write(
+    return this.gateway.write({
       request,
       reply,
       account,
-      {
+      command: {
         ...{ type: 'UpsertUser', userId, openAccount: accountId, seen: seenOf(request), granted: token && grantedFields(token.fields) },
         ...{ ...fields, changes: { ...changes, cookieId } },
       },
-      (written) => this.presentation.written(scope, written, account, userId),
-      200,
-      (written, user) => namedInUser(written, userId, user),
-    );
+      respond: (written) => this.presentation.written(scope, written, account, userId),
+      personalFields: (written, user) => namedInUser(written, userId, user),
+    });
   }
 
   /** A call that comes again with its idempotency key means the same visitor. */

@@ -13,7 +13,7 @@ import { Fails } from '../shapes/openapi.js';
 import { fieldSelection, identifier, referralCode, requiredTextQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { USER_FIELDS } from '../shapes/presenters.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInUser } from '../writing/named-in-answers.js';
 import { grantedFields } from './granted-fields.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
@@ -34,7 +34,7 @@ const USER_PATH = 'open/account/:accountId/user/:userId';
 @Controller(TENANT_PATH)
 export class OpenUsersController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly users: UserQueries,
     private readonly codes: ReferralCodeQueries,
     private readonly presentation: Presentation,
@@ -93,7 +93,7 @@ export class OpenUsersController {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     const selection = fieldSelection(query, USER_FIELDS);
-    await this.ledger.readable(request, ['users']);
+    await this.gateway.readable(request, ['users']);
     const facts = await this.users.byUserId(scope, account, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.selectedUser(scope, facts, selection);
@@ -107,7 +107,7 @@ export class OpenUsersController {
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
-    await this.ledger.readable(request, ['referral-codes', 'users']);
+    await this.gateway.readable(request, ['referral-codes', 'users']);
     const found = await this.codes.byCode(scope, code);
     // A blocked user's code looks like one that does not exist.
     const owner = found && !found.ownerBlocked ? (await this.users.byPersons(scope, [found.person])).get(found.person) : undefined;
@@ -130,15 +130,15 @@ export class OpenUsersController {
     const selection = fieldSelection(query, USER_FIELDS);
     const account = this.names.accountRef(scope, accountId);
     const granted: UserFields | undefined = token && grantedFields(token.fields);
-    return this.ledger.write(
+    return this.gateway.write({
       request,
       reply,
       account,
-      { type: 'UpsertUser', userId, openAccount: accountId, mustBeNew, granted, seen: seenOf(request), ...userFieldsOf(body) },
-      (written) => this.presentation.written(scope, written, account, userId, selection),
-      mustBeNew ? 201 : 200,
-      (written, user) => namedInUser(written, userId, user),
-    );
+      command: { type: 'UpsertUser', userId, openAccount: accountId, mustBeNew, granted, seen: seenOf(request), ...userFieldsOf(body) },
+      respond: (written) => this.presentation.written(scope, written, account, userId, selection),
+      status: mustBeNew ? 201 : 200,
+      personalFields: (written, user) => namedInUser(written, userId, user),
+    });
   }
 }
 

@@ -11,7 +11,7 @@ import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { Ledger } from '../writing/ledger.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInUser } from '../writing/named-in-answers.js';
 import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';
 import { UserListResponse, UserResponse, WrittenUserResponse } from './user.response.js';
@@ -25,7 +25,7 @@ const UPSERT_FAILS = [
 @Controller(TENANT_PATH)
 export class UsersController {
   constructor(
-    private readonly ledger: Ledger,
+    private readonly gateway: CommandGateway,
     private readonly users: UserQueries,
     private readonly codes: ReferralCodeQueries,
     private readonly presentation: Presentation,
@@ -46,12 +46,14 @@ export class UsersController {
   ) {
     const { id: userId, accountId } = body;
     const account = this.names.accountRef(scope, accountId);
-    return this.ledger.write(
-      ...([request, reply, account, { type: 'UpsertUser', userId, ...userFieldsOf(body) }] as const),
-      (written) => this.presentation.written(scope, written, account, userId),
-      200,
-      (written, user) => namedInUser(written, userId, user),
-    );
+    return this.gateway.write({
+      request,
+      reply,
+      account,
+      command: { type: 'UpsertUser', userId, ...userFieldsOf(body) },
+      respond: (written) => this.presentation.written(scope, written, account, userId),
+      personalFields: (written, user) => namedInUser(written, userId, user),
+    });
   }
 
   @ApiOperation({ summary: 'The user who owns a code' })
@@ -62,7 +64,7 @@ export class UsersController {
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
-    await this.ledger.readable(request, ['referral-codes', 'users']);
+    await this.gateway.readable(request, ['referral-codes', 'users']);
     const found = await this.codes.byCode(scope, code);
     const owner = found && (await this.users.byPersons(scope, [found.person])).get(found.person);
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
@@ -82,7 +84,7 @@ export class UsersController {
   ) {
     const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.ledger.readable(request, ['users']);
+    await this.gateway.readable(request, ['users']);
     const facts = await this.users.byUserId(scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.user(scope, facts);
@@ -128,7 +130,7 @@ export class UsersController {
   @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })
   async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
     const wanted = { ...page(query), query: textQuery(query, 'query') };
-    await this.ledger.readable(request, ['users']);
+    await this.gateway.readable(request, ['users']);
     const { totalCount, items } = await this.users.list(scope, wanted);
     return { count: items.length, totalCount, users: await this.presentation.userListItems(scope, items) };
   }
@@ -142,6 +144,12 @@ export class UsersController {
     userId: string,
   ) {
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
-    return this.ledger.write(request, reply, account, { type, userId: identifier(userId, 'userId') }, () => ({}));
+    return this.gateway.write({
+      request,
+      reply,
+      account,
+      command: { type, userId: identifier(userId, 'userId') },
+      respond: () => ({}),
+    });
   }
 }

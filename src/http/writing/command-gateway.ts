@@ -20,6 +20,21 @@ export interface Written {
   readonly events: readonly AccountEvent[];
 }
 
+/** One write, from the request to its answer. */
+export interface AccountWrite {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** A function where it may turn out that the account is not there: its refusal is then part of the answer that is kept with a key. */
+  readonly account: AccountRef | (() => AccountRef);
+  readonly command: AccountRequest;
+  /** The body of the answer. */
+  readonly respond: (written: Written) => unknown;
+  /** Under whose keys the members of the answer are kept with an idempotency key. Default: the person that the write was about, or else the account. */
+  readonly personalFields?: (written: Written, body: unknown) => readonly Named[];
+  /** Default 200. */
+  readonly status?: number;
+}
+
 /** Unless a route says otherwise, a kept answer goes with the person that the write was about, or else with the account. */
 function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[] {
   const about = events.find((event) => 'person' in event);
@@ -28,7 +43,7 @@ function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[
 }
 
 /** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
-export class Ledger {
+export class CommandGateway {
   constructor(
     private readonly bus: CommandBus,
     private readonly writes: Writes,
@@ -37,31 +52,19 @@ export class Ledger {
     private readonly settingOff: ReadonlySet<string>,
   ) {}
 
-  /**
-   * Sends a request to an account and answers with what `present` makes of the outcome. An account that may turn out not to be there is
-   * given as a function, so that its refusal is part of the answer that is kept with an idempotency key. `whose` says under whose keys
-   * the members of that answer are kept. @throws {ApiError} for a refusal.
-   */
-  write(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountRef | (() => AccountRef),
-    asked: AccountRequest,
-    present: (written: Written) => unknown,
-    status = 200,
-    whose: (written: Written, body: unknown) => readonly Named[] = ofOnePerson,
-  ): Promise<unknown> {
+  /** Sends a command to an account and answers with what `respond` makes of the outcome. @throws {ApiError} for a refusal. */
+  write({ request, reply, account, command, respond, personalFields = ofOnePerson, status = 200 }: AccountWrite): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
       const outcome: AccountOutcome = await this.bus.execute(
-        new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, asked),
+        new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, command),
       );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('a write was accepted and left no account');
       // What changes nothing comes behind what somebody else did, perhaps a moment ago and in another process: that may have set something off.
       const setsOff = events.length === 0 || events.some((event) => this.settingOff.has(event.type));
-      const body = await present({ state, events });
-      return { status, body, named: whose({ state, events }, body), position, setsOff, replayed };
+      const body = await respond({ state, events });
+      return { status, body, named: personalFields({ state, events }, body), position, setsOff, replayed };
     });
   }
 
