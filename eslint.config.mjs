@@ -52,6 +52,13 @@ const unsafeSql = [
   },
 ];
 
+const plainLiterals = [
+  {
+    selector: ':matches(SpreadElement > ObjectExpression.argument, ArrayExpression > SpreadElement > ArrayExpression.argument)',
+    message: 'A literal spread into a literal only keeps members on a line: write the members.',
+  },
+];
+
 const houseNames = [
   {
     selector:
@@ -164,7 +171,7 @@ export default defineConfig(
         { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } },
       ],
       'no-restricted-imports': ['error', restrictedImports],
-      'no-restricted-syntax': ['error', ...unsafeSql, ...houseNames],
+      'no-restricted-syntax': ['error', ...unsafeSql, ...houseNames, ...plainLiterals],
     },
   },
   {
@@ -188,6 +195,7 @@ export default defineConfig(
     // A test reaches into shapes that the compiler cannot know (parsed answers), and names what it expects.
     files: tests,
     rules: {
+      'no-restricted-syntax': ['error', ...unsafeSql, ...houseNames],
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/unbound-method': 'off',

@@ -3,8 +3,15 @@ import { fastify } from 'fastify';
 /** What HTTP itself costs on this machine: two routes of the same shape and size as the service's, with nothing behind them. Prints its port. */
 const BALANCE = [
   {
-    ...{ type: 'CREDIT', unit: 'CENTS', count: 1, totalAssignedCredit: 1000000000, totalRedeemedCredit: 1000 },
-    ...{ totalAvailableCredit: 999999000, totalPendingCredit: 0, totalExpiredCredit: 0, totalCancelledCredit: 0 },
+    type: 'CREDIT',
+    unit: 'CENTS',
+    count: 1,
+    totalAssignedCredit: 1000000000,
+    totalRedeemedCredit: 1000,
+    totalAvailableCredit: 999999000,
+    totalPendingCredit: 0,
+    totalExpiredCredit: 0,
+    totalCancelledCredit: 0,
   },
 ];
 

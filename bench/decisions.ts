@@ -28,12 +28,20 @@ function reward(index: number): AccountEvent {
     cancellable: true,
     dateScheduledFor: index % 10 === 3 ? NOW + DAY_MS + index : null,
     dateExpires: index % 2 === 0 ? NOW + dates * DAY_MS + index : null,
-    ...{ referralId: null, programId: null, programVersion: null, rule: null, redeemsAutomatically: false },
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: null,
+    redeemsAutomatically: false,
   };
 }
 
 const announced = (index: number): AccountEvent => ({
-  ...{ type: 'ReferralAnnounced', at: NOW - 100 * DAY_MS + index, referralId: `referral-${index}`, account: `a-${index}`, person: PERSON },
+  type: 'ReferralAnnounced',
+  at: NOW - 100 * DAY_MS + index,
+  referralId: `referral-${index}`,
+  account: `a-${index}`,
+  person: PERSON,
 });
 
 function accountOf(size: number): { readonly state: OpenAccount; readonly foldMs: number } {

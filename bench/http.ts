@@ -40,10 +40,7 @@ const side = (
   method: Side['method'],
   paths: readonly string[],
   body?: string,
-): Side => ({
-  ...{ name, url, headers, method, paths, body },
-  ...{ rates: [], p50: [], p99: [] },
-});
+): Side => ({ name, url, headers, method, paths, body, rates: [], p50: [], p99: [] });
 
 /** @throws when anything but 200 was answered. */
 async function measure({ url, headers, method, paths, body, rates, p50, p99 }: Side, seconds: number, keep: boolean): Promise<void> {
@@ -52,7 +49,9 @@ async function measure({ url, headers, method, paths, body, rates, p50, p99 }: S
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const run = autocannon(
       {
-        ...{ url, connections: CONNECTIONS, duration: seconds },
+        url,
+        connections: CONNECTIONS,
+        duration: seconds,
         requests: [
           {
             method,

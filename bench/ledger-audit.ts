@@ -201,11 +201,20 @@ function openReadModels(core: Core) {
   const ofReferral = async (scope: Scope, accountRef: AccountRef, { referral }: OpenAccount): Promise<string[]> => {
     const { items } = await referrals.list(scope, { referredAccountRef: accountRef }, { limit: 10, offset: 0 });
     const read = items.map(({ referralId, referredStatus, referrerStatus, dateReferralStarted, dateReferralPaid, dateReferralEnded }) => ({
-      ...{ referralId, referredStatus, referrerStatus, dateReferralStarted, dateReferralPaid, dateReferralEnded },
+      referralId,
+      referredStatus,
+      referrerStatus,
+      dateReferralStarted,
+      dateReferralPaid,
+      dateReferralEnded,
     }));
     const folded = referral && {
-      ...{ referralId: referral.referralId, referredStatus: referral.referredStatus, referrerStatus: referral.referrerStatus },
-      ...{ dateReferralStarted: referral.dateStarted, dateReferralPaid: referral.datePaid, dateReferralEnded: referral.dateEnded },
+      referralId: referral.referralId,
+      referredStatus: referral.referredStatus,
+      referrerStatus: referral.referrerStatus,
+      dateReferralStarted: referral.dateStarted,
+      dateReferralPaid: referral.datePaid,
+      dateReferralEnded: referral.dateEnded,
     };
     return unequal('referral', read, folded ? [folded] : []);
   };

@@ -144,7 +144,11 @@ export class MixedLoad {
     const id = this.newId('referred');
     const account = await this.sync(id, 'TRIAL', referrer.code);
     const referral: BelievedReferral = {
-      ...{ referredId: id, referrerId: referrer.id, started: [false], converted: [false], referrerStatus: ['APPROVED'] },
+      referredId: id,
+      referrerId: referrer.id,
+      started: [false],
+      converted: [false],
+      referrerStatus: ['APPROVED'],
     };
     this.referrals.push(referral);
     referral.started.push(true);

@@ -183,8 +183,15 @@ async function whenBack(dataDir: string, withinMs = 60_000): Promise<number> {
 
 async function answers(port: number, password: string): Promise<boolean> {
   const client = new pg.Client({
-    ...{ host: '127.0.0.1', port, user: 'ledger', password, database: 'ledger', ssl: false },
-    ...{ connectionTimeoutMillis: 1_000, query_timeout: 1_000, application_name: 'soak-postgres' },
+    host: '127.0.0.1',
+    port,
+    user: 'ledger',
+    password,
+    database: 'ledger',
+    ssl: false,
+    connectionTimeoutMillis: 1_000,
+    query_timeout: 1_000,
+    application_name: 'soak-postgres',
   });
   client.on('error', () => undefined);
   try {

@@ -27,7 +27,10 @@ async function main(): Promise<void> {
   const dataDir = await makeDataDir();
   try {
     const core = await openCore({
-      ...{ config: loadConfig({ DATA_DIR: dataDir }), logger: pino({ level: 'warn' }), applicationName: 'bench-rebuild', fsync: false },
+      config: loadConfig({ DATA_DIR: dataDir }),
+      logger: pino({ level: 'warn' }),
+      applicationName: 'bench-rebuild',
+      fsync: false,
       actor: { kind: 'system', id: 'bench' },
     });
     const pool = openPool({ url: core.databaseUrl, max: 8, applicationName: 'bench-rebuild' });

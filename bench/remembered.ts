@@ -37,10 +37,22 @@ function user(account: string, n: number, over: Partial<Profile> = {}): AccountE
 function reward(account: string, n: number): AccountEvent {
   const person = uuid(`${account}/0`);
   return {
-    ...{ type: 'RewardGranted', at: 3, rewardId: uuid(`reward ${account} ${n}`), person, source: 'MANUAL', cancellable: true },
-    ...{ value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: n + 1, currency: null }, dateScheduledFor: null, dateExpires: null },
-    ...{ referralId: null, programId: null, programVersion: null, rule: null, redeemsAutomatically: false },
-    ...{ texts: { subject: person, value: null }, owner: personal(person, { accountId: account, userId: 'user-0' }) },
+    type: 'RewardGranted',
+    at: 3,
+    rewardId: uuid(`reward ${account} ${n}`),
+    person,
+    source: 'MANUAL',
+    cancellable: true,
+    value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: n + 1, currency: null },
+    dateScheduledFor: null,
+    dateExpires: null,
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: null,
+    redeemsAutomatically: false,
+    texts: { subject: person, value: null },
+    owner: personal(person, { accountId: account, userId: 'user-0' }),
   };
 }
 const fields = (account: string, length: number, letter: string) => ({
@@ -49,12 +61,19 @@ const fields = (account: string, length: number, letter: string) => ({
   ),
 });
 const event = (account: string, n: number): AccountEvent => ({
-  ...{ type: 'UserEventReceived', at: 4, userEventId: uuid(`event ${account} ${n}`), person: uuid(`${account}/0`) },
-  ...{ batch: uuid(`batch ${n}`), content: personal(uuid(`${account}/0`), { id: `e-${n}`, key: 'visit', fields: {}, dateTriggered: 4 }) },
+  type: 'UserEventReceived',
+  at: 4,
+  userEventId: uuid(`event ${account} ${n}`),
+  person: uuid(`${account}/0`),
+  batch: uuid(`batch ${n}`),
+  content: personal(uuid(`${account}/0`), { id: `e-${n}`, key: 'visit', fields: {}, dateTriggered: 4 }),
 });
 const announced = (account: string, n: number): AccountEvent => ({
-  ...{ type: 'ReferralAnnounced', at: 5, referralId: uuid(`referral ${account} ${n}`) },
-  ...{ account: uuid(`account ${n}`), person: uuid(`${account}/0`) },
+  type: 'ReferralAnnounced',
+  at: 5,
+  referralId: uuid(`referral ${account} ${n}`),
+  account: uuid(`account ${n}`),
+  person: uuid(`${account}/0`),
 });
 
 const many = (count: number, make: (n: number) => AccountEvent[]): AccountEvent[] =>

@@ -93,7 +93,12 @@ export async function startServiceProcess({
     if (target !== undefined) process.kill(target, name);
   };
   return {
-    ...{ url, port, exited, pid, signal, output: () => output },
+    url,
+    port,
+    exited,
+    pid,
+    signal,
+    output: () => output,
     ready: async (withinMs = 60_000) => {
       for (;;) {
         if ((await statusOf(`${url}/health/ready`)) === 200) return performance.now() - startedAt;

@@ -18,7 +18,12 @@ async function main(): Promise<void> {
     await service.ready();
     const apiKey = printedKey(service.output());
     const result = await crashRounds({
-      ...{ dataDir, service, apiKey, rounds: ROUNDS, random: new SeededRandom(seed), by: 'npm' },
+      dataDir,
+      service,
+      apiKey,
+      rounds: ROUNDS,
+      random: new SeededRandom(seed),
+      by: 'npm',
       report: (line) => console.log(line),
     });
     ({ service } = result);

@@ -18,7 +18,11 @@ async function main(): Promise<void> {
   try {
     await service.ready();
     const result = await postgresRounds({
-      ...{ dataDir, service, apiKey: printedKey(service.output()), rounds: ROUNDS, random: new SeededRandom(seed) },
+      dataDir,
+      service,
+      apiKey: printedKey(service.output()),
+      rounds: ROUNDS,
+      random: new SeededRandom(seed),
       isBusy: (round) => round % 2 === 0,
       report: (line) => console.log(line),
     });

@@ -16,9 +16,16 @@ export function redemption() {
     type: 'CreditRedeemed',
     data: { rewardId: randomUUID(), person: randomUUID(), rewardType: 'CREDIT', unit: 'CENTS', redemptionId: randomUUID(), amount: 1250 },
     metadata: {
-      ...{ v: 1, at: 1_795_000_000_000, $correlationId: randomUUID(), $causationId: randomUUID(), command: randomUUID() },
-      ...{ key: randomUUID(), fingerprint: 'b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184' },
-      ...{ actor: { kind: 'api-key', id: 'key-5f1c' }, mode: 'live', tenant: 'demo' },
+      v: 1,
+      at: 1_795_000_000_000,
+      $correlationId: randomUUID(),
+      $causationId: randomUUID(),
+      command: randomUUID(),
+      key: randomUUID(),
+      fingerprint: 'b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184',
+      actor: { kind: 'api-key', id: 'key-5f1c' },
+      mode: 'live',
+      tenant: 'demo',
     },
   };
 }

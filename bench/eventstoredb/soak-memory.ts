@@ -30,7 +30,11 @@ async function main(): Promise<void> {
     await fill(log, EVENTS, smallEvent);
     console.log(`${EVENTS} events written in ${((performance.now() - filling) / 1000).toFixed(0)} s; ${SLOWNESS_US} µs of work for each`);
     const { eventsPerSecond, heapGrowthBytes, residentGrowthBytes } = await catchUpMemory({
-      ...{ log, events: EVENTS, sampleEvery: EVENTS / SAMPLES, slownessUs: SLOWNESS_US, onSample: show },
+      log,
+      events: EVENTS,
+      sampleEvery: EVENTS / SAMPLES,
+      slownessUs: SLOWNESS_US,
+      onSample: show,
     });
     const isFlat = heapGrowthBytes <= GROWTH_BYTES_MAX && residentGrowthBytes <= RESIDENT_GROWTH_BYTES_MAX;
     console.log(

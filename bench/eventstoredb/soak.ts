@@ -23,7 +23,13 @@ async function main(): Promise<void> {
   try {
     await service.ready();
     const report = await faultRounds({
-      ...{ double, environment, service, apiKey: printedKey(service.output()), rounds: ROUNDS, from: FROM, random: new SeededRandom(seed) },
+      double,
+      environment,
+      service,
+      apiKey: printedKey(service.output()),
+      rounds: ROUNDS,
+      from: FROM,
+      random: new SeededRandom(seed),
       report: (line) => console.log(line),
     });
     ({ service } = report);

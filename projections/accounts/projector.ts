@@ -15,8 +15,15 @@ export const accountsProjector: Projector = {
       case 'AccountOpened':
         if (event.accountId.value === null) return;
         return accounts.put(rows, {
-          ...{ account_ref: accountRef, tenant, mode, account_id: event.accountId.value, currency: event.currency },
-          ...{ subscription: null, referral_code: null, referrer_person: null, date_opened: event.at },
+          account_ref: accountRef,
+          tenant,
+          mode,
+          account_id: event.accountId.value,
+          currency: event.currency,
+          subscription: null,
+          referral_code: null,
+          referrer_person: null,
+          date_opened: event.at,
         });
       case 'SubscriptionChanged':
         return accounts.change(rows, [accountRef], (row) => ({ ...row, subscription: event.subscription }));

@@ -78,7 +78,13 @@ function assign(
   if (code.value === null) return;
   const before = referralCodes.get(rows, tenant, mode, codeKey(code.value));
   referralCodes.put(rows, {
-    ...{ tenant, mode, code_key: codeKey(code.value), code: code.value, account_ref: accountRef, person, program_id: programId },
+    tenant,
+    mode,
+    code_key: codeKey(code.value),
+    code: code.value,
+    account_ref: accountRef,
+    person,
+    program_id: programId,
     date_created: before?.person === person ? before.date_created : at,
   });
 }

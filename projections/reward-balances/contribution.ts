@@ -41,8 +41,16 @@ export type Figures = {
 };
 
 export const NOTHING: Figures = {
-  ...{ count: 0, redeemed_credit: 0, available_credit: 0, pending_credit: 0, expired_credit: 0, cancelled_credit: 0 },
-  ...{ discount_percent: 0, referred_percent: 0, referrer_percent: 0, fuel_tank_codes: 0 },
+  count: 0,
+  redeemed_credit: 0,
+  available_credit: 0,
+  pending_credit: 0,
+  expired_credit: 0,
+  cancelled_credit: 0,
+  discount_percent: 0,
+  referred_percent: 0,
+  referrer_percent: 0,
+  fuel_tank_codes: 0,
 };
 
 export function bucketOf({ cancelled, phase }: Pick<BalanceItem, 'cancelled' | 'phase'>): Bucket {

@@ -117,7 +117,12 @@ function redeemed({ rewardId, redemptionId, amount, at }: Omit<ListedRedemption,
   const number = row.redeemed_times + 1;
   rewards.put(rows, { ...row, redeemed_credit: (row.redeemed_credit ?? 0) + amount, redeemed_times: number, date_changed: at });
   redemptions.put(rows, {
-    ...{ reward_id: rewardId, redemption_id: redemptionId, tenant: row.tenant, mode: row.mode },
-    ...{ number, date_redeemed: at, quantity: amount },
+    reward_id: rewardId,
+    redemption_id: redemptionId,
+    tenant: row.tenant,
+    mode: row.mode,
+    number,
+    date_redeemed: at,
+    quantity: amount,
   });
 }

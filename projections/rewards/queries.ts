@@ -105,7 +105,9 @@ function redemptionsOf(row: RewardWithRedemptions, now: number): NonNullable<Rew
     return [{ id: automaticRedemptionId(reward_id), dateRedeemed: due, quantityRedeemed: assigned_credit ?? 0 }];
   }
   return row.redemptions.map(({ redemption_id, date_redeemed, quantity }) => ({
-    ...{ id: redemption_id, dateRedeemed: date_redeemed, quantityRedeemed: quantity },
+    id: redemption_id,
+    dateRedeemed: date_redeemed,
+    quantityRedeemed: quantity,
   }));
 }
 

@@ -43,8 +43,15 @@ export const usersProjector: Projector = {
     switch (event.type) {
       case 'AccountOpened':
         return userAccounts.put(rows, {
-          ...{ account_ref: accountRef, tenant, mode, account_id: event.accountId.value, payment_provider_id: null },
-          ...{ referred_person: null, referred_by_code: null, referred_by_person: null, is_converted: false },
+          account_ref: accountRef,
+          tenant,
+          mode,
+          account_id: event.accountId.value,
+          payment_provider_id: null,
+          referred_person: null,
+          referred_by_code: null,
+          referred_by_person: null,
+          is_converted: false,
         });
       case 'PaymentProviderIdSet':
         return changeAccount((row) => ({ ...row, payment_provider_id: event.paymentProviderId.value }));
@@ -111,8 +118,15 @@ function identify({ accountRef, tenant, mode }: LedgerEvent, { at, person, profi
     userCounts.put(rows, { tenant, mode, users: counted + 1 });
   }
   users.put(rows, {
-    ...{ person, tenant, mode, account_ref: accountRef, ...profileColumns(profile.value) },
-    ...{ primary_codes: {}, date_created: at, date_blocked: null, date_changed: at },
+    person,
+    tenant,
+    mode,
+    account_ref: accountRef,
+    ...profileColumns(profile.value),
+    primary_codes: {},
+    date_created: at,
+    date_blocked: null,
+    date_changed: at,
   });
 }
 

@@ -158,9 +158,20 @@ export class AccountPostings {
     const key = unitKey(value.unit);
     if (!this.spellings.has(key)) this.spellings.set(key, value.unit);
     const reward: CreditReward = {
-      ...{ rewardId, person, unitKey: key, assigned: value.assignedCredit, granted: entry, redeemsAutomatically },
-      ...{ scheduledFor: dateScheduledFor, expires: dateExpires, redeemed: 0, redeemedByClock: false },
-      ...{ phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING', cancelled: false, forgotten: false, posted: nothing() },
+      rewardId,
+      person,
+      unitKey: key,
+      assigned: value.assignedCredit,
+      granted: entry,
+      redeemsAutomatically,
+      scheduledFor: dateScheduledFor,
+      expires: dateExpires,
+      redeemed: 0,
+      redeemedByClock: false,
+      phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
+      cancelled: false,
+      forgotten: false,
+      posted: nothing(),
     };
     this.rewards.set(rewardId, reward);
     return this.move(reward, dateScheduledFor === null ? 'issued' : 'scheduled', entry, event.at);

@@ -40,8 +40,13 @@ type Movement = 'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored';
 
 /** Which movement it is when credit comes from there, or goes there. */
 const FROM: Readonly<Record<LedgerAccount, Movement>> = {
-  ...{ programme: 'issued', scheduled: 'issued', available: 'issued', redeemed: 'redeemed', expired: 'expired' },
-  ...{ cancelled: 'restored', forfeited: 'cancelled' },
+  programme: 'issued',
+  scheduled: 'issued',
+  available: 'issued',
+  redeemed: 'redeemed',
+  expired: 'expired',
+  cancelled: 'restored',
+  forfeited: 'cancelled',
 };
 const TO: Readonly<Record<LedgerAccount, Movement>> = { ...FROM, cancelled: 'cancelled' };
 const ADDS: Readonly<Record<Movement, boolean>> = { issued: true, restored: true, redeemed: false, expired: false, cancelled: false };
@@ -89,7 +94,12 @@ export class RollForwardSums {
     const known = this.units.get(unitKey);
     if (known) return known;
     const sums: UnitSums = {
-      ...{ unit: spelled, opening: 0n, debit: zeros(), credit: zeros(), recordedLate: 0, overdue: 0 },
+      unit: spelled,
+      opening: 0n,
+      debit: zeros(),
+      credit: zeros(),
+      recordedLate: 0,
+      overdue: 0,
       moved: { issued: 0n, redeemed: 0n, expired: 0n, cancelled: 0n, restored: 0n },
     };
     this.units.set(unitKey, sums);
@@ -101,14 +111,25 @@ const isLate = ({ byClock, type, entry, effectiveAt }: Posting): boolean =>
   !byClock && (type === 'available' || type === 'expired') && entry.recordedAt - effectiveAt > LATE_MS;
 
 const zeros = (): Record<LedgerAccount, bigint> => ({
-  ...{ programme: 0n, scheduled: 0n, available: 0n, redeemed: 0n, expired: 0n, cancelled: 0n, forfeited: 0n },
+  programme: 0n,
+  scheduled: 0n,
+  available: 0n,
+  redeemed: 0n,
+  expired: 0n,
+  cancelled: 0n,
+  forfeited: 0n,
 });
 
 function rollForward({ unit, opening, moved, debit, credit, recordedLate, overdue }: UnitSums): RollForward {
   const total = (sums: Record<LedgerAccount, bigint>): bigint => Object.values(sums).reduce((sum, amount) => sum + amount, 0n);
   return {
-    ...{ unit, opening: exact(opening), issued: exact(moved.issued), redeemed: exact(moved.redeemed), expired: exact(moved.expired) },
-    ...{ cancelled: exact(moved.cancelled), restored: exact(moved.restored) },
+    unit,
+    opening: exact(opening),
+    issued: exact(moved.issued),
+    redeemed: exact(moved.redeemed),
+    expired: exact(moved.expired),
+    cancelled: exact(moved.cancelled),
+    restored: exact(moved.restored),
     closing: exact(credit.available - debit.available),
     scheduled: exact(credit.scheduled - debit.scheduled),
     trialBalance: LEDGER_ACCOUNTS.map((ledgerAccount) => ({
@@ -116,7 +137,10 @@ function rollForward({ unit, opening, moved, debit, credit, recordedLate, overdu
       debit: exact(debit[ledgerAccount]),
       credit: exact(credit[ledgerAccount]),
     })),
-    ...{ debits: exact(total(debit)), credits: exact(total(credit)), recordedLate, overdue },
+    debits: exact(total(debit)),
+    credits: exact(total(credit)),
+    recordedLate,
+    overdue,
   };
 }
 

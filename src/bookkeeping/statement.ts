@@ -90,9 +90,15 @@ export function effectOnAvailable({ debit, credit, amount }: Posting): number {
 function lineOf({ entry, effectiveAt, type, rewardId, byClock, adjustment }: Posting, amount: number, balance: number): StatementLine {
   const { eventId, position, recordedAt } = entry;
   return {
-    ...{ eventId, position, recordedAt: iso(recordedAt), effectiveAt: iso(effectiveAt), type },
+    eventId,
+    position,
+    recordedAt: iso(recordedAt),
+    effectiveAt: iso(effectiveAt),
+    type,
     actor: byClock ? 'system:clock' : adjustment ? `operator:${adjustment.by.value ?? 'anonymous'}` : entry.actor,
-    ...{ rewardId, amount, balance },
+    rewardId,
+    amount,
+    balance,
   };
 }
 

@@ -131,8 +131,11 @@ export class ChainSealing {
     const marks = part.map((event) => markOf((link = nextLink(link, event))));
     const seal = { ...link, chain, position: link.position ?? '' };
     return {
-      ...{ ...seal, signature: this.options.signer.sign(sealText(logId, seal)) },
-      ...{ ids: part.map(({ id }) => id), positions: part.map(({ position }) => position), marks },
+      ...seal,
+      signature: this.options.signer.sign(sealText(logId, seal)),
+      ids: part.map(({ id }) => id),
+      positions: part.map(({ position }) => position),
+      marks,
     };
   }
 }

@@ -9,13 +9,23 @@ const EVERY_MS = 1_000;
 const RATE_OVER_MS = 10_000;
 
 const VERBS: Readonly<Record<ProgressPhase, string>> = {
-  ...{ counting: 'counted', copying: 'copied', comparing: 'compared', replaying: 'replayed', reconciling: 'reconciled' },
-  ...{ sealing: 'sealed', verifying: 'verified' },
+  counting: 'counted',
+  copying: 'copied',
+  comparing: 'compared',
+  replaying: 'replayed',
+  reconciling: 'reconciled',
+  sealing: 'sealed',
+  verifying: 'verified',
 };
 
 const THINGS: Readonly<Record<ProgressPhase, string>> = {
-  ...{ counting: 'events', copying: 'events', comparing: 'events', replaying: 'accounts', reconciling: 'accounts' },
-  ...{ sealing: 'events', verifying: 'events' },
+  counting: 'events',
+  copying: 'events',
+  comparing: 'events',
+  replaying: 'accounts',
+  reconciling: 'accounts',
+  sealing: 'events',
+  verifying: 'events',
 };
 
 /** Says once a second how far a copy or a verification is: on a terminal in one line that changes, elsewhere in plain lines. */

@@ -82,7 +82,12 @@ function reportReplay(replay: Replay, json: boolean | undefined): void {
     printTable(
       ['account', 'read model', 'field', 'ledger', 'live', 'events'],
       differences.map(({ account, readModel, field, ledger, live, eventIds }) => [
-        ...[account, readModel, field, JSON.stringify(ledger), JSON.stringify(live), firstOf(eventIds)],
+        account,
+        readModel,
+        field,
+        JSON.stringify(ledger),
+        JSON.stringify(live),
+        firstOf(eventIds),
       ]),
     );
   }
@@ -105,7 +110,11 @@ function reportReconciliation(reconciliation: Reconciliation, json: boolean | un
       printTable(
         ['difference', 'account', 'unit', 'ledger', 'against'],
         differences.map(({ kind, account, unit, ledger, against }) => [
-          ...[kind, account ?? '', unit ?? '', ledger === null ? 'none' : String(ledger), against === null ? 'none' : String(against)],
+          kind,
+          account ?? '',
+          unit ?? '',
+          ledger === null ? 'none' : String(ledger),
+          against === null ? 'none' : String(against),
         ]),
       );
   }

@@ -16,7 +16,15 @@ export function statementCsv({ units }: Statement): string {
 }
 
 const cellsOf = (line: StatementLine): (string | number)[] => [
-  ...[line.eventId, line.position, line.recordedAt, line.effectiveAt, line.type, line.actor, line.rewardId, line.amount, line.balance],
+  line.eventId,
+  line.position,
+  line.recordedAt,
+  line.effectiveAt,
+  line.type,
+  line.actor,
+  line.rewardId,
+  line.amount,
+  line.balance,
 ];
 
 /** A cell that a spreadsheet would run as a formula gets an apostrophe before it. */
@@ -35,7 +43,14 @@ export function printStatement({ account, position, units, digest }: Statement):
       [
         ['opening', '', '', '', '', '', String(opening), ''],
         ...lines.map(({ type, recordedAt, effectiveAt, actor, rewardId, amount, balance, eventId }) => [
-          ...[type, recordedAt, effectiveAt, actor, rewardId, String(amount), String(balance), eventId],
+          type,
+          recordedAt,
+          effectiveAt,
+          actor,
+          rewardId,
+          String(amount),
+          String(balance),
+          eventId,
         ]),
         ['closing', '', '', '', '', '', String(closing), ''],
       ],

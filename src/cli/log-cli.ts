@@ -48,8 +48,13 @@ async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Pro
     const [source, target] = open;
     if (source === undefined || target === undefined) throw new Error('a log is missing');
     return await copyWholeLog({
-      ...{ database, source: source.log, target: target.log, whileRunning, onProgress: progress.at },
-      ...{ signal: stopping.signal, awayMsMax: AWAY_MS_MAX },
+      database,
+      source: source.log,
+      target: target.log,
+      whileRunning,
+      onProgress: progress.at,
+      signal: stopping.signal,
+      awayMsMax: AWAY_MS_MAX,
     });
   } catch (error) {
     throw error instanceof Stopped ? new CommandError('stopped; run the same command again to go on') : error;

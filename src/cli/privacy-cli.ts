@@ -76,8 +76,13 @@ export function addPrivacyCommands(cli: Command): void {
 const PAGE = 1_000;
 
 const LISTED = z.object({
-  ...{ tenant: z.string(), mode: z.enum(['live', 'test']), accountRef: z.string().regex(/^[0-9a-f]{32}$/), erasureId: z.uuid() },
-  ...{ persons: z.array(z.uuid()), account: z.uuid().nullable(), suppressed: z.array(z.string().regex(/^[0-9a-f]{32}$/)) },
+  tenant: z.string(),
+  mode: z.enum(['live', 'test']),
+  accountRef: z.string().regex(/^[0-9a-f]{32}$/),
+  erasureId: z.uuid(),
+  persons: z.array(z.uuid()),
+  account: z.uuid().nullable(),
+  suppressed: z.array(z.string().regex(/^[0-9a-f]{32}$/)),
 });
 
 /** All lines are read before anything is done. @throws {CommandError} */
@@ -103,5 +108,8 @@ async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promis
 }
 
 const causeOf = (erasureId: string) => ({
-  ...{ correlationId: erasureId, causationId: erasureId, actor: { kind: 'operator' as const, id: 'command-line' }, idempotency: null },
+  correlationId: erasureId,
+  causationId: erasureId,
+  actor: { kind: 'operator' as const, id: 'command-line' },
+  idempotency: null,
 });

@@ -286,7 +286,16 @@ export class AccountCommands {
     if (!Array.isArray(codes)) return codes;
     const context = await this.context(meta, account, state, request.codes, attempt.provisions.provided, now);
     return decide(state, {
-      ...{ type: 'UpsertUser', userId, newPerson, openAccount, mustBeNew, seen, changes, codes, paymentProviderId, context },
+      type: 'UpsertUser',
+      userId,
+      newPerson,
+      openAccount,
+      mustBeNew,
+      seen,
+      changes,
+      codes,
+      paymentProviderId,
+      context,
     });
   }
 
@@ -311,7 +320,12 @@ export class AccountCommands {
     const user = referral && isAboutReferrer ? await this.owners.person(meta.scope, referral.referrer) : null;
     const context = await this.contextOf(meta, account, null, user && asReferrer(user), referral?.programId, provided, now);
     return decide(state, {
-      ...{ type: 'ReceiveUserEvents', userId, seen, events, context, programs },
+      type: 'ReceiveUserEvents',
+      userId,
+      seen,
+      events,
+      context,
+      programs,
       // A client's own words, so only a keyed hash of it is kept.
       batch: idempotencyKey === undefined ? null : this.names.digest('event-batch', tenant, mode, account, userId, idempotencyKey),
       rewardIdOf: (userEventId, programId, rule) => eventRewardId(account, userEventId, programId, rule),
@@ -369,7 +383,12 @@ export class AccountCommands {
     const program = programId === undefined ? null : programOf(await this.tenant(scope), programId);
     const id = (what: string): string => idWithin(account, `${commandId}/${what}`);
     return {
-      ...{ now, account, referrer, program, provided, referralId: id('referral') },
+      now,
+      account,
+      referrer,
+      program,
+      provided,
+      referralId: id('referral'),
       codeOwner: codeOwner && { code: codeOwner.code, programId: codeOwner.programId, party: codeOwner.party },
       rewardIds: { started: id('started'), converted: id('converted') },
     };

@@ -86,7 +86,8 @@ export function openStreams(log: EventLog, codec: EventCodec, remembered = new R
       log,
       codec,
       {
-        ...{ initialState: initialReservation, evolve: evolveReservation },
+        initialState: initialReservation,
+        evolve: evolveReservation,
         subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
       },
       remembered,

@@ -62,8 +62,10 @@ export class TenantCommands {
     const plainOf = (mode: Mode, of: typeof keys): string => of.find((secret) => secret.mode === mode)?.plain ?? '';
     return {
       alias: tenant.alias,
-      ...{ liveApiKey: plainOf('live', keys), testApiKey: plainOf('test', keys) },
-      ...{ liveSigningSecret: plainOf('live', secrets), testSigningSecret: plainOf('test', secrets) },
+      liveApiKey: plainOf('live', keys),
+      testApiKey: plainOf('test', keys),
+      liveSigningSecret: plainOf('live', secrets),
+      testSigningSecret: plainOf('test', secrets),
     };
   }
 
@@ -101,7 +103,11 @@ export class TenantCommands {
 
   private meta(alias: string, cause: string): CommandMeta {
     return {
-      ...{ commandId: randomUUID(), correlationId: randomUUID(), causationId: cause, actor: this.actor, idempotency: null },
+      commandId: randomUUID(),
+      correlationId: randomUUID(),
+      causationId: cause,
+      actor: this.actor,
+      idempotency: null,
       // Tenants belong to both modes.
       scope: { tenant: alias, mode: 'live' },
     };

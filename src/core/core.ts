@@ -183,8 +183,22 @@ function wire({
   const answersKey = purposeKey(masterKey, 'idempotency');
   const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {
-    ...{ pool, log, codec, keys, names, streams, owners, tenants, tenantCommands, tokenSecrets },
-    ...{ moderations, erasures, forget, accounts, answersKey, chainSigner },
+    pool,
+    log,
+    codec,
+    keys,
+    names,
+    streams,
+    owners,
+    tenants,
+    tenantCommands,
+    tokenSecrets,
+    moderations,
+    erasures,
+    forget,
+    accounts,
+    answersKey,
+    chainSigner,
   };
 }
 

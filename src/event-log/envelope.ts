@@ -49,7 +49,14 @@ export interface StoredMetadata {
 export function toMetadata(envelope: Envelope, version: number, effectiveAt: number): StoredMetadata {
   const { tenant, mode, correlationId, causationId, commandId, actor, idempotency } = envelope;
   return {
-    ...{ v: version, at: effectiveAt, tenant, mode, $correlationId: correlationId, $causationId: causationId, command: commandId, actor },
+    v: version,
+    at: effectiveAt,
+    tenant,
+    mode,
+    $correlationId: correlationId,
+    $causationId: causationId,
+    command: commandId,
+    actor,
     ...(idempotency ?? {}),
   };
 }

@@ -36,8 +36,20 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/;
 
 /** Options are the client's own, compared as it does: without case, dashes and underscores. */
 const OPTIONS = [
-  ...['tls', 'tlsCAFile', 'tlsVerifyCert', 'userCertFile', 'userKeyFile', 'connectionName', 'keepAliveInterval', 'keepAliveTimeout'],
-  ...['maxDiscoverAttempts', 'discoveryInterval', 'gossipTimeout', 'defaultDeadline', 'nodePreference', 'throwOnAppendFailure'],
+  'tls',
+  'tlsCAFile',
+  'tlsVerifyCert',
+  'userCertFile',
+  'userKeyFile',
+  'connectionName',
+  'keepAliveInterval',
+  'keepAliveTimeout',
+  'maxDiscoverAttempts',
+  'discoveryInterval',
+  'gossipTimeout',
+  'defaultDeadline',
+  'nodePreference',
+  'throwOnAppendFailure',
 ] as const;
 type Option = (typeof OPTIONS)[number];
 const known = new Map<string, Option>(OPTIONS.map((name) => [flat(name), name]));
@@ -70,7 +82,13 @@ export function parseEventStoreUrl(url: string): EventStoreAddress {
   const tlsCaFile = file(options, 'tlsCAFile');
   if (!tls && (tlsCaFile ?? userCertFile) !== undefined) throw new InvalidEventStoreUrl('names certificates although it says tls=false');
   return {
-    ...{ discover: protocol === 'esdb+discover', hosts, credentials: parseUser(user), tls, tlsCaFile, userCertFile, userKeyFile },
+    discover: protocol === 'esdb+discover',
+    hosts,
+    credentials: parseUser(user),
+    tls,
+    tlsCaFile,
+    userCertFile,
+    userKeyFile,
     connectionName: options.get('connectionName'),
     keepAliveInterval: number(options, 'keepAliveInterval', -1),
     keepAliveTimeout: number(options, 'keepAliveTimeout', -1),

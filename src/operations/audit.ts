@@ -39,7 +39,10 @@ export async function recordOperation(
   const given = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
   const outcome = await streams.operations.handle(stream, operatorMeta(scope, operation), () =>
     decide({
-      ...{ operation, by: memberOfStaff(names, scope, by), parameters: Object.fromEntries(given), now },
+      operation,
+      by: memberOfStaff(names, scope, by),
+      parameters: Object.fromEntries(given),
+      now,
       resultDigest: typeof result === 'string' ? result : digestOf(result),
     }),
   );

@@ -16,8 +16,12 @@ export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>): Ca
   return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
     if (reaction.kind === 'job') return jobs.add(reaction);
     const meta = {
-      ...{ scope: { tenant, mode }, commandId: deterministicId(eventId, policy), correlationId, causationId: eventId },
-      ...{ actor: { kind: 'policy' as const, id: policy }, idempotency: null },
+      scope: { tenant, mode },
+      commandId: deterministicId(eventId, policy),
+      correlationId,
+      causationId: eventId,
+      actor: { kind: 'policy' as const, id: policy },
+      idempotency: null,
     };
     const outcome = await execute(meta, reaction.account, reaction.request);
     // What there is nothing left to do about is accepted without events: a refusal means that something stayed undone.

@@ -72,10 +72,17 @@ export interface ModuleParts {
 }
 
 const TENANT_CONTROLLERS = [
-  ...[AccountsController, UsersController, OpenUsersController, CookieUsersController, ShareLinksController, ShortLinksController],
+  AccountsController,
+  UsersController,
+  OpenUsersController,
+  CookieUsersController,
+  ShareLinksController,
+  ShortLinksController,
   UserEventsController,
   PersonalDataController,
-  ...[ReferralCodesController, ReferralsController, RewardsController],
+  ReferralCodesController,
+  ReferralsController,
+  RewardsController,
 ];
 
 const OPERATOR_CONTROLLERS = [OperationsController, ProjectionsController, PoliciesController, LedgerController];

@@ -19,7 +19,9 @@ async function main(): Promise<void> {
   let welcome: ((url: string) => string) | undefined;
   let late: ReturnType<typeof makeDemoTenant> | undefined;
   const starting = startService({
-    ...{ config, logger, version },
+    config,
+    logger,
+    version,
     prepare: async (core) => {
       if (!embedded) return;
       try {

@@ -78,7 +78,13 @@ export async function startService({ config, logger, version, fsync, prepare }: 
   const metrics = new LedgerMetrics(registry);
   const actor = { kind: 'system' as const, id: 'service' };
   const core = await openCore({
-    ...{ config, logger, actor, applicationName: 'ledger-service', observe: metrics.eventLog, projectors: accountProjectors, fsync },
+    config,
+    logger,
+    actor,
+    applicationName: 'ledger-service',
+    observe: metrics.eventLog,
+    projectors: accountProjectors,
+    fsync,
   });
   /** Undone in reverse order, whatever of it was reached. */
   const undo: (() => Promise<unknown> | void)[] = [() => core.close()];
@@ -140,7 +146,12 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     await (config.eventStore === undefined ? settle() : whileThere(settle(), START_WITHOUT_LOG_MS));
     const names = accountProjectors.map(({ name }) => name);
     const projections = new ProjectionRunner({
-      ...{ pool: background, log, decode: decodeForProjectors(codec), projectors: accountProjectors, generations, logger },
+      pool: background,
+      log,
+      decode: decodeForProjectors(codec),
+      projectors: accountProjectors,
+      generations,
+      logger,
       settle: () => settle(),
     });
     const jobsPool = openPool({ url: core.databaseUrl, max: budget.jobs, applicationName: 'ledger-jobs', bigintAsText: true });
@@ -160,14 +171,21 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
     const handlers = jobHandlers({
-      ...{ execute, moderations: core.moderations, erasures: core.erasures },
+      execute,
+      moderations: core.moderations,
+      erasures: core.erasures,
       purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
       scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
       checkErasures: () => replayErasures(pool, log, core.keys),
     });
     const jobs = new Jobs(jobsPool, presence, { handlers, isUnavailable: isStoreAway, logger });
     const policies = new PolicyRunner({
-      ...{ pool: background, log, decode: decodeAny(codec), policies: POLICIES, isUnavailable: isOutage, logger },
+      pool: background,
+      log,
+      decode: decodeAny(codec),
+      policies: POLICIES,
+      isUnavailable: isOutage,
+      logger,
       carryOut: carryOutReactions(execute, jobs),
       settle: () => settle(),
     });
@@ -177,20 +195,18 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     shownBy.readiness = ready;
     const app = await NestFactory.create<NestFastifyApplication>(
       AppModule.of({
-        ...{
-          core,
-          generations,
-          requests,
-          rateLimits,
-          readiness: ready,
-          registry,
-          logger,
-          operators,
-          operationsPool,
-          runs,
-          positionWaitMs: config.positionWaitMs,
-          api: config.roles.has('api'),
-        },
+        core,
+        generations,
+        requests,
+        rateLimits,
+        readiness: ready,
+        registry,
+        logger,
+        operators,
+        operationsPool,
+        runs,
+        positionWaitMs: config.positionWaitMs,
+        api: config.roles.has('api'),
         progress: {
           projectionsReach: (position, of, timeoutMs) => projections.waitFor(position, of, timeoutMs),
           policiesReach: (position, timeoutMs) => policies.waitFor(position, timeoutMs),
@@ -202,8 +218,13 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     );
     undo.push(() => app.close());
     edge.configure(app, {
-      ...{ tenants: edgeTenants(core), calls: rateLimits, metrics: new HttpMetrics(registry), isUnavailable: isStoreAway },
-      ...{ operators, isComplete: () => generations.areComplete, storesAnswer: storesAnswerIn({ pool: background, log }) },
+      tenants: edgeTenants(core),
+      calls: rateLimits,
+      metrics: new HttpMetrics(registry),
+      isUnavailable: isStoreAway,
+      operators,
+      isComplete: () => generations.areComplete,
+      storesAnswer: storesAnswerIn({ pool: background, log }),
     });
     metrics.watch({ projections, policies, sealer });
     serveInterfaceDescription(app, { version });

@@ -15,7 +15,7 @@ type Descriptions = Readonly<Record<string, unknown>>;
 const { describeClasses } = requireHere(support) as { describeClasses(exported: object): Descriptions };
 
 /** Programs: they start when they are loaded. */
-const PROGRAMS: readonly string[] = ['src/main', 'src/operations/cli'];
+const PROGRAMS: readonly string[] = ['src/process/main', 'src/cli/cli'];
 
 const modules = ['src', 'projections'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -47,7 +47,7 @@ test('every class that is tested is the class that ships', async () => {
   const shipped = await describeShipped();
   const tested = Object.fromEntries(modules.map((module) => [module, describeClasses(requireHere(join(root, module)) as object)]));
   expect(Object.values(shipped).flatMap((classes) => Object.keys(classes)).length).toBeGreaterThan(100);
-  expect(shipped['src/http/requests/user.request']).toMatchObject({
+  expect(shipped['src/http/users/user.request']).toMatchObject({
     UserRequest: { own: expect.arrayContaining(['email: undefined']) as unknown },
   });
   expect(JSON.parse(JSON.stringify(tested))).toEqual(shipped);

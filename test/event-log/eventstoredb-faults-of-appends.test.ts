@@ -150,7 +150,8 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       expect(error).toBeInstanceOf(EventLogUnavailable);
       expect(ms).toBeLessThan(1_500);
       double.faults.clear('hung');
-      await eventually(async () => (await log.append('ours-b', 'no-stream', [newEvent()])).kind === 'appended');
+      const again = newEvent();
+      await eventually(async () => (await log.append('ours-b', 'no-stream', [again])).kind === 'appended');
     });
 
     it('a single call that hangs is repeated on another connection, within the time of the append', async () => {
@@ -172,7 +173,8 @@ describe('appends to an EventStoreDB that misbehaves', () => {
         expect(ms).toBeLessThan(1_500);
       }
       double.faults.clear('hung');
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended');
+      const again = newEvent();
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [again])).kind === 'appended');
     });
 
     it.each([
@@ -253,7 +255,8 @@ describe('appends to an EventStoreDB that misbehaves', () => {
         expect(failed).toHaveLength(100);
       }
       double.faults.clear();
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [newEvent()])).kind === 'appended');
+      const again = newEvent();
+      await eventually(async () => (await log.append(STREAM, 'no-stream', [again])).kind === 'appended');
       // New connections came; how many depends on the machine.
       expect(double.calls.supportedMethods).toBeGreaterThan(3);
       await eventually(async () => sockets() <= before);

@@ -24,8 +24,12 @@ export { amountLeft, presentReward, rewardRef, unitKey, unitOf } from './account
 /** Folding an account from its events. */
 
 const NOTHING_REMAINS: Remains = {
-  ...{ forgotten: Set<SubjectId>(), suppressed: Set<string>(), erasures: Map<string, Erased>() },
-  ...{ assignedEver: Map<string, number>(), grantedByRule: Map<string, GrantedOfRule>(), tankCodes: Map<string, string>() },
+  forgotten: Set<SubjectId>(),
+  suppressed: Set<string>(),
+  erasures: Map<string, Erased>(),
+  assignedEver: Map<string, number>(),
+  grantedByRule: Map<string, GrantedOfRule>(),
+  tankCodes: Map<string, string>(),
   formerReferrals: Map<string, FormerReferral>(),
   unlisted: OrderedMap<string, UnlistedRedemption>(),
   lapses: 0,
@@ -247,7 +251,17 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
   const { redeemsAutomatically, texts } = event;
   const { name, description } = texts.value ?? { name: null, description: null };
   const reward: RewardState = {
-    ...{ rewardId, person, source, value, name, description, cancellable, dateScheduledFor, dateExpires, referralId, redeemsAutomatically },
+    rewardId,
+    person,
+    source,
+    value,
+    name,
+    description,
+    cancellable,
+    dateScheduledFor,
+    dateExpires,
+    referralId,
+    redeemsAutomatically,
     dateGiven: event.at,
     redeemed: 0,
     phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',

@@ -40,8 +40,19 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
   if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
   const draft = new Draft(state);
   const reward = {
-    ...{ rewardId, person, value, name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null },
-    ...{ source: 'MANUAL' as const, referralId: null, programId: null, programVersion: null, rule: null },
+    rewardId,
+    person,
+    value,
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+    source: 'MANUAL' as const,
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: null,
     // A correction is of the balance: what the program redeems by itself would leave none.
     redeemsAutomatically: false,
     adjustment,

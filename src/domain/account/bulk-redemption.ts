@@ -63,7 +63,12 @@ export function nextPiece({ redemptionId, at, unit, lines, listed }: UnlistedRed
   const persons = [...new Set(piece.map(({ person }) => person))];
   const places = new Map(persons.map((person, index) => [person, index]));
   return {
-    ...{ type: 'RedeemedRewardsListed', at, redemptionId, unit, from: listed, persons },
+    type: 'RedeemedRewardsListed',
+    at,
+    redemptionId,
+    unit,
+    from: listed,
+    persons,
     lines: piece.map(({ rewardId, person, amount }): RedeemedLine => [rewardId, places.get(person) ?? 0, amount]),
   };
 }

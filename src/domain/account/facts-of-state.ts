@@ -24,7 +24,10 @@ export function userFacts(state: OpenAccount, accountRef: AccountRef, person: Pe
   const isReferredUser = state.referral?.referred.person === person;
   return {
     ...profile,
-    ...{ accountRef, person, accountId: state.accountId ?? '', userId: id },
+    accountRef,
+    person,
+    accountId: state.accountId ?? '',
+    userId: id,
     dateCreated: user.dateCreated,
     dateBlocked: user.dateBlocked,
     referralCodes: user.primaryCodes.toObject(),
@@ -43,10 +46,20 @@ export function rewardFacts(state: OpenAccount, accountRef: AccountRef, reward: 
   const isTank = value.type === 'FUELTANK';
   const isPercent = value.type === 'PCT_DISCOUNT';
   return {
-    ...{ rewardId: reward.rewardId, accountRef, person: reward.person, ...partyIds(state, reward.person) },
-    ...{ type: value.type, source: reward.source, unit: unitOf(value), name: reward.name, description: reward.description },
-    ...{ cancellable: reward.cancellable, dateGiven: reward.dateGiven, dateExpires: reward.dateExpires },
-    ...{ dateCancelled: reward.dateCancelled, dateScheduledFor: reward.dateScheduledFor },
+    rewardId: reward.rewardId,
+    accountRef,
+    person: reward.person,
+    ...partyIds(state, reward.person),
+    type: value.type,
+    source: reward.source,
+    unit: unitOf(value),
+    name: reward.name,
+    description: reward.description,
+    cancellable: reward.cancellable,
+    dateGiven: reward.dateGiven,
+    dateExpires: reward.dateExpires,
+    dateCancelled: reward.dateCancelled,
+    dateScheduledFor: reward.dateScheduledFor,
     currency: isCredit ? value.currency : null,
     discountPercent: isPercent ? value.discountPercent : null,
     monthsDiscountIsValid: isPercent ? value.monthsDiscountIsValid : null,

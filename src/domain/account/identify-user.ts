@@ -118,9 +118,21 @@ function assignCode(draft: Draft, person: PersonId, code: string, programId: str
 export function emptyProfile(userId: string): Profile {
   return {
     id: userId,
-    ...{ email: null, firstName: null, lastName: null, imageUrl: null, locale: null, countryCode: null },
-    ...{ referable: true, customFields: {}, segments: [], cookieId: null, referralSource: null },
-    ...{ firstSeenIP: null, lastSeenIP: null, firstSeenUserAgent: null, lastSeenUserAgent: null },
+    email: null,
+    firstName: null,
+    lastName: null,
+    imageUrl: null,
+    locale: null,
+    countryCode: null,
+    referable: true,
+    customFields: {},
+    segments: [],
+    cookieId: null,
+    referralSource: null,
+    firstSeenIP: null,
+    lastSeenIP: null,
+    firstSeenUserAgent: null,
+    lastSeenUserAgent: null,
   };
 }
 

@@ -137,7 +137,12 @@ function grantReferred(draft: Draft, program: Program, moment: RewardTerms['when
 }
 
 const referredReward = (person: PersonId, referralId: string, program: { readonly id: string; readonly version: number }) => ({
-  ...{ person, referralId, source: 'REFERRED' as const, programId: program.id, programVersion: program.version, rule: REFERRED_RULE },
+  person,
+  referralId,
+  source: 'REFERRED' as const,
+  programId: program.id,
+  programVersion: program.version,
+  rule: REFERRED_RULE,
 });
 
 /** CANCELLED ends the running referral, once. Rewards stay, and a first PAID after it still converts. */

@@ -156,8 +156,20 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
   const reward: NewReward = {
-    ...{ rewardId, person, value, name, description, cancellable, dateScheduledFor, dateExpires, redeemsAutomatically },
-    ...{ source: 'MANUAL', referralId: null, programId: null, programVersion: null, rule: null },
+    rewardId,
+    person,
+    value,
+    name,
+    description,
+    cancellable,
+    dateScheduledFor,
+    dateExpires,
+    redeemsAutomatically,
+    source: 'MANUAL',
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: null,
   };
   const draft = new Draft(state);
   give(draft, reward, now);

@@ -88,7 +88,10 @@ export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version' |
     referredReward: side(REFERRED_RULE, 'STARTED'),
     referrerReward: side(REFERRER_RULE, 'CONVERTED'),
     eventRewards: eventRewardsOf(applied).map(({ rule, document: reward }) => ({
-      ...{ rule, to: reward.to, ...toCondition(reward), terms: toTerms(reward.reward, automatic) },
+      rule,
+      to: reward.to,
+      ...toCondition(reward),
+      terms: toTerms(reward.reward, automatic),
     })),
     moderation: { referred: members.moderation?.referred ?? 'APPROVED', referrer: members.moderation?.referrer ?? 'APPROVED' },
     fraud: { name: 'ignore', email: 'ignore', ip: 'ignore', rate: 'ignore', ...members.fraud },

@@ -78,8 +78,16 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     const { alias, programType, openEndpoints, at } = event;
     if (state.status === 'open') return state;
     return {
-      ...{ status: 'open', alias, createdAt: at, programType, openEndpoints, openRules: DEFAULT_OPEN_RULES },
-      ...{ keys: [], signingSecrets: [], programs: {}, defaultProgramId: '' },
+      status: 'open',
+      alias,
+      createdAt: at,
+      programType,
+      openEndpoints,
+      openRules: DEFAULT_OPEN_RULES,
+      keys: [],
+      signingSecrets: [],
+      programs: {},
+      defaultProgramId: '',
     };
   }
   if (state.status === 'absent') return state;

@@ -320,7 +320,9 @@ export class PostgresEventLog implements EventLog {
     const { url, readTimeoutMs } = this.options;
     const connection = await openDedicatedConnection({
       url: typeof url === 'function' ? url : () => url,
-      ...{ applicationName: 'ledger-log-verifier', connectTimeoutMs: readTimeoutMs, statementTimeoutMs: CONTRADICTION_MS },
+      applicationName: 'ledger-log-verifier',
+      connectTimeoutMs: readTimeoutMs,
+      statementTimeoutMs: CONTRADICTION_MS,
     }).catch((error: unknown) => {
       throw asUnavailable(error);
     });

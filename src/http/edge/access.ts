@@ -83,7 +83,7 @@ export const ACCESS_EXTENSION = 'x-access';
  * The rule rides in the route's own configuration, so it is applied to what the router matched and cannot be missed by a path that is spelled otherwise.
  */
 export function Access(kind: AccessKind, options: Partial<Omit<AccessRule, 'kind'>> = {}): MethodDecorator {
-  const access: AccessRule = { ...{ kind, emptyBody: false, apiOnlyPrograms: false }, ...options };
+  const access: AccessRule = { kind, emptyBody: false, apiOnlyPrograms: false, ...options };
   return applyDecorators(RouteConfig({ access }), ApiExtension(ACCESS_EXTENSION, access), ...SECURITY[kind].map((one) => ApiSecurity(one)));
 }
 

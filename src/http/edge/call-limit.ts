@@ -26,7 +26,9 @@ export async function limitCalls(
 ): Promise<void> {
   if (!isCounted(caller)) return;
   const { limit, windowSeconds, left, resetSeconds, isExceeded } = await counter.count({
-    ...{ tenant: caller.tenant, call, address: clientAddress(request) },
+    tenant: caller.tenant,
+    call,
+    address: clientAddress(request),
   });
   void reply
     .header('RateLimit-Policy', `"${call}";q=${limit};w=${windowSeconds}`)

@@ -30,17 +30,28 @@ import { answered, answerWithRun, mode, parsed, text } from './operator-answers.
 const statementQuery = z.strictObject({
   account: text,
   mode,
-  ...{ asOf: text.optional(), position: text.optional(), from: text.optional(), to: text.optional(), unit: text.optional() },
+  asOf: text.optional(),
+  position: text.optional(),
+  from: text.optional(),
+  to: text.optional(),
+  unit: text.optional(),
 });
 const replayRequest = z.strictObject({
   mode,
-  ...{ account: text.optional(), asOf: text.optional(), position: text.optional(), resumeFrom: text.optional() },
+  account: text.optional(),
+  asOf: text.optional(),
+  position: text.optional(),
+  resumeFrom: text.optional(),
 });
 const reconciliationRequest = z.strictObject({ mode, period: text.optional(), against: z.string().max(900_000).optional() });
 const periodRequest = z.strictObject({ mode, period: text, comment: text });
 const adjustmentRequest = z.strictObject({
   mode,
-  ...{ account: text, user: text, unit: text.max(64), reason: text, approvedBy: text },
+  account: text,
+  user: text,
+  unit: text.max(64),
+  reason: text,
+  approvedBy: text,
   amount: z.int().refine((amount) => amount !== 0, 'must not be 0'),
 });
 const digestRequest = z.strictObject({ mode, sign: z.boolean().default(false) });

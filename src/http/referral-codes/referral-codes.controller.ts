@@ -68,7 +68,9 @@ export class ReferralCodesController {
       if (!found) return this.presentation.appliedCode(scope, await this.owners.reservedAt(scope, code), state.attribution?.programId);
       const { firstName = null, lastName = null } = found.user.profile ?? {};
       return this.presentation.codeDetails(scope, {
-        ...{ code: found.code, dateCreated: found.since, programId: found.programId },
+        code: found.code,
+        dateCreated: found.since,
+        programId: found.programId,
         owner: { firstName, lastName },
       });
     };

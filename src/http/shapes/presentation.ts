@@ -112,8 +112,10 @@ export class Presentation {
       presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) => rewardJson(facts));
     return referrals.map((referral) =>
       referralJson(referral, {
-        ...{ referredUser: userOf(referral.referredPerson), referrerUser: userOf(referral.referrerPerson) },
-        ...{ referredReward: rewardOf(referral.referredRewardId), referrerReward: rewardOf(referral.referrerRewardId) },
+        referredUser: userOf(referral.referredPerson),
+        referrerUser: userOf(referral.referrerPerson),
+        referredReward: rewardOf(referral.referredRewardId),
+        referrerReward: rewardOf(referral.referrerRewardId),
       }),
     );
   }

@@ -75,8 +75,13 @@ async function adjust(
 ): Promise<{ readonly done: Adjusted; readonly replayed: boolean }> {
   const { scope } = meta;
   const outcome = await accounts.execute(meta, names.accountRef(scope, accountId), {
-    ...{ type: 'AdjustCredit', userId, unit, amount, reason },
-    ...{ approvedBy: memberOfStaff(names, scope, staff.approvedBy), by: memberOfStaff(names, scope, staff.by) },
+    type: 'AdjustCredit',
+    userId,
+    unit,
+    amount,
+    reason,
+    approvedBy: memberOfStaff(names, scope, staff.approvedBy),
+    by: memberOfStaff(names, scope, staff.by),
   });
   if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED') throw new ApiError(outcome.refused);
   if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));

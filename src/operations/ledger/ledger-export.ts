@@ -64,7 +64,12 @@ function exportedEvent({ event, envelope, recorded }: Decoded) {
     effectiveAt: new Date(at).toISOString(),
     type,
     version: CURRENT_VERSIONS[type],
-    ...{ tenant, mode, correlationId, causationId, commandId, actor: `${actor.kind}:${actor.id}` },
+    tenant,
+    mode,
+    correlationId,
+    causationId,
+    commandId,
+    actor: `${actor.kind}:${actor.id}`,
     data,
   };
 }

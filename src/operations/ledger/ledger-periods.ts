@@ -28,8 +28,12 @@ export async function changePeriod(
   const { to: endsAt } = parsePeriod(name);
   const outcome = await streams.periods.handle(names.periodsStream(scope), operatorMeta(scope, type), (state) =>
     decide(state, {
-      ...{ type, period: name, endsAt, now: Date.now() },
-      ...{ comment: staffSays(names, scope, by, comment), by: memberOfStaff(names, scope, by) },
+      type,
+      period: name,
+      endsAt,
+      now: Date.now(),
+      comment: staffSays(names, scope, by, comment),
+      by: memberOfStaff(names, scope, by),
     }),
   );
   if (outcome.kind === 'refused') throw new CommandError(whyNot(outcome.refused, name));

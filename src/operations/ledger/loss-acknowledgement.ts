@@ -97,8 +97,12 @@ async function acknowledge(
   const link = await linkAt(log, await newestSealed(client, seals, log), patience);
   await setCheckpoint(client, seals, link, signer);
   const unsigned = {
-    ...{ log: seals.logId, from: open?.from ?? (isAuthentic ? logSeal.position : null), to: standing?.position ?? null, reason },
-    ...{ acknowledgedAt: new Date().toISOString(), seals: lost },
+    log: seals.logId,
+    from: open?.from ?? (isAuthentic ? logSeal.position : null),
+    to: standing?.position ?? null,
+    reason,
+    acknowledgedAt: new Date().toISOString(),
+    seals: lost,
   };
   const acknowledgement = { ...unsigned, signature: signer.sign(acknowledgementText(unsigned)) };
   await record(client, acknowledgement, by);

@@ -63,8 +63,14 @@ export async function compareLogs(source: EventLog, target: EventLog, options: C
   const isSame = digest === theirs.digest();
   const differences = isSame ? [] : ours.differences(theirs);
   return {
-    ...{ events: left.count, streams: ours.streams, digest, differences },
-    ...{ isOrderSame: isSame || differences.length > 0, otherOrigins, targetHead, translated },
+    events: left.count,
+    streams: ours.streams,
+    digest,
+    differences,
+    isOrderSame: isSame || differences.length > 0,
+    otherOrigins,
+    targetHead,
+    translated,
   };
 }
 

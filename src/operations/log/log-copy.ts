@@ -90,7 +90,11 @@ async function appendTo(target: EventLog, events: readonly RecordedEvent[], pati
   const expected = first.revision === 0n ? 'no-stream' : first.revision - 1n;
   // Of a copy of a copy, what its first log said.
   const copies = events.map(({ id, type, data, metadata, recordedAt, position, origin = { position, recordedAt } }) => ({
-    ...{ id, type, data, metadata, origin },
+    id,
+    type,
+    data,
+    metadata,
+    origin,
   }));
   // Repeated as it was after a lost answer: the log recognises it.
   const result = await patiently(patience, () => target.append(first.stream, expected, copies));

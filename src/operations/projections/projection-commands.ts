@@ -62,8 +62,10 @@ export async function planRebuild({ parts, signal }: ProjectionOperator, project
       const generations = records.filter(({ projection }) => projection === name);
       const current = generations.find(({ state }) => state === 'live');
       return {
-        ...{ projection: name, generation: Math.max(0, ...generations.map(({ generation }) => generation)) + 1 },
-        ...{ liveGeneration: current?.generation ?? null, position: current?.position ?? null },
+        projection: name,
+        generation: Math.max(0, ...generations.map(({ generation }) => generation)) + 1,
+        liveGeneration: current?.generation ?? null,
+        position: current?.position ?? null,
       };
     }),
   };
@@ -88,7 +90,10 @@ export async function rebuildProjections(
     });
     const seconds = Math.round(performance.now() - startedAt) / 1_000;
     const end = ({ generation, liveGeneration, position, rows, parked, differences }: (typeof built)[number]): OperationEnd => ({
-      ...{ outcome: 'done', generation, previous: liveGeneration, details: { position, rows, parked, differences } },
+      outcome: 'done',
+      generation,
+      previous: liveGeneration,
+      details: { position, rows, parked, differences },
     });
     return { document: { events, seconds, projections: built }, ends: new Map(built.map((each) => [each.projection, end(each)])) };
   });
@@ -156,7 +161,10 @@ export async function rollBackProjection(operator: ProjectionOperator, projector
 function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): OperationResult {
   const held = Math.round(heldMs * 10) / 10;
   const end = ({ generation, previous, position }: (typeof switched)[number]): OperationEnd => ({
-    ...{ outcome: 'done', generation, previous, details: { position, heldMs: held } },
+    outcome: 'done',
+    generation,
+    previous,
+    details: { position, heldMs: held },
   });
   return { document: { heldMs: held, projections: switched }, ends: new Map(switched.map((each) => [each.projection, end(each)])) };
 }

@@ -23,9 +23,31 @@ export const HIDDEN = '(hidden)';
  * numbers, times and truth values are shown.
  */
 const SHOWN: ReadonlySet<string> = new Set([
-  ...['tenant', 'mode', 'account_ref', 'referred_account_ref', 'referrer_account_ref', 'person', 'referrer_person', 'referred_person'],
-  ...['referred_by_person', 'reward_id', 'referral_id', 'redemption_id', 'program_id', 'type', 'unit', 'unit_key', 'source', 'bucket'],
-  ...['phase', 'side', 'currency', 'referred_status', 'referrer_status', 'counted_by', 'referrals'],
+  'tenant',
+  'mode',
+  'account_ref',
+  'referred_account_ref',
+  'referrer_account_ref',
+  'person',
+  'referrer_person',
+  'referred_person',
+  'referred_by_person',
+  'reward_id',
+  'referral_id',
+  'redemption_id',
+  'program_id',
+  'type',
+  'unit',
+  'unit_key',
+  'source',
+  'bucket',
+  'phase',
+  'side',
+  'currency',
+  'referred_status',
+  'referrer_status',
+  'counted_by',
+  'referrals',
 ]);
 
 /** Without what identifies people. */

@@ -34,7 +34,9 @@ const rewardOf = (moment: object) => ({
         required: ['unit', 'assignedCredit'],
         additionalProperties: false,
         properties: {
-          ...{ type: true, ...moment, ...terms },
+          type: true,
+          ...moment,
+          ...terms,
           unit: { type: 'string', minLength: 1, maxLength: 64 },
           assignedCredit: wholeFrom(1),
           currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
@@ -47,7 +49,9 @@ const rewardOf = (moment: object) => ({
         required: ['discountPercent'],
         additionalProperties: false,
         properties: {
-          ...{ type: true, ...moment, ...terms },
+          type: true,
+          ...moment,
+          ...terms,
           discountPercent: { type: 'integer', minimum: 1, maximum: 100 },
           monthsDiscountIsValid: wholeFrom(1),
         },
@@ -59,7 +63,9 @@ const rewardOf = (moment: object) => ({
         required: ['fuelTankCodes', 'fuelTankType', 'amount'],
         additionalProperties: false,
         properties: {
-          ...{ type: true, ...moment, ...terms },
+          type: true,
+          ...moment,
+          ...terms,
           fuelTankCodes: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, uniqueItems: true },
           fuelTankType: { enum: ['PCT_DISCOUNT', 'CREDIT'] },
           amount: wholeFrom(1),

@@ -138,8 +138,13 @@ async function fold(parts: GenerationParts, builds: readonly Build[], options: R
   const until = builds.map(({ live }) => live.position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b), undefined);
   let events = 0;
   await foldLog({
-    ...{ log, decode, folds: builds.map((build) => build.fold), knownTypes: knownTypesOf(parts), signal: options.signal },
-    ...{ rowsMax: options.rowsMax ?? ROWS_MAX, ...(options.pageSize === undefined ? {} : { pageSize: options.pageSize }) },
+    log,
+    decode,
+    folds: builds.map((build) => build.fold),
+    knownTypes: knownTypesOf(parts),
+    signal: options.signal,
+    rowsMax: options.rowsMax ?? ROWS_MAX,
+    ...(options.pageSize === undefined ? {} : { pageSize: options.pageSize }),
     onPage: (read, last) => options.onProgress?.({ phase: 'folding', events: (events += read), last, until }),
   });
 }

@@ -70,7 +70,11 @@ export async function repair(
   const { part } = scope;
   const fold = (signal: AbortSignal): Promise<void> =>
     foldLog({
-      ...{ log, decode: parts.decode, folds: repairs.map((each) => each.fold), knownTypes: knownTypesOf(parts), signal },
+      log,
+      decode: parts.decode,
+      folds: repairs.map((each) => each.fold),
+      knownTypes: knownTypesOf(parts),
+      signal,
       wants: ({ stream }) => scope.concerns(stream),
       ...(options.onPage ? { onPage: options.onPage } : {}),
       onEvent: (event) => {

@@ -58,7 +58,9 @@ async function switchTo(
   }
   const { heldMs } = await atOnePosition(parts, client, chosen, () => change(client, chosen), signal ? { signal } : {});
   const switched = chosen.map(({ projector, live, next, follower }) => ({
-    ...{ projection: projector.name, generation: next.generation, previous: live.generation },
+    projection: projector.name,
+    generation: next.generation,
+    previous: live.generation,
     position: follower.track.position ?? null,
   }));
   return { switched, heldMs };

@@ -71,7 +71,11 @@ function compareRow(
   return Object.entries(values)
     .filter(([column, value]) => value !== undefined && canonicalJson(value) !== canonicalJson(found.row[column]))
     .map(([column, ledger]) => ({
-      ...{ account, readModel, field: `${field}.${column}`, ledger, live: found.row[column] ?? null },
+      account,
+      readModel,
+      field: `${field}.${column}`,
+      ledger,
+      live: found.row[column] ?? null,
       eventIds: eventIds(),
     }));
 }

@@ -20,7 +20,9 @@ export function expectedAccount({ state }: FoldedAccount, accountRef: string): E
   if (state.status === 'absent') return [];
   const { accountId, currency, subscription, attribution } = state;
   const values = {
-    ...{ account_id: unlessForgotten(accountId), currency, subscription },
+    account_id: unlessForgotten(accountId),
+    currency,
+    subscription,
     // The code of an owner who is forgotten shows in nobody's account.
     referral_code: attribution === null ? null : unlessForgotten(attribution.code),
   };
@@ -31,8 +33,10 @@ export function expectedUsers({ state }: FoldedAccount, accountRef: string): Exp
   if (state.status === 'absent') return [];
   const { referral, accountId, paymentProviderId } = state;
   const ofAll = {
-    ...{ account_id: unlessForgotten(accountId), payment_provider_id: accountId === null ? undefined : paymentProviderId },
-    ...{ referred_person: referral?.referred.person ?? null, is_converted: referral?.datePaid != null },
+    account_id: unlessForgotten(accountId),
+    payment_provider_id: accountId === null ? undefined : paymentProviderId,
+    referred_person: referral?.referred.person ?? null,
+    is_converted: referral?.datePaid != null,
   };
   return [
     { table: userAccounts, key: [accountRef], values: ofAll, isAbout: isAboutAccount },
@@ -47,12 +51,17 @@ function userRow({ person, profile, dateCreated, dateBlocked, primaryCodes }: Us
     isAbout: isAboutPerson(person),
     mayBeMissing: profile === null,
     values: {
-      ...{ date_created: dateCreated, date_blocked: dateBlocked },
+      date_created: dateCreated,
+      date_blocked: dateBlocked,
       ...(profile === null
         ? {}
         : {
-            ...{ user_id: profile.id, email: profile.email, first_name: profile.firstName, last_name: profile.lastName },
-            ...{ profile, primary_codes: primaryCodes.toObject() },
+            user_id: profile.id,
+            email: profile.email,
+            first_name: profile.firstName,
+            last_name: profile.lastName,
+            profile,
+            primary_codes: primaryCodes.toObject(),
           }),
     },
   };
@@ -70,7 +79,10 @@ export function expectedCodes({ state }: FoldedAccount, { tenant, mode }: Scope)
     return [
       { table: codeOwners, key: [person], values: owner, mayBeMissing, isAbout },
       ...[...codes].map(([key, { code, programId, since }]) => ({
-        ...{ table: referralCodes, key: [tenant, mode, key], mayBeMissing, isAbout },
+        table: referralCodes,
+        key: [tenant, mode, key],
+        mayBeMissing,
+        isAbout,
         values: { code, person, program_id: programId, date_created: since },
       })),
     ];
@@ -87,9 +99,15 @@ export function expectedReferrals({ referrals: known }: FoldedAccount, accountRe
 }
 
 const referralValues = (referral: ReferralState) => ({
-  ...{ program_id: referral.programId, referred_person: referral.referred.person },
-  ...{ referrer_account_ref: referral.referrer.account, referrer_person: referral.referrer.person },
-  ...{ referred_status: referral.referredStatus, referrer_status: referral.referrerStatus, fraud_signals: referral.fraudSignals },
-  ...{ date_started: referral.dateStarted, date_paid: referral.datePaid, date_ended: referral.dateEnded },
+  program_id: referral.programId,
+  referred_person: referral.referred.person,
+  referrer_account_ref: referral.referrer.account,
+  referrer_person: referral.referrer.person,
+  referred_status: referral.referredStatus,
+  referrer_status: referral.referrerStatus,
+  fraud_signals: referral.fraudSignals,
+  date_started: referral.dateStarted,
+  date_paid: referral.datePaid,
+  date_ended: referral.dateEnded,
   date_moderated: referral.dateModerated,
 });
