@@ -2,7 +2,7 @@ import { decide } from '../domain/account/account.decider.js';
 import type { AccountEvent, EventField, PersonId, Subscription } from '../domain/account/account.events.js';
 import type { AccountState, OpenAccount, UserState } from '../domain/account/account.state.js';
 import { isSuppressed } from '../domain/account/erasure.js';
-import { openedFor, type ProfileChanges } from '../domain/account/identify-user.js';
+import { openAccountIfAsked, type ProfileChanges } from '../domain/account/identify-user.js';
 import type { CodeOwner, ReferralContext, Referrer } from '../domain/account/referral.js';
 import type { Seen } from '../domain/account/seen.js';
 import { fieldsNotGranted, type UserFields } from '../domain/account/user-grant.js';
@@ -15,14 +15,14 @@ import { programOf, programsOf } from '../domain/tenant/program-document.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
+import { asNewCommand } from './as-new-command.js';
 import { deterministicId } from './deterministic-id.js';
 import { eventRewardId } from './event-reward-id.js';
-import { freshStepOf } from './fresh-step.js';
 import type { Outcome } from './handle-command.js';
 import { Claims } from './needs/claims.js';
 import type { CodeOwners } from './needs/code-owners.js';
+import { NeedResolver } from './needs/need-resolver.js';
 import type { NewSubjects } from './needs/new-subjects.js';
-import { Provisions } from './needs/provisions.js';
 import type { Reservations } from './needs/reservations.js';
 import type { TankCodes } from './needs/tank-codes.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
@@ -126,7 +126,7 @@ type AcceptedOutcome = Extract<AccountOutcome, { kind: 'accepted' }>;
 /** What one command has got hold of so far, whichever try to decide it is on. */
 interface Attempt {
   readonly claims: Claims;
-  readonly provisions: Provisions;
+  readonly resolver: NeedResolver;
 }
 
 /** The one door for the accounts of a tenant: looks up what a decision needs, decides, and waits for a moderation that is in the way. */
@@ -146,13 +146,13 @@ export class AccountCommands {
 
   async execute(meta: CommandMeta, account: AccountRef, request: AccountRequest): Promise<AccountOutcome> {
     const stream = this.names.accountStream(meta.scope, account);
-    const provisions = new Provisions(this.streams, this.names, this.tankCodes, meta, account, this.clock);
-    const attempt: Attempt = { claims: new Claims(this.reservations, meta, account), provisions };
+    const resolver = new NeedResolver(this.streams, this.names, this.tankCodes, meta, account, this.clock);
+    const attempt: Attempt = { claims: new Claims(this.reservations, meta, account), resolver };
     for (;;) {
       const outcome = await this.streams.accounts.handle(stream, meta, (state) => this.decide(meta, account, state, request, attempt));
       if (outcome.kind === 'in-need') {
         await attempt.claims.get(outcome.needs);
-        await provisions.get(outcome.needs);
+        await resolver.resolve(outcome.needs);
       } else if (outcome.kind === 'held') await this.moderations.drive(meta.scope, outcome.heldBy, meta);
       else {
         await this.giveBack(meta, attempt, outcome);
@@ -185,7 +185,7 @@ export class AccountCommands {
     if (outcome.state.remains.unlisted.size === 0) return outcome;
     const stream = this.names.accountStream(meta.scope, account);
     for (;;) {
-      const listed = await this.streams.accounts.handle(stream, freshStepOf(meta), (state) =>
+      const listed = await this.streams.accounts.handle(stream, asNewCommand(meta), (state) =>
         decide(state, { type: 'ListRedeemedRewards' }),
       );
       if (listed.kind !== 'accepted') throw new Error('what was redeemed could not be written down');
@@ -201,7 +201,7 @@ export class AccountCommands {
     attempt: Attempt,
   ): Promise<Decision<AccountEvent>> {
     const now = this.clock();
-    const { provided } = attempt.provisions;
+    const { provided } = attempt.resolver;
     switch (request.type) {
       case 'SyncAccount': {
         const newAccount = await this.newAccount(account, state);
@@ -274,17 +274,17 @@ export class AccountCommands {
     if ('refused' in wanted) return wanted;
     const openAccount =
       request.openAccount === undefined ? undefined : { accountId: request.openAccount, newAccount: await this.newAccount(account, state) };
-    const opened = openedFor(state, openAccount, now)?.account;
+    const opened = openAccountIfAsked(state, openAccount, now)?.account;
     if (!opened) return refused('ACCOUNT_NOT_FOUND');
     const known = opened.personsByUserId.get(userId);
-    const against = whyNot(request, opened, known, tenant);
+    const against = upsertRefusal(request, opened, known, tenant);
     // Before anything is reserved: what will be refused must not take a code even for a moment.
     if (against) return against;
     if (known === undefined && isSuppressed(opened, this.names.userRef(meta.scope, account, userId))) return refused('DO_NOT_TRACK');
     const newPerson = known ?? (await this.subjects.person(meta.scope, account, userId, state));
     const codes = claimedCodes(request, opened, newPerson, tenant, attempt.claims);
     if (!Array.isArray(codes)) return codes;
-    const context = await this.context(meta, account, state, request.codes, attempt.provisions.provided, now);
+    const context = await this.context(meta, account, state, request.codes, attempt.resolver.provided, now);
     return decide(state, {
       type: 'UpsertUser',
       userId,
@@ -333,9 +333,9 @@ export class AccountCommands {
   }
 
   /** The command has its outcome already: what becomes of the tidying-up does not change it. */
-  private async giveBack(meta: CommandMeta, { claims, provisions }: Attempt, outcome: AccountOutcome): Promise<void> {
+  private async giveBack(meta: CommandMeta, { claims, resolver }: Attempt, outcome: AccountOutcome): Promise<void> {
     const events = outcome.kind === 'accepted' ? outcome.events : [];
-    await Promise.allSettled([provisions.settle(events), claims.release(this.recordedIn(meta.scope, events), this.clock())]);
+    await Promise.allSettled([resolver.settle(events), claims.release(this.recordedIn(meta.scope, events), this.clock())]);
   }
 
   /** The streams of the codes and payment provider ids that these events record. */
@@ -409,7 +409,12 @@ const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
 });
 
 /** What the state alone says against it, in the order in which reasons count. */
-function whyNot(request: UpsertUserRequest, account: OpenAccount, known: PersonId | undefined, tenant: OpenTenant): Refused | undefined {
+function upsertRefusal(
+  request: UpsertUserRequest,
+  account: OpenAccount,
+  known: PersonId | undefined,
+  tenant: OpenTenant,
+): Refused | undefined {
   const user = known === undefined ? undefined : account.users.get(known);
   if (request.granted !== undefined) {
     const { paymentProviderId } = account;

@@ -40,8 +40,8 @@ import { UserEventsController } from '../http/user-events/user-events.controller
 import { CookieUsersController } from '../http/users/cookie-users.controller.js';
 import { OpenUsersController } from '../http/users/open-users.controller.js';
 import { UsersController } from '../http/users/users.controller.js';
-import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
 import { CommandGateway } from '../http/writing/command-gateway.js';
+import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
 import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
 import { POLICIES } from '../policies/policies.js';

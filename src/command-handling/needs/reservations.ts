@@ -7,7 +7,7 @@ import type { ReservationKind } from '../../domain/reservation/reservation-kind.
 import { decide, type Holder } from '../../domain/reservation/reservation.decider.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { freshStepOf } from '../fresh-step.js';
+import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 
 /** A reservation that its account has not recorded after this time may be taken over: its command is most likely over. */
@@ -83,7 +83,7 @@ export class Reservations {
 
   /** Gives back one command's claim. What other commands of the same holder claimed, and may have recorded, stays reserved. */
   async release(meta: CommandMeta, { stream, claim }: Reserved, now: number): Promise<void> {
-    await this.streams.reservations.handle(stream, freshStepOf(meta), (state) => decide(state, { type: 'Release', claim, now }));
+    await this.streams.reservations.handle(stream, asNewCommand(meta), (state) => decide(state, { type: 'Release', claim, now }));
   }
 
   /** Those that nobody had a moment ago, in the same order. */
@@ -99,7 +99,7 @@ export class Reservations {
     const { stream, kind, holder, programId } = wanted;
     const key = personal(wanted.subject, wanted.key);
     const claim = randomUUID();
-    const outcome = await this.streams.reservations.handle(stream, freshStepOf(meta), async (state) => {
+    const outcome = await this.streams.reservations.handle(stream, asNewCommand(meta), async (state) => {
       const now = Date.now();
       // Lapsed anew in every try: whoever reserves anew for the holder after that makes the append of this try conflict.
       const takeOver = state.status === 'held' && state.since < now - UNRECORDED_MS && (await this.lapse(meta, state.holder, wanted));
@@ -114,7 +114,7 @@ export class Reservations {
     const { state } = await this.streams.accounts.load(stream);
     // Almost always: without waiting for the commands of that account.
     if (hasRecorded(state, { kind, key, person })) return false;
-    const outcome = await this.streams.accounts.handle(stream, freshStepOf(meta), (now) =>
+    const outcome = await this.streams.accounts.handle(stream, asNewCommand(meta), (now) =>
       decideAccount(now, { type: 'LapseReservation', what: { kind, key, person }, now: Date.now() }),
     );
     return outcome.kind === 'accepted' && outcome.events.length > 0;

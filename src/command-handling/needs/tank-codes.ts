@@ -8,7 +8,7 @@ import type { AccountRef, Scope } from '../../domain/scope.js';
 import { tankCodesOf, tankCodesOfToday } from '../../domain/tenant/program-document.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { freshStepOf } from '../fresh-step.js';
+import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 import type { TenantDirectory } from '../tenant-directory.js';
 import type { ProgramVersions } from './program-versions.js';
@@ -131,7 +131,7 @@ export class TankCodes {
     if (await this.isRecorded(meta.scope, holder, code)) return false;
     const stream = this.names.accountStream(meta.scope, holder.account);
     const what = { kind: 'tank-code', code, rewardId: holder.rewardId } as const;
-    const outcome = await this.streams.accounts.handle(stream, freshStepOf(meta), (state) =>
+    const outcome = await this.streams.accounts.handle(stream, asNewCommand(meta), (state) =>
       decideAccount(state, { type: 'LapseReservation', what, now: this.clock() }),
     );
     return outcome.kind === 'accepted' && outcome.events.length > 0;
@@ -148,7 +148,7 @@ export class TankCodes {
     commandFor: (state: TankCodesState) => TankCodeCommand | undefined | Promise<TankCodeCommand | undefined>,
   ): Promise<TankCodesState> {
     const stream = this.names.tankCodesStream(meta.scope);
-    const outcome = await this.streams.tankCodes.handle(stream, freshStepOf(meta), async (state) => {
+    const outcome = await this.streams.tankCodes.handle(stream, asNewCommand(meta), async (state) => {
       const command = await commandFor(state);
       return command ? decide(state, command) : { events: [] };
     });

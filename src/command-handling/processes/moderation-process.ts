@@ -18,7 +18,7 @@ import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../handle-command.js';
 import { REPLAYED_MS } from '../handled-commands.js';
-import { Provisions } from '../needs/provisions.js';
+import { NeedResolver } from '../needs/need-resolver.js';
 import type { TankCodes } from '../needs/tank-codes.js';
 import type { Streams } from '../streams.js';
 
@@ -175,15 +175,15 @@ export class ModerationProcess {
   private async tell(meta: CommandMeta, account: AccountRef, command: AccountStep): Promise<Outcome<AccountState, AccountEvent>> {
     const stream = this.names.accountStream(meta.scope, account);
     const accountMeta = stepMeta(meta, account, command);
-    const provisions = new Provisions(this.streams, this.names, this.tankCodes, accountMeta, account, Date.now);
+    const resolver = new NeedResolver(this.streams, this.names, this.tankCodes, accountMeta, account, Date.now);
     for (;;) {
       const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) =>
-        decideAccount(state, command.type === 'ApplyModeration' ? { ...command, provided: provisions.provided } : command),
+        decideAccount(state, command.type === 'ApplyModeration' ? { ...command, provided: resolver.provided } : command),
       );
-      if (outcome.kind === 'in-need') await provisions.get(outcome.needs);
+      if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') await this.drive(meta.scope, outcome.heldBy, meta);
       else {
-        await provisions.settle(outcome.kind === 'accepted' ? outcome.events : []);
+        await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome;
       }
     }

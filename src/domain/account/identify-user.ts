@@ -57,7 +57,7 @@ export interface UpsertUser {
 }
 
 /** The account as the command finds or opens it, with what opens it; undefined: it is not there and not to be opened. */
-export function openedFor(
+export function openAccountIfAsked(
   state: AccountState,
   openAccount: AccountOfUser | undefined,
   at: number,
@@ -73,7 +73,7 @@ export function openedFor(
 
 export function upsertUser(before: AccountState, command: UpsertUser): Decision<AccountEvent> {
   const { now } = command.context;
-  const opened = openedFor(before, command.openAccount, now);
+  const opened = openAccountIfAsked(before, command.openAccount, now);
   if (!opened) return refused('ACCOUNT_NOT_FOUND');
   const { account: state } = opened;
   const known = state.personsByUserId.get(command.userId);

@@ -31,7 +31,7 @@ export interface PrepareModeration {
 }
 
 export function prepareModeration(state: AccountState, { moderationId, side, changes, now }: PrepareModeration): Decision<AccountEvent> {
-  const reasons = changes.flatMap((change) => whyNot(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`));
+  const reasons = changes.flatMap((change) => reasonsAgainst(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`));
   if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
   // A referrer whose account is gone has nothing left to hold.
   if (side === 'referrer' && state.status === 'absent') return { events: [] };
@@ -42,7 +42,7 @@ export function prepareModeration(state: AccountState, { moderationId, side, cha
   return { events: toHold.length === 0 ? [] : [{ type: 'ModerationPrepared', at: now, moderationId, referralIds: toHold }] };
 }
 
-function whyNot(state: AccountState, side: SideOfAccount, change: SideChanges, now: number): string[] {
+function reasonsAgainst(state: AccountState, side: SideOfAccount, change: SideChanges, now: number): string[] {
   if (side === 'referred' && !referralOf(state, change.referralId)) return ['there is no such referral'];
   // The rewards of an account that was deleted went with it.
   if (state.status === 'absent') return [];

@@ -167,7 +167,7 @@ export function applyCode(state: AccountState, { userId, seen, context }: ApplyC
   if (!codeOwner || !referrer || referrer.blocked) return refused('REFERRAL_CODE_NOT_FOUND');
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
-  const against = whyNot(state, codeOwner, context.account, person);
+  const against = reasonAgainst(state, codeOwner, context.account, person);
   if (against) return refused(against);
   const draft = new Draft(state, context.provided);
   noteSeen(draft, person, seen, now);
@@ -176,7 +176,7 @@ export function applyCode(state: AccountState, { userId, seen, context }: ApplyC
   return draft.decision();
 }
 
-function whyNot(state: OpenAccount, owner: CodeOwner, account: AccountRef, person: PersonId) {
+function reasonAgainst(state: OpenAccount, owner: CodeOwner, account: AccountRef, person: PersonId) {
   if (owner.party.account === account) return 'SELF_REFERRAL';
   if (state.attribution) return 'ALREADY_REFERRED';
   if (state.everPaid) return 'NOT_ATTRIBUTABLE';

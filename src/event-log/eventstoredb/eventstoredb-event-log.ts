@@ -24,8 +24,8 @@ import { asFirstRecorded, withOrigins } from '../first-recorded.js';
 import { followPages, type TailPage } from '../follow-pages.js';
 import { NewestSeen } from '../newest-seen.js';
 import { asPortError, ConnectionChanged, exceptionOf, failureOf, mayBeNoPosition, NoAnswer } from './eventstoredb-failures.js';
-import { EventStoreDbNews } from './eventstoredb-news.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
+import { EventStoreDbSubscription } from './eventstoredb-subscription.js';
 import type { EventStoreDbWire, WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
 
 export interface EventStoreDbEventLogOptions {
@@ -97,7 +97,7 @@ export class EventStoreDbEventLog implements EventLog {
   private readonly sessions: EventStoreDbSessions;
   private readonly seen = new NewestSeen();
   private readonly doorbell = new Doorbell();
-  private readonly news: EventStoreDbNews;
+  private readonly subscription: EventStoreDbSubscription;
   private readonly closing = new AbortController();
   private readonly slots = pLimit(APPENDS_AT_ONCE);
   private readonly pending = new Set<Promise<unknown>>();
@@ -127,7 +127,7 @@ export class EventStoreDbEventLog implements EventLog {
       ...(options.accept === undefined ? {} : { accept: options.accept }),
       introduced: (wire, ms) => this.compareSeen(wire, ms),
     });
-    this.news = new EventStoreDbNews({
+    this.subscription = new EventStoreDbSubscription({
       sessions: this.sessions,
       doorbell: this.doorbell,
       prefix: `${this.namespace}${this.prefix}`,
@@ -185,7 +185,7 @@ export class EventStoreDbEventLog implements EventLog {
       if (result.kind === 'conflict') return { kind: 'conflict', expected, actual: result.actual };
       this.noteAppended(token(logId, result.position), result.position, events, epoch);
       this.doorbell.ring(result.position.commit);
-      this.news.expect(result.position.commit);
+      this.subscription.expect(result.position.commit);
       return { kind: 'appended', position: token(logId, result.position), revision: result.revision };
     } catch (error) {
       observe?.append?.(performance.now() - startedAt, 'failed');
@@ -247,7 +247,7 @@ export class EventStoreDbEventLog implements EventLog {
     after: Position | undefined,
     { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
-    const silence = this.news.listen();
+    const silence = this.subscription.listen();
     const { epoch } = this.seen;
     try {
       yield* followPages({
@@ -316,7 +316,7 @@ export class EventStoreDbEventLog implements EventLog {
   /** Answers the appends that wait (each within its time), ends all tails, then lets go of the connections. */
   close(): Promise<void> {
     this.closing.abort();
-    this.news.stop();
+    this.subscription.stop();
     this.closed ??= (async () => {
       await Promise.allSettled(this.pending);
       await this.sessions.close();
@@ -417,7 +417,7 @@ export class EventStoreDbEventLog implements EventLog {
   private async readTail(cursor: WirePosition, limit: number, rung: boolean): Promise<TailPage<WirePosition>> {
     const page = rung ? await this.readPage(cursor, limit) : await this.lookOn(cursor, limit);
     // What was seen in the store the subscription has to mention, too.
-    if (page.events.length > 0) this.news.expect(page.next.commit);
+    if (page.events.length > 0) this.subscription.expect(page.next.commit);
     return page;
   }
 

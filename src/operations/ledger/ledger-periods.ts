@@ -36,12 +36,12 @@ export async function changePeriod(
       by: memberOfStaff(names, scope, by),
     }),
   );
-  if (outcome.kind === 'refused') throw new CommandError(whyNot(outcome.refused, name));
+  if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, name));
   if (outcome.kind !== 'accepted') throw new Error('a period waits for nothing');
   return { period: name, status: type === 'ClosePeriod' ? 'closed' : 'open', position: outcome.position };
 }
 
-function whyNot(refused: string, period: string): string {
+function refusalText(refused: string, period: string): string {
   if (refused === 'PERIOD_NOT_OVER') return `the period ${period} is not over yet`;
   if (refused === 'PERIOD_ALREADY_CLOSED') return `the period ${period} is closed already`;
   if (refused === 'PERIOD_NOT_CLOSED') return `the period ${period} is not closed`;

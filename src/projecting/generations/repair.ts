@@ -95,7 +95,7 @@ export async function repair(
       if ((await isNear(parts, repairs)) && (await countUnfinishedErasures(client, lives)) === 0) {
         await fold(new AbortController().signal);
         const repaired: RepairedProjection[] = [];
-        for (const each of repairs) repaired.push(await putRight(client, each, scope, [...accounts]));
+        for (const each of repairs) repaired.push(await repairPart(client, each, scope, [...accounts]));
         await client.query('commit');
         return repaired;
       }
@@ -132,7 +132,7 @@ async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Pro
   return true;
 }
 
-async function putRight(
+async function repairPart(
   client: PoolClient,
   { projector, live, fold, touched }: Repair,
   scope: RepairScope,

@@ -18,7 +18,7 @@ const RETRY = { first: 50, max: 2_000 };
  * A live subscription that does nothing but ring the doorbell: what it hands over is read in pages all the same, so it may be dropped in a
  * burst, end without a word or fall silent, and nothing is lost; it is made anew, and then everybody looks once. Runs while somebody listens.
  */
-export class EventStoreDbNews {
+export class EventStoreDbSubscription {
   private listeners = 0;
   private ending: AbortController | undefined;
   private heard = 0n;

@@ -4,7 +4,7 @@ import { NOTHING_PROVIDED, type Need, type NeededAnnouncement, type Provided } f
 import type { AccountRef } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { freshStepOf } from '../fresh-step.js';
+import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 import type { ReservedTankCode, TankCodes } from './tank-codes.js';
 
@@ -12,7 +12,7 @@ import type { ReservedTankCode, TankCodes } from './tank-codes.js';
  * Gets for one command what its decision turned out to need, between two tries to decide it and outside the queue of its account:
  * two accounts that refer each other would wait for each other there.
  */
-export class Provisions {
+export class NeedResolver {
   provided: Provided = NOTHING_PROVIDED;
   private readonly tankCodes: ReservedTankCode[] = [];
   private readonly announced: NeededAnnouncement[] = [];
@@ -26,7 +26,7 @@ export class Provisions {
     private readonly clock: () => number,
   ) {}
 
-  async get(needs: readonly Need[]): Promise<void> {
+  async resolve(needs: readonly Need[]): Promise<void> {
     for (const need of needs) {
       switch (need.kind) {
         case 'tank-code': {
@@ -59,7 +59,7 @@ export class Provisions {
   private async announce(need: NeededAnnouncement): Promise<void> {
     const { referralId, referrer } = need;
     const command = { type: 'AnnounceReferral', referralId, account: this.account, person: referrer.person, now: this.clock() } as const;
-    const outcome = await this.streams.accounts.handle(this.streamOf(referrer.account), freshStepOf(this.meta), (state) =>
+    const outcome = await this.streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
       announceReferral(state, command),
     );
     if (outcome.kind !== 'accepted') throw new Error('a referral could not be announced');
@@ -72,7 +72,7 @@ export class Provisions {
   private async withdraw({ referralId, referrer }: NeededAnnouncement): Promise<void> {
     const { state: own } = await this.streams.accounts.load(this.streamOf(this.account));
     if (own.status === 'open' && own.referral?.referralId === referralId) return;
-    await this.streams.accounts.handle(this.streamOf(referrer.account), freshStepOf(this.meta), (state) =>
+    await this.streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
       withdrawReferral(state, { type: 'WithdrawReferral', referralId, now: this.clock() }),
     );
   }
