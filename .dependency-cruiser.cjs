@@ -174,7 +174,7 @@ module.exports = {
       comment: 'The chain proves what is in the log. It must hold for whoever reads the log, also where nothing else of the service runs.',
       severity: 'error',
       from: { path: '^src/chain/' },
-      to: { path: ['^projections/', folder('http', 'command-handling', 'policies', 'operations', 'cli', 'process')] },
+      to: { path: ['^projections/', folder('http', 'command-handling', 'projecting', 'policies', 'operations', 'cli', 'process')] },
     },
     {
       name: 'what-ships-knows-no-tests',

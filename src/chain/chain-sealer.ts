@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../event-log/event-log.js';
+import { lagAfter } from '../event-log/lag.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { Leadership } from '../postgres/leadership.js';
-import { lagAfter } from '../projecting/following/projection-status.js';
 import type { ChainSealing } from './chain-sealing.js';
 import { ChainSeals } from './chain-seals.js';
 import type { SealingStop } from './log-seal.js';

@@ -1,24 +1,19 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { lagAfter, type Lag } from '../../event-log/lag.js';
 import { liveCheckpoints } from '../checkpoints.js';
 
 /** How a projection is doing, for the health page, the metrics and the command line. */
-export interface ProjectionStatus {
+export interface ProjectionStatus extends Lag {
   readonly projection: string;
   readonly generation: number;
   readonly position: Position | null;
   readonly head: Position | null;
-  /** Events after the position, counted up to `LAG_EVENTS_MAX`; that number means: as many or more. */
-  readonly lagEvents: number;
-  /** Age of the oldest event that is not applied; 0 at the head. */
-  readonly lagSeconds: number;
   readonly parkedStreams: number;
   readonly lastError: string | null;
   /** Epoch milliseconds of the last move of the checkpoint. */
   readonly updatedAt: number;
 }
-
-export const LAG_EVENTS_MAX = 1_000;
 
 /**
  * @throws when the database or the log is away. Costs two small queries and the log's head; only a projection that lags has a page
@@ -49,16 +44,6 @@ export async function projectionStatus(
       updatedAt,
     })),
   );
-}
-
-type Lag = Pick<ProjectionStatus, 'lagEvents' | 'lagSeconds'>;
-
-/** How far the head is ahead of a position. @throws {EventLogUnavailable} */
-export async function lagAfter(log: EventLog, position: Position | undefined, head: Position | undefined, now: number): Promise<Lag> {
-  if (log.compare(position, head) >= 0) return { lagEvents: 0, lagSeconds: 0 };
-  const behind = await log.readAll(position, LAG_EVENTS_MAX);
-  const oldest = behind[0];
-  return { lagEvents: behind.length, lagSeconds: oldest ? Math.max(0, now - oldest.recordedAt) / 1_000 : 0 };
 }
 
 async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
