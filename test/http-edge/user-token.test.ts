@@ -1,17 +1,17 @@
-import crypto, { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import crypto, { createHmac, createSecretKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { verifyUserToken, type TokenRules } from '../../src/http/edge/user-token.js';
 
 const NOW = Date.now();
 const seconds = (ms: number): number => Math.floor((NOW + ms) / 1000);
-const LIVE = { id: 'live', secret: Buffer.from('live-sécret') };
-const TEST = { id: 'test', secret: Buffer.from('test-secret') };
+const LIVE = { id: 'live', secret: createSecretKey(Buffer.from('live-sécret')) };
+const TEST = { id: 'test', secret: createSecretKey(Buffer.from('test-secret')) };
 const RULES: TokenRules = { tenant: 'shop', now: NOW, mustExpire: false };
 
 const encoded = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
 /** A token of any parts, signed well. */
-function signed(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' }, secret: Buffer = LIVE.secret): string {
+function signed(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' }, secret: KeyObject = LIVE.secret): string {
   const input = `${encoded(header)}.${encoded(payload)}`;
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
@@ -43,7 +43,7 @@ describe('a good token', () => {
   test('may name a key, or a place of keys, to no effect', async () => {
     const header = { alg: 'HS256', kid: '../../dev/null', jku: 'https://evil.example/keys', jwk: { kty: 'oct', k: encoded('evil') } };
     expect((await verify(signed(GOOD, header)))?.signedWith).toBe(LIVE);
-    expect(await verify(signed(GOOD, header, Buffer.from('evil')))).toBeUndefined();
+    expect(await verify(signed(GOOD, header, createSecretKey(Buffer.from('evil'))))).toBeUndefined();
   });
 
   test('must expire where the tenant says so', async () => {
@@ -66,7 +66,7 @@ describe('no good:', () => {
     ['a signature with another last bit', `${header}.${payload}.${signature?.slice(0, -1)}${signature?.endsWith('9') ? '8' : '9'}`],
     ['padding', `${header}.${payload}.${signature}=`],
     ['a blank', ` ${header}.${payload}.${signature}`],
-    ['another secret', signed(GOOD, { alg: 'HS256' }, Buffer.from('guess'))],
+    ['another secret', signed(GOOD, { alg: 'HS256' }, createSecretKey(Buffer.from('guess')))],
     ['alg none', `${encoded({ alg: 'none' })}.${encoded(GOOD)}.`],
     ['alg none with a signature', signed(GOOD, { alg: 'none' })],
     ['alg in another case', signed(GOOD, { alg: 'hs256' })],

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import passportJwt from 'passport-jwt';
 import { parse } from 'secure-json-parse';
 import { isIdentifier } from '../shapes/parameters.js';
@@ -8,8 +9,7 @@ import { hasRepeatedMembers } from './repeated-members.js';
 
 /** A secret that may have signed. Everything else of it is the caller's. */
 interface Secret {
-  /** Its bytes. */
-  readonly secret: Buffer;
+  readonly secret: KeyObject;
 }
 
 /** Whom a token names. `anonymous`: nobody that anybody vouches for. */
@@ -63,7 +63,7 @@ export async function verifyUserToken<S extends Secret>(
 
 interface Attempt {
   readonly token: string;
-  readonly secret: Buffer;
+  readonly secret: KeyObject;
 }
 
 /** Signature, algorithm and times, by the library. What else a token must say is ours to check. */
@@ -72,7 +72,9 @@ class SignatureStrategy extends passportJwt.Strategy {
     { token, secret }: Attempt,
     private readonly tell: (isSigned: boolean) => void,
   ) {
-    super({ algorithms: ['HS256'], jwtFromRequest: () => token, secretOrKey: secret }, (_claims: unknown, done: Done) => done(null, {}));
+    // The strategy hands the key on to jsonwebtoken, which takes key objects; its types do not say so.
+    const secretOrKey = secret as unknown as Buffer;
+    super({ algorithms: ['HS256'], jwtFromRequest: () => token, secretOrKey }, (_claims: unknown, done: Done) => done(null, {}));
   }
 
   override success(): void {
@@ -90,7 +92,7 @@ class SignatureStrategy extends passportJwt.Strategy {
 
 type Done = (error: null, user: object) => void;
 
-function isSignedWith(token: string, secret: Buffer): Promise<boolean> {
+function isSignedWith(token: string, secret: KeyObject): Promise<boolean> {
   return new Promise((resolve) => {
     const strategy = new SignatureStrategy({ token, secret }, resolve);
     // What it would take from a request is given to it already.
