@@ -18,8 +18,8 @@ const asItShips = {
 };
 
 /**
- * Everything, node_modules included, is transformed to CommonJS: Nest 12 ships ES modules only, and jest on Node 20 cannot
- * mix them with CommonJS dependencies that require them. What ships is tested as ES modules by the black-box suite on dist/.
+ * Everything is CommonJS: Nest 12 ships ES modules only, and jest on Node 20 cannot mix them with CommonJS dependencies that require them.
+ * The service's libraries come in one piece, other packages are transformed. What ships is tested as ES modules by the black-box suite on dist/.
  */
 const common = {
   rootDir: __dirname,

@@ -23,8 +23,8 @@ const stamp = join(root, 'dist', '.built');
 const bundler = 'scripts/bundle.mjs';
 
 /**
- * Compiles the service into dist/ and bundles it into dist/bin unless that was done for exactly these sources. Costs a few milliseconds when it was. Writes to
- * standard error only. Several at once: one builds, the others wait and find it done.
+ * Compiles the service into dist/ and bundles it into dist/bin unless that was done for exactly these sources. Costs a few milliseconds
+ * when it was. Writes to standard error only. Several at once: one builds, the others wait and find it done.
  * @returns {boolean} true when it had to build.
  * @throws {Error} when the sources do not compile or cannot be bundled; what the tool says has been printed.
  */

@@ -14,6 +14,8 @@ const external = [
   'class-transformer',
   'pg-native',
   'source-map-support',
+  // Tools.
+  'esbuild',
   'typescript',
 ];
 

@@ -48,7 +48,7 @@ const STOPS: Readonly<Record<SealingStop, string>> = {
  */
 export class ChainSealer {
   private readonly stopping = new AbortController();
-  private readonly lease: Leadership;
+  private readonly leadership: Leadership;
   private running: Promise<void> | undefined;
   private interruption: string | null = null;
   /** Their newest seal stays wrong, also when nothing more happens in them. */
@@ -56,7 +56,7 @@ export class ChainSealer {
   private stopped: SealingStop | null = null;
 
   constructor(private readonly options: ChainSealerOptions) {
-    this.lease = new Leadership(options.pool, [LOCK], { answerWithinMs: 5_000, onLost: () => undefined });
+    this.leadership = new Leadership(options.pool, [LOCK], { answerWithinMs: 5_000, onLost: () => undefined });
   }
 
   start(): void {
@@ -69,14 +69,14 @@ export class ChainSealer {
     const patience = new AbortController();
     await Promise.race([this.running, pause(STOP_WITHIN_MS, patience.signal)]);
     patience.abort();
-    this.lease.release();
+    this.leadership.release();
   }
 
   /** @throws when the database or the log is away. */
   async status(now: number): Promise<SealerStatus> {
     const { pool, log } = this.options;
     const { position } = await new ChainSeals(pool, await log.id()).checkpoint();
-    const role = this.lease.held.size > 0 ? 'leader' : 'standby';
+    const role = this.leadership.held.size > 0 ? 'leader' : 'standby';
     const lag = await lagAfter(log, position, await log.head(), now);
     return { role, position: position ?? null, ...lag, lastError: this.lastError };
   }
@@ -91,7 +91,7 @@ export class ChainSealer {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted;) {
       try {
-        if ((await this.lease.renew()).size > 0) await this.round(signal);
+        if ((await this.leadership.renew()).size > 0) await this.round(signal);
         this.interruption = null;
         failures = 0;
         await pause(this.options.everyMs ?? EVERY_MS, signal);

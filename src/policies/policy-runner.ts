@@ -53,7 +53,7 @@ const TAKE_UP_FIRST_MS = 2_000;
  */
 export class PolicyRunner {
   private readonly waiters: PositionWaiters;
-  private readonly lease: Leadership;
+  private readonly leadership: Leadership;
   private readonly stopping = new AbortController();
   private endTurn: AbortController | undefined;
   private running: Promise<void> | undefined;
@@ -85,7 +85,7 @@ export class PolicyRunner {
       onWaiting: (error) => (this.problem = describeFailure(error)),
     });
     options.log.onWentBack(() => this.endTurn?.abort());
-    this.lease = new Leadership(options.pool, [CHECKPOINT], { answerWithinMs: 5_000, onLost: () => this.endTurn?.abort() });
+    this.leadership = new Leadership(options.pool, [CHECKPOINT], { answerWithinMs: 5_000, onLost: () => this.endTurn?.abort() });
   }
 
   start(): void {
@@ -97,7 +97,7 @@ export class PolicyRunner {
     this.stopping.abort();
     this.endTurn?.abort();
     await this.running;
-    this.lease.release();
+    this.leadership.release();
   }
 
   /** Why reactions stand still for everybody; null: they do not. */
@@ -134,7 +134,7 @@ export class PolicyRunner {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted;) {
       try {
-        const held = await this.lease.renew();
+        const held = await this.leadership.renew();
         if (held.size > 0) await this.lead();
         else {
           this.problem = null;
@@ -181,7 +181,7 @@ export class PolicyRunner {
   private async renewWhile(turn: AbortController): Promise<void> {
     while (!turn.signal.aborted) {
       await pause(this.leaseEveryMs, turn.signal);
-      if (!turn.signal.aborted) await this.lease.renew().catch(() => turn.abort());
+      if (!turn.signal.aborted) await this.leadership.renew().catch(() => turn.abort());
     }
   }
 
@@ -214,7 +214,7 @@ export class PolicyRunner {
   private async retry(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      const isLeader = this.lease.held.size > 0;
+      const isLeader = this.leadership.held.size > 0;
       // That the database is away is said by who leads, who needs it as much.
       await (isLeader ? this.retries.due(signal) : this.retries.readable(signal)).catch(() => undefined);
       await pause(this.leaseEveryMs, signal);

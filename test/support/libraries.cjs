@@ -3,38 +3,13 @@ const { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } = requi
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { buildSync } = require('esbuild');
+const { dependencies } = require('../../package.json');
 const { settings } = require('../../scripts/bundle-settings.cjs');
 
 const root = join(__dirname, '..', '..');
 
-/** What the service imports of its libraries. Those that bundles leave out are loaded from their packages, as in the service. */
-const libraries = [
-  '@nestjs/common',
-  '@nestjs/core',
-  '@nestjs/cqrs',
-  '@nestjs/platform-fastify',
-  '@nestjs/swagger',
-  'ajv-formats',
-  'ajv/dist/2020.js',
-  'class-validator',
-  'commander',
-  'fastify',
-  'find-my-way',
-  'graphile-worker',
-  'immutable',
-  'jsonwebtoken',
-  'kysely',
-  'lru-cache',
-  'p-limit',
-  'passport-jwt',
-  'pg',
-  'pg-copy-streams',
-  'prom-client',
-  'reflect-metadata',
-  'rxjs',
-  'secure-json-parse',
-  'zod',
-];
+/** What the service depends on. What bundles leave out is loaded from its package, as in the service. */
+const libraries = [...Object.keys(dependencies).filter((name) => !settings.external.includes(name)), 'ajv/dist/2020.js'];
 
 /**
  * Jest reads and compiles every module anew for every file of tests: some 1 500 of libraries alone. Joined in one file they cost a third.

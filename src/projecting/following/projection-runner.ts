@@ -61,7 +61,7 @@ interface Turn {
 export class ProjectionRunner {
   private readonly names: readonly string[];
   private readonly knownTypes: ReadonlySet<string>;
-  private readonly lease: Leadership;
+  private readonly leadership: Leadership;
   private readonly waiters: PositionWaiters;
   private readonly stopping = new AbortController();
   private readonly errors = new Map<string, string>();
@@ -75,7 +75,7 @@ export class ProjectionRunner {
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
     options.log.onWentBack(() => this.endTurn?.abort());
-    this.lease = new Leadership(options.pool, this.names, {
+    this.leadership = new Leadership(options.pool, this.names, {
       answerWithinMs: 5_000,
       onLost: () => this.endTurn?.abort(),
     });
@@ -140,7 +140,7 @@ export class ProjectionRunner {
     for (let failures = 0; !signal.aborted;) {
       try {
         await ensureLiveGenerations(this.options.pool, this.options.projectors);
-        const held = await this.lease.renew();
+        const held = await this.leadership.renew();
         if (held.size > 0) await this.lead(held);
         else await pause(this.leaseEveryMs, signal);
         failures = 0;
@@ -149,7 +149,7 @@ export class ProjectionRunner {
         await pause(backOffMs(failures++, this.retryMs), signal);
       }
     }
-    this.lease.release();
+    this.leadership.release();
   }
 
   /** Leads until stopped, until the locks are lost or grown, or until another generation became live. */
@@ -157,7 +157,7 @@ export class ProjectionRunner {
     const ending = new AbortController();
     this.endTurn = ending;
     // The lock can be lost, or a stop asked for, while nobody could be told yet.
-    if (this.lease.held.size === 0 || this.stopping.signal.aborted) return;
+    if (this.leadership.held.size === 0 || this.stopping.signal.aborted) return;
     const turn = await this.beginTurn(held, ending.signal);
     this.turn = turn;
     this.options.logger?.info({ projections: [...held] }, 'leading projections');
@@ -208,7 +208,7 @@ export class ProjectionRunner {
       await pause(this.leaseEveryMs, turn.signal);
       if (turn.signal.aborted) return;
       try {
-        const held = await this.lease.renew();
+        const held = await this.leadership.renew();
         await this.options.generations.refresh();
         const swapped = [...turn.tracks.values()].some((track) => this.options.generations.generationOf(track.name) !== track.generation);
         if (swapped || held.size !== turn.tracks.size) ending.abort();
@@ -335,7 +335,7 @@ export class ProjectionRunner {
 
   /** Somebody else wrote: a repair, which is fine, or another leader, because the locks are gone and nobody said so. */
   private async makeSureOfLease(turn: Turn): Promise<void> {
-    const held = await this.lease.renew().catch(() => new Set());
+    const held = await this.leadership.renew().catch(() => new Set());
     if (held.size !== turn.tracks.size) this.endTurn?.abort();
   }
 
