@@ -1,4 +1,3 @@
-const { joinedLibraries } = require('./test/support/libraries.cjs');
 const { compilerOptions } = require('./tsconfig.json');
 
 /**
@@ -18,23 +17,15 @@ const asItShips = {
 };
 
 /**
- * Everything is CommonJS: Nest 12 ships ES modules only, and jest on Node 20 cannot mix them with CommonJS dependencies that require them.
- * The service's libraries come in one piece, other packages are transformed. What ships is tested as ES modules by the black-box suite on dist/.
+ * Our files are CommonJS to jest, and packages what they are to Node. What ships is tested as ES modules by the black-box suite on dist/.
  */
 const common = {
   rootDir: __dirname,
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest-environment.cjs',
+  runtime: '<rootDir>/test/support/jest-runtime.cjs',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...joinedLibraries() },
-  // A compiler of 9 MB that is CommonJS as it comes.
-  transformIgnorePatterns: ['/node_modules/typescript/'],
-  transform: {
-    '\\.ts$': ['@swc/jest', { jsc: asItShips, module: { type: 'commonjs' } }],
-    '\\.m?js$': [
-      '@swc/jest',
-      { isModule: 'unknown', jsc: { target: asItShips.target, parser: { syntax: 'ecmascript' } }, module: { type: 'commonjs' } },
-    ],
-  },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: { '\\.ts$': ['@swc/jest', { jsc: asItShips, module: { type: 'commonjs' } }] },
   cacheDirectory: '<rootDir>/.cache/jest',
 };
 

@@ -72,7 +72,6 @@ function fingerprint() {
   };
   add('tsconfig.json');
   add(bundler);
-  add('scripts/bundle-settings.cjs');
   if (existsSync(join(root, 'package-lock.json'))) add('package-lock.json');
   const walk = (folder) => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {

