@@ -38,6 +38,8 @@ const compiled = process.env.TEST_DIST === 'all' ? ['*'] : ['route-credentials',
 module.exports = {
   // Much of a test is waiting for a store. By default a machine of two cores would run one file at a time; three keep it busy.
   maxWorkers: 3,
+  // What libraries remember of the modules of a file, they keep.
+  workerIdleMemoryLimit: '1GB',
   // Read from here only; inside a project it counts for nothing.
   testTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/support/contract-reporter.cjs'],

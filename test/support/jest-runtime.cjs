@@ -1,8 +1,8 @@
 const { createRequire, isBuiltin } = require('node:module');
 const { default: JestRuntime } = require('jest-runtime');
 
-/** Files of ours, and the one module that jest makes for each file of tests. */
-const isMadeAnew = (name) => /^[./]/.test(name) || isBuiltin(name) || name === '@jest/globals';
+/** TypeScript of ours, and the one module that jest makes for each file of tests. */
+const isMadeAnew = (name) => (/^[./]/.test(name) && !name.endsWith('.mjs')) || isBuiltin(name) || name === '@jest/globals';
 
 /**
  * Packages are loaded by Node, once for all files of a worker, and as the service loads them: jest would read, compile and run some

@@ -23,7 +23,15 @@ import type { EventStoreAddress } from '../event-store-url.js';
 import { asFirstRecorded, withOrigins } from '../first-recorded.js';
 import { followPages, type TailPage } from '../follow-pages.js';
 import { NewestSeen } from '../newest-seen.js';
-import { asPortError, ConnectionChanged, exceptionOf, failureOf, mayBeNoPosition, NoAnswer } from './eventstoredb-failures.js';
+import {
+  asPortError,
+  ConnectionChanged,
+  exceptionOf,
+  failureOf,
+  mayBeNoPosition,
+  NoAnswer,
+  saysOnlyAway,
+} from './eventstoredb-failures.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
 import { EventStoreDbSubscription } from './eventstoredb-subscription.js';
 import type { EventStoreDbWire, WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
@@ -338,7 +346,8 @@ export class EventStoreDbEventLog implements EventLog {
     const attempt = { stream: `${this.namespace}${stream}`, expected, events, bytes, deadline, learn, epoch: this.seen.epoch };
     const work = this.slots(() => this.appendUntil(attempt));
     return within(Math.max(0, deadline - performance.now()), work).catch((error: unknown) => {
-      throw error instanceof NoAnswer ? (known ?? outOfTime) : error;
+      if (error instanceof NoAnswer) throw known ?? outOfTime;
+      throw saysOnlyAway(error) ? (known ?? error) : error;
     });
   }
 
@@ -372,7 +381,7 @@ export class EventStoreDbEventLog implements EventLog {
         if (error instanceof OutcomeLost) throw new EventLogUnavailable('the event log lost its end');
         if (error instanceof ConnectionChanged) sent -= 1;
         if (exceptionOf(error) === 'maximum-append-size-exceeded') throw new AppendTooLarge(bytes);
-        if (error instanceof EventLogUnavailable) learn(error);
+        if (error instanceof EventLogUnavailable && !saysOnlyAway(error)) learn(error);
         await this.onFailedTry(error, session, tries, deadline);
       }
     }

@@ -77,6 +77,9 @@ export function asPortError(error: unknown): unknown {
   return failure.kind === 'fault' ? withoutPayload(error) : new EventLogUnavailable(failure.reason);
 }
 
+/** An error of the port that names no cause. */
+export const saysOnlyAway = (error: unknown): boolean => error instanceof EventLogUnavailable && error.message === AWAY;
+
 /** What a read of the whole log from a position that is none fails with; other failures of the server look alike. */
 export const mayBeNoPosition = (error: unknown): boolean => isRecord(error) && error.code === UNKNOWN;
 
