@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
-import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
+import { openCommandBus } from '../../../src/command-handling/command-bus.js';
+import {
+  AccountCommandEnvelope,
+  ModerationCommandEnvelope,
+  type Commands,
+  type ModerationOutcome,
+} from '../../../src/command-handling/commands.js';
 import { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
 import { NewSubjects } from '../../../src/command-handling/needs/new-subjects.js';
@@ -74,8 +80,7 @@ export class TestProcess {
   readonly tenantCommands: TenantCommands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  readonly accounts: AccountCommands;
-  private readonly moderationHandler: ModerationCommandHandler;
+  readonly commands: Commands;
 
   constructor(
     readonly log: EventLog,
@@ -90,7 +95,6 @@ export class TestProcess {
     this.owners = new CodeOwners(this.streams, NAMES);
     const tenants = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
-    this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
     this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
     this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
@@ -99,7 +103,7 @@ export class TestProcess {
       return Promise.resolve();
     });
     const reservations = new Reservations(this.streams, NAMES);
-    this.accounts = new AccountCommands(
+    const accounts = new AccountCommands(
       ...([
         this.streams,
         NAMES,
@@ -113,11 +117,21 @@ export class TestProcess {
         clock,
       ] as const),
     );
-    this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
+    this.commands = openCommandBus({
+      streams: this.streams,
+      names: NAMES,
+      accounts,
+      moderations: this.moderations,
+      erasures: this.erasures,
+      announceTenant: announce,
+    });
+    const actor = { kind: 'system' as const, id: 'test' };
+    const sealingKey = Buffer.alloc(32, 3);
+    this.tenantCommands = new TenantCommands(this.commands, this.streams, NAMES, sealingKey, actor);
   }
 
   send(accountId: string, request: AccountRequest, meta: CommandMeta = aRequest()): Promise<AccountOutcome> {
-    return this.accounts.execute(meta, refOf(accountId), request);
+    return this.commands.execute(new AccountCommandEnvelope(meta, refOf(accountId), request));
   }
 
   sync(
@@ -174,7 +188,7 @@ export class TestProcess {
   }
 
   moderate(actions: Readonly<Record<string, ModerationAction>>, meta: CommandMeta = aRequest()): Promise<ModerationOutcome> {
-    return this.moderationHandler.execute(
+    return this.commands.execute(
       new ModerationCommandEnvelope(
         meta,
         Object.entries(actions).map(([referralId, action]) => ({ referralId, action })),
