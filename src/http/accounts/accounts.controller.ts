@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
-import { accountFacts } from '../../domain/account/facts-of-state.js';
+import { accountFacts } from '../../domain/account/account.facts.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';

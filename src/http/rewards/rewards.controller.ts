@@ -5,7 +5,7 @@ import { RewardBalanceQueries } from '../../../projections/reward-balances/queri
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { presentReward, type OpenAccount } from '../../domain/account/account.state.js';
-import { rewardFacts } from '../../domain/account/facts-of-state.js';
+import { rewardFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES } from '../../domain/program.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
