@@ -77,7 +77,7 @@ export function given(...events: readonly AccountEvent[]) {
 
 export const fold = (events: readonly AccountEvent[]): AccountState => events.reduce<AccountState>(evolve, initialState);
 
-function outcome(decision: Decision<AccountEvent>) {
+export function outcome(decision: Decision<AccountEvent>) {
   return {
     decision,
     then: (...events: readonly AccountEvent[]) => expect(decision).toStrictEqual({ events }),
