@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import type { AccountOutcome, AccountRequest } from '../src/command-handling/account-commands.js';
+import type { AccountOutcome } from '../src/command-handling/account-commands.js';
 import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import { loadConfig } from '../src/config/config.js';
 import { openCore, type Core } from '../src/core/core.js';
 import type { AccountEvent } from '../src/domain/account/account.events.js';
+import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
 import { rewardRef } from '../src/domain/account/account.state.js';
 import type { Scope } from '../src/domain/scope.js';
 import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';

@@ -9,7 +9,8 @@ import type { FollowShareLink } from '../domain/share-link/share-link.decider.js
 import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
-import type { AccountOutcome, AccountRequest } from './account-commands.js';
+import type { AccountRequest } from '../domain/account/requests/account-request.js';
+import type { AccountOutcome } from './account-commands.js';
 import type { ErasureCause, ListedErasure } from './processes/erasure-process.js';
 
 /**

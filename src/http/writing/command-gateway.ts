@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AccountOutcome, AccountRequest } from '../../command-handling/account-commands.js';
+import type { AccountOutcome } from '../../command-handling/account-commands.js';
 import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope, type Commands } from '../../command-handling/commands.js';
+import type { AccountRequest } from '../../domain/account/requests/account-request.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';

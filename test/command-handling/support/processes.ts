@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
 import { openCommandBus } from '../../../src/command-handling/command-bus.js';
 import {
@@ -96,38 +97,29 @@ export class TestProcess {
     const tenants = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
     const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
-    this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
+    const { streams, owners } = this;
+    const reservations = new Reservations(streams, NAMES);
+    const subjects = new NewSubjects(keys);
+    const sources = { log, streams, names: NAMES, owners, reservations, subjects, tankCodes, clock };
+    this.moderations = new ModerationProcess(streams, NAMES, sources);
     this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
       keys.forget(subjects);
       this.streams.accounts.forgetSubjects(new Set(subjects));
       return Promise.resolve();
     });
-    const reservations = new Reservations(this.streams, NAMES);
-    const accounts = new AccountCommands(
-      ...([
-        this.streams,
-        NAMES,
-        this.owners,
-        reservations,
-        tenants,
-        this.moderations,
-        tankCodes,
-        this.erasures,
-        new NewSubjects(NAMES, keys),
-        clock,
-      ] as const),
-    );
+    const { moderations, erasures } = this;
+    const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
     this.commands = openCommandBus({
-      streams: this.streams,
+      streams,
       names: NAMES,
       accounts,
-      moderations: this.moderations,
-      erasures: this.erasures,
+      moderations,
+      erasures,
       announceTenant: announce,
     });
     const actor = { kind: 'system' as const, id: 'test' };
     const sealingKey = Buffer.alloc(32, 3);
-    this.tenantCommands = new TenantCommands(this.commands, this.streams, NAMES, sealingKey, actor);
+    this.tenantCommands = new TenantCommands(this.commands, streams, NAMES, sealingKey, actor);
   }
 
   send(accountId: string, request: AccountRequest, meta: CommandMeta = aRequest()): Promise<AccountOutcome> {

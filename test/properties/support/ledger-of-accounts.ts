@@ -1,4 +1,5 @@
-import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
 import { openCommandBus } from '../../../src/command-handling/command-bus.js';
 import {
@@ -99,15 +100,17 @@ export class LedgerProcess {
     const directory = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
     const tankCodes = new TankCodes(this.streams, NAMES, directory, new ProgramVersions(log, codec, NAMES));
-    const moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
-    this.moderationProcess = moderations;
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
+    const subjects = new NewSubjects(keys);
+    const { streams } = this;
+    const sources = { log, streams, names: NAMES, owners, reservations, subjects, tankCodes, clock: Date.now };
+    const moderations = new ModerationProcess(streams, NAMES, sources);
+    this.moderationProcess = moderations;
     const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
-    const subjects = new NewSubjects(NAMES, keys);
-    const accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures, subjects);
+    const accounts = new AccountCommands({ streams, sources, tenants: directory, moderations, erasures });
     this.commands = openCommandBus({
-      streams: this.streams,
+      streams,
       names: NAMES,
       accounts,
       moderations,
@@ -115,7 +118,7 @@ export class LedgerProcess {
       announceTenant: announce,
     });
     const actor = { kind: 'system' as const, id: 'test' };
-    this.tenants = new TenantCommands(this.commands, this.streams, NAMES, Buffer.alloc(32, 3), actor);
+    this.tenants = new TenantCommands(this.commands, streams, NAMES, Buffer.alloc(32, 3), actor);
   }
 
   async createTenant(program: ProgramDocument): Promise<void> {
