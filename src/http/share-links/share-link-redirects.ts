@@ -8,7 +8,7 @@ import { programOf } from '../../domain/tenant/program-document.js';
 import { errorName } from '../../foundation/describe-error.js';
 import type { Logger } from '../../foundation/logger.js';
 import { ApiError } from '../edge/api-error.js';
-import type { EngagementMedium, ShareMedium } from './share-links.js';
+import type { EngagementMedium, ShareMedium } from './share-links.response.js';
 
 export interface FollowedLink {
   readonly scope: Scope;
