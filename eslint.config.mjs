@@ -202,6 +202,11 @@ export default defineConfig(
       'no-template-curly-in-string': 'off',
     },
   },
+  {
+    // Response classes describe JSON for /openapi.json. Nobody makes an instance of one.
+    files: ['src/http/**/*.ts'],
+    rules: { '@typescript-eslint/no-misused-spread': 'off' },
+  },
   { files: operatorFacing, rules: { 'no-console': 'off' } },
   // Prettier, eslint and jest read a default export.
   { files: ['**/*.mjs', '**/*.cjs'], rules: { 'no-restricted-exports': 'off' } },

@@ -1,20 +1,21 @@
-import type { Projector } from '../../src/projecting/projector.js';
-import { ERASURES } from '../erasures.js';
+import { defineProjector } from '../../src/projecting/define-projector.js';
+import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { accounts } from './table.js';
 
-/** Accounts as `GET /account/{accountId}` shows them. An account whose key is destroyed has no row. */
-export const accountsProjector: Projector = {
+const ownRow = ({ accountRef }: Pick<LedgerEvent, 'accountRef'>) => [accounts.key(accountRef)];
+
+/**
+ * Accounts as `GET /account/{accountId}` shows them. An account whose key is destroyed has no row.
+ */
+export const accountsProjector = defineProjector({
   name: 'accounts',
   tables: [accounts],
-  handles: new Set(['AccountOpened', 'SubscriptionChanged', 'CurrencyChanged', 'AccountAttributed', ...ERASURES]),
-
-  keys: ({ accountRef }) => [accounts.key(accountRef)],
-
-  apply({ event, accountRef, tenant, mode }, rows) {
-    switch (event.type) {
-      case 'AccountOpened':
+  on: {
+    AccountOpened: {
+      keys: ownRow,
+      apply({ event, accountRef, tenant, mode }, rows) {
         if (event.accountId.value === null) return;
-        return accounts.put(rows, {
+        accounts.put(rows, {
           account_ref: accountRef,
           tenant,
           mode,
@@ -25,30 +26,45 @@ export const accountsProjector: Projector = {
           referrer_person: null,
           date_opened: event.at,
         });
-      case 'SubscriptionChanged':
-        return accounts.change(rows, [accountRef], (row) => ({ ...row, subscription: event.subscription }));
-      case 'CurrencyChanged':
-        return accounts.change(rows, [accountRef], (row) => ({ ...row, currency: event.currency }));
-      case 'AccountAttributed':
-        return accounts.change(rows, [accountRef], (row) => ({
+      },
+    },
+    SubscriptionChanged: {
+      keys: ownRow,
+      apply({ event: { subscription }, accountRef }, rows) {
+        accounts.change(rows, [accountRef], (row) => ({ ...row, subscription }));
+      },
+    },
+    CurrencyChanged: {
+      keys: ownRow,
+      apply({ event: { currency }, accountRef }, rows) {
+        accounts.change(rows, [accountRef], (row) => ({ ...row, currency }));
+      },
+    },
+    AccountAttributed: {
+      keys: ownRow,
+      apply({ event: { code }, accountRef }, rows) {
+        accounts.change(rows, [accountRef], (row) => ({
           ...row,
-          referral_code: event.code.value,
+          referral_code: code.value,
           // Only beside a code: a row without one is found by nobody's erasure.
-          referrer_person: event.code.value === null ? null : event.code.subject,
+          referrer_person: code.value === null ? null : code.subject,
         }));
-      case 'ErasureRequested':
-        if (event.account !== null) accounts.delete(rows, accountRef);
-        return;
-      default:
-        return;
-    }
+      },
+    },
   },
 
   forgetting: {
+    atOnce: {
+      keys: ownRow,
+      clean({ accountRef, deletesAccount }, rows) {
+        if (deletesAccount) accounts.delete(rows, accountRef);
+      },
+    },
     lookups: ({ persons }) => [accounts.lookup({ referrer_person: [...persons] })],
-
     clean(_forgotten, rows) {
-      for (const row of accounts.found(rows)) accounts.put(rows, { ...row, referral_code: null, referrer_person: null });
+      for (const row of accounts.found(rows)) {
+        accounts.put(rows, { ...row, referral_code: null, referrer_person: null });
+      }
     },
   },
-};
+});

@@ -1,68 +1,95 @@
-import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
+import type { RewardRef } from '../../src/domain/account/account.events.js';
 import type { RewardValue } from '../../src/domain/program.js';
-import type { LedgerEvent, Projector, RowKey, Rows } from '../../src/projecting/projector.js';
-import { ERASURES } from '../erasures.js';
+import { defineProjector } from '../../src/projecting/define-projector.js';
+import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { bucketOf, contribution, nextDue, NOTHING, type BalanceItem, type Figures } from './contribution.js';
 import { balanceItems, balances, type BalanceItemRow, type BalanceRow } from './table.js';
 
-/** What people and accounts own, by type and unit. A reward whose owner is forgotten counts nowhere. */
-export const rewardBalancesProjector: Projector = {
+/** What people and accounts own, by type and unit. A forgotten owner's reward counts nowhere. */
+export const rewardBalancesProjector = defineProjector({
   name: 'reward-balances',
   tables: [balanceItems, balances],
-  handles: new Set([
-    'RewardGranted',
-    'RewardBecameAvailable',
-    'RewardExpired',
-    'CreditRedeemed',
-    'RedeemedRewardsListed',
-    'RewardCancelled',
-    'RewardRestored',
-    ...ERASURES,
-  ]),
-
-  keys({ event, accountRef }) {
-    switch (event.type) {
-      case 'RewardGranted':
-        return keysOf(accountRef, event.rewardId, event.person, event.value.type, unitOf(event.value));
-      case 'RewardBecameAvailable':
-      case 'RewardExpired':
-      case 'CreditRedeemed':
-      case 'RewardCancelled':
-      case 'RewardRestored':
-        return keysOf(accountRef, event.rewardId, event.person, event.rewardType, event.unit);
-      case 'RedeemedRewardsListed':
-        return listedRedemptions(event).flatMap(({ rewardId, person }) => keysOf(accountRef, rewardId, person, 'CREDIT', event.unit));
-      default:
-        return [];
-    }
-  },
-
-  apply(ledgerEvent, rows) {
-    const { event } = ledgerEvent;
-    switch (event.type) {
-      case 'RewardGranted':
-        return granted(ledgerEvent, event, rows);
-      case 'RewardBecameAvailable':
-        return change(rows, event.rewardId, () => ({ phase: 'AVAILABLE' }));
-      case 'RewardExpired':
-        return change(rows, event.rewardId, () => ({ phase: 'EXPIRED' }));
-      case 'CreditRedeemed':
-        return change(rows, event.rewardId, ({ redeemed }) => ({ redeemed: redeemed + event.amount }));
-      case 'RedeemedRewardsListed':
-        for (const { rewardId, amount } of listedRedemptions(event))
+  on: {
+    RewardGranted: {
+      keys({ accountRef, event: { rewardId, person, value } }) {
+        return rowsOf(accountRef, { rewardId, person, rewardType: value.type, unit: unitOf(value) });
+      },
+      // Rows are plain literals: put together by spreading parts, they took half of the CPU time
+      // of a rebuild (measured on 50 000 events).
+      apply({ event, tenant, mode, accountRef, revision }, rows) {
+        const { rewardId, value, owner, person, dateScheduledFor, dateExpires } = event;
+        // Given once: a second time would count twice.
+        if (!owner.value?.userId || balanceItems.get(rows, rewardId)) return;
+        const unit = unitOf(value);
+        const phase = dateScheduledFor === null ? 'AVAILABLE' : 'PENDING';
+        const dates = { date_scheduled_for: dateScheduledFor, date_expires: dateExpires };
+        const item: BalanceItemRow = {
+          reward_id: rewardId,
+          tenant,
+          mode,
+          account_ref: accountRef,
+          person,
+          user_id: owner.value.userId,
+          type: value.type,
+          unit_key: unitKey(unit),
+          source: event.source,
+          bucket: bucketOf({ cancelled: false, phase }),
+          phase,
+          cancelled: false,
+          assigned: value.type === 'CREDIT' ? value.assignedCredit : 0,
+          redeemed: 0,
+          percent: value.type === 'PCT_DISCOUNT' ? value.discountPercent : 0,
+          date_given: event.at,
+          date_scheduled_for: dateScheduledFor,
+          date_expires: dateExpires,
+          redeems_automatically: event.redeemsAutomatically,
+          due_at: nextDue({ cancelled: false, phase, ...dates }),
+        };
+        balanceItems.put(rows, item);
+        const balance = balances.get(rows, accountRef, person, item.type, item.unit_key);
+        const before = balance ?? emptyBalance(item, unit, Number(revision));
+        balances.put(rows, moved(before, NOTHING, contribution(item)));
+      },
+    },
+    RewardBecameAvailable: {
+      keys: rowsOfReward,
+      apply: ({ event }, rows) => change(rows, event.rewardId, () => ({ phase: 'AVAILABLE' })),
+    },
+    RewardExpired: {
+      keys: rowsOfReward,
+      apply: ({ event }, rows) => change(rows, event.rewardId, () => ({ phase: 'EXPIRED' })),
+    },
+    CreditRedeemed: {
+      keys: rowsOfReward,
+      apply({ event: { rewardId, amount } }, rows) {
+        change(rows, rewardId, ({ redeemed }) => ({ redeemed: redeemed + amount }));
+      },
+    },
+    RedeemedRewardsListed: {
+      keys({ accountRef, event }) {
+        const { unit } = event;
+        return listedRedemptions(event).flatMap(({ rewardId, person }) =>
+          rowsOf(accountRef, { rewardId, person, rewardType: 'CREDIT', unit }),
+        );
+      },
+      apply({ event }, rows) {
+        for (const { rewardId, amount } of listedRedemptions(event)) {
           change(rows, rewardId, ({ redeemed, phase }) => ({
             redeemed: redeemed + amount,
             phase: phase === 'PENDING' ? 'AVAILABLE' : phase,
           }));
-        return;
-      case 'RewardCancelled':
-        return change(rows, event.rewardId, () => ({ cancelled: true }));
-      case 'RewardRestored':
-        return change(rows, event.rewardId, () => ({ cancelled: false }));
-      default:
-        return;
-    }
+        }
+      },
+    },
+    RewardCancelled: {
+      keys: rowsOfReward,
+      apply: ({ event }, rows) => change(rows, event.rewardId, () => ({ cancelled: true })),
+    },
+    RewardRestored: {
+      keys: rowsOfReward,
+      apply: ({ event }, rows) => change(rows, event.rewardId, () => ({ cancelled: false })),
+    },
   },
 
   forgetting: {
@@ -70,59 +97,26 @@ export const rewardBalancesProjector: Projector = {
       balances.lookup({ account_ref: [accountRef], person: [...persons] }),
       balanceItems.lookup({ person: [...persons] }),
     ],
-
     clean(_forgotten, rows) {
-      for (const { account_ref, person, type, unit_key } of balances.found(rows))
+      for (const { account_ref, person, type, unit_key } of balances.found(rows)) {
         balances.delete(rows, account_ref, person, type, unit_key);
+      }
       for (const { reward_id } of balanceItems.found(rows)) balanceItems.delete(rows, reward_id);
     },
   },
-};
+});
 
-const keysOf = (accountRef: string, rewardId: string, person: string, type: RewardValue['type'], unit: string | null): RowKey[] => [
-  balanceItems.key(rewardId),
-  balances.key(accountRef, person, type, unitKey(unit)),
-];
+function rowsOf(accountRef: string, { rewardId, person, rewardType, unit }: RewardRef): RowKey[] {
+  return [balanceItems.key(rewardId), balances.key(accountRef, person, rewardType, unitKey(unit))];
+}
+
+function rowsOfReward({ accountRef, event }: { readonly accountRef: string; readonly event: RewardRef }): RowKey[] {
+  return rowsOf(accountRef, event);
+}
 
 const unitOf = (value: RewardValue): string | null => (value.type === 'PCT_DISCOUNT' ? '%' : value.unit);
 
 const unitKey = (unit: string | null): string => unit?.toLowerCase() ?? '';
-
-// Rows are plain literals: put together by spreading parts, they took half of the CPU time of a rebuild (measured on 50 000 events).
-function granted({ tenant, mode, accountRef, revision }: LedgerEvent, event: AccountEventOf<'RewardGranted'>, rows: Rows): void {
-  const { rewardId, value, owner, person, source, dateScheduledFor, dateExpires } = event;
-  // Given once: a second time would count twice.
-  if (!owner.value?.userId || balanceItems.get(rows, rewardId)) return;
-  const user_id = owner.value.userId;
-  const unit = unitOf(value);
-  const unit_key = unitKey(unit);
-  const phase = dateScheduledFor === null ? 'AVAILABLE' : 'PENDING';
-  const item: BalanceItemRow = {
-    reward_id: rewardId,
-    tenant,
-    mode,
-    account_ref: accountRef,
-    person,
-    user_id,
-    type: value.type,
-    unit_key,
-    source,
-    bucket: bucketOf({ cancelled: false, phase }),
-    phase,
-    cancelled: false,
-    assigned: value.type === 'CREDIT' ? value.assignedCredit : 0,
-    redeemed: 0,
-    percent: value.type === 'PCT_DISCOUNT' ? value.discountPercent : 0,
-    date_given: event.at,
-    date_scheduled_for: dateScheduledFor,
-    date_expires: dateExpires,
-    redeems_automatically: event.redeemsAutomatically,
-    due_at: nextDue({ cancelled: false, phase, date_scheduled_for: dateScheduledFor, date_expires: dateExpires }),
-  };
-  balanceItems.put(rows, item);
-  const balance = balances.get(rows, accountRef, person, value.type, unit_key);
-  balances.put(rows, moved(balance ?? emptyBalance(item, unit, Number(revision)), NOTHING, contribution(item)));
-}
 
 function emptyBalance(
   { account_ref, person, type, unit_key, tenant, mode, user_id }: BalanceItemRow,

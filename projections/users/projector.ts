@@ -1,48 +1,20 @@
-import type { AccountEventOf, Profile } from '../../src/domain/account/account.events.js';
-import type { LedgerEvent, Projector, Rows } from '../../src/projecting/projector.js';
-import { ERASURES } from '../erasures.js';
+import type { PersonId, Profile } from '../../src/domain/account/account.events.js';
+import { defineProjector } from '../../src/projecting/define-projector.js';
+import type { LedgerEvent, Rows } from '../../src/projecting/projector.js';
 import { userAccounts, userCounts, users, type UserAccountRow, type UserRow } from './table.js';
 
-/** Users as they are shown and found. A person whose key is destroyed has no row; what happens to such a person is passed over. */
-export const usersProjector: Projector = {
+/**
+ * Users as they are shown and found. A person whose key is destroyed has no row; events about such a
+ * person are passed over.
+ */
+export const usersProjector = defineProjector({
   name: 'users',
   tables: [users, userAccounts, userCounts],
-  handles: new Set([
-    ...(['AccountOpened', 'PaymentProviderIdSet', 'ReferralStarted', 'ReferralConverted'] as const),
-    ...(['UserIdentified', 'UserProfileChanged', 'ReferralCodeAssigned', 'UserBlocked', 'UserUnblocked'] as const),
-    ...ERASURES,
-  ]),
-
-  keys({ event, accountRef, tenant, mode }) {
-    switch (event.type) {
-      case 'AccountOpened':
-      case 'PaymentProviderIdSet':
-      case 'ReferralStarted':
-      case 'ReferralConverted':
-        return [userAccounts.key(accountRef)];
-      case 'UserIdentified':
-        return [users.key(event.person), userCounts.key(tenant, mode)];
-      case 'UserProfileChanged':
-      case 'ReferralCodeAssigned':
-      case 'UserBlocked':
-      case 'UserUnblocked':
-        return [users.key(event.person)];
-      case 'ErasureRequested':
-      case 'ErasureCompleted':
-        return [...event.persons.map((person) => users.key(person)), userCounts.key(tenant, mode), userAccounts.key(accountRef)];
-      default:
-        return [];
-    }
-  },
-
-  apply(ledgerEvent, rows) {
-    const { event, accountRef, tenant, mode } = ledgerEvent;
-    const changeUser = (person: string, change: (row: UserRow) => UserRow): void =>
-      users.change(rows, [person], (row) => ({ ...change(row), date_changed: event.at }));
-    const changeAccount = (change: (row: UserAccountRow) => UserAccountRow): void => userAccounts.change(rows, [accountRef], change);
-    switch (event.type) {
-      case 'AccountOpened':
-        return userAccounts.put(rows, {
+  on: {
+    AccountOpened: {
+      keys: accountRow,
+      apply({ event, accountRef, tenant, mode }, rows) {
+        userAccounts.put(rows, {
           account_ref: accountRef,
           tenant,
           mode,
@@ -53,87 +25,127 @@ export const usersProjector: Projector = {
           referred_by_person: null,
           is_converted: false,
         });
-      case 'PaymentProviderIdSet':
-        return changeAccount((row) => ({ ...row, payment_provider_id: event.paymentProviderId.value }));
-      case 'ReferralStarted':
-        return changeAccount((row) => ({
-          ...row,
-          referred_person: event.referred.person,
-          referred_by_code: event.code.value,
+      },
+    },
+    PaymentProviderIdSet: {
+      keys: accountRow,
+      apply({ event, accountRef }, rows) {
+        changeAccount(rows, accountRef, { payment_provider_id: event.paymentProviderId.value });
+      },
+    },
+    ReferralStarted: {
+      keys: accountRow,
+      apply({ event: { referred, code }, accountRef }, rows) {
+        changeAccount(rows, accountRef, {
+          referred_person: referred.person,
+          referred_by_code: code.value,
           // Only beside a code: a row without one is found by nobody's erasure.
-          referred_by_person: event.code.value === null ? null : event.code.subject,
+          referred_by_person: code.value === null ? null : code.subject,
           is_converted: false,
-        }));
-      case 'ReferralConverted':
-        return changeAccount((row) => ({ ...row, is_converted: true }));
-      case 'UserIdentified':
-        return identify(ledgerEvent, event, rows);
-      case 'UserProfileChanged':
-        return changeUser(event.person, (row) => ({ ...row, ...profileColumns({ ...row.profile, ...event.changes.value }) }));
-      case 'ReferralCodeAssigned': {
+        });
+      },
+    },
+    ReferralConverted: {
+      keys: accountRow,
+      apply: ({ accountRef }, rows) => changeAccount(rows, accountRef, { is_converted: true }),
+    },
+    UserIdentified: {
+      keys: ({ event, tenant, mode }) => [users.key(event.person), userCounts.key(tenant, mode)],
+      apply({ event: { at, person, profile }, accountRef, tenant, mode }, rows) {
+        if (profile.value === null) return;
+        if (!users.get(rows, person)) {
+          const counted = userCounts.get(rows, tenant, mode)?.users ?? 0;
+          userCounts.put(rows, { tenant, mode, users: counted + 1 });
+        }
+        users.put(rows, {
+          person,
+          tenant,
+          mode,
+          account_ref: accountRef,
+          ...profileColumns(profile.value),
+          primary_codes: {},
+          date_created: at,
+          date_blocked: null,
+          date_changed: at,
+        });
+      },
+    },
+    UserProfileChanged: {
+      keys: userRow,
+      apply({ event }, rows) {
+        changeUser(rows, event, ({ profile }) => profileColumns({ ...profile, ...event.changes.value }));
+      },
+    },
+    ReferralCodeAssigned: {
+      keys: userRow,
+      apply({ event }, rows) {
         const { code, programId } = event;
         if (code.value === null) return;
         const primary = { [programId]: code.value };
-        return changeUser(event.person, (row) => ({ ...row, primary_codes: { ...row.primary_codes, ...primary } }));
-      }
-      case 'UserBlocked':
-        return changeUser(event.person, (row) => ({ ...row, date_blocked: event.at }));
-      case 'UserUnblocked':
-        return changeUser(event.person, (row) => ({ ...row, date_blocked: null }));
-      case 'ErasureRequested':
-      case 'ErasureCompleted':
-        return erase(ledgerEvent, event, rows);
-      default:
-        return;
-    }
+        changeUser(rows, event, (row) => ({ primary_codes: { ...row.primary_codes, ...primary } }));
+      },
+    },
+    UserBlocked: {
+      keys: userRow,
+      apply: ({ event }, rows) => changeUser(rows, event, () => ({ date_blocked: event.at })),
+    },
+    UserUnblocked: {
+      keys: userRow,
+      apply: ({ event }, rows) => changeUser(rows, event, () => ({ date_blocked: null })),
+    },
   },
 
   forgetting: {
+    atOnce: {
+      keys: ({ persons, tenant, mode, accountRef }) => [
+        ...[...persons].map((person) => users.key(person)),
+        userCounts.key(tenant, mode),
+        userAccounts.key(accountRef),
+      ],
+      clean({ persons, tenant, mode, accountRef, deletesAccount }, rows) {
+        const gone = [...persons].filter((person) => users.get(rows, person) !== undefined);
+        for (const person of gone) users.delete(rows, person);
+        const left = (userCounts.get(rows, tenant, mode)?.users ?? 0) - gone.length;
+        if (gone.length > 0 && left > 0) userCounts.put(rows, { tenant, mode, users: left });
+        else if (gone.length > 0) userCounts.delete(rows, tenant, mode);
+        if (deletesAccount) userAccounts.delete(rows, accountRef);
+      },
+    },
     lookups: ({ persons }) => [userAccounts.lookup({ referred_by_person: [...persons] })],
-
     clean(_forgotten, rows) {
-      for (const row of userAccounts.found(rows)) userAccounts.put(rows, { ...row, referred_by_code: null, referred_by_person: null });
+      for (const row of userAccounts.found(rows)) {
+        userAccounts.put(rows, { ...row, referred_by_code: null, referred_by_person: null });
+      }
     },
   },
-};
+});
 
-function erase(
-  { accountRef, tenant, mode }: LedgerEvent,
-  { type, persons, account }: AccountEventOf<'ErasureRequested' | 'ErasureCompleted'>,
+function accountRow({ accountRef }: Pick<LedgerEvent, 'accountRef'>) {
+  return [userAccounts.key(accountRef)];
+}
+
+function userRow({ event }: { readonly event: { readonly person: PersonId } }) {
+  return [users.key(event.person)];
+}
+
+function changeAccount(rows: Rows, accountRef: string, changes: Partial<UserAccountRow>): void {
+  userAccounts.change(rows, [accountRef], (row) => ({ ...row, ...changes }));
+}
+
+function changeUser(
   rows: Rows,
+  { person, at }: { readonly person: PersonId; readonly at: number },
+  changes: (row: UserRow) => Partial<UserRow>,
 ): void {
-  const gone = persons.filter((person) => users.get(rows, person) !== undefined);
-  for (const person of gone) users.delete(rows, person);
-  const left = (userCounts.get(rows, tenant, mode)?.users ?? 0) - gone.length;
-  if (gone.length > 0 && left > 0) userCounts.put(rows, { tenant, mode, users: left });
-  else if (gone.length > 0) userCounts.delete(rows, tenant, mode);
-  // By the request alone: when the tombstone comes, the account may have begun anew.
-  if (type === 'ErasureRequested' && account !== null) userAccounts.delete(rows, accountRef);
+  users.change(rows, [person], (row) => ({ ...row, ...changes(row), date_changed: at }));
 }
 
-function identify({ accountRef, tenant, mode }: LedgerEvent, { at, person, profile }: AccountEventOf<'UserIdentified'>, rows: Rows): void {
-  if (profile.value === null) return;
-  if (!users.get(rows, person)) {
-    const counted = userCounts.get(rows, tenant, mode)?.users ?? 0;
-    userCounts.put(rows, { tenant, mode, users: counted + 1 });
-  }
-  users.put(rows, {
-    person,
-    tenant,
-    mode,
-    account_ref: accountRef,
-    ...profileColumns(profile.value),
-    primary_codes: {},
-    date_created: at,
-    date_blocked: null,
-    date_changed: at,
-  });
-}
+type ProfileColumns = Pick<UserRow, 'user_id' | 'email' | 'first_name' | 'last_name' | 'search' | 'profile'>;
 
-function profileColumns(profile: Profile): Pick<UserRow, 'user_id' | 'email' | 'first_name' | 'last_name' | 'search' | 'profile'> {
+function profileColumns(profile: Profile): ProfileColumns {
   const { id, email, firstName, lastName } = profile;
   const fullName = [firstName, lastName].filter((name) => name !== null).join(' ');
-  // A control character between the parts: a piece of text that is searched for does not match across them.
+  // A control character between the parts: a text that is searched for does not match across them.
   const search = [email ?? '', fullName, id].join('\u001f').toLowerCase();
   return { user_id: id, email, first_name: firstName, last_name: lastName, search, profile };
 }

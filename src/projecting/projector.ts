@@ -82,11 +82,23 @@ export interface Forgotten {
   readonly persons: ReadonlySet<string>;
 }
 
+/** One of the two events of an erasure. */
+export interface Erasure extends Forgotten {
+  /** Only the request deletes the account: when the tombstone arrives, it may be open anew. */
+  readonly deletesAccount: boolean;
+}
+
 /**
- * How a read model forgets people. Rows about them are found by their contents, a bounded piece of them at a time, so that nobody else's
- * events wait for somebody with very many. Until the last piece is cleaned, queries leave these people out (`LiveReads`).
+ * How a read model forgets people. Rows about them are found by their contents, a bounded piece of
+ * them at a time, so that nobody else's events wait for somebody with very many. Until the last
+ * piece is cleaned, queries leave these people out (`LiveReads`).
  */
 export interface Forgetting {
+  /** Rows that the erasure names by their keys. They are cleaned with its event, before the first piece. */
+  readonly atOnce?: {
+    keys(erasure: Erasure): readonly RowKey[];
+    clean(erasure: Erasure, rows: Rows): void;
+  };
   lookups(forgotten: Forgotten): readonly Lookup[];
   /** Rows that can be found only through those that `lookups` found, and may be any number for each of them. */
   dependents?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly Lookup[];
@@ -101,7 +113,7 @@ export interface Forgetting {
 
 /**
  * A projector turns events into rows. It is pure: everything it knows comes from the events and the rows it announced,
- * so it can be run again from the first event at any time, beside the live one.
+ * so it can be run again from the first event at any time, beside the live one. `defineProjector` makes it of a table.
  */
 export interface Projector {
   /** As the operator names it: `rewards`. */
@@ -115,15 +127,23 @@ export interface Projector {
    * Further rows that only a loaded row can name, asked once the rows of `keys` are there. A row that an earlier event of the same
    * batch makes is not there yet: that event's own `keys` must name what its followers will need.
    */
-  furtherKeys?(event: LedgerEvent, rows: Pick<Rows, 'get'>): readonly RowKey[];
+  furtherKeys(event: LedgerEvent, rows: Pick<Rows, 'get'>): readonly RowKey[];
   /** Asked at the events of an erasure, behind `apply`. Each of them ends a batch before it. */
   readonly forgetting: Forgetting;
   /** Folds one event into the rows. Throws only when the event contradicts the rows: its account is parked then. */
   apply(event: LedgerEvent, rows: Rows): void;
 }
 
-/** Whom an event forgets; undefined: it is none of an erasure. */
-export function forgottenBy({ event, tenant, mode, accountRef }: LedgerEvent): Forgotten | undefined {
+/**
+ * The two events of an erasure clean every read model. The request does so at once; the tombstone does it again, for what was decided
+ * meanwhile by somebody who had not heard of it. Behind the tombstone nothing can be read any more.
+ */
+export const ERASURES = ['ErasureRequested', 'ErasureCompleted'] as const satisfies readonly AccountEvent['type'][];
+
+/** What an event forgets; undefined: it is none of an erasure. */
+export function forgottenBy({ event, tenant, mode, accountRef }: LedgerEvent): Erasure | undefined {
   if (event.type !== 'ErasureRequested' && event.type !== 'ErasureCompleted') return undefined;
-  return { erasureId: event.erasureId, tenant, mode, accountRef, persons: new Set(event.persons) };
+  const { type, erasureId, persons, account } = event;
+  const deletesAccount = type === 'ErasureRequested' && account !== null;
+  return { erasureId, tenant, mode, accountRef, persons: new Set(persons), deletesAccount };
 }

@@ -1,20 +1,19 @@
 import type { BalanceFacts, ReferralFacts, RewardFacts, UserFacts } from '../../src/domain/account/account.facts.js';
+import { accountJson } from '../../src/http/accounts/account.response.js';
+import { ApiError } from '../../src/http/edge/api-error.js';
+import { codeDetailsJson } from '../../src/http/referral-codes/code-details.response.js';
+import { referralJson } from '../../src/http/referrals/referral.response.js';
+import { balanceJson, rewardJson } from '../../src/http/rewards/reward.response.js';
+import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../../src/http/share-links/share-links.response.js';
+import { codeForLinks, ShareLinks } from '../../src/http/share-links/share-links.js';
 import {
-  accountJson,
-  balanceJson,
-  codeDetailsJson,
   emailHash,
   publicUserJson,
-  redemptionResultJson,
-  referralJson,
-  rewardJson,
   selectedUserJson,
   USER_FIELDS,
   userJson,
   userListItemJson,
-} from '../../src/http/shapes/presenters.js';
-import { ApiError } from '../../src/http/edge/api-error.js';
-import { codeForLinks, ENGAGEMENT_MEDIA, SHARE_MEDIA, ShareLinks } from '../../src/http/share-links/share-links.js';
+} from '../../src/http/users/user.response.js';
 
 const links = new ShareLinks('https://refer.example/', { tenant: 'acme', mode: 'live' });
 const around = { links, defaultProgramId: 'default' };
@@ -279,11 +278,6 @@ test('balances have figures of their type, the others are null', () => {
     referrerDiscountPercent: 5,
   });
   expect(balanceJson({ ...facts, type: 'FUELTANK', unit: null })).toEqual({ ...none, type: 'FUELTANK', unit: null, totalFuelTankCodes: 3 });
-  expect(redemptionResultJson({ creditRedeemed: 1, creditAvailable: 2, unit: 'x' })).toEqual({
-    creditRedeemed: 1,
-    creditAvailable: 2,
-    unit: 'x',
-  });
 });
 
 test('a referral', () => {

@@ -4,7 +4,7 @@ import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { accountFacts, rewardFacts, userFacts } from '../../src/domain/account/facts-of-state.js';
+import { accountFacts, rewardFacts, userFacts } from '../../src/domain/account/account.facts.js';
 import { amountLeft, evolve, initialState, type AccountState, type OpenAccount } from '../../src/domain/account/account.state.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { EventCodec } from '../../src/event-log/codec.js';

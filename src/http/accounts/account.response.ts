@@ -3,8 +3,10 @@ import {
   BILLING_INTERVALS,
   SUBSCRIPTION_STATUSES,
   type BillingInterval,
+  type Subscription,
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
+import type { AccountFacts } from '../../domain/account/account.facts.js';
 import { Text, TextUntilForgotten } from '../shapes/shape.js';
 
 class SubscriptionResponse {
@@ -43,4 +45,23 @@ export class AccountResponse {
 export class WrittenAccountResponse extends OmitType(AccountResponse, ['id']) {
   @TextUntilForgotten()
   id: string | null;
+}
+
+/** `subscription` alone leaves out what is not set. */
+export function accountJson(facts: AccountFacts): AccountResponse {
+  return {
+    id: facts.accountId,
+    currency: facts.currency,
+    subscription: subscriptionJson(facts.subscription),
+    referral: facts.referralCode === null ? null : { code: facts.referralCode },
+  };
+}
+
+function subscriptionJson({ status, value, billingIntervalType, billingIntervalValue }: Subscription): SubscriptionResponse {
+  return {
+    status,
+    ...(value === undefined ? {} : { value }),
+    ...(billingIntervalType === undefined ? {} : { billingIntervalType }),
+    ...(billingIntervalValue === undefined ? {} : { billingIntervalValue }),
+  };
 }

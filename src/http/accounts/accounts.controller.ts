@@ -3,16 +3,15 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
-import { accountFacts } from '../../domain/account/facts-of-state.js';
+import { accountFacts } from '../../domain/account/account.facts.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { RewardResponse } from '../rewards/reward.response.js';
+import { rewardJson, RewardResponse } from '../rewards/reward.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
-import { accountJson, rewardJson } from '../shapes/presenters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { AccountResponse, WrittenAccountResponse } from './account.response.js';
+import { accountJson, AccountResponse, WrittenAccountResponse } from './account.response.js';
 import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
 
 @ApiTags('Account')

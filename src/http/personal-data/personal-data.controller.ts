@@ -9,14 +9,15 @@ import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import type { ReferralResponse } from '../referrals/referral.response.js';
+import { balanceJson, rewardJson, type RewardResponse } from '../rewards/reward.response.js';
 import { ApiBooleanQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { booleanQuery, identifier, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { balanceJson, personalRecordJson, rewardJson, type ReferralJson, type RewardJson } from '../shapes/presenters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { pages, recordText } from './personal-record.js';
-import { PersonalRecordResponse } from './personal-record.response.js';
+import { personalRecordJson, PersonalRecordResponse } from './personal-record.response.js';
 
 /** Of referrals and rewards: so many are in memory at once. */
 const PAGE = 200;
@@ -64,11 +65,11 @@ export class PersonalDataController {
     await this.gateway.recordLook(request, accountRef, facts.person);
     const whose = { accountRef, person: facts.person };
     const lists = {
-      rewards: pages<RewardJson, RewardPlace>(async (after) => {
+      rewards: pages<RewardResponse, RewardPlace>(async (after) => {
         const { items, next } = await this.rewards.pageOf(scope, whose, after, PAGE);
         return { items: items.map(rewardJson), next };
       }),
-      referrals: pages<ReferralJson, ReferralPlace>(async (after) => {
+      referrals: pages<ReferralResponse, ReferralPlace>(async (after) => {
         const { items, next } = await this.referrals.pageMadeBy(scope, whose, after, PAGE);
         return { items: await this.presentation.referrals(scope, items), next };
       }),

@@ -1,8 +1,9 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
+import type { UserFacts } from '../../domain/account/account.facts.js';
 import { ReferralResponse } from '../referrals/referral.response.js';
 import { RewardBalanceResponse, RewardResponse } from '../rewards/reward.response.js';
 import { Integer, TextOrNull } from '../shapes/shape.js';
-import { UserResponse } from '../users/user.response.js';
+import { initialOf, UserResponse } from '../users/user.response.js';
 
 class LocationResponse {
   @ApiProperty({ type: Number })
@@ -17,7 +18,7 @@ class RewardsOfPersonResponse {
   totalCount: number;
 
   @ApiProperty({ type: [RewardResponse], description: 'All of them, newest first' })
-  data: RewardResponse[];
+  data: readonly RewardResponse[];
 }
 
 class ReferralsOfPersonResponse {
@@ -25,7 +26,7 @@ class ReferralsOfPersonResponse {
   totalCount: number;
 
   @ApiProperty({ type: [ReferralResponse], description: 'All that the person made, newest first' })
-  data: ReferralResponse[];
+  data: readonly ReferralResponse[];
 }
 
 const OF_USER = [
@@ -57,8 +58,51 @@ export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {
   rewards: RewardsOfPersonResponse;
 
   @ApiProperty({ type: [RewardBalanceResponse] })
-  rewardBalances: RewardBalanceResponse[];
+  rewardBalances: readonly RewardBalanceResponse[];
 
   @ApiProperty({ type: ReferralsOfPersonResponse })
   referrals: ReferralsOfPersonResponse;
+}
+
+/** What the record of a person holds besides the user, and besides what may be any number: rewards, and referrals that the person made. */
+export interface PersonalRecordParts {
+  readonly referredByReferral: ReferralResponse | null;
+  readonly rewardBalances: readonly RewardBalanceResponse[];
+}
+
+/** What is known of a person, but for rewards and referrals. Places are never looked up from addresses: those members are always null. */
+export function personalRecordJson(
+  facts: UserFacts,
+  user: UserResponse,
+  parts: PersonalRecordParts,
+): Omit<PersonalRecordResponse, 'rewards' | 'referrals'> {
+  return {
+    id: user.id,
+    accountId: user.accountId,
+    firstName: user.firstName,
+    lastName: user.lastName,
+    lastInitial: initialOf(facts.lastName),
+    referralCode: user.referralCode,
+    imageUrl: user.imageUrl,
+    email: user.email,
+    cookieId: user.cookieId,
+    paymentProviderId: user.paymentProviderId,
+    locale: user.locale,
+    countryCode: user.countryCode,
+    referable: user.referable,
+    customFields: user.customFields,
+    firstSeenIP: user.firstSeenIP,
+    lastSeenIP: user.lastSeenIP,
+    firstSeenIPLocation: null,
+    lastSeenIPLocation: null,
+    firstSeenUserAgent: facts.firstSeenUserAgent,
+    lastSeenUserAgent: facts.lastSeenUserAgent,
+    dateCreated: user.dateCreated,
+    emailHash: user.emailHash,
+    referralSource: user.referralSource,
+    shareLinks: user.shareLinks,
+    referredByReferral: parts.referredByReferral,
+    rewardBalances: parts.rewardBalances,
+    segments: user.segments,
+  };
 }

@@ -1,6 +1,8 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
-import { REWARD_TYPES, type RewardType } from '../../domain/program.js';
+import type { UserFacts } from '../../domain/account/account.facts.js';
+import { REWARD_TYPES, type PromisedValue, type RewardType } from '../../domain/program.js';
 import { Text, TextOrNull, TextUntilForgotten, Time } from '../shapes/shape.js';
+import { initialOf } from '../users/user.response.js';
 
 class ProspectResponse {
   @ApiProperty({ enum: REWARD_TYPES })
@@ -39,4 +41,40 @@ export class CodeDetailsResponse {
 export class AppliedCodeResponse extends OmitType(CodeDetailsResponse, ['code']) {
   @TextUntilForgotten()
   code: string | null;
+}
+
+/** A code and what its use would earn the referred side. */
+export interface CodeDetails {
+  readonly code: string;
+  readonly dateCreated: number;
+  readonly programId: string;
+  readonly owner: Pick<UserFacts, 'firstName' | 'lastName'>;
+  /** Null: the program gives none. */
+  readonly reward: PromisedValue | null;
+}
+
+export function codeDetailsJson({ code, dateCreated, programId, owner, reward }: CodeDetails): CodeDetailsResponse {
+  return { code, dateCreated, referrerName: shortName(owner), programId, reward: reward === null ? null : prospectJson(reward) };
+}
+
+/** The route is public: a first name and an initial are enough to recognise a friend. */
+function shortName({ firstName, lastName }: Pick<UserFacts, 'firstName' | 'lastName'>): string | null {
+  return [(firstName ?? '').trim(), initialOf(lastName) ?? ''].filter((part) => part !== '').join(' ') || null;
+}
+
+function prospectJson(value: PromisedValue): ProspectResponse {
+  switch (value.type) {
+    case 'CREDIT':
+      return { type: value.type, unit: value.unit, credit: value.assignedCredit };
+    case 'PCT_DISCOUNT':
+      return {
+        type: value.type,
+        unit: '%',
+        discountPercent: value.discountPercent,
+        ...(value.monthsDiscountIsValid === null ? {} : { monthsDiscountIsValid: value.monthsDiscountIsValid }),
+      };
+    case 'FUELTANK':
+      // The code itself is handed out with the reward, not before.
+      return { type: value.type, unit: value.unit };
+  }
 }

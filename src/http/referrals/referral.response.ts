@@ -1,4 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
+import type { FraudSignal } from '../../domain/account/account.events.js';
+import type { ReferralFacts } from '../../domain/account/account.facts.js';
+import type { SideStatus } from '../../domain/program.js';
 import { RewardResponse } from '../rewards/reward.response.js';
 import { Integer, Text, TextOrNull, Time, TimeOrNull } from '../shapes/shape.js';
 import { UserResponse } from '../users/user.response.js';
@@ -31,13 +34,13 @@ export class ReferralResponse {
   referrerReward: RewardResponse | null;
 
   @ApiProperty({ enum: ['PENDING', 'ACTIONED'], description: 'PENDING while a side is' })
-  moderationStatus: string;
+  moderationStatus: 'PENDING' | 'ACTIONED';
 
   @ApiProperty({ enum: SIDE_STATUSES })
-  referredModerationStatus: string;
+  referredModerationStatus: SideStatus;
 
   @ApiProperty({ enum: SIDE_STATUSES })
-  referrerModerationStatus: string;
+  referrerModerationStatus: SideStatus;
 
   @ApiProperty({
     type: 'object',
@@ -47,7 +50,7 @@ export class ReferralResponse {
       required: ['message', 'score'],
     },
   })
-  fraudSignals: Readonly<Record<string, { message: string; score: number }>>;
+  fraudSignals: Readonly<Record<string, FraudSignal>>;
 
   @Time()
   dateReferralStarted: number;
@@ -70,5 +73,34 @@ export class ReferralListResponse {
   totalCount: number;
 
   @ApiProperty({ type: [ReferralResponse] })
-  referrals: ReferralResponse[];
+  referrals: readonly ReferralResponse[];
+}
+
+/** What belongs to a referral and is presented with it; null: deleted, or not granted. */
+export interface ReferralSides {
+  readonly referredUser: UserResponse | null;
+  readonly referrerUser: UserResponse | null;
+  readonly referredReward: RewardResponse | null;
+  readonly referrerReward: RewardResponse | null;
+}
+
+export function referralJson(facts: ReferralFacts, sides: ReferralSides): ReferralResponse {
+  return {
+    id: facts.referralId,
+    programId: facts.programId,
+    referralCodeUsed: facts.referralCodeUsed,
+    shareLinkUsed: facts.shareLinkUsed,
+    referredUser: sides.referredUser,
+    referrerUser: sides.referrerUser,
+    referredReward: sides.referredReward,
+    referrerReward: sides.referrerReward,
+    moderationStatus: facts.referredStatus === 'PENDING' || facts.referrerStatus === 'PENDING' ? 'PENDING' : 'ACTIONED',
+    referredModerationStatus: facts.referredStatus,
+    referrerModerationStatus: facts.referrerStatus,
+    fraudSignals: Object.fromEntries(Object.entries(facts.fraudSignals).map(([name, { message, score }]) => [name, { message, score }])),
+    dateReferralStarted: facts.dateReferralStarted,
+    dateReferralPaid: facts.dateReferralPaid,
+    dateReferralEnded: facts.dateReferralEnded,
+    dateModerated: facts.dateModerated,
+  };
 }

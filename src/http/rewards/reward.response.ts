@@ -1,4 +1,6 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
+import type { RewardSource } from '../../domain/account/account.events.js';
+import type { BalanceFacts, RewardFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES, type RewardType } from '../../domain/program.js';
 import { Integer, IntegerOrNull, Text, TextOrNull, TextUntilForgotten, Time, TimeOrNull } from '../shapes/shape.js';
 
@@ -37,7 +39,7 @@ export class RewardResponse {
   cancellable: boolean;
 
   @ApiProperty({ enum: ['FRIEND_SIGNUP', 'REFERRED', 'MANUAL', 'EVENT'] })
-  rewardSource: string;
+  rewardSource: RewardSource;
 
   @Text()
   accountId: string;
@@ -64,7 +66,7 @@ export class RewardResponse {
   redeemedCredit: number | null;
 
   @ApiProperty({ type: [RedemptionResponse], nullable: true, description: 'CREDIT' })
-  redemptions: RedemptionResponse[] | null;
+  redemptions: readonly RedemptionResponse[] | null;
 
   @TextOrNull()
   currency: string | null;
@@ -129,13 +131,58 @@ export class RewardBalanceResponse {
   totalFuelTankCodes: number | null;
 }
 
-export class RedemptionResultResponse {
-  @Integer({ description: 'By this call' })
-  creditRedeemed: number;
+/** Members of other types are null; percentages have the unit `%`. */
+export function rewardJson(facts: RewardFacts): RewardResponse {
+  return {
+    id: facts.rewardId,
+    type: facts.type,
+    dateGiven: facts.dateGiven,
+    dateExpires: facts.dateExpires,
+    dateCancelled: facts.dateCancelled,
+    dateScheduledFor: facts.dateScheduledFor,
+    cancellable: facts.cancellable,
+    rewardSource: facts.source,
+    accountId: facts.accountId,
+    userId: facts.userId,
+    unit: facts.type === 'PCT_DISCOUNT' ? '%' : facts.unit,
+    discountPercent: facts.discountPercent,
+    name: facts.name,
+    description: facts.description,
+    assignedCredit: facts.assignedCredit,
+    redeemedCredit: facts.redeemedCredit,
+    redemptions: facts.redemptions === null ? null : facts.redemptions.map(redemptionJson),
+    currency: facts.currency,
+    amount: facts.amount,
+    fuelTankCode: facts.fuelTankCode,
+    // The input's spelling is another one.
+    fueltankType: facts.fuelTankType,
+  };
+}
 
-  @Integer({ description: 'What is left: of the reward, or in bulk of the unit' })
-  creditAvailable: number;
+type Redemption = NonNullable<RewardFacts['redemptions']>[number];
 
-  @Text()
-  unit: string;
+const redemptionJson = ({ id, dateRedeemed, quantityRedeemed }: Redemption): RedemptionResponse => ({
+  id,
+  dateRedeemed,
+  quantityRedeemed,
+});
+
+/** Members that belong to another type are null. What was assigned is what was redeemed and what is available now. */
+export function balanceJson(facts: BalanceFacts): RewardBalanceResponse {
+  const ofType = (type: RewardType, figure: number): number | null => (facts.type === type ? figure : null);
+  return {
+    type: facts.type,
+    unit: facts.unit,
+    count: ofType('CREDIT', facts.count),
+    totalAssignedCredit: ofType('CREDIT', facts.totalRedeemedCredit + facts.totalAvailableCredit),
+    totalRedeemedCredit: ofType('CREDIT', facts.totalRedeemedCredit),
+    totalAvailableCredit: ofType('CREDIT', facts.totalAvailableCredit),
+    totalPendingCredit: ofType('CREDIT', facts.totalPendingCredit),
+    totalExpiredCredit: ofType('CREDIT', facts.totalExpiredCredit),
+    totalCancelledCredit: ofType('CREDIT', facts.totalCancelledCredit),
+    totalDiscountPercent: ofType('PCT_DISCOUNT', facts.totalDiscountPercent),
+    referredDiscountPercent: ofType('PCT_DISCOUNT', facts.referredDiscountPercent),
+    referrerDiscountPercent: ofType('PCT_DISCOUNT', facts.referrerDiscountPercent),
+    totalFuelTankCodes: ofType('FUELTANK', facts.totalFuelTankCodes),
+  };
 }

@@ -4,9 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
-import { amountLeft, presentReward, type OpenAccount } from '../../domain/account/account.state.js';
-import { rewardFacts } from '../../domain/account/facts-of-state.js';
-import { availableCredit } from '../../domain/account/redemption.js';
+import { presentReward, type OpenAccount } from '../../domain/account/account.state.js';
+import { rewardFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES } from '../../domain/program.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
@@ -15,12 +14,12 @@ import { ApiError } from '../edge/api-error.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from '../shapes/parameters.js';
-import { balanceJson, redemptionResultJson, rewardJson } from '../shapes/presenters.js';
-import { CommandGateway, type Written } from '../writing/command-gateway.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInFigures, namedInReward } from '../writing/named-in-answers.js';
 import { ApiCreateRewardBody, CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './create-reward.request.js';
 import { BulkRedeemRequest, RedeemRequest } from './redeem.request.js';
-import { RewardBalanceResponse, RedemptionResultResponse, RewardResponse, WrittenRewardResponse } from './reward.response.js';
+import { accountRedemptionJson, RedemptionResultResponse, rewardRedemptionJson } from './redemption-result.response.js';
+import { balanceJson, RewardBalanceResponse, rewardJson, RewardResponse, WrittenRewardResponse } from './reward.response.js';
 
 const ApiRewardFilter = (): MethodDecorator =>
   applyDecorators(
@@ -125,22 +124,12 @@ export class RewardsController {
     @Body() body: BulkRedeemRequest,
   ) {
     const { accountId, amount, unit } = body;
-    const asked = { type: 'RedeemAccountCredit', amount, unit } as const;
-    const present = ({ state, events }: Written) => {
-      const [first] = redemptionsIn(events);
-      return redemptionResultJson({
-        creditRedeemed: redeemed(events),
-        // As of the redemption: told again later, the answer is the same.
-        creditAvailable: availableCredit(state, unit, first?.at ?? Date.now()),
-        unit: first?.unit ?? unit,
-      });
-    };
     return this.gateway.write({
       request,
       reply,
       account: this.names.accountRef(scope, accountId),
-      command: asked,
-      respond: present,
+      command: { type: 'RedeemAccountCredit', amount, unit },
+      respond: (written) => accountRedemptionJson(written, unit),
       personalFields: namedInFigures,
     });
   }
@@ -157,17 +146,12 @@ export class RewardsController {
     @Param('id') id: string,
     @Body() { amount, unit }: RedeemRequest,
   ) {
-    const asked = { type: 'RedeemCredit', rewardId: id, amount, unit } as const;
     return this.gateway.write({
       request,
       reply,
       account: () => accountOf(id),
-      command: asked,
-      respond: ({ state, events }) => {
-        const reward = state.rewards.get(id);
-        const spelled = redemptionsIn(events)[0]?.unit ?? unit;
-        return redemptionResultJson({ creditRedeemed: redeemed(events), creditAvailable: reward ? amountLeft(reward) : 0, unit: spelled });
-      },
+      command: { type: 'RedeemCredit', rewardId: id, amount, unit },
+      respond: (written) => rewardRedemptionJson(written, { rewardId: id, unit }),
       personalFields: namedInFigures,
     });
   }
@@ -180,12 +164,11 @@ export class RewardsController {
   @Fails('REWARD_NOT_FOUND', 'REWARD_NOT_CANCELLABLE')
   cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
     const account = () => accountOf(id);
-    const asked = { type: 'CancelReward', rewardId: id } as const;
     return this.gateway.write({
       request,
       reply,
       account,
-      command: asked,
+      command: { type: 'CancelReward', rewardId: id },
       respond: ({ state }) => rewardShown(state, account(), id),
       personalFields: (written) => namedInReward(written, id),
     });
@@ -204,15 +187,10 @@ function accountOf(rewardId: string): AccountRef {
   return account;
 }
 
-function rewardShown(state: OpenAccount, account: AccountRef, rewardId: string | undefined) {
+function rewardShown(state: OpenAccount, account: AccountRef, rewardId: string | undefined): WrittenRewardResponse {
   const reward = rewardId === undefined ? undefined : presentReward(state, rewardId);
   if (!reward) throw new ApiError('REWARD_NOT_FOUND');
   return rewardJson(rewardFacts(state, account, reward));
 }
 
 const granted = (events: readonly AccountEvent[]): string | undefined => events.find((event) => event.type === 'RewardGranted')?.rewardId;
-
-const redemptionsIn = (events: readonly AccountEvent[]) =>
-  events.filter((event) => event.type === 'CreditRedeemed' || event.type === 'AccountCreditRedeemed');
-
-const redeemed = (events: readonly AccountEvent[]): number => redemptionsIn(events).reduce((sum, { amount }) => sum + amount, 0);

@@ -2,26 +2,34 @@ import type { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { UserQueries } from '../../../projections/users/queries.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { PersonId } from '../../domain/account/account.events.js';
-import type { ReferralFacts, RewardFacts, UserFacts } from '../../domain/account/account.facts.js';
-import { userFacts } from '../../domain/account/facts-of-state.js';
+import { type ReferralFacts, type RewardFacts, userFacts, type UserFacts } from '../../domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ApiError } from '../edge/api-error.js';
-import { codeForLinks, ShareLinks, type EngagementMedium, type ShareMedium } from '../share-links/share-links.js';
-import type { Written } from '../writing/command-gateway.js';
-import { personWritten } from '../writing/named-in-answers.js';
+import {
+  codeDetailsJson,
+  type AppliedCodeResponse,
+  type CodeDetails,
+  type CodeDetailsResponse,
+} from '../referral-codes/code-details.response.js';
+import { referralJson, type ReferralResponse } from '../referrals/referral.response.js';
+import { rewardJson } from '../rewards/reward.response.js';
+import type { EngagementMedium, ShareLinksResponse, ShareMedium, ShareUrlsResponse } from '../share-links/share-links.response.js';
+import { codeForLinks, ShareLinks } from '../share-links/share-links.js';
 import {
   asOtherParty,
-  codeDetailsJson,
   publicUserJson,
-  referralJson,
-  rewardJson,
   selectedUserJson,
   userJson,
   userListItemJson,
-  type CodeDetails,
-} from './presenters.js';
+  type PublicUserResponse,
+  type SelectedUserResponse,
+  type UserListItemResponse,
+  type UserResponse,
+} from '../users/user.response.js';
+import type { Written } from '../writing/command-gateway.js';
+import { personWritten } from '../writing/named-in-answers.js';
 
 interface Viewer {
   readonly accountId: string;
@@ -37,7 +45,7 @@ export class Presentation {
     private readonly publicUrl: () => string,
   ) {}
 
-  async user(scope: Scope, facts: UserFacts, newlyReferred = false) {
+  async user(scope: Scope, facts: UserFacts, newlyReferred = false): Promise<UserResponse> {
     return userJson(facts, { ...(await this.surroundings(scope)), newlyReferred });
   }
 
@@ -51,16 +59,16 @@ export class Presentation {
   }
 
   /** A user's members that were asked for (see `fieldSelection`). */
-  async selectedUser(scope: Scope, facts: UserFacts, selection: readonly string[], newlyReferred = false) {
+  async selectedUser(scope: Scope, facts: UserFacts, selection: readonly string[], newlyReferred = false): Promise<SelectedUserResponse> {
     return selectedUserJson(facts, { ...(await this.surroundings(scope)), newlyReferred }, selection);
   }
 
-  async publicUser(scope: Scope, facts: UserFacts) {
+  async publicUser(scope: Scope, facts: UserFacts): Promise<PublicUserResponse> {
     return publicUserJson(facts, (await this.surroundings(scope)).defaultProgramId);
   }
 
   /** The flat object of a user's links, of the default program. */
-  async shareLinks(scope: Scope, facts: UserFacts) {
+  async shareLinks(scope: Scope, facts: UserFacts): Promise<ShareLinksResponse> {
     const { links, code } = await this.linksOf(scope, facts, undefined);
     return links.flat(code);
   }
@@ -74,7 +82,7 @@ export class Presentation {
       readonly share?: ShareMedium | undefined;
       readonly programId?: string | undefined;
     },
-  ) {
+  ): Promise<ShareUrlsResponse> {
     const { links, code } = await this.linksOf(scope, facts, only.programId);
     return links.urls(code, only);
   }
@@ -85,7 +93,7 @@ export class Presentation {
     return { links: new ShareLinks(this.publicUrl(), scope), code };
   }
 
-  async userListItems(scope: Scope, facts: readonly UserFacts[]) {
+  async userListItems(scope: Scope, facts: readonly UserFacts[]): Promise<UserListItemResponse[]> {
     const { defaultProgramId } = await this.surroundings(scope);
     return facts.map((user) => userListItemJson(user, defaultProgramId));
   }
@@ -94,7 +102,7 @@ export class Presentation {
    * Referrals with full users and rewards; a side that is gone is null. Two queries, however many referrals. `viewer`: the user whose token
    * asks, who sees less of others than of itself; left out: the key asks.
    */
-  async referrals(scope: Scope, referrals: readonly ReferralFacts[], viewer?: Viewer) {
+  async referrals(scope: Scope, referrals: readonly ReferralFacts[], viewer?: Viewer): Promise<ReferralResponse[]> {
     const surroundings = await this.surroundings(scope);
     const persons = referrals.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]);
     const rewardIds = referrals.flatMap(({ referredRewardId, referrerRewardId }) => [referredRewardId, referrerRewardId]);
@@ -121,13 +129,13 @@ export class Presentation {
   }
 
   /** What a code promises the referred side, by the program as it is now. */
-  async codeDetails({ tenant }: Scope, details: Omit<CodeDetails, 'reward'>) {
+  async codeDetails({ tenant }: Scope, details: Omit<CodeDetails, 'reward'>): Promise<CodeDetailsResponse> {
     const program = programOf(await this.tenant(tenant), details.programId);
     return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
   }
 
   /** A code that was applied, and whose owner is gone. @param programId of the referral; undefined: of nobody's any more. */
-  async appliedCode(scope: Scope, dateCreated: number, programId: string | undefined) {
+  async appliedCode(scope: Scope, dateCreated: number, programId: string | undefined): Promise<AppliedCodeResponse> {
     const { defaultProgramId } = await this.tenant(scope.tenant);
     const details = { code: '', dateCreated, programId: programId ?? defaultProgramId, owner: { firstName: null, lastName: null } };
     return { ...(await this.codeDetails(scope, details)), code: null };

@@ -1,7 +1,25 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Text } from '../shapes/shape.js';
 
-class MediumLinksResponse {
+export const ENGAGEMENT_MEDIA = ['EMBED', 'POPUP', 'HOSTED', 'MOBILE', 'EMAIL', 'UNKNOWN'] as const;
+export type EngagementMedium = (typeof ENGAGEMENT_MEDIA)[number];
+
+export const SHARE_MEDIA = [
+  'EMAIL',
+  'FACEBOOK',
+  'TWITTER',
+  'PINTEREST',
+  'WHATSAPP',
+  'LINEMESSENGER',
+  'FBMESSENGER',
+  'SMS',
+  'LINKEDIN',
+  'DIRECT',
+  'UNKNOWN',
+] as const;
+export type ShareMedium = (typeof SHARE_MEDIA)[number];
+
+export class MediumLinksResponse {
   @Text()
   shareLink: string;
   @Text()
@@ -59,5 +77,7 @@ export class ShareUrlsResponse {
     additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
     description: 'By engagement medium, then by share medium',
   })
-  shareLinks: Readonly<Record<string, unknown>>;
+  shareLinks: { readonly cleanShareLink: string } & {
+    readonly [E in EngagementMedium]?: { readonly [S in ShareMedium]?: string };
+  };
 }

@@ -1,47 +1,17 @@
 import type { Scope } from '../../domain/scope.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
+import {
+  ENGAGEMENT_MEDIA,
+  SHARE_MEDIA,
+  type EngagementMedium,
+  type MediumLinksResponse,
+  type ProgramShareLinksResponse,
+  type ShareLinksResponse,
+  type ShareMedium,
+  type ShareUrlsResponse,
+} from './share-links.response.js';
 
 /** The links that a user shares. This service answers them itself, with a redirect to the program's landing page. */
-
-export const ENGAGEMENT_MEDIA = ['EMBED', 'POPUP', 'HOSTED', 'MOBILE', 'EMAIL', 'UNKNOWN'] as const;
-export type EngagementMedium = (typeof ENGAGEMENT_MEDIA)[number];
-
-export const SHARE_MEDIA = [
-  'EMAIL',
-  'FACEBOOK',
-  'TWITTER',
-  'PINTEREST',
-  'WHATSAPP',
-  'LINEMESSENGER',
-  'FBMESSENGER',
-  'SMS',
-  'LINKEDIN',
-  'DIRECT',
-  'UNKNOWN',
-] as const;
-export type ShareMedium = (typeof SHARE_MEDIA)[number];
-
-type Links<K extends string> = Readonly<Record<K, string>>;
-type MediumLinks = Links<'shareLink' | 'facebookShareLink' | 'twitterShareLink' | 'emailShareLink' | 'linkedinShareLink'>;
-
-/** The flat object of a user's `shareLinks`. */
-export type ShareLinksJson = MediumLinks &
-  Links<'mobileShareLink' | 'mobileFacebookShareLink' | 'mobileTwitterShareLink' | 'mobileEmailShareLink'> &
-  Readonly<Record<'EMBED' | 'POPUP' | 'HOSTED' | 'MOBILE' | 'EMAIL', MediumLinks>>;
-
-export interface ProgramShareLinksJson {
-  readonly cleanShareLink: string;
-  readonly MOBILE: Links<'DIRECT'>;
-  readonly EMAIL: Links<'DIRECT'>;
-  readonly UNKNOWN: Links<'DIRECT'>;
-}
-
-/** By engagement medium, then by share medium; narrowed by what was asked for. */
-export type ShareUrlsJson = {
-  readonly shareLinks: { readonly cleanShareLink: string } & {
-    readonly [E in EngagementMedium]?: { readonly [S in ShareMedium]?: string };
-  };
-};
 
 /** The links of one tenant and mode. */
 export class ShareLinks {
@@ -64,7 +34,7 @@ export class ShareLinks {
   }
 
   /** `shareLinks` of a user, and the answer of the sharelinks route. */
-  flat(code: string): ShareLinksJson {
+  flat(code: string): ShareLinksResponse {
     const unknown = this.byMedium(code, 'UNKNOWN');
     const mobile = this.byMedium(code, 'MOBILE');
     return {
@@ -82,7 +52,7 @@ export class ShareLinks {
   }
 
   /** One entry of a user's `programShareLinks`. */
-  ofProgram(code: string): ProgramShareLinksJson {
+  ofProgram(code: string): ProgramShareLinksResponse {
     const direct = (engagement: EngagementMedium) => ({ DIRECT: this.link(code, 'DIRECT', engagement) });
     return { cleanShareLink: this.clean(code), MOBILE: direct('MOBILE'), EMAIL: direct('EMAIL'), UNKNOWN: direct('UNKNOWN') };
   }
@@ -91,7 +61,7 @@ export class ShareLinks {
   urls(
     code: string,
     only: { readonly engagement?: EngagementMedium | undefined; readonly share?: ShareMedium | undefined } = {},
-  ): ShareUrlsJson {
+  ): ShareUrlsResponse {
     const engagements = only.engagement === undefined ? ENGAGEMENT_MEDIA : [only.engagement];
     const shares = only.share === undefined ? SHARE_MEDIA : [only.share];
     const byEngagement = engagements.map(
@@ -100,7 +70,7 @@ export class ShareLinks {
     return { shareLinks: { cleanShareLink: this.clean(code), ...Object.fromEntries(byEngagement) } };
   }
 
-  private byMedium(code: string, engagement: EngagementMedium): MediumLinks {
+  private byMedium(code: string, engagement: EngagementMedium): MediumLinksResponse {
     return {
       shareLink: this.link(code, 'DIRECT', engagement),
       facebookShareLink: this.link(code, 'FACEBOOK', engagement),

@@ -7,7 +7,7 @@ import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { referralCode, type Query } from '../shapes/parameters.js';
 import { ShareLinkRedirects } from './share-link-redirects.js';
-import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.js';
+import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.response.js';
 
 /** A route that leads to a landing page. */
 const Leads = (): MethodDecorator =>

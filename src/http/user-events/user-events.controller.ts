@@ -1,7 +1,6 @@
 import { Body, Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AccountEvent } from '../../domain/account/account.events.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, Caller, TENANT_PATH } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
@@ -11,7 +10,7 @@ import { identifier } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInEvents } from '../writing/named-in-answers.js';
 import { UserEventsRequest } from './user-events.request.js';
-import { UserEventsResponse } from './user-events.response.js';
+import { userEventsJson, UserEventsResponse } from './user-events.response.js';
 
 @ApiTags('User Event')
 @Controller(TENANT_PATH)
@@ -45,15 +44,8 @@ export class UserEventsController {
       reply,
       account: this.names.accountRef(scope, accountId),
       command: { type: 'ReceiveUserEvents', userId, seen: seenOf(request), events, idempotencyKey: body.idempotencyKey },
-      respond: ({ events: facts }) => ({ userId, accountId, events: facts.flatMap(received) }),
+      respond: (written) => userEventsJson({ accountId, userId }, written.events),
       personalFields: (written) => namedInEvents(written, userId),
     });
   }
-}
-
-/** What the programs make of an event is decided with it: it is processed when it is received. */
-function received(fact: AccountEvent) {
-  if (fact.type !== 'UserEventReceived' || !fact.content.value) return [];
-  const { id, key, fields, dateTriggered } = fact.content.value;
-  return [{ id, key, fields, dateTriggered, dateReceived: fact.at, dateProcessed: fact.at }];
 }

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import type { AccountEvent } from '../../domain/account/account.events.js';
 import { Text, TextUntilForgotten, Time } from '../shapes/shape.js';
 
 export class UserEventResponse {
@@ -17,7 +18,7 @@ export class UserEventResponse {
   @Time()
   dateReceived: number;
 
-  @Time('The programs had made of it what they make of it')
+  @Time('When the programs had processed it')
   dateProcessed: number;
 }
 
@@ -33,5 +34,19 @@ export class UserEventsResponse {
     nullable: true,
     description: 'In the order in which they were sent; null in a kept answer that is given again after the user was forgotten',
   })
-  events: UserEventResponse[] | null;
+  events: readonly UserEventResponse[] | null;
+}
+
+export function userEventsJson(
+  { accountId, userId }: { readonly accountId: string; readonly userId: string },
+  events: readonly AccountEvent[],
+): UserEventsResponse {
+  return { userId, accountId, events: events.flatMap(receivedEventJson) };
+}
+
+/** A program decides on an event when it is received: that is when it is processed. */
+function receivedEventJson(fact: AccountEvent): readonly UserEventResponse[] {
+  if (fact.type !== 'UserEventReceived' || !fact.content.value) return [];
+  const { id, key, fields, dateTriggered } = fact.content.value;
+  return [{ id, key, fields, dateTriggered, dateReceived: fact.at, dateProcessed: fact.at }];
 }

@@ -12,12 +12,11 @@ import { ApiFieldSelection, ApiTextQuery } from '../shapes/described-queries.js'
 import { Fails } from '../shapes/openapi.js';
 import { fieldSelection, identifier, referralCode, requiredTextQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
-import { USER_FIELDS } from '../shapes/presenters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInUser } from '../writing/named-in-answers.js';
 import { grantedFields } from './granted-fields.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
-import { PublicUserResponse, SelectedUserResponse, WrittenSelectedUserResponse } from './user.response.js';
+import { PublicUserResponse, SelectedUserResponse, USER_FIELDS, WrittenSelectedUserResponse } from './user.response.js';
 
 const UPSERT_FAILS = [
   'REFERRAL_CODE_TAKEN',

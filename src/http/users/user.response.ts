@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
 import { ApiExtraModels, ApiProperty, getSchemaPath, OmitType, PartialType, PickType } from '@nestjs/swagger';
+import type { UserFacts } from '../../domain/account/account.facts.js';
 import { Integer, Text, TextOrNull, TextUntilForgotten, Time } from '../shapes/shape.js';
 import { ProgramShareLinksResponse, ShareLinksResponse } from '../share-links/share-links.response.js';
+import type { ShareLinks } from '../share-links/share-links.js';
 
 class ReferredByResponse {
   @TextOrNull({ description: 'Null once its owner is forgotten' })
@@ -73,7 +76,7 @@ export class UserResponse {
   referredBy: ReferredByResponse | null;
 
   @ApiProperty({ type: [String] })
-  referredByCodes: string[];
+  referredByCodes: readonly string[];
 
   @ApiProperty({ type: Boolean })
   referable: boolean;
@@ -82,7 +85,7 @@ export class UserResponse {
   customFields: Readonly<Record<string, string | number | boolean>>;
 
   @ApiProperty({ type: [String] })
-  segments: string[];
+  segments: readonly string[];
 
   @TextOrNull()
   paymentProviderId: string | null;
@@ -123,5 +126,127 @@ export class UserListResponse {
   totalCount: number;
 
   @ApiProperty({ type: [UserListItemResponse] })
-  users: UserListItemResponse[];
+  users: readonly UserListItemResponse[];
 }
+
+export interface UserSurroundings {
+  readonly links: ShareLinks;
+  /** `referralCode` and `shareLinks` are of this program. */
+  readonly defaultProgramId: string;
+  /** True in the answer to the very call that started the referral. */
+  readonly newlyReferred?: boolean;
+}
+
+/** A full user. `imageUrl` is `""` when unset; lists and maps are empty rather than null. */
+export function userJson(facts: UserFacts, { links, defaultProgramId, newlyReferred = false }: UserSurroundings): UserResponse {
+  const code = ownCode(facts, defaultProgramId);
+  return {
+    id: facts.userId,
+    accountId: facts.accountId,
+    referralCode: code,
+    email: facts.email,
+    imageUrl: facts.imageUrl ?? '',
+    firstName: facts.firstName,
+    lastName: facts.lastName,
+    locale: facts.locale,
+    countryCode: facts.countryCode,
+    firstSeenIP: facts.firstSeenIP,
+    lastSeenIP: facts.lastSeenIP,
+    dateCreated: facts.dateCreated,
+    emailHash: emailHash(facts.email),
+    referralSource: facts.referralSource,
+    shareLinks: code === null ? null : links.flat(code),
+    programShareLinks: Object.fromEntries(Object.entries(facts.referralCodes).map(([program, own]) => [program, links.ofProgram(own)])),
+    cookieId: facts.cookieId,
+    referralCodes: { ...facts.referralCodes },
+    referredBy:
+      facts.referredBy === null ? null : { code: facts.referredBy.code, isConverted: facts.referredBy.isConverted, newlyReferred },
+    referredByCodes: facts.referredBy === null || facts.referredBy.code === null ? [] : [facts.referredBy.code],
+    referable: facts.referable,
+    customFields: { ...facts.customFields },
+    segments: [...facts.segments],
+    paymentProviderId: facts.paymentProviderId,
+  };
+}
+
+/** What `fields` and `extraFields` may name. */
+export const USER_FIELDS = {
+  standard: [
+    'id',
+    'accountId',
+    'referralCode',
+    'email',
+    'imageUrl',
+    'firstName',
+    'lastName',
+    'locale',
+    'countryCode',
+    'firstSeenIP',
+    'lastSeenIP',
+    'dateCreated',
+    'emailHash',
+    'referralSource',
+    'shareLinks',
+    'programShareLinks',
+    'cookieId',
+    'referralCodes',
+    'referredBy',
+    'referredByCodes',
+    'referable',
+    'customFields',
+    'segments',
+    'paymentProviderId',
+  ],
+  extra: ['dateBlocked'],
+} as const satisfies { readonly standard: readonly (keyof UserResponse)[]; readonly extra: readonly 'dateBlocked'[] };
+
+/** A full user, narrowed or widened to the selected members (see `fieldSelection`). */
+export function selectedUserJson(facts: UserFacts, surroundings: UserSurroundings, selection: readonly string[]): SelectedUserResponse {
+  const all: Required<SelectedUserResponse> = { ...userJson(facts, surroundings), dateBlocked: facts.dateBlocked };
+  const isSelected = ([name]: readonly [string, unknown]): boolean => selection.includes(name);
+  return Object.fromEntries(Object.entries(all).filter(isSelected));
+}
+
+/** What everybody may see of a user, found by a code. */
+export function publicUserJson(facts: UserFacts, defaultProgramId: string): PublicUserResponse {
+  return {
+    id: facts.userId,
+    accountId: facts.accountId,
+    email: facts.email,
+    firstName: facts.firstName,
+    lastName: facts.lastName,
+    referralCode: ownCode(facts, defaultProgramId),
+    imageUrl: facts.imageUrl ?? '',
+  };
+}
+
+/** The nine members of an entry of `/users`. */
+export function userListItemJson(facts: UserFacts, defaultProgramId: string): UserListItemResponse {
+  return { ...publicUserJson(facts, defaultProgramId), dateCreated: facts.dateCreated, emailHash: emailHash(facts.email) };
+}
+
+const ownCode = (facts: UserFacts, programId: string): string | null =>
+  Object.hasOwn(facts.referralCodes, programId) ? (facts.referralCodes[programId] ?? null) : null;
+
+/** MD5 in hex of the trimmed address in lower case: a convention that clients compute too (for avatars), and no protection. */
+export const emailHash = (email: string | null): string | null =>
+  email === null ? null : createHash('md5').update(email.trim().toLowerCase()).digest('hex');
+
+/** A user as the other party of a referral may see it: without what tells more of a person than a name and a code. */
+export function asOtherParty(user: UserResponse): UserResponse {
+  return {
+    ...user,
+    email: null,
+    emailHash: null,
+    firstSeenIP: null,
+    lastSeenIP: null,
+    // Who knows it can write as that visitor.
+    cookieId: null,
+    paymentProviderId: null,
+    customFields: {},
+    segments: [],
+  };
+}
+
+/** By characters, not by halves of one. */
+export const initialOf = (lastName: string | null): string | null => [...(lastName ?? '').trim()][0] ?? null;

@@ -234,7 +234,7 @@ export class ProjectionTrack {
     };
     const { projector } = this;
     await announce((event) => projector.keys(event));
-    if (projector.furtherKeys) await announce((event) => projector.furtherKeys?.(event, rows) ?? []);
+    await announce((event) => projector.furtherKeys(event, rows));
     return unreadable;
   }
 

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
-import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
+import { openCommandBus } from '../../../src/command-handling/command-bus.js';
+import {
+  AccountCommandEnvelope,
+  ModerationCommandEnvelope,
+  type Commands,
+  type ModerationOutcome,
+} from '../../../src/command-handling/commands.js';
 import { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
 import { NewSubjects } from '../../../src/command-handling/needs/new-subjects.js';
@@ -74,8 +81,7 @@ export class TestProcess {
   readonly tenantCommands: TenantCommands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  readonly accounts: AccountCommands;
-  private readonly moderationHandler: ModerationCommandHandler;
+  readonly commands: Commands;
 
   constructor(
     readonly log: EventLog,
@@ -90,34 +96,34 @@ export class TestProcess {
     this.owners = new CodeOwners(this.streams, NAMES);
     const tenants = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
-    this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
-    this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
+    const { streams, owners } = this;
+    const reservations = new Reservations(streams, NAMES);
+    const subjects = new NewSubjects(keys);
+    const sources = { log, streams, names: NAMES, owners, reservations, subjects, tankCodes, clock };
+    this.moderations = new ModerationProcess(streams, NAMES, sources);
     this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
       keys.forget(subjects);
       this.streams.accounts.forgetSubjects(new Set(subjects));
       return Promise.resolve();
     });
-    const reservations = new Reservations(this.streams, NAMES);
-    this.accounts = new AccountCommands(
-      ...([
-        this.streams,
-        NAMES,
-        this.owners,
-        reservations,
-        tenants,
-        this.moderations,
-        tankCodes,
-        this.erasures,
-        new NewSubjects(NAMES, keys),
-        clock,
-      ] as const),
-    );
-    this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
+    const { moderations, erasures } = this;
+    const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
+    this.commands = openCommandBus({
+      streams,
+      names: NAMES,
+      accounts,
+      moderations,
+      erasures,
+      announceTenant: announce,
+    });
+    const actor = { kind: 'system' as const, id: 'test' };
+    const sealingKey = Buffer.alloc(32, 3);
+    this.tenantCommands = new TenantCommands(this.commands, streams, NAMES, sealingKey, actor);
   }
 
   send(accountId: string, request: AccountRequest, meta: CommandMeta = aRequest()): Promise<AccountOutcome> {
-    return this.accounts.execute(meta, refOf(accountId), request);
+    return this.commands.execute(new AccountCommandEnvelope(meta, refOf(accountId), request));
   }
 
   sync(
@@ -174,7 +180,7 @@ export class TestProcess {
   }
 
   moderate(actions: Readonly<Record<string, ModerationAction>>, meta: CommandMeta = aRequest()): Promise<ModerationOutcome> {
-    return this.moderationHandler.execute(
+    return this.commands.execute(
       new ModerationCommandEnvelope(
         meta,
         Object.entries(actions).map(([referralId, action]) => ({ referralId, action })),

@@ -1,0 +1,43 @@
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import { amountLeft } from '../../domain/account/account.state.js';
+import { availableCredit } from '../../domain/account/redemption.js';
+import { Integer, Text } from '../shapes/shape.js';
+import type { Written } from '../writing/command-gateway.js';
+
+export class RedemptionResultResponse {
+  @Integer({ description: 'By this call' })
+  creditRedeemed: number;
+
+  @Integer({ description: 'What is left: of the reward, or in bulk of the unit' })
+  creditAvailable: number;
+
+  @Text()
+  unit: string;
+}
+
+export function rewardRedemptionJson(
+  { state, events }: Written,
+  { rewardId, unit }: { readonly rewardId: string; readonly unit: string },
+): RedemptionResultResponse {
+  const reward = state.rewards.get(rewardId);
+  return {
+    creditRedeemed: redeemed(events),
+    creditAvailable: reward ? amountLeft(reward) : 0,
+    unit: redemptionsIn(events)[0]?.unit ?? unit,
+  };
+}
+
+/** As of the redemption: in a repeated answer, too. */
+export function accountRedemptionJson({ state, events }: Written, unit: string): RedemptionResultResponse {
+  const [first] = redemptionsIn(events);
+  return {
+    creditRedeemed: redeemed(events),
+    creditAvailable: availableCredit(state, unit, first?.at ?? Date.now()),
+    unit: first?.unit ?? unit,
+  };
+}
+
+const redemptionsIn = (events: readonly AccountEvent[]) =>
+  events.filter((event) => event.type === 'CreditRedeemed' || event.type === 'AccountCreditRedeemed');
+
+const redeemed = (events: readonly AccountEvent[]): number => redemptionsIn(events).reduce((sum, { amount }) => sum + amount, 0);

@@ -1,0 +1,58 @@
+import type { AccountEvent, AccountEventOf } from '../domain/account/account.events.js';
+import {
+  ERASURES,
+  forgottenBy,
+  type Forgetting,
+  type LedgerEvent,
+  type Projector,
+  type ReadModelTable,
+  type RowKey,
+  type Rows,
+} from './projector.js';
+
+/** How a read model follows one type of event: see the members of `Projector`. */
+interface EventHandler<E extends AccountEvent> {
+  keys(event: LedgerEvent<E>): readonly RowKey[];
+  furtherKeys?(event: LedgerEvent<E>, rows: Pick<Rows, 'get'>): readonly RowKey[];
+  apply(event: LedgerEvent<E>, rows: Rows): void;
+}
+
+type Handled = Exclude<AccountEvent['type'], (typeof ERASURES)[number]>;
+
+/** A projector as a table: what each type of event does, and how people are forgotten. */
+interface ProjectorDefinition {
+  readonly name: string;
+  readonly tables: readonly ReadModelTable[];
+  readonly on: { readonly [T in Handled]?: EventHandler<AccountEventOf<T>> };
+  readonly forgetting: Forgetting;
+}
+
+/** Both events of an erasure are handled by every projector, as its `forgetting` says. */
+export function defineProjector({ name, tables, on, forgetting }: ProjectorDefinition): Projector {
+  // The compiler checks each handler beside its type of event, but cannot follow the look-up.
+  const handlers = new Map(Object.entries(on)) as Map<AccountEvent['type'], EventHandler<AccountEvent>>;
+  const erasure = erasureHandler(forgetting);
+  for (const type of ERASURES) handlers.set(type, erasure);
+  return {
+    name,
+    tables,
+    handles: new Set(handlers.keys()),
+    keys: (event) => handlers.get(event.event.type)?.keys(event) ?? [],
+    furtherKeys: (event, rows) => handlers.get(event.event.type)?.furtherKeys?.(event, rows) ?? [],
+    apply: (event, rows) => handlers.get(event.event.type)?.apply(event, rows),
+    forgetting,
+  };
+}
+
+function erasureHandler({ atOnce }: Forgetting): EventHandler<AccountEvent> {
+  return {
+    keys(event) {
+      const erasure = forgottenBy(event);
+      return erasure && atOnce ? atOnce.keys(erasure) : [];
+    },
+    apply(event, rows) {
+      const erasure = forgottenBy(event);
+      if (erasure) atOnce?.clean(erasure, rows);
+    },
+  };
+}
