@@ -10,7 +10,8 @@ import { decide as followShareLink, type FollowShareLink } from '../domain/share
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
-import { AccountCommands, type AccountOutcome, type AccountRequest } from './account-commands.js';
+import { AccountCommands, type AccountOutcome } from './account-commands.js';
+import type { AccountRequest } from '../domain/account/requests/account-request.js';
 import { ModerationProcess, type Sides } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 

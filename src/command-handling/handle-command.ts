@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DomainEvent } from '../domain/events.js';
-import type { Need } from '../domain/need.js';
+import { isLookup as isLookupNeed, type Need } from '../domain/need.js';
 import type { SubjectId } from '../domain/personal.js';
-import type { Decision, Refusal } from '../domain/refusal.js';
+import type { Decision } from '../domain/decision.js';
+import type { Refusal } from '../domain/refusal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import { AppendTooLarge, LogWentBack, type EventLog, type Position } from '../event-log/event-log.js';
@@ -86,7 +87,9 @@ export class CommandHandling<S, E extends DomainEvent> {
         }
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
-        if (!isEffect && !isNewest) {
+        // Looking up what an older state needs changes nothing; the decision is made again after it.
+        const isLookup = 'needs' in decision && decision.needs.every(isLookupNeed);
+        if (!isEffect && !isLookup && !isNewest) {
           folded = await this.refresh(stream);
           isNewest = true;
           continue;

@@ -176,10 +176,11 @@ function wire({
   const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
   const tankCodes = new TankCodes(streams, names, tenants, new ProgramVersions(log, codec, names));
-  const moderations = new ModerationProcess(streams, names, tankCodes);
   const reservations = new Reservations(streams, names);
-  const subjects = new NewSubjects(names, keys);
-  const accounts = new AccountCommands(streams, names, owners, reservations, tenants, moderations, tankCodes, erasures, subjects);
+  const subjects = new NewSubjects(keys);
+  const sources = { log, streams, names, owners, reservations, subjects, tankCodes, clock: Date.now };
+  const moderations = new ModerationProcess(streams, names, sources);
+  const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
   const answersKey = purposeKey(masterKey, 'idempotency');
   const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {

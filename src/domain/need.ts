@@ -1,13 +1,18 @@
 import type { Announced } from './account/account-shapes.js';
-import type { Party } from './account/account.events.js';
+import type { Party, PersonId } from './account/account.events.js';
+import type { CodeOwner, Referrer } from './account/referral-parties.js';
 import type { SubjectId } from './personal.js';
 import type { PromisedTank } from './program.js';
+import type { Refusal } from './refusal.js';
 
 /**
- * What a decision turns out to need from another stream. It is got, and then the command is decided again with it: a decider cannot
- * go and look, and only the decision knows what it comes to.
+ * What a decision turns out to need from another stream. It is fetched, and then the command is decided again with it: a decider
+ * cannot read, and only the decision knows what it comes to.
  */
-export type Need = NeededTankCode | NeededAnnouncement | NeededReservation;
+export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | Lookup;
+
+/** What is only read: fetching it changes nothing. */
+export type Lookup = NeededCodeOwner | NeededReferrer | NeededSubject;
 
 /** A code of a pool for the reward that is about to be granted. */
 export interface NeededTankCode {
@@ -40,11 +45,41 @@ export interface NeededReservation {
   readonly lapses: number;
 }
 
-/** What was got so far, by reward and by referral. */
+/** Whose code it is: of the first of these codes, in order, that anybody has. */
+export interface NeededCodeOwner {
+  readonly kind: 'code-owner';
+  readonly codes: readonly string[];
+}
+
+/** The referrer of a referral or an attribution that exists. */
+export interface NeededReferrer {
+  readonly kind: 'referrer';
+  readonly party: Party;
+}
+
+/** A name for a person or an account that is about to come into being. */
+export interface NeededSubject {
+  readonly kind: 'subject';
+  /** The same for all commands that create the same person or account. */
+  readonly cause: string;
+  /** Names before this one, in the order of the cause, are used. */
+  readonly from: number;
+}
+
+/** What was fetched so far. */
 export interface Provided {
+  /** By reward. */
   readonly tankCodes: Readonly<Record<string, ProvidedTankCode>>;
-  /** What the referrer has announced, oldest first, the referral itself included. */
+  /** By referral: what the referrer has announced, oldest first, the referral itself included. */
   readonly announced: Readonly<Record<string, Announced>>;
+  /** By `reservationKey`. */
+  readonly reservations: Readonly<Record<string, Reservation>>;
+  /** By `codesKey`. */
+  readonly codeOwners: Readonly<Record<string, ProvidedCodeOwner>>;
+  /** By person; null: the person is gone. */
+  readonly referrers: Readonly<Record<PersonId, Referrer | null>>;
+  /** By cause. */
+  readonly subjects: Readonly<Record<string, ProvidedSubject>>;
 }
 
 export interface ProvidedTankCode {
@@ -54,9 +89,47 @@ export interface ProvidedTankCode {
   readonly lapses: number;
 }
 
-export const NOTHING_PROVIDED: Provided = { tankCodes: {}, announced: {} };
+/** The code that is reserved (null for a payment provider id), or why it is not. */
+export type Reservation = { readonly code: string | null } | { readonly refused: Refusal };
 
-/** The command cannot be decided before this was got. */
+/** Nulls: nobody has any of the codes. */
+export interface ProvidedCodeOwner {
+  readonly owner: CodeOwner | null;
+  readonly referrer: Referrer | null;
+}
+
+export interface ProvidedSubject {
+  /** Its place in the order of the cause. */
+  readonly from: number;
+  readonly subject: SubjectId;
+}
+
+export const NOTHING_PROVIDED: Provided = {
+  tankCodes: {},
+  announced: {},
+  reservations: {},
+  codeOwners: {},
+  referrers: {},
+  subjects: {},
+};
+
+/** The command cannot be decided before these are fetched. */
 export interface InNeed {
   readonly needs: readonly Need[];
 }
+
+export const codesKey = (codes: readonly string[]): string => JSON.stringify(codes);
+
+/** The name that a generated code is made of is left out: the code is not made anew when the name changes meanwhile. */
+export function reservationKey({ what, lapses }: NeededReservation): string {
+  switch (what.kind) {
+    case 'code':
+      return JSON.stringify([what.kind, lapses, what.person, what.programId, what.code]);
+    case 'generated-code':
+      return JSON.stringify([what.kind, lapses, what.person, what.programId]);
+    case 'payment-provider-id':
+      return JSON.stringify([what.kind, lapses, what.subject, what.id]);
+  }
+}
+
+export const isLookup = (need: Need): need is Lookup => need.kind === 'code-owner' || need.kind === 'referrer' || need.kind === 'subject';

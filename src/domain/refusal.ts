@@ -1,5 +1,3 @@
-import type { InNeed } from './need.js';
-
 /** Why a command was refused. A closed set: each code is mapped to its answer in one place (src/http/writing/refusal-answers.ts). */
 export type Refusal =
   | 'ACCOUNT_NOT_FOUND'
@@ -46,18 +44,6 @@ export interface Refused {
   readonly refused: Refusal;
   readonly details?: readonly string[];
 }
-
-/** Another process holds what the command needs; it is finished first, then the command is decided again. */
-export interface Held {
-  readonly heldBy: string;
-}
-
-export interface Accepted<E> {
-  readonly events: readonly E[];
-}
-
-/** What a decision comes to: facts to append (none: nothing left to do), the reason why not, what it must wait for, or what it needs first. */
-export type Decision<E> = Accepted<E> | Refused | Held | InNeed;
 
 export const refused = (code: Refusal, ...details: string[]): Refused =>
   details.length > 0 ? { refused: code, details } : { refused: code };

@@ -1,4 +1,4 @@
-import type { AccountRequest } from '../command-handling/account-commands.js';
+import type { AccountRequest } from '../domain/account/requests/account-request.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { LedgerEvent } from '../projecting/projector.js';

@@ -1,4 +1,5 @@
-import type { AccountOutcome, AccountRequest } from '../command-handling/account-commands.js';
+import type { AccountOutcome } from '../command-handling/account-commands.js';
+import type { AccountRequest } from '../domain/account/requests/account-request.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';

@@ -118,8 +118,8 @@ test('who was referred by somebody forgotten shows no code any more, also from w
 test('a referrer who is deleted just before the referral starts has not referred anybody', async () => {
   await one.userWithCode('leaves', 'ann', 'LEAVES');
   accepted(await one.sync('comes-late', 'TRIAL', ['LEAVES']));
-  const find = one.owners.person.bind(one.owners);
-  const spy = jest.spyOn(one.owners, 'person').mockImplementationOnce(async (...asked) => {
+  const find = one.owners.referrer.bind(one.owners);
+  const spy = jest.spyOn(one.owners, 'referrer').mockImplementationOnce(async (...asked) => {
     const found = await find(...asked);
     accepted(await one.send('leaves', { type: 'ForgetAccount', doNotTrack: false }));
     return found;

@@ -12,7 +12,7 @@ import {
 } from '../../src/domain/reservation/reservation.decider.js';
 import { decide as decideTenant, initialState as noTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { USERS_MAX } from '../../src/domain/account/identify-user.js';
-import type { AccountRequest } from '../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { Refusal } from '../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';

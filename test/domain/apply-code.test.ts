@@ -1,4 +1,5 @@
-import type { ApplyCode, CodeOwner, ReferralContext } from '../../src/domain/account/referral.js';
+import type { ApplyCode, ReferralContext } from '../../src/domain/account/referral.js';
+import type { CodeOwner } from '../../src/domain/account/referral-parties.js';
 import {
   accountAttributed,
   accountOpened,

@@ -1,3 +1,4 @@
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import type { CreateReward } from '../../src/domain/account/rewards.js';
@@ -94,7 +95,7 @@ describe('with a moderation under way', () => {
     given(...here, scheduled, held)
       .when({
         ...{ type: 'ApplyModeration', moderationId: 'm', side: 'referrer', changes, rewardIds: {}, now: DUE },
-        provided: { tankCodes: {}, announced: {} },
+        provided: NOTHING_PROVIDED,
       })
       .then(
         { type: 'ReferrerSideModerated', at: DUE, moderationId: 'm', referralId: 'referral', status: 'DENIED' },

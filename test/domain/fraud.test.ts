@@ -1,3 +1,4 @@
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { AccountEvent, Profile } from '../../src/domain/account/account.events.js';
 import { likenesses, type Likeness } from '../../src/domain/account/fraud-signals.js';
 import type { FraudHandling, Program, SideStatus } from '../../src/domain/program.js';
@@ -142,7 +143,7 @@ describe('the rate', () => {
     given(...here, bob({}))
       .when({
         ...{ type: 'UpsertUser', userId: 'bob', newPerson: BOB.person, changes: {}, codes: [], paymentProviderId: undefined },
-        context: annStands({ provided: { tankCodes: {}, announced: {} } }),
+        context: annStands({ provided: NOTHING_PROVIDED }),
       })
       .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });
   });

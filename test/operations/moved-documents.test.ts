@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
-import type { AccountRequest } from '../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { DigestDocument } from '../../src/chain/digest-document.js';
 import { openLedgerDatabase } from '../../src/core/ledger-database.js';

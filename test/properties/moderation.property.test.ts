@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AccountRequest } from '../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { holdOn, referralOf } from '../../src/domain/account/former-referrals.js';
 import { evolve, initialState, type AccountState, type OpenAccount, type RewardState } from '../../src/domain/account/account.state.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AccountRequest, UpsertUserRequest } from '../../src/command-handling/account-commands.js';
+import type { AccountRequest, UpsertUserRequest } from '../../src/domain/account/requests/account-request.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { MODERATION_ACTIONS, type ModerationAction } from '../../src/domain/moderation/moderation.decider.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';

@@ -1,7 +1,8 @@
 import type { Party } from '../../domain/account/account.events.js';
 import type { UserState } from '../../domain/account/account.state.js';
-import type { CodeOwner } from '../../domain/account/referral.js';
+import type { CodeOwner, Referrer } from '../../domain/account/referral-parties.js';
 import { partyIds } from '../../domain/account/rewards.js';
+import type { ProvidedCodeOwner } from '../../domain/need.js';
 import { personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -33,19 +34,26 @@ export class CodeOwners {
     return state.status === 'held' ? state.since : 0;
   }
 
-  /** The first of several codes that anybody has. */
-  async firstOf(scope: Scope, codes: readonly string[]): Promise<CodeOwner | null> {
+  /** The first of several codes that anybody has, with its owner as of now. */
+  async firstOf(scope: Scope, codes: readonly string[]): Promise<ProvidedCodeOwner> {
     for (const code of codes) {
-      const owner = await this.find(scope, code);
-      if (owner) return { code: owner.code, programId: owner.programId, party: owner.party };
+      const found = await this.find(scope, code);
+      if (!found) continue;
+      const { code: own, programId, party, user } = found;
+      return { owner: { code: own, programId, party }, referrer: asReferrer(user) };
     }
-    return null;
+    return { owner: null, referrer: null };
   }
 
   /** The party as of now; null when the person is gone. */
-  async person(scope: Scope, party: Party): Promise<UserState | null> {
+  async referrer(scope: Scope, party: Party): Promise<Referrer | null> {
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, party.account));
     const user = state.status === 'open' ? state.users.get(party.person) : undefined;
-    return user?.profile ? user : null;
+    return user?.profile ? asReferrer(user) : null;
   }
 }
+
+const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
+  blocked: dateBlocked !== null,
+  likeness: profile ?? { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
+});

@@ -1,83 +1,197 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { announceReferral, withdrawReferral } from '../../domain/account/announcements.js';
-import { NOTHING_PROVIDED, type Need, type NeededAnnouncement, type Provided } from '../../domain/need.js';
+import {
+  codesKey,
+  NOTHING_PROVIDED,
+  reservationKey,
+  type Need,
+  type NeededAnnouncement,
+  type NeededReservation,
+  type NeededTankCode,
+  type Provided,
+} from '../../domain/need.js';
 import type { AccountRef } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
+import type { EventLog } from '../../event-log/event-log.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
+import type { CodeOwners } from './code-owners.js';
+import type { NewSubjects } from './new-subjects.js';
+import type { Reservations, Reserved } from './reservations.js';
 import type { ReservedTankCode, TankCodes } from './tank-codes.js';
 
+/** Where needs are fetched from. */
+export interface NeedSources {
+  readonly log: Pick<EventLog, 'epoch'>;
+  readonly streams: Pick<Streams, 'accounts'>;
+  readonly names: KeyedNames;
+  readonly owners: CodeOwners;
+  readonly reservations: Reservations;
+  readonly subjects: NewSubjects;
+  readonly tankCodes: TankCodes;
+  readonly clock: () => number;
+}
+
 /**
- * Gets for one command what its decision turned out to need, between two tries to decide it and outside the queue of its account:
- * two accounts that refer each other would wait for each other there.
+ * Fetches for one command what its decision needs, between two tries to decide it and outside the queue of its account: two accounts
+ * that refer each other would wait for each other there, and a free code may take many reads.
  */
 export class NeedResolver {
-  provided: Provided = NOTHING_PROVIDED;
+  private fetched = NOTHING_PROVIDED;
+  private epoch: number;
+  private readonly reserved: Reserved[] = [];
   private readonly tankCodes: ReservedTankCode[] = [];
   private readonly announced: NeededAnnouncement[] = [];
 
   constructor(
-    private readonly streams: Pick<Streams, 'accounts'>,
-    private readonly names: KeyedNames,
-    private readonly pools: TankCodes,
+    private readonly sources: NeedSources,
     private readonly meta: CommandMeta,
     private readonly account: AccountRef,
-    private readonly clock: () => number,
-  ) {}
+  ) {
+    this.epoch = sources.log.epoch;
+  }
 
+  /** What was fetched. Nothing of it counts once the log lost its end: it may rest on events that are in no log any more. */
+  get provided(): Provided {
+    const { epoch } = this.sources.log;
+    if (epoch !== this.epoch) this.fetched = NOTHING_PROVIDED;
+    this.epoch = epoch;
+    return this.fetched;
+  }
+
+  /** People are read again for the next try: time has passed. */
+  forgetPeople(): void {
+    this.fetched = { ...this.fetched, codeOwners: {}, referrers: {} };
+  }
+
+  /** In order, up to the first reservation that is refused. */
   async resolve(needs: readonly Need[]): Promise<void> {
     for (const need of needs) {
-      switch (need.kind) {
-        case 'tank-code': {
-          const reserved = await this.pools.reserve(this.meta, this.account, need);
-          if (reserved) this.tankCodes.push(reserved);
-          const provided = { code: reserved?.code ?? null, lapses: need.lapses };
-          this.provided = { ...this.provided, tankCodes: { ...this.provided.tankCodes, [need.rewardId]: provided } };
-          break;
-        }
-        case 'announcement':
-          await this.announce(need);
-          break;
-        // See Claims.
-        case 'reservation':
-          break;
-      }
+      await this.fetch(need);
+      if (need.kind === 'reservation' && 'refused' in (this.fetched.reservations[reservationKey(need)] ?? {})) return;
     }
   }
 
   /**
-   * Once the command has its outcome: what it did not use after all is given back.
+   * Once the command has its outcome: what it did not use after all is released. Not released, by a crash or an outage, it lapses.
    * @param events what it brought about.
    */
   async settle(events: readonly AccountEvent[]): Promise<void> {
-    await this.pools.settle(this.meta, this.tankCodes, events);
-    const started = new Set(events.flatMap((event) => (event.type === 'ReferralStarted' ? [event.referralId] : [])));
-    for (const announcement of this.announced) if (!started.has(announcement.referralId)) await this.withdraw(announcement);
+    await Promise.allSettled([
+      this.sources.tankCodes.settle(this.meta, this.tankCodes, events),
+      this.releaseUnused(events),
+      this.withdrawUnused(events),
+    ]);
+  }
+
+  private fetch(need: Need): Promise<void> {
+    switch (need.kind) {
+      case 'tank-code':
+        return this.reserveTankCode(need);
+      case 'announcement':
+        return this.announce(need);
+      case 'reservation':
+        return this.reserve(need);
+      case 'code-owner':
+        return this.findOwner(need.codes);
+      case 'referrer':
+        return this.findReferrer(need);
+      case 'subject':
+        return this.nameSubject(need);
+    }
+  }
+
+  private async findOwner(codes: readonly string[]): Promise<void> {
+    const found = await this.sources.owners.firstOf(this.meta.scope, codes);
+    this.fetched = { ...this.fetched, codeOwners: { ...this.fetched.codeOwners, [codesKey(codes)]: found } };
+  }
+
+  private async findReferrer({ party }: Extract<Need, { kind: 'referrer' }>): Promise<void> {
+    const referrer = await this.sources.owners.referrer(this.meta.scope, party);
+    this.fetched = { ...this.fetched, referrers: { ...this.fetched.referrers, [party.person]: referrer } };
+  }
+
+  private async nameSubject({ cause, from }: Extract<Need, { kind: 'subject' }>): Promise<void> {
+    const named = await this.sources.subjects.firstWithKey(cause, from);
+    this.fetched = { ...this.fetched, subjects: { ...this.fetched.subjects, [cause]: named } };
+  }
+
+  private async reserveTankCode(need: NeededTankCode): Promise<void> {
+    const reserved = await this.sources.tankCodes.reserve(this.meta, this.account, need);
+    if (reserved) this.tankCodes.push(reserved);
+    const provided = { code: reserved?.code ?? null, lapses: need.lapses };
+    this.fetched = { ...this.fetched, tankCodes: { ...this.fetched.tankCodes, [need.rewardId]: provided } };
+  }
+
+  private async reserve(need: NeededReservation): Promise<void> {
+    const reserved = await this.sources.reservations.reserve(this.meta, this.account, need.what);
+    const isRefused = 'refused' in reserved;
+    if (!isRefused) this.reserved.push(reserved);
+    const outcome = isRefused ? reserved : { code: reserved.code };
+    this.fetched = { ...this.fetched, reservations: { ...this.fetched.reservations, [reservationKey(need)]: outcome } };
+  }
+
+  private async releaseUnused(events: readonly AccountEvent[]): Promise<void> {
+    const recorded = this.recordedBy(events);
+    const unused = this.reserved.filter(({ stream }) => !recorded.has(stream));
+    const now = this.sources.clock();
+    await Promise.allSettled(unused.map((reserved) => this.sources.reservations.release(this.meta, reserved, now)));
+  }
+
+  /** The streams of the codes and payment provider ids that these events record. */
+  private recordedBy(events: readonly AccountEvent[]): ReadonlySet<string> {
+    const { names } = this.sources;
+    const { scope } = this.meta;
+    return new Set(
+      events.flatMap((event) => {
+        if (event.type === 'ReferralCodeAssigned' && event.code.value !== null) {
+          return [names.codeStream(scope, event.code.value)];
+        }
+        const isId = event.type === 'PaymentProviderIdSet' && event.paymentProviderId.value !== null;
+        return isId ? [names.paymentProviderIdStream(scope, event.paymentProviderId.value ?? '')] : [];
+      }),
+    );
   }
 
   private async announce(need: NeededAnnouncement): Promise<void> {
     const { referralId, referrer } = need;
-    const command = { type: 'AnnounceReferral', referralId, account: this.account, person: referrer.person, now: this.clock() } as const;
-    const outcome = await this.streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
-      announceReferral(state, command),
+    const { streams, clock } = this.sources;
+    const outcome = await streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
+      announceReferral(state, {
+        type: 'AnnounceReferral',
+        referralId,
+        account: this.account,
+        person: referrer.person,
+        now: clock(),
+      }),
     );
     if (outcome.kind !== 'accepted') throw new Error('a referral could not be announced');
-    // Deleted a moment ago: the next try to decide finds no referrer.
+    // The referrer may be gone since: an account that was deleted has announced nothing.
+    this.forgetPeople();
     if (outcome.state.status === 'absent') return;
     this.announced.push(need);
-    this.provided = { ...this.provided, announced: { ...this.provided.announced, [referralId]: outcome.state.announced } };
+    const { announced } = outcome.state;
+    this.fetched = { ...this.fetched, announced: { ...this.fetched.announced, [referralId]: announced } };
+  }
+
+  private async withdrawUnused(events: readonly AccountEvent[]): Promise<void> {
+    const started = new Set(events.flatMap((event) => (event.type === 'ReferralStarted' ? [event.referralId] : [])));
+    for (const announcement of this.announced) {
+      if (!started.has(announcement.referralId)) await this.withdraw(announcement);
+    }
   }
 
   private async withdraw({ referralId, referrer }: NeededAnnouncement): Promise<void> {
-    const { state: own } = await this.streams.accounts.load(this.streamOf(this.account));
+    const { streams, clock } = this.sources;
+    const { state: own } = await streams.accounts.load(this.streamOf(this.account));
     if (own.status === 'open' && own.referral?.referralId === referralId) return;
-    await this.streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
-      withdrawReferral(state, { type: 'WithdrawReferral', referralId, now: this.clock() }),
+    await streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
+      withdrawReferral(state, { type: 'WithdrawReferral', referralId, now: clock() }),
     );
   }
 
   private streamOf(account: AccountRef): string {
-    return this.names.accountStream(this.meta.scope, account);
+    return this.sources.names.accountStream(this.meta.scope, account);
   }
 }

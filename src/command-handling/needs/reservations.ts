@@ -1,10 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import { hasRecorded } from '../../domain/account/lapse-reservation.js';
+import type { NeededReservation } from '../../domain/need.js';
 import { personal, type SubjectId } from '../../domain/personal.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { ReservationKind } from '../../domain/reservation/reservation-kind.js';
 import { decide, type Holder } from '../../domain/reservation/reservation.decider.js';
+import type { AccountRef } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
@@ -41,28 +43,35 @@ export class Reservations {
     private readonly names: KeyedNames,
   ) {}
 
-  code(
+  /** What is to be reserved for the account; null: a thing that is no code. */
+  async reserve(
     meta: CommandMeta,
-    code: string,
-    holder: Holder & { readonly person: SubjectId },
-    programId: string,
-  ): Promise<Reserved | { readonly refused: Refusal }> {
-    const stream = this.names.codeStream(meta.scope, code);
-    return this.reserve(meta, { stream, kind: 'referral-code', key: code, subject: holder.person, holder, programId });
-  }
-
-  /** @param subject with whose key it is sealed. */
-  paymentProviderId(meta: CommandMeta, id: string, holder: Holder, subject: SubjectId): Promise<Reserved | { readonly refused: Refusal }> {
-    const stream = this.names.paymentProviderIdStream(meta.scope, id);
-    return this.reserve(meta, { stream, kind: 'payment-provider-id', key: id, subject, holder, programId: null });
+    account: AccountRef,
+    what: NeededReservation['what'],
+  ): Promise<(Reserved & { readonly code: string | null }) | { readonly refused: Refusal }> {
+    switch (what.kind) {
+      case 'code': {
+        const reserved = await this.claim(meta, this.codeWanted(meta, account, what));
+        return 'refused' in reserved ? reserved : { ...reserved, code: what.code };
+      }
+      case 'generated-code':
+        return this.generate(meta, account, what);
+      case 'payment-provider-id': {
+        const { id, subject } = what;
+        const stream = this.names.paymentProviderIdStream(meta.scope, id);
+        const holder = { account, person: null };
+        const wanted = { stream, kind: 'payment-provider-id', key: id, subject, holder, programId: null } as const;
+        const reserved = await this.claim(meta, wanted);
+        return 'refused' in reserved ? reserved : { ...reserved, code: null };
+      }
+    }
   }
 
   /** A free code after the name: its first 15 letters and digits; digits are added while it is taken; without a name it is random. */
-  async generate(
+  private async generate(
     meta: CommandMeta,
-    name: string,
-    holder: Holder & { readonly person: SubjectId },
-    programId: string,
+    account: AccountRef,
+    { name, person, programId }: Extract<NeededReservation['what'], { kind: 'generated-code' }>,
   ): Promise<Reserved & { readonly code: string }> {
     const base = name
       .replace(/[^0-9A-Za-z]/g, '')
@@ -73,8 +82,8 @@ export class Reservations {
       const count = step < 2 ? 1 : CANDIDATES_AT_ONCE;
       const candidates = Array.from({ length: count }, (_, index) => candidate(base, step + index));
       step += count;
-      for (const code of count === 1 ? candidates : await this.freeOf(meta, candidates, holder)) {
-        const reserved = await this.code(meta, code, holder, programId);
+      for (const code of count === 1 ? candidates : await this.freeOf(meta, candidates, { account, person })) {
+        const reserved = await this.claim(meta, this.codeWanted(meta, account, { code, person, programId }));
         if (!('refused' in reserved)) return { ...reserved, code };
       }
     }
@@ -95,7 +104,17 @@ export class Reservations {
     });
   }
 
-  private async reserve(meta: CommandMeta, wanted: Wanted): Promise<Reserved | { readonly refused: Refusal }> {
+  private codeWanted(
+    { scope }: CommandMeta,
+    account: AccountRef,
+    { code, person, programId }: { readonly code: string; readonly person: SubjectId; readonly programId: string },
+  ): Wanted {
+    const holder = { account, person };
+    const stream = this.names.codeStream(scope, code);
+    return { stream, kind: 'referral-code', key: code, subject: person, holder, programId };
+  }
+
+  private async claim(meta: CommandMeta, wanted: Wanted): Promise<Reserved | { readonly refused: Refusal }> {
     const { stream, kind, holder, programId } = wanted;
     const key = personal(wanted.subject, wanted.key);
     const claim = randomUUID();

@@ -18,8 +18,7 @@ import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../handle-command.js';
 import { REPLAYED_MS } from '../handled-commands.js';
-import { NeedResolver } from '../needs/need-resolver.js';
-import type { TankCodes } from '../needs/tank-codes.js';
+import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
 import type { Streams } from '../streams.js';
 
 /** What an account is told in a moderation; what it needs for it is got on the way. */
@@ -63,7 +62,7 @@ export class ModerationProcess {
   constructor(
     private readonly streams: Streams,
     private readonly names: KeyedNames,
-    private readonly tankCodes: TankCodes,
+    private readonly sources: NeedSources,
   ) {}
 
   /**
@@ -175,7 +174,7 @@ export class ModerationProcess {
   private async tell(meta: CommandMeta, account: AccountRef, command: AccountStep): Promise<Outcome<AccountState, AccountEvent>> {
     const stream = this.names.accountStream(meta.scope, account);
     const accountMeta = stepMeta(meta, account, command);
-    const resolver = new NeedResolver(this.streams, this.names, this.tankCodes, accountMeta, account, Date.now);
+    const resolver = new NeedResolver(this.sources, accountMeta, account);
     for (;;) {
       const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) =>
         decideAccount(state, command.type === 'ApplyModeration' ? { ...command, provided: resolver.provided } : command),

@@ -1,4 +1,4 @@
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { adjustCredit, type AdjustCredit } from './adjustment.js';

@@ -1,5 +1,6 @@
 import { personal, type Personal } from '../personal.js';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountEvent, Adjustment } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { Draft } from './draft.js';

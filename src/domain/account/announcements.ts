@@ -1,5 +1,5 @@
 import type { RateLimit } from '../program.js';
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { AccountRef } from '../scope.js';
 import type { AccountEvent, AnnouncedReferral, PersonId } from './account.events.js';
 import type { AccountState, Announced } from './account.state.js';

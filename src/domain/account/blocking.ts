@@ -1,4 +1,5 @@
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
 

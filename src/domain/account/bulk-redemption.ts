@@ -1,4 +1,4 @@
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { AccountState, OpenAccount, Remains, UnlistedRedemption } from './account-shapes.js';
 import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.events.js';
 import { reindexedAll, takenFrom, type Changed } from './spendable.js';

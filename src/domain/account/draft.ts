@@ -1,5 +1,5 @@
 import { NOTHING_PROVIDED, type InNeed, type Need, type Provided } from '../need.js';
-import type { Accepted, Held } from '../refusal.js';
+import type { Accepted, Held } from '../decision.js';
 import type { AccountEvent } from './account.events.js';
 import { evolve, type OpenAccount } from './account.state.js';
 import { holdOnEvent } from './holds.js';

@@ -1,4 +1,5 @@
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountEvent, Erased, PersonId } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
 

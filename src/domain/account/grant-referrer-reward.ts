@@ -1,6 +1,6 @@
 import type { Provided } from '../need.js';
 import { REFERRER_RULE, type RewardTerms } from '../program.js';
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { AccountEvent, PersonId } from './account.events.js';
 import { type AccountState } from './account.state.js';
 import { Draft } from './draft.js';

@@ -1,5 +1,6 @@
 import { personal, type SubjectId } from '../personal.js';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountEvent, CustomFieldValue, PersonId, Profile } from './account.events.js';
 import { evolve, type AccountState, type OpenAccount, type UserState } from './account.state.js';
 import { Draft } from './draft.js';

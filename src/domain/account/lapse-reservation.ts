@@ -1,4 +1,4 @@
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { ReservationKind } from '../reservation/reservation-kind.js';
 import type { AccountEvent, PersonId } from './account.events.js';
 import type { AccountState } from './account.state.js';

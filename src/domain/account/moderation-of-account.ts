@@ -1,6 +1,6 @@
 import type { Provided } from '../need.js';
 import { REFERRED_RULE, type SideStatus } from '../program.js';
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { AccountEvent } from './account.events.js';
 import { amountLeft, rewardRef, type AccountState, type OpenAccount, type ReferralState, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';

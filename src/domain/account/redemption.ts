@@ -1,4 +1,5 @@
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { EVENT_EACH_MAX, nextPiece } from './bulk-redemption.js';

@@ -1,24 +1,19 @@
 import type { Provided } from '../need.js';
 import { personal } from '../personal.js';
 import { REFERRED_RULE, type Program, type RewardTerms, type SideStatus } from '../program.js';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
-import type { AccountEvent, AnnouncedReferral, Party, PersonId } from './account.events.js';
+import type { AccountEvent, AnnouncedReferral, PersonId } from './account.events.js';
 import { type AccountState, type OpenAccount, type UserState } from './account.state.js';
 import { tooManyWith } from './announcements.js';
 import { Draft } from './draft.js';
-import { downgraded, likenesses, signal, type FraudSignals, type Likeness } from './fraud-signals.js';
+import { downgraded, likenesses, signal, type FraudSignals } from './fraud-signals.js';
+import type { CodeOwner, Referrer } from './referral-parties.js';
 import { grantUnderTerms, partyIds } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
 
 /** How a referral of this account begins, converts and ends. At most one per account; this account is the referred party. */
-
-/** A code that resolved: whose it is, in the owner's spelling. */
-export interface CodeOwner {
-  readonly code: string;
-  readonly programId: string;
-  readonly party: Party;
-}
 
 /** What a decision about a referral must know from outside the account's own stream, looked up just before it is made. */
 export interface ReferralContext {
@@ -34,12 +29,6 @@ export interface ReferralContext {
   readonly referralId: string;
   readonly rewardIds: { readonly started: string; readonly converted: string };
   readonly provided: Provided;
-}
-
-/** The referrer as of now. */
-export interface Referrer {
-  readonly blocked: boolean;
-  readonly likeness: Likeness;
 }
 
 /** A code that came in passing: takes effect if it can, else nothing is recorded and the call goes on. */

@@ -1,6 +1,7 @@
 import { personal, type Personal } from '../personal.js';
 import type { GrantTerms, PromisedValue, RewardValue } from '../program.js';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, RewardTexts, WithheldReason } from './account.events.js';
 import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
 import { Draft } from './draft.js';

@@ -1,5 +1,5 @@
 import { personal, type SubjectId } from '../personal.js';
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { AccountEvent, Subscription } from './account.events.js';
 import { evolve, type AccountState, type OpenAccount } from './account.state.js';
 import { Draft } from './draft.js';

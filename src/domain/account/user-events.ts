@@ -1,6 +1,7 @@
 import { personal } from '../personal.js';
 import type { EventReward, Program } from '../program.js';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountEvent, PersonId, UserEventContent } from './account.events.js';
 import type { AccountState, ReferralState } from './account.state.js';
 import { Draft } from './draft.js';

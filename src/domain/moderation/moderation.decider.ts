@@ -1,5 +1,5 @@
 import type { SideStatus } from '../program.js';
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 import type { AccountRef } from '../scope.js';
 
 /**

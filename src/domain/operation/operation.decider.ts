@@ -1,5 +1,5 @@
 import type { Personal } from '../personal.js';
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 
 /**
  * What an operator did to a tenant's ledger or was shown of it. In streams of their own: a look is no fact of an account, and must neither

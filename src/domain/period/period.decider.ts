@@ -1,6 +1,7 @@
 import { Map } from 'immutable';
 import type { Personal } from '../personal.js';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 
 /**
  * The months of a tenant's ledger that finance has closed. Entries belong to the month in which they were recorded, so the figures of a month

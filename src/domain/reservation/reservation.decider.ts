@@ -1,6 +1,7 @@
 import type { PersonId } from '../account/account.events.js';
 import type { Personal } from '../personal.js';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
 import type { ReservationKind } from './reservation-kind.js';
 

@@ -1,5 +1,5 @@
 import type { PersonId } from '../account/account.events.js';
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 
 /** How often the links of a code were followed, on one day: a stream per code and day. Nothing of who followed them is kept. */
 export interface ShareLinkEvent {

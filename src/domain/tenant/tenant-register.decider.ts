@@ -1,4 +1,4 @@
-import type { Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
 
 /** The list of tenants, a stream of its own. An alias is entered before its tenant is made: a list may hold one that never came to be. */
 export type TenantRegisterEvent = { readonly type: 'TenantAliasEntered'; readonly at: number; readonly alias: string };

@@ -1,5 +1,6 @@
 import { Map } from 'immutable';
-import { refused, type Decision } from '../refusal.js';
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
 import type { Mode } from '../scope.js';
 import { nameEventRules, rulesAfter, type KnownRules, type ProgramDocument } from './event-rules.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';

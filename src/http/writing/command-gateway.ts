@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandBus } from '@nestjs/cqrs';
-import type { AccountOutcome, AccountRequest } from '../../command-handling/account-commands.js';
+import type { AccountOutcome } from '../../command-handling/account-commands.js';
+import type { AccountRequest } from '../../domain/account/requests/account-request.js';
 import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../../command-handling/commands.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';

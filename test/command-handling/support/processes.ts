@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
 import { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
@@ -92,27 +93,18 @@ export class TestProcess {
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
     this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
-    this.moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
+    const { streams, owners } = this;
+    const reservations = new Reservations(streams, NAMES);
+    const subjects = new NewSubjects(keys);
+    const sources = { log, streams, names: NAMES, owners, reservations, subjects, tankCodes, clock };
+    this.moderations = new ModerationProcess(streams, NAMES, sources);
     this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
       keys.forget(subjects);
       this.streams.accounts.forgetSubjects(new Set(subjects));
       return Promise.resolve();
     });
-    const reservations = new Reservations(this.streams, NAMES);
-    this.accounts = new AccountCommands(
-      ...([
-        this.streams,
-        NAMES,
-        this.owners,
-        reservations,
-        tenants,
-        this.moderations,
-        tankCodes,
-        this.erasures,
-        new NewSubjects(NAMES, keys),
-        clock,
-      ] as const),
-    );
+    const { moderations, erasures } = this;
+    this.accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
     this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
   }
 

@@ -2,10 +2,12 @@ import { List } from 'immutable';
 import type { AccountEvent, AnnouncedReferral } from '../../../src/domain/account/account.events.js';
 import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
 import { evolve, initialState, rewardRef, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
-import type { CodeOwner, ReferralContext, Referrer } from '../../../src/domain/account/referral.js';
+import type { ReferralContext } from '../../../src/domain/account/referral.js';
+import type { CodeOwner, Referrer } from '../../../src/domain/account/referral-parties.js';
 import { NOTHING_PROVIDED, type Need, type Provided } from '../../../src/domain/need.js';
 import type { Program, PromisedValue, RewardTerms } from '../../../src/domain/program.js';
-import type { Decision, Refusal } from '../../../src/domain/refusal.js';
+import type { Decision } from '../../../src/domain/decision.js';
+import type { Refusal } from '../../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, credit, discount, partyOf } from '../../support/account-events.js';
 
@@ -75,7 +77,7 @@ export function given(...events: readonly AccountEvent[]) {
 
 export const fold = (events: readonly AccountEvent[]): AccountState => events.reduce<AccountState>(evolve, initialState);
 
-function outcome(decision: Decision<AccountEvent>) {
+export function outcome(decision: Decision<AccountEvent>) {
   return {
     decision,
     then: (...events: readonly AccountEvent[]) => expect(decision).toStrictEqual({ events }),

@@ -3,8 +3,9 @@ import { List } from 'immutable';
 import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
 import { initialState, unitOf, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
-import type { ReferralContext, Referrer } from '../../../src/domain/account/referral.js';
-import type { Provided, ProvidedTankCode } from '../../../src/domain/need.js';
+import type { ReferralContext } from '../../../src/domain/account/referral.js';
+import type { Referrer } from '../../../src/domain/account/referral-parties.js';
+import { NOTHING_PROVIDED, type Provided, type ProvidedTankCode } from '../../../src/domain/need.js';
 import type { EventReward, PromisedValue, RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, partyOf, personOf } from '../../support/account-events.js';
@@ -117,7 +118,7 @@ function provided(step: number, now: number): Provided {
   );
   const ids = [...(step % 2 === 0 ? ['before-1', 'before-2', 'before-3'] : []), `referral-${step}`];
   const announced = List(ids.map((referralId) => ({ referralId, account: `of ${referralId}`, person: ANN.person, at: now })));
-  return { tankCodes, announced: { [`referral-${step}`]: announced } };
+  return { ...NOTHING_PROVIDED, tankCodes, announced: { [`referral-${step}`]: announced } };
 }
 
 function contextOf(

@@ -1,4 +1,5 @@
-import { AccountCommands, type AccountOutcome, type AccountRequest } from '../../../src/command-handling/account-commands.js';
+import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
+import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
 import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
@@ -95,13 +96,15 @@ export class LedgerProcess {
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
     this.tenants = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const tankCodes = new TankCodes(this.streams, NAMES, directory, new ProgramVersions(log, codec, NAMES));
-    const moderations = new ModerationProcess(this.streams, NAMES, tankCodes);
-    this.moderationProcess = moderations;
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
+    const subjects = new NewSubjects(keys);
+    const { streams } = this;
+    const sources = { log, streams, names: NAMES, owners, reservations, subjects, tankCodes, clock: Date.now };
+    const moderations = new ModerationProcess(streams, NAMES, sources);
+    this.moderationProcess = moderations;
     const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
-    const subjects = new NewSubjects(NAMES, keys);
-    this.accounts = new AccountCommands(this.streams, NAMES, owners, reservations, directory, moderations, tankCodes, erasures, subjects);
+    this.accounts = new AccountCommands({ streams, sources, tenants: directory, moderations, erasures });
     this.moderations = new ModerationCommandHandler(moderations, this.streams, NAMES);
   }
 

@@ -1,0 +1,98 @@
+import type { Decision } from '../../decision.js';
+import { programOf } from '../../tenant/program-document.js';
+import { decide } from '../account.decider.js';
+import type { AccountEvent } from '../account.events.js';
+import type { AccountState } from '../account.state.js';
+import type { AccountRequest } from './account-request.js';
+import type { Circumstances } from './circumstances.js';
+import { requestReceiveUserEvents } from './receive-user-events-request.js';
+import { contextOfCodes, referralContext } from './referral-context.js';
+import { accountSubject } from './subjects.js';
+import { requestUpsertUser } from './upsert-user-request.js';
+
+type Request<Type extends AccountRequest['type']> = Extract<AccountRequest, { type: Type }>;
+
+/** Decides what is asked of an account, or says what the decision needs first. */
+export function decideRequest(state: AccountState, request: AccountRequest, given: Circumstances): Decision<AccountEvent> {
+  const { now, provided, commandId, ids } = given;
+  switch (request.type) {
+    case 'SyncAccount':
+      return syncAccount(state, request, given);
+    case 'UpsertUser':
+      return requestUpsertUser(state, request, given);
+    case 'ApplyCode':
+      return applyCode(state, request, given);
+    case 'ForgetUser':
+      return forgetUser(state, request, given);
+    case 'ForgetAccount':
+      return forgetAccount(state, request, given);
+    case 'CreateReward':
+      return createReward(state, request, given);
+    case 'ReceiveUserEvents':
+      return requestReceiveUserEvents(state, request, given);
+    case 'ListRedeemedRewards':
+      return decide(state, request);
+    case 'RedeemCredit':
+    case 'RedeemAccountCredit':
+      return decide(state, { ...request, redemptionId: ids.uuid(commandId, 'redemption'), now });
+    case 'AdjustCredit': {
+      const rewardId = ids.within(`${commandId}/adjustment`);
+      return decide(state, { ...request, rewardId, redemptionId: ids.uuid(commandId, 'adjustment'), now });
+    }
+    case 'GrantReferrerReward':
+      return decide(state, { ...request, rewardId: ids.within(`${request.referralId}/referrer`), provided });
+    case 'GrantEventReward': {
+      const { userEventId, programId, rule } = request;
+      return decide(state, { ...request, rewardId: ids.rewardOfEvent(userEventId, programId, rule), provided });
+    }
+    case 'FlagReferral':
+    case 'BlockUser':
+    case 'UnblockUser':
+    case 'CancelReward':
+    case 'SettleReward':
+      return decide(state, { ...request, now });
+  }
+}
+
+function syncAccount(state: AccountState, request: Request<'SyncAccount'>, given: Circumstances): Decision<AccountEvent> {
+  const newAccount = accountSubject(state, given);
+  if (typeof newAccount === 'object') return newAccount;
+  const context = referralContext(state, request.codes, given);
+  return 'needs' in context ? context : decide(state, { ...request, newAccount, context });
+}
+
+function applyCode(state: AccountState, request: Request<'ApplyCode'>, given: Circumstances): Decision<AccountEvent> {
+  const { type, userId, seen, code } = request;
+  const context = contextOfCodes([code], given);
+  return 'needs' in context ? context : decide(state, { type, userId, seen, context });
+}
+
+function forgetUser(
+  state: AccountState,
+  { type, userId, preserveEmptyAccount, doNotTrack }: Request<'ForgetUser'>,
+  { now, commandId, ids }: Circumstances,
+): Decision<AccountEvent> {
+  const suppressed = doNotTrack ? ids.userRef(userId) : null;
+  const erasureId = ids.uuid(commandId, 'erasure');
+  return decide(state, { type, userId, preserveEmptyAccount, suppressed, erasureId, now });
+}
+
+function forgetAccount(
+  state: AccountState,
+  { type, doNotTrack }: Request<'ForgetAccount'>,
+  { now, commandId, ids }: Circumstances,
+): Decision<AccountEvent> {
+  const users = doNotTrack && state.status === 'open' ? [...state.personsByUserId] : [];
+  const suppressed = Object.fromEntries(users.map(([userId, person]) => [person, ids.userRef(userId)]));
+  return decide(state, { type, suppressed, erasureId: ids.uuid(commandId, 'erasure'), now });
+}
+
+function createReward(
+  state: AccountState,
+  request: Request<'CreateReward'>,
+  { now, tenant, commandId, ids }: Circumstances,
+): Decision<AccountEvent> {
+  const program = programOf(tenant, tenant.defaultProgramId);
+  const redeemsAutomatically = program?.automaticRedemption.includes(request.value.type) ?? false;
+  return decide(state, { ...request, rewardId: ids.within(`${commandId}/reward`), redeemsAutomatically, now });
+}

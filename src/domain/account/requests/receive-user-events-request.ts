@@ -1,0 +1,42 @@
+import type { Decision } from '../../decision.js';
+import { programsOf } from '../../tenant/program-document.js';
+import type { AccountEvent } from '../account.events.js';
+import type { AccountState } from '../account.state.js';
+import { receiveUserEvents, type ReceivedEvent } from '../user-events.js';
+import type { AccountRequest } from './account-request.js';
+import type { Circumstances } from './circumstances.js';
+import { contextOfReferral } from './referral-context.js';
+
+type ReceiveUserEventsRequest = Extract<AccountRequest, { type: 'ReceiveUserEvents' }>;
+
+/** The referrer is looked up only where a program depends on one. */
+export function requestReceiveUserEvents(
+  state: AccountState,
+  request: ReceiveUserEventsRequest,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { type, userId, seen, idempotencyKey } = request;
+  const { ids, tenant } = given;
+  const programs = programsOf(tenant);
+  const isReferrerAsked = programs.some(({ conversion, eventRewards }) => conversion.on === 'EVENT' || eventRewards.length > 0);
+  const context = contextOfReferral(state.status === 'open' ? state.referral : null, isReferrerAsked, given);
+  if ('needs' in context) return context;
+  return receiveUserEvents(state, {
+    type,
+    userId,
+    seen,
+    events: receivedEvents(request, given),
+    context,
+    programs,
+    // A client's own words: only a keyed hash of them is kept.
+    batch: idempotencyKey === undefined ? null : ids.batchRef(userId, idempotencyKey),
+    rewardIdOf: ids.rewardOfEvent,
+  });
+}
+
+function receivedEvents({ events }: ReceiveUserEventsRequest, { commandId, ids, now }: Circumstances): ReceivedEvent[] {
+  return events.map(({ id, key, fields, dateTriggered }, index) => {
+    const userEventId = ids.uuid(commandId, `event ${index}`);
+    return { userEventId, content: { id: id ?? userEventId, key, fields, dateTriggered: dateTriggered ?? now } };
+  });
+}

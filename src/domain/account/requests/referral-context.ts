@@ -1,0 +1,61 @@
+import { codesKey, type InNeed } from '../../need.js';
+import { programOf } from '../../tenant/program-document.js';
+import type { AccountState, ReferralState } from '../account.state.js';
+import type { CodeOwner, Referrer } from '../referral-parties.js';
+import type { ReferralContext } from '../referral.js';
+import type { Circumstances } from './circumstances.js';
+
+/** What a decision about this account's referral rests on: the owner of a code that came with it, or the referrer that is recorded. */
+export function referralContext(state: AccountState, codes: readonly string[], given: Circumstances): ReferralContext | InNeed {
+  const attribution = state.status === 'open' ? state.attribution : null;
+  const isSettled = state.status === 'open' && (state.referral?.datePaid ?? null) !== null;
+  if (isSettled) return contextOf(given, { programId: attribution?.programId });
+  if (!attribution) return contextOfCodes(codes, given);
+  const { referrer: party, programId } = attribution;
+  const referrer = given.provided.referrers[party.person];
+  if (referrer === undefined) return { needs: [{ kind: 'referrer', party }] };
+  return contextOf(given, { referrer, programId });
+}
+
+/** Of the first of these codes that anybody has. */
+export function contextOfCodes(codes: readonly string[], given: Circumstances): ReferralContext | InNeed {
+  if (codes.length === 0) return contextOf(given, {});
+  const found = given.provided.codeOwners[codesKey(codes)];
+  if (found === undefined) return { needs: [{ kind: 'code-owner', codes }] };
+  const { owner: codeOwner, referrer } = found;
+  return contextOf(given, { codeOwner, referrer, programId: codeOwner?.programId });
+}
+
+/** Of the referral that the account has. @param isReferrerAsked whether anything depends on the referrer. */
+export function contextOfReferral(
+  referral: ReferralState | null,
+  isReferrerAsked: boolean,
+  given: Circumstances,
+): ReferralContext | InNeed {
+  if (!referral || !isReferrerAsked) return contextOf(given, { programId: referral?.programId });
+  const referrer = given.provided.referrers[referral.referrer.person];
+  if (referrer === undefined) return { needs: [{ kind: 'referrer', party: referral.referrer }] };
+  return contextOf(given, { referrer, programId: referral.programId });
+}
+
+interface Found {
+  readonly codeOwner?: CodeOwner | null;
+  readonly referrer?: Referrer | null;
+  readonly programId?: string | undefined;
+}
+
+function contextOf(
+  { now, account, tenant, provided, commandId, ids }: Circumstances,
+  { codeOwner = null, referrer = null, programId }: Found,
+): ReferralContext {
+  return {
+    now,
+    account,
+    referrer,
+    codeOwner,
+    program: programId === undefined ? null : programOf(tenant, programId),
+    provided,
+    referralId: ids.within(`${commandId}/referral`),
+    rewardIds: { started: ids.within(`${commandId}/started`), converted: ids.within(`${commandId}/converted`) },
+  };
+}

@@ -1,0 +1,177 @@
+import { reservationKey, type InNeed, type NeededReservation } from '../../need.js';
+import type { Decision } from '../../decision.js';
+import { refused, type Refusal, type Refused } from '../../refusal.js';
+import { programsOf } from '../../tenant/program-document.js';
+import type { OpenTenant } from '../../tenant/tenant.decider.js';
+import type { AccountEvent, PersonId } from '../account.events.js';
+import type { AccountState, OpenAccount, UserState } from '../account.state.js';
+import { isSuppressed } from '../erasure.js';
+import { openAccountIfAsked, upsertUser, type AccountOfUser, type ProfileChanges } from '../identify-user.js';
+import { fieldsNotGranted, type UserFields } from '../user-grant.js';
+import type { UpsertUserRequest } from './account-request.js';
+import type { Circumstances } from './circumstances.js';
+import { referralContext } from './referral-context.js';
+import { accountSubject, newPerson } from './subjects.js';
+
+/** What is wrong with the request itself comes before who may write it and whom it is about, and all of it before anything is reserved. */
+export function requestUpsertUser(state: AccountState, request: UpsertUserRequest, given: Circumstances): Decision<AccountEvent> {
+  const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
+  const wanted = wantedCodes(request, given.tenant);
+  if ('refused' in wanted) return wanted;
+  const openAccount = accountToOpen(state, request, given);
+  if (openAccount && 'needs' in openAccount) return openAccount;
+  const opened = openAccountIfAsked(state, openAccount, given.now)?.account;
+  if (!opened) return refused('ACCOUNT_NOT_FOUND');
+  const known = opened.personsByUserId.get(userId);
+  const against = refusalOfUser(request, opened, known, given);
+  if (against) return against;
+  const person = known ?? newPerson(userId, state, given);
+  if (typeof person === 'object') return person;
+  const codes = reservedCodes({ request, wanted, account: opened, person }, given);
+  if (!Array.isArray(codes)) return codes;
+  const context = referralContext(state, request.codes, given);
+  if ('needs' in context) return context;
+  return upsertUser(state, {
+    type: 'UpsertUser',
+    userId,
+    newPerson: person,
+    openAccount,
+    mustBeNew,
+    seen,
+    changes,
+    codes,
+    paymentProviderId,
+    context,
+  });
+}
+
+function accountToOpen(state: AccountState, { openAccount }: UpsertUserRequest, given: Circumstances): AccountOfUser | InNeed | undefined {
+  if (openAccount === undefined) return undefined;
+  const newAccount = accountSubject(state, given);
+  return typeof newAccount === 'object' ? newAccount : { accountId: openAccount, newAccount };
+}
+
+/** What the account alone says against it, in the order in which reasons count. */
+function refusalOfUser(
+  request: UpsertUserRequest,
+  account: OpenAccount,
+  known: PersonId | undefined,
+  { tenant, ids }: Circumstances,
+): Refused | undefined {
+  const user = known === undefined ? undefined : account.users.get(known);
+  const fields = notGranted(request, { account, user, tenant });
+  if (fields.length > 0) {
+    return refused('FIELD_NOT_GRANTED', `the token does not carry what the body says of ${fields.join(', ')}`);
+  }
+  if (user && request.mustBeNew) return refused('USER_EXISTS');
+  const isForgotten = known === undefined && isSuppressed(account, ids.userRef(request.userId));
+  return isForgotten ? refused('DO_NOT_TRACK') : undefined;
+}
+
+function notGranted(
+  request: UpsertUserRequest,
+  stored: { readonly account: OpenAccount; readonly user: UserState | undefined; readonly tenant: OpenTenant },
+): readonly string[] {
+  if (request.granted === undefined) return [];
+  const { account, user, tenant } = stored;
+  const { paymentProviderId, attribution } = account;
+  const attributedCode = attribution?.code ?? null;
+  const { defaultProgramId } = tenant;
+  return fieldsNotGranted(request, request.granted, { user, paymentProviderId, defaultProgramId, attributedCode });
+}
+
+interface CodesOfUser {
+  readonly request: UpsertUserRequest;
+  /** Program id → code. */
+  readonly wanted: ReadonlyMap<string, string>;
+  readonly account: OpenAccount;
+  readonly person: PersonId;
+}
+
+type Codes = { readonly code: string; readonly programId: string }[];
+
+/**
+ * The codes that were asked for, and a generated one for each program in which the user has none, as far as they are reserved; else
+ * what is still to be reserved, the payment provider id included.
+ */
+function reservedCodes(asked: CodesOfUser, { tenant, provided: { reservations } }: Circumstances): Codes | Refused | InNeed {
+  const split = ownCodes(asked);
+  if ('refused' in split) return split;
+  const { codes, needs } = split;
+  needs.push(...generatedCodes(asked, tenant), ...paymentProviderId(asked));
+  for (const need of needs) {
+    const reserved = reservations[reservationKey(need)];
+    if (reserved === undefined) return { needs: needs.filter((other) => !reservations[reservationKey(other)]) };
+    if ('refused' in reserved) return refusalOf(need, reserved.refused);
+    if (reserved.code !== null && 'programId' in need.what) {
+      codes.push({ code: reserved.code, programId: need.what.programId });
+    }
+  }
+  return codes;
+}
+
+/** The user's own among the wanted codes, and what is to be reserved for the others. */
+function ownCodes({ wanted, account, person }: CodesOfUser): { codes: Codes; needs: NeededReservation[] } | Refused {
+  const { lapses } = account.remains;
+  const user = account.users.get(person);
+  const codes: Codes = [];
+  const needs: NeededReservation[] = [];
+  for (const [programId, code] of wanted) {
+    const own = user?.codes.get(code.toLowerCase());
+    if (own && own.programId !== programId) {
+      return refused('CODE_PROGRAM_CONFLICT', 'a code of the user belongs to another program');
+    }
+    if (own) codes.push({ code, programId });
+    else needs.push({ kind: 'reservation', what: { kind: 'code', code, person, programId }, lapses });
+  }
+  return { codes, needs };
+}
+
+function generatedCodes({ request, wanted, account, person }: CodesOfUser, tenant: OpenTenant): NeededReservation[] {
+  const user = account.users.get(person);
+  const name = nameOf(request.changes, user);
+  return programsOf(tenant)
+    .filter(({ id }) => !wanted.has(id) && !user?.primaryCodes.has(id))
+    .map(({ id: programId }) => ({
+      kind: 'reservation',
+      what: { kind: 'generated-code', name, person, programId },
+      lapses: account.remains.lapses,
+    }));
+}
+
+function paymentProviderId({ request, account }: CodesOfUser): NeededReservation[] {
+  const { paymentProviderId: id } = request;
+  if (id === undefined || account.paymentProviderId !== null) return [];
+  const what = { kind: 'payment-provider-id' as const, id, subject: account.account };
+  return [{ kind: 'reservation', what, lapses: account.remains.lapses }];
+}
+
+function refusalOf({ what }: NeededReservation, refusal: Refusal): Refused {
+  if (what.kind === 'payment-provider-id') return refused('PAYMENT_PROVIDER_ID_USED');
+  return refused(refusal === 'CODE_PROGRAM_CONFLICT' ? refusal : 'REFERRAL_CODE_TAKEN');
+}
+
+/** First and last name after the changes; what is left out stays as it is stored. */
+function nameOf(changes: ProfileChanges, user: UserState | undefined): string {
+  const { firstName = user?.profile?.firstName, lastName = user?.profile?.lastName } = changes;
+  return `${firstName ?? ''}${lastName ?? ''}`;
+}
+
+/** Program id → code, as asked for. */
+function wantedCodes(
+  { referralCode, referralCodes }: Pick<UserFields, 'referralCode' | 'referralCodes'>,
+  tenant: OpenTenant,
+): Map<string, string> | Refused {
+  const wanted = new Map(Object.entries(referralCodes));
+  for (const programId of wanted.keys()) {
+    if (!Object.hasOwn(tenant.programs, programId)) {
+      return refused('PROGRAM_UNKNOWN', 'referralCodes names an unknown program');
+    }
+  }
+  if (referralCode === undefined) return wanted;
+  const named = wanted.get(tenant.defaultProgramId);
+  if (named !== undefined && named.toLowerCase() !== referralCode.toLowerCase()) {
+    return refused('CODE_PROGRAM_CONFLICT', 'referralCode and referralCodes name two codes for the default program');
+  }
+  return wanted.set(tenant.defaultProgramId, referralCode);
+}

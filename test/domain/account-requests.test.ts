@@ -1,0 +1,209 @@
+import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
+import type { NeededReservation } from '../../src/domain/need.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import {
+  accountAttributed,
+  accountOpened,
+  personOf,
+  referralCodeAssigned,
+  referralStarted,
+  userIdentified,
+} from '../support/account-events.js';
+import { ACME, ANN, BOB } from './support/account-scenario.js';
+import { asked, aTenant, named, ownedByAnn, ownedByNobody, reservedAs } from './support/request-scenario.js';
+
+const here = accountOpened(ACME);
+const bob = userIdentified(ACME, 'bob', { firstName: 'Bob', lastName: 'Ray' });
+const BOB_ID = personOf(ACME, 'bob');
+
+const sync = (codes: readonly string[] = []): AccountRequest => ({
+  type: 'SyncAccount',
+  accountId: 'acme',
+  subscription: { status: 'TRIAL' },
+  currency: undefined,
+  codes,
+});
+
+const upsert = (over: Partial<Extract<AccountRequest, { type: 'UpsertUser' }>> = {}): AccountRequest => ({
+  type: 'UpsertUser',
+  userId: 'bob',
+  changes: {},
+  referralCode: undefined,
+  referralCodes: {},
+  paymentProviderId: undefined,
+  codes: [],
+  ...over,
+});
+
+const reservation = (what: NeededReservation['what']): NeededReservation => ({ kind: 'reservation', what, lapses: 0 });
+const generated = (programId: string, name = 'BobRay') => reservation({ kind: 'generated-code', name, person: BOB_ID, programId });
+const code = (word: string, programId = 'default') => reservation({ kind: 'code', code: word, person: BOB_ID, programId });
+
+describe('an account that is about to be opened', () => {
+  const cause = `${ACME.accountRef}/account`;
+
+  it('needs a name, and is opened under the name that was found', () => {
+    asked([], sync()).needs({ kind: 'subject', cause, from: 0 });
+    expect(asked([], sync()).with(named(cause, 'the-account')).types()).toStrictEqual(['AccountOpened', 'SubscriptionChanged']);
+  });
+
+  it('needs no name once it is open', () => {
+    expect(asked([here], sync()).types()).toStrictEqual(['SubscriptionChanged']);
+  });
+});
+
+describe('codes that come in passing', () => {
+  it('are looked up in their order, all at once', () => {
+    asked([here], sync(['ONE', 'TWO'])).needs({ kind: 'code-owner', codes: ['ONE', 'TWO'] });
+  });
+
+  it('attribute the account to the owner that was found', () => {
+    expect(
+      asked([here], sync(['ANNLEE']))
+        .with(ownedByAnn('ANNLEE'))
+        .types(),
+    ).toStrictEqual(['AccountAttributed', 'SubscriptionChanged']);
+  });
+
+  it('are passed over when nobody has them', () => {
+    expect(
+      asked([here], sync(['NONE']))
+        .with(ownedByNobody('NONE'))
+        .types(),
+    ).toStrictEqual(['SubscriptionChanged']);
+  });
+
+  it('are not looked up when the account is attributed: its referrer is', () => {
+    asked([here, accountAttributed('ANNLEE', ANN)], sync(['OTHER'])).needs({ kind: 'referrer', party: ANN });
+  });
+});
+
+describe('a code that is applied by name', () => {
+  const apply: AccountRequest = { type: 'ApplyCode', userId: 'bob', code: 'ANNLEE' };
+
+  it('is looked up, and refused when nobody has it', () => {
+    asked([here, bob], apply).needs({ kind: 'code-owner', codes: ['ANNLEE'] });
+    asked([here, bob], apply).with(ownedByNobody('ANNLEE')).refused('REFERRAL_CODE_NOT_FOUND');
+  });
+
+  it('is about a user of the account', () => {
+    asked([here], apply).with(ownedByAnn('ANNLEE')).refused('USER_NOT_FOUND');
+  });
+});
+
+describe('a user', () => {
+  const cause = 'ref of bob/person';
+
+  it('who is new needs a name first, then a code for each program', () => {
+    const tenant = aTenant({ ...DEFAULT_PROGRAM, id: 'partners' });
+    asked([here], upsert(), tenant).needs({ kind: 'subject', cause, from: 0 });
+    asked([here], upsert({ changes: { firstName: 'Bob', lastName: 'Ray' } }), tenant)
+      .with(named(cause, BOB_ID))
+      .needs(generated('default'), generated('partners'));
+  });
+
+  it('gets the codes that were reserved', () => {
+    const decided = asked([here, bob], upsert({ referralCode: 'MINE' })).with(reservedAs(code('MINE'), { code: 'MINE' }));
+    decided.then(referralCodeAssigned(ACME, 'bob', 'MINE', 1_700_000_000_000));
+  });
+
+  it('keeps a code of its own without reserving it again', () => {
+    const own = referralCodeAssigned(ACME, 'bob', 'MINE');
+    asked([here, bob, own], upsert({ referralCode: 'mine' })).then(referralCodeAssigned(ACME, 'bob', 'mine', 1_700_000_000_000));
+  });
+
+  it('is refused a code that somebody else has', () => {
+    asked([here, bob], upsert({ referralCode: 'TAKEN' }))
+      .with(reservedAs(code('TAKEN'), { refused: 'RESERVED_BY_ANOTHER' }))
+      .refused('REFERRAL_CODE_TAKEN');
+  });
+
+  it('is refused a code that belongs to another program', () => {
+    asked([here, bob], upsert({ referralCode: 'TAKEN' }))
+      .with(reservedAs(code('TAKEN'), { refused: 'CODE_PROGRAM_CONFLICT' }))
+      .refused('CODE_PROGRAM_CONFLICT');
+    const own = referralCodeAssigned(ACME, 'bob', 'MINE');
+    const tenant = aTenant({ ...DEFAULT_PROGRAM, id: 'partners' });
+    asked([here, bob, own], upsert({ referralCodes: { partners: 'MINE' } }), tenant).refused(
+      'CODE_PROGRAM_CONFLICT',
+      'a code of the user belongs to another program',
+    );
+  });
+
+  it('is refused a payment provider id that another account has', () => {
+    const id = reservation({ kind: 'payment-provider-id', id: 'cus_1', subject: 'acme' });
+    const own = referralCodeAssigned(ACME, 'bob', 'MINE');
+    const decided = asked([here, bob, own], upsert({ paymentProviderId: 'cus_1' }));
+    const { decision } = decided;
+    const [need] = 'needs' in decision ? decision.needs : [];
+    expect(need).toMatchObject({ kind: 'reservation', what: { kind: id.what.kind, id: 'cus_1' } });
+    if (!need) return;
+    asked([here, bob, own], upsert({ paymentProviderId: 'cus_1' }))
+      .with(reservedAs(need, { refused: 'RESERVED_BY_ANOTHER' }))
+      .refused('PAYMENT_PROVIDER_ID_USED');
+  });
+
+  it('is reserved nothing for when the request is refused', () => {
+    asked([here, bob], upsert({ mustBeNew: true, referralCode: 'MINE' })).refused('USER_EXISTS');
+    asked([here, bob], upsert({ referralCodes: { unheard: 'MINE' } })).refused('PROGRAM_UNKNOWN', 'referralCodes names an unknown program');
+    asked([here, bob], upsert({ referralCode: 'A', referralCodes: { default: 'B' } })).refused(
+      'CODE_PROGRAM_CONFLICT',
+      'referralCode and referralCodes name two codes for the default program',
+    );
+    asked([], upsert({ referralCode: 'MINE' })).refused('ACCOUNT_NOT_FOUND');
+  });
+
+  it('writes what the token grants, and nothing else', () => {
+    const granted = { changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
+    asked([here, bob], upsert({ changes: { firstName: 'Rob' }, granted })).refused(
+      'FIELD_NOT_GRANTED',
+      'the token does not carry what the body says of firstName',
+    );
+  });
+
+  it('who was forgotten and is not to be tracked is not named again', () => {
+    const erased = asked([here, bob], { type: 'ForgetUser', userId: 'bob', doNotTrack: true, preserveEmptyAccount: true });
+    const { decision } = erased;
+    const events = 'events' in decision ? decision.events : [];
+    expect(events.map(({ type }) => type)).toContain('ErasureRequested');
+    asked([here, bob, ...events], upsert()).refused('DO_NOT_TRACK');
+  });
+
+  it('who was forgotten and comes back gets another name', () => {
+    const erased = asked([here, bob], { type: 'ForgetUser', userId: 'bob', doNotTrack: false, preserveEmptyAccount: true });
+    const { decision } = erased;
+    const events = 'events' in decision ? decision.events : [];
+    asked([here, bob, ...events], upsert())
+      .with(named(cause, BOB_ID))
+      .needs({ kind: 'subject', cause, from: 1 });
+  });
+});
+
+describe('events of a user', () => {
+  const events: AccountRequest = {
+    type: 'ReceiveUserEvents',
+    userId: 'bob',
+    events: [{ id: undefined, key: 'purchase', fields: {}, dateTriggered: undefined }],
+    idempotencyKey: 'once',
+  };
+  const referred = [here, bob, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
+
+  it('are taken without the referrer when no program depends on one', () => {
+    asked(referred, events).then({
+      type: 'UserEventReceived',
+      at: 1_700_000_000_000,
+      userEventId: 'command/event 0',
+      person: BOB_ID,
+      batch: 'batch of bob once',
+      content: {
+        subject: BOB_ID,
+        value: { id: 'command/event 0', key: 'purchase', fields: {}, dateTriggered: 1_700_000_000_000 },
+      },
+    });
+  });
+
+  it('need the referrer when a program converts on an event', () => {
+    const converting = aTenant({ ...DEFAULT_PROGRAM, conversion: { on: 'EVENT', key: 'purchase' } });
+    asked(referred, events, converting).needs({ kind: 'referrer', party: ANN });
+  });
+});
