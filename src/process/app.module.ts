@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import { Module, type DynamicModule, type FactoryProvider, type InjectionToken, type Provider, type ValueProvider } from '@nestjs/common';
-import { CommandBus, CqrsModule } from '@nestjs/cqrs';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccountQueries } from '../../projections/accounts/queries.js';
@@ -9,12 +8,6 @@ import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
-import {
-  AccountCommandHandler,
-  AuditCommandHandler,
-  FollowShareLinkHandler,
-  ModerationCommandHandler,
-} from '../command-handling/commands.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { Operators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
@@ -93,9 +86,8 @@ export class AppModule {
   static of(parts: ModuleParts): DynamicModule {
     return {
       module: AppModule,
-      imports: [CqrsModule.forRoot()],
       controllers: [...(parts.api ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS] : []), HealthController, MetricsController],
-      providers: [...readModels(parts), ...commandHandlers(parts.core), ...http(parts)],
+      providers: [...readModels(parts), ...http(parts)],
     };
   }
 }
@@ -112,16 +104,6 @@ function readModels({ core, generations }: ModuleParts): Provider[] {
   ];
 }
 
-function commandHandlers({ accounts, moderations, streams, names }: Core): Provider[] {
-  // By factory: the bus does not find the command of a handler that is given as a value.
-  return [
-    made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
-    made(AuditCommandHandler, [], () => new AuditCommandHandler(streams, names)),
-    made(FollowShareLinkHandler, [], () => new FollowShareLinkHandler(streams, names)),
-    made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
-  ];
-}
-
 function http(parts: ModuleParts): Provider[] {
   const { core, requests, logger, progress, positionWaitMs, publicUrl } = parts;
   const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
@@ -135,8 +117,8 @@ function http(parts: ModuleParts): Provider[] {
     value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), requests, parts.operators)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
-    made(CommandGateway, [CommandBus], (bus: CommandBus) => new CommandGateway(bus, writes, ownWrites, settingOff)),
-    made(ShareLinkRedirects, [CommandBus], (bus: CommandBus) => new ShareLinkRedirects(bus, core.owners, core.tenants, publicUrl, logger)),
+    value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),
+    value(ShareLinkRedirects, new ShareLinkRedirects(core.commands, core.owners, core.tenants, publicUrl, logger)),
     made(
       Presentation,
       [UserQueries, RewardQueries],

@@ -1,12 +1,10 @@
 import { NestFactory } from '@nestjs/core';
-import { CommandBus } from '@nestjs/cqrs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
-import { AccountCommandEnvelope } from '../command-handling/commands.js';
 import { publicUrlAt, type Config } from '../config/config.js';
 import { Operators } from '../config/operators.js';
 import { connectionBudget } from '../core/connection-budget.js';
@@ -27,7 +25,7 @@ import { openOperationsPool } from '../operations/projections/projection-operato
 import { Jobs } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
-import { carryOutReactions, type Execute, jobHandlers } from '../policies/reactions.js';
+import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { openPool } from '../postgres/database.js';
 import { hearErasures } from '../postgres/erasure-announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
@@ -166,12 +164,10 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const runs = new OperationRuns(logger);
     undo.push(() => runs.close());
     let listeningAt = '';
-    // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
-    const execute: Execute = (meta, account, request) => app.get(CommandBus).execute(new AccountCommandEnvelope(meta, account, request));
     const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
     const handlers = jobHandlers({
-      execute,
+      commands: core.commands,
       moderations: core.moderations,
       erasures: core.erasures,
       purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
@@ -186,7 +182,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       policies: POLICIES,
       isUnavailable: isOutage,
       logger,
-      carryOut: carryOutReactions(execute, jobs),
+      carryOut: carryOutReactions(core.commands, jobs),
       settle: () => settle(),
     });
     const sealing = new ChainSealing({ pool: background, log, chains: new ChainNames(core.names), signer: core.chainSigner });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AccountCommands } from '../../src/command-handling/account-commands.js';
+import type { Commands } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/core/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
@@ -453,11 +453,11 @@ describe('an adjustment', () => {
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
     const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 25, reason: 'charged twice' };
-    const execute: AccountCommands['execute'] = async (...asked) => {
-      await core.accounts.execute(...asked);
+    const execute: Commands['execute'] = async (command) => {
+      await core.commands.execute(command);
       throw new EventLogUnavailable('no answer within 4000 ms');
     };
-    const losing = { ...core, accounts: Object.assign(Object.create(core.accounts) as AccountCommands, { execute }) };
+    const losing = { ...core, commands: { execute } };
     const told = await withOwnKeys(losing, undefined, (keyed) => adjustOnRecord(losing, scope, request, keyed)).then(() => '', String);
     expect(told).toMatch(/no answer within 4000 ms: .* may stand/);
     const [, key = ''] = /--idempotency-key (\S+)/.exec(told) ?? [];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import type { Pool } from 'pg';
-import type { AccountCommands } from '../../src/command-handling/account-commands.js';
+import { AccountCommandEnvelope, type Commands } from '../../src/command-handling/commands.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
@@ -129,14 +129,22 @@ class Run {
   private async give(process: number, amount: number, meta: { commandId: string; askedAt: number; key: string; fingerprint: string }) {
     const { commandId, askedAt, ...idempotency } = meta;
     const actor = { kind: 'api-key' as const, id: 'key' };
-    const outcome = await accountsOf(this.processes, process).execute(
-      { scope: SCOPE, commandId, askedAt, correlationId: commandId, causationId: commandId, actor, idempotency },
+    const cause = { correlationId: commandId, causationId: commandId };
+    const command = new AccountCommandEnvelope(
+      { scope: SCOPE, commandId, askedAt, ...cause, actor, idempotency },
       NAMES.accountRef(SCOPE, 'acme'),
       {
-        ...{ type: 'CreateReward', userId: 'ann', value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: amount, currency: null } },
-        ...{ name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null },
+        type: 'CreateReward',
+        userId: 'ann',
+        value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: amount, currency: null },
+        name: null,
+        description: null,
+        cancellable: true,
+        dateScheduledFor: null,
+        dateExpires: null,
       },
     );
+    const outcome = await commandsOf(this.processes, process).execute(command);
     if (outcome.kind === 'refused') {
       expect(outcome.refused).toBe('IDEMPOTENCY_KEY_REUSED');
       return 'IDEMPOTENCY_KEY_REUSED' as const;
@@ -156,10 +164,10 @@ class Run {
   }
 }
 
-function accountsOf(processes: readonly LedgerProcess[], index: number): AccountCommands {
+function commandsOf(processes: readonly LedgerProcess[], index: number): Commands {
   const process = processes[index];
   if (!process) throw new Error('there is no such process');
-  return process.accounts;
+  return process.commands;
 }
 
 it('a key has one effect in seven days, whatever is purged, lost or dies, and every effect is in the balance', async () => {

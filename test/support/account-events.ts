@@ -183,6 +183,14 @@ export function rewardCancelled(
   return { type: 'RewardCancelled', at, ...refOf(granted), amount, by };
 }
 
+export function erasureRequested(persons: readonly string[], over: Partial<AccountEventOf<'ErasureRequested'>> = {}): AccountEvent {
+  return { type: 'ErasureRequested', at: 9_000, erasureId: 'erasure', persons, account: null, suppressed: [], ...over };
+}
+
+export function erasureCompleted(persons: readonly string[], over: Partial<AccountEventOf<'ErasureCompleted'>> = {}): AccountEvent {
+  return { type: 'ErasureCompleted', at: 9_100, erasureId: 'erasure', persons, account: null, ...over };
+}
+
 function refOf({ rewardId, person, value }: AccountEventOf<'RewardGranted'>) {
   return { rewardId, person, rewardType: value.type, unit: value.type === 'PCT_DISCOUNT' ? '%' : value.unit };
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query as QueryParameters, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import { asDigestDocument } from '../../chain/digest-document.js';
 import { isAlias } from '../../command-handling/tenant-directory.js';
 import type { Operator } from '../../config/operators.js';

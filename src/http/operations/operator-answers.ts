@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Operator } from '../../config/operators.js';
 import { CommandError } from '../../operations/command-error.js';
 import { BrokenSeal } from '../../operations/ledger/ledger-digest.js';

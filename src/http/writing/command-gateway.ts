@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { CommandBus } from '@nestjs/cqrs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountOutcome } from '../../command-handling/account-commands.js';
+import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
-import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../../command-handling/commands.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
@@ -46,7 +45,7 @@ function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[
 /** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
 export class CommandGateway {
   constructor(
-    private readonly bus: CommandBus,
+    private readonly commands: Commands,
     private readonly writes: Writes,
     private readonly ownWrites: OwnWrites,
     /** Types that some policy reacts to. */
@@ -56,7 +55,7 @@ export class CommandGateway {
   /** Sends a command to an account and answers with what `respond` makes of the outcome. @throws {ApiError} for a refusal. */
   write({ request, reply, account, command, respond, personalFields = ofOnePerson, status = 200 }: AccountWrite): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
-      const outcome: AccountOutcome = await this.bus.execute(
+      const outcome: AccountOutcome = await this.commands.execute(
         new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, command),
       );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
@@ -77,7 +76,7 @@ export class CommandGateway {
     asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
-      const outcome: AccountOutcome = await this.bus.execute(new AccountCommandEnvelope(meta, account, asked));
+      const outcome: AccountOutcome = await this.commands.execute(new AccountCommandEnvelope(meta, account, asked));
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       return { status: 204, body: undefined, position: outcome.position, setsOff: true, replayed: outcome.replayed };
     });
@@ -87,7 +86,7 @@ export class CommandGateway {
   async recordLook(request: FastifyRequest, account: AccountRef, person: PersonId): Promise<void> {
     const { scope, actor } = callerOf(request);
     const cause = { correlationId: request.id, causationId: request.id, actor: { kind: 'api-key' as const, id: actor.id } };
-    await this.bus.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
+    await this.commands.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */
@@ -97,7 +96,7 @@ export class CommandGateway {
     actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
   ): Promise<unknown> {
     return this.writes.answer(request, reply, async (meta) => {
-      const { refused, reasons, position, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+      const { refused, reasons, position, replayed } = await this.commands.execute(new ModerationCommandEnvelope(meta, actions));
       if (refused) throw refusalAnswer(refused);
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
       return { status: 200, body: {}, position, setsOff: true, replayed };

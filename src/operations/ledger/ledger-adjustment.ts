@@ -1,3 +1,4 @@
+import { AccountCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../core/core.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
@@ -35,7 +36,7 @@ export interface Adjusted {
  * @throws {CommandError} for a refusal. @throws {ApiError} for a key that is in use or was used for another correction.
  */
 export async function adjustLedger(
-  core: Pick<Core, 'accounts' | 'names'>,
+  core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   request: AdjustmentRequest,
   keyed?: KeyedBy,
@@ -51,7 +52,7 @@ export async function adjustLedger(
 
 /** The same with what goes on record of it: a repetition is recorded as one. */
 export async function adjustOnRecord(
-  core: Pick<Core, 'accounts' | 'names'>,
+  core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   request: AdjustmentRequest,
   keyed?: KeyedBy,
@@ -69,20 +70,22 @@ export async function adjustOnRecord(
 }
 
 async function adjust(
-  { accounts, names }: Pick<Core, 'accounts' | 'names'>,
+  { commands, names }: Pick<Core, 'commands' | 'names'>,
   { accountId, userId, unit, amount, reason, ...staff }: AdjustmentRequest,
   meta: CommandMeta,
 ): Promise<{ readonly done: Adjusted; readonly replayed: boolean }> {
   const { scope } = meta;
-  const outcome = await accounts.execute(meta, names.accountRef(scope, accountId), {
-    type: 'AdjustCredit',
-    userId,
-    unit,
-    amount,
-    reason,
-    approvedBy: memberOfStaff(names, scope, staff.approvedBy),
-    by: memberOfStaff(names, scope, staff.by),
-  });
+  const outcome = await commands.execute(
+    new AccountCommandEnvelope(meta, names.accountRef(scope, accountId), {
+      type: 'AdjustCredit',
+      userId,
+      unit,
+      amount,
+      reason,
+      approvedBy: memberOfStaff(names, scope, staff.approvedBy),
+      by: memberOfStaff(names, scope, staff.by),
+    }),
+  );
   if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED') throw new ApiError(outcome.refused);
   if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));
   const { events, eventIds, position, replayed } = outcome;

@@ -1,0 +1,413 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
+import type { ReferralFilter, ReferralQueries } from '../../projections/referrals/queries.js';
+import type { RewardQueries } from '../../projections/rewards/queries.js';
+import {
+  aboutReward,
+  accountAttributed,
+  accountOpened,
+  anAccount,
+  aProfile,
+  credit,
+  creditRedeemed,
+  discount,
+  forgotten,
+  partyOf,
+  personOf,
+  referralCodeAssigned,
+  referralConverted,
+  referralModerated,
+  referralStarted,
+  rewardGranted,
+  subscriptionChanged,
+  tankCode,
+  userIdentified,
+} from '../support/account-events.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
+
+/** What the queries of the read models answer. Which rows events leave is held by test/projectors. */
+
+let projected: ProjectedLedger;
+const scope = { tenant: 'demo', mode: 'live' } as const;
+const acme = anAccount('acme');
+const shop = anAccount('shop');
+
+beforeEach(async () => {
+  projected = await ProjectedLedger.open();
+  projected.startRunner();
+});
+afterEach(() => projected.close());
+
+describe('the query of accounts', () => {
+  test('answers with subscription, currency and the code it came by; without a subscription it is on trial', async () => {
+    const subscription = { status: 'PAID', value: 9.5, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const;
+    await projected.given(acme, accountOpened(acme), accountAttributed('ANN', partyOf(shop, 'ann')), subscriptionChanged(subscription));
+    await projected.given(shop, accountOpened(shop, { currency: 'EUR' }));
+    expect(await projected.accounts().byRef(scope, acme.accountRef)).toEqual({
+      accountId: 'acme',
+      currency: 'USD',
+      subscription,
+      referralCode: 'ANN',
+    });
+    expect(await projected.accounts().byRef(scope, shop.accountRef)).toEqual({
+      accountId: 'shop',
+      currency: 'EUR',
+      subscription: { status: 'TRIAL' },
+      referralCode: null,
+    });
+    expect(await projected.accounts().byRef({ ...scope, mode: 'test' }, acme.accountRef)).toBeUndefined();
+    expect(await projected.accounts().byRef({ ...scope, tenant: 'else' }, acme.accountRef)).toBeUndefined();
+  });
+});
+
+describe('the queries of users', () => {
+  test('a user is answered with the profile, codes, the account provider id and who referred it', async () => {
+    const { person } = partyOf(acme, 'ann');
+    await projected.given(
+      acme,
+      accountOpened(acme),
+      userIdentified(acme, 'ann', { firstName: 'Ann', customFields: { plan: 'pro' }, segments: ['a'] }, 1_200),
+      referralCodeAssigned(acme, 'ann', 'NEW'),
+      { type: 'PaymentProviderIdSet', at: 1_500, paymentProviderId: { subject: 'x', value: 'cus_1' } },
+      { type: 'UserBlocked', at: 1_600, person },
+      userIdentified(acme, 'bob', {}, 1_700),
+      referralStarted('r1', partyOf(acme, 'ann'), partyOf(shop, 'eve')),
+      referralConverted('r1', partyOf(shop, 'eve')),
+    );
+    const { id: _, ...profile } = aProfile('ann', { firstName: 'Ann', customFields: { plan: 'pro' }, segments: ['a'] });
+    const ann = {
+      accountRef: acme.accountRef,
+      person,
+      accountId: 'acme',
+      userId: 'ann',
+      ...profile,
+      dateCreated: 1_200,
+      dateBlocked: 1_600,
+      referralCodes: { default: 'NEW' },
+      paymentProviderId: 'cus_1',
+      referredBy: { code: 'CODE', isConverted: true },
+    };
+    expect(await projected.users().byUserId(scope, acme.accountRef, 'ann')).toEqual(ann);
+    expect(await projected.users().byUserId({ ...scope, mode: 'test' }, acme.accountRef, 'ann')).toBeUndefined();
+    const byPersons = await projected.users().byPersons(scope, [person, personOf(acme, 'bob'), 'nobody']);
+    expect(byPersons.size).toBe(2);
+    expect(byPersons.get(person)).toEqual(ann);
+    expect(byPersons.get(personOf(acme, 'bob'))).toMatchObject({ userId: 'bob', paymentProviderId: 'cus_1', referredBy: null });
+  });
+
+  test('users are listed newest first, searched in any case and with wildcards meant literally', async () => {
+    await projected.given(
+      acme,
+      accountOpened(acme),
+      userIdentified(acme, 'u1', { firstName: 'Ann', lastName: 'Lee', email: 'A_nn@Example.com' }, 100),
+      userIdentified(acme, 'u2', { firstName: 'Bob', email: 'bob@100%.org' }, 300),
+      userIdentified(acme, 'u3', { lastName: 'Leeds', email: null }, 200),
+    );
+    const found = async (query: string) => {
+      const page = await projected.users().list(scope, { query, limit: 10, offset: 0 });
+      expect(page.totalCount).toBe(page.items.length);
+      return page.items.map((user) => user.userId);
+    };
+    expect(await found('')).toEqual(['u2', 'u3', 'u1']);
+    expect(await found('LEE')).toEqual(['u3', 'u1']);
+    expect(await found('ann lee')).toEqual(['u1']);
+    expect(await found('a_nn')).toEqual(['u1']);
+    expect(await found('0%')).toEqual(['u2']);
+    expect(await found('U3')).toEqual(['u3']);
+    expect(await found('%')).toEqual(['u2']);
+    expect(await found('lee\\')).toEqual([]);
+    const page = await projected.users().list(scope, { limit: 1, offset: 1 });
+    expect(page.totalCount).toBe(3);
+    expect(page.items.map((user) => user.userId)).toEqual(['u3']);
+    expect(await projected.users().list(scope, { limit: 0, offset: 0 })).toEqual({ totalCount: 3, items: [] });
+    expect(await projected.users().list({ ...scope, mode: 'test' }, { limit: 10, offset: 0 })).toEqual({ totalCount: 0, items: [] });
+  });
+});
+
+test('the query of codes finds a code in any case, with its owner', async () => {
+  const person = personOf(acme, 'ann');
+  await projected.given(
+    acme,
+    userIdentified(acme, 'ann', { firstName: 'Ann', lastName: 'Lee' }),
+    referralCodeAssigned(acme, 'ann', 'AnnLee', 10),
+    { type: 'UserBlocked', at: 40, person },
+  );
+  expect(await projected.codes().byCode(scope, 'annLEE')).toEqual({
+    code: 'AnnLee',
+    dateCreated: 10,
+    accountRef: acme.accountRef,
+    person,
+    ownerBlocked: true,
+    ownerFirstName: 'Ann',
+    ownerLastName: 'Lee',
+    programId: 'default',
+  });
+  expect(await projected.codes().byCode(scope, 'unknown')).toBeUndefined();
+  expect(await projected.codes().byCode({ ...scope, mode: 'test' }, 'annlee')).toBeUndefined();
+});
+
+describe('the queries of referrals', () => {
+  const a = anAccount('a');
+  const b = anAccount('b');
+  const c = anAccount('c');
+  const mall = anAccount('mall');
+
+  /** The ids of a list, after its total was found to agree. */
+  const ids = async (filter: ReferralFilter): Promise<string[]> => {
+    const page = await projected.referrals().list(scope, filter, { limit: 100, offset: 0 });
+    expect(page.totalCount).toBe(page.items.length);
+    return page.items.map((referral) => referral.referralId);
+  };
+
+  test('a referral is answered with its statuses, dates, signals and the rewards of both sides', async () => {
+    const referred = partyOf(a, 'new');
+    const referrer = partyOf(shop, 'ann');
+    const fraudSignals = { ip: { message: 'same address', score: 50 } };
+    await projected.given(
+      a,
+      referralStarted('r1', referred, referrer, { at: 10, fraudSignals }),
+      rewardGranted('w1', referred, credit(5), { source: 'REFERRED', referralId: 'r1' }),
+      referralConverted('r1', referrer, { at: 20 }),
+      referralModerated('r1', referrer, { at: 30, referrerStatus: 'DENIED' }),
+      { type: 'ReferralEnded', at: 40, referralId: 'r1' },
+    );
+    await projected.given(shop, rewardGranted('w2', referrer, credit(5), { source: 'FRIEND_SIGNUP', referralId: 'r1' }));
+    expect(await projected.referrals().byId(scope, 'r1')).toEqual({
+      referralId: 'r1',
+      programId: 'default',
+      referralCodeUsed: 'CODE',
+      shareLinkUsed: null,
+      fraudSignals,
+      referredAccountRef: a.accountRef,
+      referredPerson: referred.person,
+      referrerAccountRef: shop.accountRef,
+      referrerPerson: referrer.person,
+      referredStatus: 'APPROVED',
+      referrerStatus: 'DENIED',
+      referredRewardId: 'w1',
+      referrerRewardId: 'w2',
+      dateReferralStarted: 10,
+      dateReferralPaid: 20,
+      dateReferralEnded: 40,
+      dateModerated: 30,
+    });
+    expect(await projected.referrals().byId({ ...scope, mode: 'test' }, 'r1')).toBeUndefined();
+    expect(await projected.referrals().byId(scope, 'r2')).toBeUndefined();
+  });
+
+  test('lists filter by either party, by status and by dates, newest first', async () => {
+    const ann = partyOf(shop, 'ann');
+    const bob = partyOf(shop, 'bob');
+    const mallAnn = partyOf(mall, 'ann');
+    await projected.given(a, referralStarted('r1', partyOf(a, 'x'), ann, { at: 10 }));
+    await projected.given(b, referralStarted('r2', partyOf(b, 'x'), bob, { at: 30, referredStatus: 'PENDING' }));
+    await projected.given(c, referralStarted('r3', partyOf(c, 'y'), mallAnn, { at: 30 }));
+    await projected.given(a, referralConverted('r1', ann, { at: 50, referrerStatus: 'DENIED' }));
+    await projected.given(c, { type: 'ReferralEnded', at: 60, referralId: 'r3' });
+    await projected.given(b, referralModerated('r2', bob, { at: 70, referredStatus: 'DENIED' }));
+
+    expect(await ids({})).toEqual(['r2', 'r3', 'r1']);
+    expect(await ids({ referrerAccountRef: shop.accountRef })).toEqual(['r2', 'r1']);
+    expect(await ids({ referrerUserId: 'ann' })).toEqual(['r3', 'r1']);
+    expect(await ids({ referrerAccountRef: shop.accountRef, referrerUserId: 'ann' })).toEqual(['r1']);
+    expect(await ids({ referredAccountRef: b.accountRef })).toEqual(['r2']);
+    expect(await ids({ referredUserId: 'x' })).toEqual(['r2', 'r1']);
+    expect(await ids({ referredUserId: 'x', referrerUserId: 'ann' })).toEqual(['r1']);
+    expect(await ids({ referredAccountRef: c.accountRef, referredUserId: 'x' })).toEqual([]);
+    expect(await ids({ referrerStatus: 'DENIED' })).toEqual(['r1']);
+    expect(await ids({ referredStatus: 'APPROVED' })).toEqual(['r3', 'r1']);
+    expect(await ids({ referredStatus: 'PENDING' })).toEqual([]);
+    expect(await ids({ referrerUserId: 'ann', referredStatus: 'APPROVED', referrerStatus: 'APPROVED' })).toEqual(['r3']);
+    expect(await ids({ started: { from: 30 } })).toEqual(['r2', 'r3']);
+    expect(await ids({ started: { to: 29 } })).toEqual(['r1']);
+    expect(await ids({ started: { from: 30, to: 10 } })).toEqual([]);
+    expect(await ids({ paid: { from: 50, to: 50 } })).toEqual(['r1']);
+    expect(await ids({ ended: { from: 60 }, referrerUserId: 'ann' })).toEqual(['r3']);
+
+    const page = await projected.referrals().list(scope, {}, { limit: 1, offset: 1 });
+    expect(page.totalCount).toBe(3);
+    expect(page.items.map(({ referralId }) => referralId)).toEqual(['r3']);
+    expect(await projected.referrals().list({ ...scope, tenant: 'else' }, {}, { limit: 10, offset: 0 })).toEqual({
+      totalCount: 0,
+      items: [],
+    });
+  });
+  test('the pages of what a person made, or was given, hold each thing once, whatever happens between them', async () => {
+    const [ann, eve] = [partyOf(shop, 'ann'), partyOf(shop, 'eve')];
+    const start = (id: string, referrer: typeof ann, at: number): Promise<void> =>
+      projected.given(anAccount(`of ${id}`), referralStarted(id, partyOf(anAccount(`of ${id}`), 'x'), referrer, { at }));
+    const give = (id: string, owner: typeof ann, at: number): Promise<void> =>
+      projected.given(shop, rewardGranted(id, owner, credit(1), { at }));
+    // Ties at 20, and another person's between.
+    for (const [id, at] of Object.entries({ r1: 10, r2: 20, r3: 20, r4: 20, r5: 30 })) {
+      await start(id, id === 'r3' ? eve : ann, at);
+      await give(`w-${id}`, id === 'r3' ? eve : ann, at);
+    }
+    const whose = { accountRef: shop.accountRef, person: ann.person };
+    const made: string[] = [];
+    const given: string[] = [];
+    let afterMade: Parameters<ReferralQueries['pageMadeBy']>[2];
+    let afterGiven: Parameters<RewardQueries['pageOf']>[2];
+    for (let number = 0; number < 5; number++) {
+      if (number > 0 && afterMade === undefined) break;
+      const page = await projected.referrals().pageMadeBy(scope, whose, afterMade, 2);
+      made.push(...page.items.map(({ referralId }) => referralId));
+      afterMade = page.next;
+      const rewards = await projected.rewards().pageOf(scope, whose, afterGiven, 2);
+      given.push(...rewards.items.map(({ rewardId }) => rewardId));
+      afterGiven = rewards.next;
+      await start(`later-${number}`, ann, 40 + number);
+      await give(`w-later-${number}`, ann, 40 + number);
+    }
+    expect(made).toEqual(['r5', 'r2', 'r4', 'r1']);
+    expect(given).toEqual(['w-r5', 'w-r2', 'w-r4', 'w-r1']);
+  });
+});
+
+describe('the queries of rewards and balances', () => {
+  const { accountRef } = acme;
+  const ann = partyOf(acme, 'ann');
+  const bob = partyOf(acme, 'bob');
+  const given = (...events: readonly AccountEvent[]) => projected.given(acme, ...events);
+  const NOTHING = {
+    count: 0,
+    totalRedeemedCredit: 0,
+    totalAvailableCredit: 0,
+    totalPendingCredit: 0,
+    totalExpiredCredit: 0,
+    totalCancelledCredit: 0,
+    totalDiscountPercent: 0,
+    referredDiscountPercent: 0,
+    referrerDiscountPercent: 0,
+    totalFuelTankCodes: 0,
+  };
+  const balances = (now: number, filter: { userId?: string; type?: BalanceFacts['type'] } = {}) =>
+    projected.balances().list(scope, { accountRef, now, ...filter });
+  const creditFigures = async (now: number): Promise<Partial<BalanceFacts>> => {
+    const [{ type: _, unit: __, ...figures } = { ...NOTHING, type: 'CREDIT', unit: null }] = await balances(now, { type: 'CREDIT' });
+    return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== 0));
+  };
+
+  test('a credit reward is answered with its redemptions in their order', async () => {
+    const texts = { subject: ann.person, value: { name: 'Thanks', description: null } };
+    const reward = rewardGranted('w1', ann, credit(100), { at: 10, dateExpires: 900, texts });
+    await given(
+      reward,
+      creditRedeemed(reward, 'd2', 30, 20),
+      creditRedeemed(reward, 'd1', 5, 20),
+      rewardGranted('w2', ann, credit(1), { at: 11 }),
+    );
+    const facts = {
+      rewardId: 'w1',
+      accountRef,
+      person: ann.person,
+      accountId: 'acme',
+      userId: 'ann',
+      type: 'CREDIT',
+      source: 'MANUAL',
+      unit: 'CENTS',
+      name: 'Thanks',
+      description: null,
+      cancellable: true,
+      dateGiven: 10,
+      dateExpires: 900,
+      dateCancelled: null,
+      dateScheduledFor: null,
+      currency: null,
+      discountPercent: null,
+      monthsDiscountIsValid: null,
+      assignedCredit: 100,
+      redeemedCredit: 35,
+      amount: null,
+      fuelTankCode: null,
+      fuelTankType: null,
+      redemptions: [
+        { id: 'd2', dateRedeemed: 20, quantityRedeemed: 30 },
+        { id: 'd1', dateRedeemed: 20, quantityRedeemed: 5 },
+      ],
+    };
+    expect(await projected.rewards().byId(scope, 'w1')).toEqual(facts);
+    expect(await projected.rewards().byId({ ...scope, mode: 'test' }, 'w1')).toBeUndefined();
+    const byIds = await projected.rewards().byIds(scope, ['w1', 'w2', 'w9']);
+    expect(byIds.size).toBe(2);
+    expect(byIds.get('w1')).toEqual(facts);
+    expect(byIds.get('w2')).toMatchObject({ redeemedCredit: 0, redemptions: [] });
+  });
+
+  test('rewards of an account are listed newest first, by user and by type', async () => {
+    await given(
+      rewardGranted('w1', ann, credit(1), { at: 10 }),
+      rewardGranted('w3', ann, discount(10), { at: 30, source: 'REFERRED' }),
+      rewardGranted('w2', bob, tankCode('T-1'), { at: 30 }),
+      rewardGranted('w4', bob, credit(1), { at: 20, owner: forgotten('bob') }),
+    );
+    const listed = async (filter: object) =>
+      (await projected.rewards().list(scope, { accountRef, ...filter })).map(({ rewardId }) => rewardId);
+    expect(await listed({})).toEqual(['w2', 'w3', 'w1']);
+    expect(await listed({ userId: 'ann' })).toEqual(['w3', 'w1']);
+    expect(await listed({ userId: 'ann', type: 'CREDIT' })).toEqual(['w1']);
+    expect(await projected.rewards().byId(scope, 'w3')).toMatchObject({
+      unit: '%',
+      discountPercent: 10,
+      redemptions: null,
+      redeemedCredit: null,
+    });
+    expect(await projected.rewards().byId(scope, 'w2')).toMatchObject({
+      unit: null,
+      amount: 5,
+      fuelTankCode: 'T-1',
+      fuelTankType: 'CREDIT',
+    });
+  });
+  test('a balance sums over people, compares units without case and shows the first spelling', async () => {
+    const first = rewardGranted('w1', bob, credit(100, 'Cents'));
+    await given(
+      first,
+      rewardGranted('w2', ann, credit(50, 'CENTS')),
+      rewardGranted('w3', ann, credit(7, 'POINTS')),
+      creditRedeemed(first, 'd', 30, 1),
+    );
+    await given(
+      rewardGranted('w4', ann, discount(10), { source: 'REFERRED' }),
+      rewardGranted('w5', ann, discount(20), { source: 'FRIEND_SIGNUP' }),
+    );
+    await given(
+      rewardGranted('w6', ann, discount(5)),
+      rewardGranted('w7', ann, tankCode('T')),
+      rewardGranted('w8', ann, credit(9), { owner: forgotten('x') }),
+    );
+    expect(await balances(5_000)).toEqual([
+      { ...NOTHING, type: 'CREDIT', unit: 'Cents', count: 2, totalRedeemedCredit: 30, totalAvailableCredit: 120 },
+      { ...NOTHING, type: 'CREDIT', unit: 'POINTS', count: 1, totalAvailableCredit: 7 },
+      { ...NOTHING, type: 'FUELTANK', unit: null, count: 1, totalFuelTankCodes: 1 },
+      {
+        ...NOTHING,
+        type: 'PCT_DISCOUNT',
+        unit: '%',
+        count: 3,
+        totalDiscountPercent: 35,
+        referredDiscountPercent: 10,
+        referrerDiscountPercent: 20,
+      },
+    ]);
+    expect(await balances(5_000, { userId: 'ann', type: 'CREDIT' })).toMatchObject([
+      { unit: 'CENTS', totalAvailableCredit: 50, totalRedeemedCredit: 0 },
+      { unit: 'POINTS' },
+    ]);
+    expect(await balances(5_000, { userId: 'nobody' })).toEqual([]);
+    expect(await projected.balances().list({ ...scope, mode: 'test' }, { accountRef, now: 1 })).toEqual([]);
+  });
+  test('credit goes from pending to available to expired, whether or not the ledger has recorded it yet', async () => {
+    const reward = rewardGranted('w1', ann, credit(100), { at: 10, dateScheduledFor: 100, dateExpires: 200 });
+    await given(reward);
+    expect(await creditFigures(99)).toEqual({ totalPendingCredit: 100 });
+    expect(await creditFigures(100)).toEqual({ count: 1, totalAvailableCredit: 100 });
+    expect(await creditFigures(199)).toEqual({ count: 1, totalAvailableCredit: 100 });
+    expect(await creditFigures(200)).toEqual({ totalExpiredCredit: 100 });
+    await given(aboutReward('RewardBecameAvailable', reward, 100, 100), creditRedeemed(reward, 'd', 40, 150));
+    expect(await creditFigures(199)).toEqual({ count: 1, totalAvailableCredit: 60, totalRedeemedCredit: 40 });
+    expect(await creditFigures(200)).toEqual({ count: 1, totalExpiredCredit: 60, totalRedeemedCredit: 40 });
+    await given(aboutReward('RewardExpired', reward, 60, 200));
+    expect(await creditFigures(201)).toEqual({ count: 1, totalExpiredCredit: 60, totalRedeemedCredit: 40 });
+  });
+});

@@ -1,0 +1,92 @@
+import { accountsProjector } from '../../projections/accounts/projector.js';
+import type { AccountRow } from '../../projections/accounts/table.js';
+import {
+  accountAttributed,
+  accountOpened,
+  anAccount,
+  erasureCompleted,
+  erasureRequested,
+  forgotten,
+  partyOf,
+  subscriptionChanged,
+} from '../support/account-events.js';
+import { describeProjector } from './support/describe-projector.js';
+
+const ACME = anAccount('acme');
+const SHOP = anAccount('shop');
+const ANN = partyOf(SHOP, 'ann');
+
+const account = (over: Partial<AccountRow> = {}): AccountRow => ({
+  account_ref: ACME.accountRef,
+  tenant: 'demo',
+  mode: 'live',
+  account_id: 'acme',
+  currency: 'USD',
+  subscription: null,
+  referral_code: null,
+  referrer_person: null,
+  date_opened: 1_000,
+  ...over,
+});
+
+describeProjector(accountsProjector, (given) => {
+  test('an account is shown from its opening, without a subscription at first', () =>
+    given(ACME, accountOpened(ACME)).then({ accounts: [account()] }));
+
+  test('an account shows its last subscription and currency, and the code it came by', () =>
+    given(
+      ACME,
+      accountOpened(ACME),
+      subscriptionChanged({ status: 'TRIAL' }),
+      subscriptionChanged({ status: 'PAID', value: 9.5 }),
+      { type: 'CurrencyChanged', at: 1_050, currency: 'EUR' },
+      accountAttributed('ANN', ANN),
+    ).then({
+      accounts: [
+        account({
+          subscription: { status: 'PAID', value: 9.5 },
+          currency: 'EUR',
+          referral_code: 'ANN',
+          referrer_person: ANN.person,
+        }),
+      ],
+    }));
+
+  test('an account whose key is destroyed has no row, and events of it are passed over', () =>
+    given(
+      ACME,
+      accountOpened(ACME, { accountId: forgotten('x') }),
+      subscriptionChanged({ status: 'FREE' }),
+      { type: 'CurrencyChanged', at: 1_050, currency: 'EUR' },
+      accountAttributed('ANN', ANN),
+    ).then({}));
+
+  test('a code of a referrer who is forgotten already names nobody', () =>
+    given(ACME, accountOpened(ACME), {
+      type: 'AccountAttributed',
+      at: 1_500,
+      code: forgotten(ANN.person),
+      referrer: ANN,
+      programId: 'default',
+    }).then({ accounts: [account()] }));
+
+  test('a forgotten referrer leaves the accounts that came by the code, at either event of the erasure', async () => {
+    const attributed = given(ACME, accountOpened(ACME), accountAttributed('ANN', ANN));
+    await attributed.and(SHOP, erasureRequested([ANN.person])).then({ accounts: [account()] });
+    await attributed.and(SHOP, erasureCompleted([ANN.person])).then({ accounts: [account()] });
+  });
+
+  test('a deleted account has no row, until it is opened anew; the tombstone leaves that one alone', () => {
+    const erased = { account: ACME.accountRef };
+    const deleted = given(ACME, accountOpened(ACME), erasureRequested([], erased));
+    return Promise.all([
+      deleted.then({}),
+      deleted
+        .and(ACME, accountOpened(ACME, { at: 9_050 }), erasureCompleted([], erased))
+        .then({ accounts: [account({ date_opened: 9_050 })] }),
+    ]);
+  });
+
+  test('an account stays when only its people are forgotten', () =>
+    given(ACME, accountOpened(ACME), erasureRequested(['somebody'])).then({ accounts: [account()] }));
+});

@@ -1,0 +1,221 @@
+import type { AccountEventOf } from '../../src/domain/account/account.events.js';
+import { rewardsProjector } from '../../projections/rewards/projector.js';
+import type { RedemptionRow, RewardRow } from '../../projections/rewards/table.js';
+import {
+  aboutReward,
+  anAccount,
+  credit,
+  creditRedeemed,
+  discount,
+  erasureCompleted,
+  erasureRequested,
+  forgotten,
+  partyOf,
+  rewardCancelled,
+  rewardGranted,
+  tankCode,
+} from '../support/account-events.js';
+import { describeProjector } from './support/describe-projector.js';
+
+const ACME = anAccount('acme');
+const ANN = partyOf(ACME, 'ann');
+const BOB = partyOf(ACME, 'bob');
+
+const ofAnn = (rewardId: string, over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
+  rewardGranted(rewardId, ANN, credit(100), { at: 10, ...over });
+
+/** Ann's, as it was granted. */
+const reward = (rewardId: string, over: Partial<RewardRow> = {}): RewardRow => ({
+  reward_id: rewardId,
+  tenant: 'demo',
+  mode: 'live',
+  account_ref: ACME.accountRef,
+  person: ANN.person,
+  account_id: 'acme',
+  user_id: 'ann',
+  type: 'CREDIT',
+  source: 'MANUAL',
+  unit: 'CENTS',
+  name: null,
+  description: null,
+  cancellable: true,
+  currency: null,
+  discount_percent: null,
+  months_discount_is_valid: null,
+  assigned_credit: 100,
+  redeemed_credit: 0,
+  redeemed_times: 0,
+  redeems_automatically: false,
+  amount: null,
+  fuel_tank_code: null,
+  fuel_tank_type: null,
+  referral_id: null,
+  program_id: null,
+  date_given: 10,
+  date_scheduled_for: null,
+  date_expires: null,
+  date_cancelled: null,
+  date_changed: 10,
+  ...over,
+});
+
+const redemption = (rewardId: string, redemptionId: string, over: Partial<RedemptionRow> = {}): RedemptionRow => ({
+  reward_id: rewardId,
+  redemption_id: redemptionId,
+  tenant: 'demo',
+  mode: 'live',
+  number: 1,
+  date_redeemed: 20,
+  quantity: 60,
+  ...over,
+});
+
+describeProjector(rewardsProjector, (given) => {
+  test('a reward has the terms of its grant, of each type its own', () =>
+    given(
+      ACME,
+      ofAnn('w1', {
+        value: { type: 'CREDIT', unit: 'USD', assignedCredit: 7, currency: 'USD' },
+        texts: { subject: ANN.person, value: { name: 'Thanks', description: 'for Bob' } },
+        cancellable: false,
+        dateScheduledFor: 30,
+        dateExpires: 90,
+        redeemsAutomatically: true,
+      }),
+      ofAnn('w2', {
+        value: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3 },
+        source: 'REFERRED',
+        referralId: 'r1',
+        programId: 'default',
+      }),
+      rewardGranted('w3', BOB, tankCode('T-1'), { at: 11 }),
+    ).then({
+      rewards: [
+        reward('w1', {
+          unit: 'USD',
+          currency: 'USD',
+          assigned_credit: 7,
+          name: 'Thanks',
+          description: 'for Bob',
+          cancellable: false,
+          date_scheduled_for: 30,
+          date_expires: 90,
+          redeems_automatically: true,
+        }),
+        reward('w2', {
+          type: 'PCT_DISCOUNT',
+          unit: '%',
+          discount_percent: 15,
+          months_discount_is_valid: 3,
+          assigned_credit: null,
+          redeemed_credit: null,
+          source: 'REFERRED',
+          referral_id: 'r1',
+          program_id: 'default',
+        }),
+        reward('w3', {
+          person: BOB.person,
+          user_id: 'bob',
+          type: 'FUELTANK',
+          unit: null,
+          assigned_credit: null,
+          redeemed_credit: null,
+          amount: 5,
+          fuel_tank_code: 'T-1',
+          fuel_tank_type: 'CREDIT',
+          date_given: 11,
+          date_changed: 11,
+        }),
+      ],
+    }));
+
+  test('a reward whose owner is forgotten has no row, and events about it are passed over', () => {
+    const granted = ofAnn('w1', { owner: forgotten(ANN.person) });
+    return given(ACME, granted, creditRedeemed(granted, 'd1', 1, 20), rewardCancelled(granted, 99, 30)).then({});
+  });
+
+  test('a second grant of a reward changes nothing of what was redeemed', () => {
+    const granted = ofAnn('w1');
+    return given(
+      ACME,
+      granted,
+      creditRedeemed(granted, 'd1', 60, 20),
+      rewardGranted('w1', ANN, credit(500), { at: 30 }),
+      creditRedeemed(granted, 'd2', 40, 40),
+    ).then({
+      rewards: [reward('w1', { redeemed_credit: 100, redeemed_times: 2, date_changed: 40 })],
+      redemptions: [redemption('w1', 'd1'), redemption('w1', 'd2', { number: 2, date_redeemed: 40, quantity: 40 })],
+    });
+  });
+
+  test('a redemption of very many rewards is listed as if each had been redeemed by itself', () =>
+    given(
+      ACME,
+      ofAnn('w1'),
+      rewardGranted('w2', BOB, credit(50), { at: 10 }),
+      { type: 'AccountCreditRedeemed', at: 40, redemptionId: 'd', unit: 'CENTS', amount: 110, onlyOf: null, rewards: 2 },
+      {
+        type: 'RedeemedRewardsListed',
+        at: 40,
+        redemptionId: 'd',
+        unit: 'CENTS',
+        from: 0,
+        persons: [ANN.person, BOB.person],
+        lines: [
+          ['w1', 0, 100],
+          ['w2', 1, 10],
+        ],
+      },
+    ).then({
+      rewards: [
+        reward('w1', { redeemed_credit: 100, redeemed_times: 1, date_changed: 40 }),
+        reward('w2', {
+          person: BOB.person,
+          user_id: 'bob',
+          assigned_credit: 50,
+          redeemed_credit: 10,
+          redeemed_times: 1,
+          date_changed: 40,
+        }),
+      ],
+      redemptions: [
+        redemption('w1', 'd-0', { date_redeemed: 40, quantity: 100 }),
+        redemption('w2', 'd-1', { date_redeemed: 40, quantity: 10 }),
+      ],
+    }));
+
+  test('a reward that is cancelled twice shows the first time', () => {
+    const granted = ofAnn('w1');
+    return given(ACME, granted, rewardCancelled(granted, 100, 40, 'MODERATION'), rewardCancelled(granted, 0, 50)).then({
+      rewards: [reward('w1', { date_cancelled: 40, date_changed: 50 })],
+    });
+  });
+
+  test('a reward that is restored is not cancelled any more', () => {
+    const granted = ofAnn('w1');
+    return given(ACME, granted, rewardCancelled(granted, 100, 40), aboutReward('RewardRestored', granted, 100, 60)).then({
+      rewards: [reward('w1', { date_changed: 60 })],
+    });
+  });
+
+  test('a forgotten person has neither rewards nor redemptions; those of others stay', () => {
+    const granted = ofAnn('w1');
+    const bobs = rewardGranted('w2', BOB, credit(100), { at: 10 });
+    return given(
+      ACME,
+      granted,
+      ofAnn('w3', { at: 12, value: discount(5) }),
+      creditRedeemed(granted, 'd1', 10, 20),
+      creditRedeemed(granted, 'd2', 10, 20),
+      bobs,
+      creditRedeemed(bobs, 'd3', 60, 20),
+      erasureRequested([ANN.person]),
+    ).then({
+      rewards: [reward('w2', { person: BOB.person, user_id: 'bob', redeemed_credit: 60, redeemed_times: 1, date_changed: 20 })],
+      redemptions: [redemption('w2', 'd3')],
+    });
+  });
+
+  test('a reward that is granted after the request to forget goes with the tombstone', () =>
+    given(ACME, erasureRequested([ANN.person]), ofAnn('w1'), erasureCompleted([ANN.person])).then({}));
+});
