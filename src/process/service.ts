@@ -16,7 +16,6 @@ import { pause } from '../foundation/pause.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
-import { verifyUserToken } from '../http/edge/user-token.js';
 import { createMetricsRegistry, HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
@@ -329,11 +328,6 @@ function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
       return tenant && { alias, programType: tenant.programType, openEndpoints: tenant.openEndpoints, openRules: tenant.openRules };
     },
     authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
-    verifyToken: ({ alias }, token) =>
-      tokenSecrets.verify(alias, async (secrets, { openRules }) => {
-        const rules = { tenant: alias, now: Date.now(), mustExpire: openRules.tokensMustExpire };
-        const verified = await verifyUserToken(token, secrets, rules);
-        return verified && { mode: verified.signedWith.mode, keyId: verified.signedWith.id, subject: verified.subject };
-      }),
+    verifyToken: ({ alias }, verify) => tokenSecrets.verify(alias, (secrets, { openRules }) => verify(secrets, openRules.tokensMustExpire)),
   };
 }

@@ -66,6 +66,11 @@ export interface Caller {
   readonly token?: TokenSubject;
 }
 
+export const callerAs = (tenant: Tenant, mode: Mode, actor: Actor): Caller => {
+  const scope = { tenant: tenant.alias, mode };
+  return { tenant, mode, scope, actor };
+};
+
 /** The name of the path parameter that holds the tenant's alias. */
 export const TENANT_PARAMETER = 'tenantAlias';
 

@@ -249,7 +249,7 @@ export class HttpEdge {
     // Health and metrics answer however busy the service is.
     if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
     if (access.kind === 'operator') {
-      request.operator = authenticateOperator(request, access, parts.operators ?? new Operators());
+      request.operator = await authenticateOperator(request, access, parts.operators ?? new Operators());
       refuseOtherSites(request);
       if (!access.emptyBody) checkTypeIsGiven(request);
       return checkContentTypeOf(request, access.emptyBody);
