@@ -19,8 +19,9 @@ import type { TenantDirectory } from '../http/edge/tenant-directory.js';
 import { createMetricsRegistry, HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
-import { IdempotentRequests } from '../http/writing/idempotent-requests.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
+import { KeptAnswers } from '../kept-answers/kept-answers.js';
+import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { Jobs } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -163,13 +164,13 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const runs = new OperationRuns(logger);
     undo.push(() => runs.close());
     let listeningAt = '';
-    const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
+    const answers = new KeptAnswers(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
     const handlers = jobHandlers({
       commands: core.commands,
       moderations: core.moderations,
       erasures: core.erasures,
-      purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
+      purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
       scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
       checkErasures: () => replayErasures(pool, log, core.keys),
     });
@@ -192,7 +193,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       AppModule.of({
         core,
         generations,
-        requests,
+        answers,
         rateLimits,
         readiness: ready,
         registry,
