@@ -8,7 +8,6 @@ import { isStoreAway, type Core } from '../core/core.js';
 import { pause } from '../foundation/pause.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
-import { verifyUserToken } from '../http/edge/user-token.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
@@ -126,14 +125,6 @@ function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
       );
     },
     authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
-    verifyToken: ({ alias }, token) =>
-      tokenSecrets.verify(alias, async (secrets, { openRules }) => {
-        const mustExpire = openRules.tokensMustExpire;
-        const rules = { tenant: alias, now: Date.now(), mustExpire };
-        const verified = await verifyUserToken(token, secrets, rules);
-        if (!verified) return undefined;
-        const { mode, id: keyId } = verified.signedWith;
-        return { mode, keyId, subject: verified.subject };
-      }),
+    verifyToken: ({ alias }, verify) => tokenSecrets.verify(alias, (secrets, { openRules }) => verify(secrets, openRules.tokensMustExpire)),
   };
 }

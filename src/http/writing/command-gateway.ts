@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountOutcome } from '../../command-handling/account-commands.js';
 import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
@@ -7,8 +6,8 @@ import type { AccountEvent, PersonId } from '../../domain/account/account.events
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
-import { callerOf } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import type { Call } from '../edge/call.js';
 import type { Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
@@ -20,10 +19,9 @@ export interface Written {
   readonly events: readonly AccountEvent[];
 }
 
-/** One write, from the request to its answer. */
+/** One write, from the call to its answer. */
 export interface AccountWrite {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly call: Call;
   /** A function where it may turn out that the account is not there: its refusal is then part of the answer that is kept with a key. */
   readonly account: AccountRef | (() => AccountRef);
   readonly command: AccountRequest;
@@ -53,8 +51,8 @@ export class CommandGateway {
   ) {}
 
   /** Sends a command to an account and answers with what `respond` makes of the outcome. @throws {ApiError} for a refusal. */
-  write({ request, reply, account, command, respond, personalFields = ofOnePerson, status = 200 }: AccountWrite): Promise<unknown> {
-    return this.writes.answer(request, reply, async (meta) => {
+  write({ call, account, command, respond, personalFields = ofOnePerson, status = 200 }: AccountWrite): Promise<unknown> {
+    return this.writes.answer(call, async (meta) => {
       const outcome: AccountOutcome = await this.commands.execute(
         new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, command),
       );
@@ -69,13 +67,8 @@ export class CommandGateway {
   }
 
   /** Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for a refusal. */
-  forget(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountRef,
-    asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
-  ): Promise<unknown> {
-    return this.writes.answer(request, reply, async (meta) => {
+  forget(call: Call, account: AccountRef, asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>): Promise<unknown> {
+    return this.writes.answer(call, async (meta) => {
       const outcome: AccountOutcome = await this.commands.execute(new AccountCommandEnvelope(meta, account, asked));
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       return { status: 204, body: undefined, position: outcome.position, setsOff: true, replayed: outcome.replayed };
@@ -83,19 +76,15 @@ export class CommandGateway {
   }
 
   /** Puts on record that somebody looks at a person's data, before they are shown. */
-  async recordLook(request: FastifyRequest, account: AccountRef, person: PersonId): Promise<void> {
-    const { scope, actor } = callerOf(request);
-    const cause = { correlationId: request.id, causationId: request.id, actor: { kind: 'api-key' as const, id: actor.id } };
+  async recordLook(call: Call, account: AccountRef, person: PersonId): Promise<void> {
+    const { id, scope, actor } = call;
+    const cause = { correlationId: id, causationId: id, actor: { kind: 'api-key' as const, id: actor.id } };
     await this.commands.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */
-  moderate(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
-  ): Promise<unknown> {
-    return this.writes.answer(request, reply, async (meta) => {
+  moderate(call: Call, actions: readonly { readonly referralId: string; readonly action: ModerationAction }[]): Promise<unknown> {
+    return this.writes.answer(call, async (meta) => {
       const { refused, reasons, position, replayed } = await this.commands.execute(new ModerationCommandEnvelope(meta, actions));
       if (refused) throw refusalAnswer(refused);
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
@@ -104,9 +93,9 @@ export class CommandGateway {
   }
 
   /** Waits, bounded, until these projections show what was written before, and what the client asks to be there. */
-  async readable(request: FastifyRequest, projections: readonly string[]): Promise<void> {
-    const atLeast = request.headers['ledger-position-at-least'];
+  async readable(call: Call, projections: readonly string[]): Promise<void> {
+    const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
-    await this.ownWrites.visible(callerOf(request).scope, projections, atLeast);
+    await this.ownWrites.visible(call.scope, projections, atLeast);
   }
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { canonicalJson } from '../../foundation/canonical-json.js';
 import type { Logger } from '../../foundation/logger.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { callerOf } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import type { Call } from '../edge/call.js';
 import {
   isIdempotencyKey,
   type ClaimedKey,
@@ -44,11 +44,10 @@ export class Writes {
   ) {}
 
   /** Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal. */
-  async answer(request: FastifyRequest, reply: FastifyReply, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
-    const { scope, actor } = callerOf(request);
-    const keyed = this.keyedRequest(request);
-    const requestId = request.id;
-    const cause = { scope, correlationId: requestId, causationId: requestId, actor };
+  async answer(call: Call, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+    const { id, scope, actor, reply } = call;
+    const keyed = this.keyedRequest(call);
+    const cause = { scope, correlationId: id, causationId: id, actor };
     if (!keyed) {
       const meta: CommandMeta = { ...cause, commandId: randomUUID(), idempotency: null };
       return this.send(reply, meta, await write(meta));
@@ -123,16 +122,15 @@ export class Writes {
     return body;
   }
 
-  private keyedRequest(request: FastifyRequest): KeyedRequest | null {
-    const key = request.headers['idempotency-key'];
+  private keyedRequest({ scope, method, target, headers, body }: Call): KeyedRequest | null {
+    const key = headers['idempotency-key'];
     if (key === undefined) return null;
     if (typeof key !== 'string' || !isIdempotencyKey(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
-    const { scope } = callerOf(request);
-    const target = (request.raw.url ?? '').replace(/\/+(?=\?|$)/, '');
+    const asRouted = target.replace(/\/+(?=\?|$)/, '');
     return {
       scope,
       key: this.names.digest('idempotency-key', scope.tenant, scope.mode, key),
-      fingerprint: this.names.digest('fingerprint', request.method, target, canonicalJson(request.body)),
+      fingerprint: this.names.digest('fingerprint', method, asRouted, canonicalJson(body)),
     };
   }
 }
