@@ -93,12 +93,18 @@ export interface OperationResult {
   readonly ends: ReadonlyMap<string, OperationEnd>;
 }
 
+/** What is done, to which projections, and to whose rows. */
+export interface RecordedAction {
+  readonly action: ProjectionAction;
+  readonly projectors: readonly Projector[];
+  /** Left out: to all rows. */
+  readonly where?: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>;
+}
+
 /** Does it under the lock and leaves a line of history for each projection, whatever becomes of it. */
 export async function recorded(
   { parts, actor, signal, warn }: ProjectionOperator,
-  action: ProjectionAction,
-  projectors: readonly Projector[],
-  where: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>,
+  { action, projectors, where = {} }: RecordedAction,
   work: (client: PoolClient, signal: AbortSignal) => Promise<OperationResult>,
 ): Promise<object> {
   const { pool } = parts;
