@@ -3,7 +3,7 @@ import { Operators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
-import { IdempotentRequests } from '../http/writing/idempotent-requests.js';
+import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { ServiceReadiness } from './health.js';
@@ -54,13 +54,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return startInOrder(async (start) => {
     const { stores, watched } = await startStores(start, options, metrics);
     const { core, presence } = stores;
-    const requests = new IdempotentRequests(core.pool, presence, core.answersKey, core.keys);
+    const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const jobsPool = await start(startJobsPool(core, options));
     const operationsPool = await start(startOperationsPool(core, options));
     const runs = await start(startOperationRuns(options));
-    const kept = { requests, rateLimits };
-    const followers = makeFollowers({ ...kept, stores, watched, jobsPool }, options);
+    const followers = makeFollowers({ rateLimits, stores, watched, jobsPool }, options);
     const readiness = new ServiceReadiness(
       core,
       watched.generations,
@@ -73,7 +72,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { generations } = watched;
     const address = { url: '' };
     const http = { operators, registry, operationsPool, runs, readiness, address };
-    const parts = { core, stores, generations, followers, ...kept, ...http };
+    const parts = { core, stores, generations, followers, answers, rateLimits, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
     await configureApplication(application, parts, options);

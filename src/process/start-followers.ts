@@ -8,7 +8,7 @@ import { isOutage, isStoreAway, type Core } from '../core/core.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
-import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
+import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { Jobs } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -37,12 +37,6 @@ export interface Followers {
   readonly sealer: ChainSealer;
 }
 
-/** What requests have kept in Postgres. */
-export interface KeptRequests {
-  readonly requests: IdempotentRequests;
-  readonly rateLimits: RateLimits;
-}
-
 export function startJobsPool({ databaseUrl: url }: Core, { config }: ServiceOptions): Started<Pool> {
   const max = connectionBudget(config).jobs;
   const jobsPool = openPool({ url, max, applicationName: 'ledger-jobs', bigintAsText: true });
@@ -51,7 +45,8 @@ export function startJobsPool({ databaseUrl: url }: Core, { config }: ServiceOpt
   return { part: jobsPool, undo: () => jobsPool.end() };
 }
 
-interface FollowersParts extends KeptRequests {
+interface FollowersParts {
+  readonly rateLimits: RateLimits;
   readonly stores: Stores;
   readonly watched: WatchedLog;
   readonly jobsPool: Pool;
@@ -94,14 +89,14 @@ export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions)
   };
 }
 
-function jobsOf({ stores, jobsPool, requests, rateLimits }: FollowersParts, { logger }: Pick<ServiceOptions, 'logger'>): Jobs {
+function jobsOf({ stores, jobsPool, rateLimits }: FollowersParts, { logger }: Pick<ServiceOptions, 'logger'>): Jobs {
   const { commands, moderations, erasures, pool, log, keys } = stores.core;
   const readModels = () => readModelsReachHead(pool, log, PROJECTION_NAMES);
   const handlers = jobHandlers({
     commands,
     moderations,
     erasures,
-    purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
+    purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
     scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
     checkErasures: () => replayErasures(pool, log, keys),
   });
