@@ -34,9 +34,9 @@ import { CookieUsersController } from '../http/users/cookie-users.controller.js'
 import { OpenUsersController } from '../http/users/open-users.controller.js';
 import { UsersController } from '../http/users/users.controller.js';
 import { CommandGateway } from '../http/writing/command-gateway.js';
-import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
 import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
+import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
@@ -46,7 +46,7 @@ import type { LiveGenerations } from '../projecting/generations/generations.js';
 export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
-  readonly requests: IdempotentRequests;
+  readonly answers: KeptAnswers;
   readonly rateLimits: RateLimits;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
@@ -105,16 +105,16 @@ function readModels({ core, generations }: ModuleParts): Provider[] {
 }
 
 function http(parts: ModuleParts): Provider[] {
-  const { core, requests, logger, progress, positionWaitMs, publicUrl } = parts;
+  const { core, answers, logger, progress, positionWaitMs, publicUrl } = parts;
   const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
-  const writes = new Writes(requests, ownWrites, core.names, logger);
+  const writes = new Writes(answers, ownWrites, core.names, logger);
   const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
   return [
     value(KeyedNames, core.names),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
-    value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), requests, parts.operators)),
+    value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), answers, parts.operators)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),

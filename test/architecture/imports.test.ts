@@ -71,6 +71,8 @@ describe('rules on imports', () => {
     ['processes-and-commands-start-apart', 'src/cli/command.ts', 'src/process/main.ts'],
     ['operations-know-no-way-in', 'src/operations/ledger/question.ts', 'src/http/answer.ts'],
     ['operations-know-no-way-in', 'src/operations/ledger/words.ts', 'commander'],
+    ['operations-know-no-way-in', 'src/operations/operator-keys.ts', 'src/http/answer.ts'],
+    ['kept-answers-know-no-way-in', 'src/kept-answers/rows.ts', 'src/http/answer.ts'],
     ['operations-are-asked-for', 'src/policies/asking.ts', 'src/operations/ledger/question.ts'],
     ['bookkeeping-is-pure', 'src/bookkeeping/sums.ts', 'src/postgres/pool.ts'],
     ['seals-stand-beside-the-log', 'src/chain/seal.ts', 'src/command-handling/door.ts'],

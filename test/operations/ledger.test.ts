@@ -6,10 +6,11 @@ import type { Commands } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/core/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
-import { IdempotentRequests } from '../../src/http/writing/idempotent-requests.js';
+import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { readBalanceFile } from '../../src/operations/ledger/balance-file.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { adjustLedger, adjustOnRecord, type KeptAnswers } from '../../src/operations/ledger/ledger-adjustment.js';
+import { adjustLedger, adjustOnRecord } from '../../src/operations/ledger/ledger-adjustment.js';
+import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
 import { exportLedger } from '../../src/operations/ledger/ledger-export.js';
 import { changePeriod } from '../../src/operations/ledger/ledger-periods.js';
 import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
@@ -530,10 +531,10 @@ describe('an adjustment', () => {
 });
 
 /** Kept answers as another process has them, whose end is `stop`; of its operations some may be replaced. */
-async function keysOfOperators(replaced: Partial<KeptAnswers> = {}): Promise<{ answers: KeptAnswers; stop: () => Promise<void> }> {
+async function keysOfOperators(replaced: Partial<OperatorAnswers> = {}): Promise<{ answers: OperatorAnswers; stop: () => Promise<void> }> {
   const presence = new ProcessPresence(core.pool);
   await presence.start();
-  const answers = new IdempotentRequests(core.pool, presence, core.answersKey, core.keys);
+  const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
   return { answers: Object.assign(answers, replaced), stop: () => presence.stop() };
 }
 

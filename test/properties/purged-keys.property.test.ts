@@ -4,8 +4,8 @@ import type { Pool } from 'pg';
 import { AccountCommandEnvelope, type Commands } from '../../src/command-handling/commands.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
-import { ApiError } from '../../src/http/edge/api-error.js';
-import { IdempotentRequests } from '../../src/http/writing/idempotent-requests.js';
+import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
+import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -86,23 +86,23 @@ class Run {
         await pool.query('update ledger.idempotency_keys set created_at = created_at - make_interval(hours => $1)', [step.hours]);
         return;
       case 'purge':
-        await this.requests().purge();
+        await purgeAnswers(pool);
         return;
       case 'a row is lost':
         await pool.query('delete from ledger.idempotency_keys where key = $1', [step.key]);
     }
   }
 
-  private requests(): IdempotentRequests {
-    return new IdempotentRequests(pool, presence, this.sealingKey, new InMemorySubjectKeys());
+  private requests(): KeptAnswers {
+    return new KeptAnswers(pool, presence, this.sealingKey, new InMemorySubjectKeys());
   }
 
   private async request({ key, amount, process, dies }: Extract<Step, { what: 'request' }>): Promise<void> {
     const requests = this.requests();
     const keyed = { scope: SCOPE, key, fingerprint: `of ${amount}` };
-    const claimed = await requests.claim(keyed).catch((error: unknown) => (error instanceof ApiError ? error.code : undefined));
+    const claimed = await requests.claim(keyed);
     // A row that is there knows another request: one that took effect, or that died before.
-    if (typeof claimed === 'string' || claimed === undefined) return expect(claimed).toBe('IDEMPOTENCY_KEY_REUSED');
+    if ('refused' in claimed) return expect(claimed.refused).toBe('IDEMPOTENCY_KEY_REUSED');
     if ('answer' in claimed) return expect(claimed.answer.body).toEqual({ amount });
     if (dies === 'before') return this.die(key);
     const outcome = await this.give(process, amount, {

@@ -6,9 +6,9 @@ import type { AccountEvent, PersonId } from '../../domain/account/account.events
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
+import type { Named } from '../../kept-answers/idempotency-key.js';
 import { ApiError } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
-import type { Named } from './idempotent-requests.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { Writes } from './writes.js';
