@@ -91,10 +91,10 @@ module.exports = {
       name: 'http-has-no-database',
       comment:
         'A controller parses, sends a command or asks a query, and maps the answer. SQL there would be a second way in or a read that no ' +
-        'projection keeps. Kept answers of idempotent requests and counted calls are the exceptions: those tables belong to HTTP itself; and the pool ' +
+        'projection keeps. Counted calls are the exception: that table belongs to HTTP itself; and the pool ' +
         'of the operations is handed through.',
       severity: 'error',
-      from: { path: '^src/http/', pathNot: '^src/http/(writing/idempotent-requests|edge/rate-limits|operations/operations-core)\\.ts$' },
+      from: { path: '^src/http/', pathNot: '^src/http/(edge/rate-limits|operations/operations-core)\\.ts$' },
       to: { path: library('pg', '@types/pg', 'kysely', 'pg-query-stream') },
     },
     {
@@ -116,12 +116,15 @@ module.exports = {
       to: { path: library('@nestjs/(common|core|swagger|platform-fastify)', 'fastify', '@fastify/[^/]+') },
     },
     {
-      name: 'the-bus-is-for-the-edge',
+      name: 'changes-go-through-the-bus',
       comment:
-        'The CommandBus loads the framework. What also runs in the command line calls the commands behind it: a command starts in half the time.',
+        'The CommandBus is the one door for every change of a ledger, from requests, policies and operators alike. Whoever appended through ' +
+        'the streams of command handling would pass it by, and a second bus would be a second door; src/core opens the one there is.',
       severity: 'error',
-      from: { pathNot: ['^src/http/', '^src/process/', '^test/', '^bench/'] },
-      to: { path: '^src/command-handling/commands\\.ts$' },
+      from: { path: ['^src/', '^projections/'], pathNot: '^src/(command-handling|core)/' },
+      to: {
+        path: ['^src/command-handling/(streams|handle-command|command-handlers|command-bus)\\.ts$', ...library('@nestjs/cqrs')],
+      },
     },
     {
       name: 'migrations-stand-alone',
@@ -148,11 +151,17 @@ module.exports = {
     {
       name: 'operations-know-no-way-in',
       comment:
-        'What an operator asks for is a function of the stores and the request. The command line and HTTP call it and say its answer in their own words. ' +
-        'Two files still speak of idempotency keys in the words of HTTP.',
+        'What an operator asks for is a function of the stores and the request. The command line and HTTP call it and say its answer in their own words.',
       severity: 'error',
-      from: { path: '^src/operations/', pathNot: '^src/operations/(operator-keys|ledger/ledger-adjustment)\\.ts$' },
+      from: { path: '^src/operations/' },
       to: { path: ['^src/(http|cli|process)/', ...library('commander', 'fastify', '@nestjs/[^/]+')] },
+    },
+    {
+      name: 'kept-answers-know-no-way-in',
+      comment: 'The command line keeps the answers of its keys as HTTP does. Each says in its own words that a key is refused.',
+      severity: 'error',
+      from: { path: '^src/kept-answers/' },
+      to: { path: ['^projections/', folder('http', 'cli', 'process', 'operations', 'policies', 'projecting')] },
     },
     {
       name: 'operations-are-asked-for',

@@ -33,14 +33,7 @@ interface Side {
   readonly p99: number[];
 }
 
-const side = (
-  name: string,
-  url: string,
-  headers: Side['headers'],
-  method: Side['method'],
-  paths: readonly string[],
-  body?: string,
-): Side => ({ name, url, headers, method, paths, body, rates: [], p50: [], p99: [] });
+const side = (asked: Omit<Side, 'rates' | 'p50' | 'p99'>): Side => ({ ...asked, rates: [], p50: [], p99: [] });
 
 /** @throws when anything but 200 was answered. */
 async function measure({ url, headers, method, paths, body, rates, p50, p99 }: Side, seconds: number, keep: boolean): Promise<void> {
@@ -113,12 +106,13 @@ async function compare(serviceUrl: string, apiKey: string, bareUrl: string): Pro
   const headers = { authorization: `Basic ${Buffer.from(`:${apiKey}`).toString('base64')}` };
   const body = JSON.stringify({ amount: 1, unit: UNIT });
   const at = '/api/v1/demo';
-  const bareGet = side('bare GET', bareUrl, headers, 'GET', ['/reward/balance?accountId=bench-1']);
-  const barePost = side('bare POST', bareUrl, headers, 'POST', [`/credit/${rewards[0] ?? ''}/redeem`], body);
+  const bareGet = side({ name: 'bare GET', url: bareUrl, headers, method: 'GET', paths: ['/reward/balance?accountId=bench-1'] });
+  const barePath = [`/credit/${rewards[0] ?? ''}/redeem`];
+  const barePost = side({ name: 'bare POST', url: bareUrl, headers, method: 'POST', paths: barePath, body });
   const balancePaths = accounts.map((id) => `${at}/reward/balance?accountId=${id}`);
-  const balance = side('GET /reward/balance', serviceUrl, headers, 'GET', balancePaths);
+  const balance = side({ name: 'GET /reward/balance', url: serviceUrl, headers, method: 'GET', paths: balancePaths });
   const redeemPaths = rewards.map((id) => `${at}/credit/${id}/redeem`);
-  const redeem = side('POST /credit/{id}/redeem', serviceUrl, headers, 'POST', redeemPaths, body);
+  const redeem = side({ name: 'POST /credit/{id}/redeem', url: serviceUrl, headers, method: 'POST', paths: redeemPaths, body });
   const sides = [bareGet, balance, barePost, redeem];
   for (const each of sides) await measure(each, 1, false);
   for (let round = 0; round < ROUNDS; round++) for (const each of sides) await measure(each, SECONDS, true);

@@ -82,7 +82,7 @@ export async function raceForOneReward({ clients, name, random, callers = 64 }: 
       .filter(({ amount }) => amount <= assigned - redeemed)
       .map(({ amount }) => `${amount} refused although ${assigned - redeemed} were left in the end`),
   ];
-  for (const client of clients) violations.push(...(await wrongReads(client, name, rewardId, assigned, accepted)));
+  for (const client of clients) violations.push(...(await wrongReads(client, { accountId: name, rewardId, assigned }, accepted)));
   return { accepted: accepted.length, refused: refused.length, assigned, redeemed, ms, violations };
 }
 
@@ -127,9 +127,7 @@ function notOneAfterTheOther(accepted: readonly Call[], assigned: number): strin
 /** Right after the answers, in every process: balance and reward are what the answers add up to. */
 async function wrongReads(
   client: LedgerClient,
-  accountId: string,
-  rewardId: string,
-  assigned: number,
+  { accountId, rewardId, assigned }: { readonly accountId: string; readonly rewardId: string; readonly assigned: number },
   calls: readonly Call[],
 ): Promise<string[]> {
   const redeemed = sum(calls.map(({ amount }) => amount));

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import type { AccountOutcome } from '../src/command-handling/account-commands.js';
+import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import { loadConfig } from '../src/config/config.js';
 import { openCore, type Core } from '../src/core/core.js';
 import type { AccountEvent } from '../src/domain/account/account.events.js';
+import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
 import { rewardRef } from '../src/domain/account/account.state.js';
 import type { Scope } from '../src/domain/scope.js';
 import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
@@ -30,6 +33,9 @@ const meta = (): CommandMeta => {
   return { scope, commandId: id, correlationId: id, causationId: id, actor: { kind: 'api-key', id: 'bench' }, idempotency: null };
 };
 
+const send = (core: Core, ref: string, request: AccountRequest): Promise<AccountOutcome> =>
+  core.commands.execute(new AccountCommandEnvelope(meta(), ref, request));
+
 interface BenchAccount {
   readonly ref: string;
   readonly rewardId: string;
@@ -39,12 +45,18 @@ interface BenchAccount {
 async function makeAccount(core: Core, id: string, length: number): Promise<BenchAccount> {
   const ref = core.names.accountRef(scope, id);
   const subscription = { status: 'TRIAL' as const };
-  await core.accounts.execute(meta(), ref, { type: 'SyncAccount', accountId: id, subscription, currency: undefined, codes: [] });
+  await send(core, ref, {
+    type: 'SyncAccount',
+    accountId: id,
+    subscription,
+    currency: undefined,
+    codes: [],
+  });
   const user = { userId: id, changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
-  await core.accounts.execute(meta(), ref, { type: 'UpsertUser', ...user });
+  await send(core, ref, { type: 'UpsertUser', ...user });
   const value = { type: 'CREDIT' as const, unit: UNIT, assignedCredit: 1_000_000_000, currency: null };
   const terms = { name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null };
-  const given = await core.accounts.execute(meta(), ref, { type: 'CreateReward', userId: id, value, ...terms });
+  const given = await send(core, ref, { type: 'CreateReward', userId: id, value, ...terms });
   const reward = given.kind === 'accepted' && given.state.status === 'open' ? given.state.rewards.first() : undefined;
   if (!reward) throw new Error('no reward was given');
 
@@ -76,9 +88,8 @@ async function makeAccount(core: Core, id: string, length: number): Promise<Benc
 
 /** @returns milliseconds. */
 async function redeem(core: Core, { ref, rewardId }: BenchAccount): Promise<number> {
-  const command = meta();
   const startedAt = performance.now();
-  const outcome = await core.accounts.execute(command, ref, { type: 'RedeemCredit', rewardId, amount: 1, unit: UNIT });
+  const outcome = await send(core, ref, { type: 'RedeemCredit', rewardId, amount: 1, unit: UNIT });
   const ms = performance.now() - startedAt;
   if (outcome.kind !== 'accepted') throw new Error('a redemption was refused');
   return ms;

@@ -51,6 +51,8 @@ export function bundle() {
     platform: 'node',
     target: 'node20',
     external,
+    // Decorators of every part need it first, and parts are not evaluated in the order of their imports.
+    inject: ['reflect-metadata'],
     // Names of classes are read: of commands on the bus, of errors in the log, of schemas in the interface's description.
     keepNames: true,
     logLevel: 'error',

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MODES, type Scope } from '../domain/scope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { ChainSigner } from './chain-signer.js';

@@ -26,7 +26,7 @@ export function addChainCommands(cli: Command): void {
     .action(async (tenant: string, { mode, by, sign = false }: LedgerOptions & { sign?: boolean }) => {
       const scope = scopeOf(tenant, mode);
       const document = await onChain(scope, by, 'ledger digest', async (core, signal, progress) => ({
-        result: await digest(core, scope, sign, signal, progress),
+        result: await digest(core, { scope, sign, signal }, progress),
         parameters: { sign },
       }));
       printJson(document);
@@ -85,9 +85,14 @@ async function onChain<T>(scope: Scope, by: string | undefined, operation: strin
   }
 }
 
-async function digest(core: Core, scope: Scope, sign: boolean, signal: AbortSignal, progress: CopyProgress): Promise<DigestDocument> {
+async function digest(
+  core: Core,
+  asked: { readonly scope: Scope; readonly sign: boolean; readonly signal: AbortSignal },
+  progress: CopyProgress,
+): Promise<DigestDocument> {
+  const { scope, signal } = asked;
   const onProgress = (events: number): void => progress.at('sealing', events, undefined);
-  const document = await ledgerDigest(core, { scope, sign, signal, onProgress });
+  const document = await ledgerDigest(core, { ...asked, onProgress });
   if (signal.aborted) throw new CommandError('stopped; run the same command again');
   if (document === null) throw new CommandError(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
   return document;

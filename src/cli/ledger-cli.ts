@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { isIdempotencyKey } from '../http/writing/idempotent-requests.js';
+import { isIdempotencyKey } from '../kept-answers/idempotency-key.js';
 import { operatingSystemUser } from '../operations/audit.js';
 import { filled, scopeOf } from '../operations/audited.js';
 import { CommandError } from '../operations/command-error.js';

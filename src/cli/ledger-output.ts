@@ -1,3 +1,4 @@
+import { stringify } from 'csv-stringify/sync';
 import type { Statement, StatementLine } from '../bookkeeping/statement.js';
 import { printTable } from './command-line.js';
 
@@ -12,7 +13,11 @@ export function statementCsv({ units }: Statement): string {
     ...lines.map((line) => [unit, ...cellsOf(line)]),
     [unit, '', '', '', '', 'closing', '', '', '', closing],
   ]);
-  return [CSV_HEAD, ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('');
+  return stringify([CSV_HEAD, ...rows], {
+    record_delimiter: 'windows',
+    quoted_match: /[\r\n]/,
+    cast: { string: asText },
+  });
 }
 
 const cellsOf = (line: StatementLine): (string | number)[] => [
@@ -27,12 +32,11 @@ const cellsOf = (line: StatementLine): (string | number)[] => [
   line.balance,
 ];
 
-/** A cell that a spreadsheet would run as a formula gets an apostrophe before it. */
-export function csvCell(value: string | number): string {
-  if (typeof value === 'number') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+/**
+ * A cell that a spreadsheet would run as a formula gets an apostrophe before it. The library's own
+ * guard would put one before negative amounts as well.
+ */
+const asText = (cell: string): string => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell);
 
 export function printStatement({ account, position, units, digest }: Statement): void {
   process.stdout.write(`account ${account}, position ${position ?? 'none'}\n`);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Core } from '../core/core.js';
 import { firstLine } from '../foundation/describe-error.js';
-import { ApiError } from '../http/edge/api-error.js';
-import { IdempotentRequests } from '../http/writing/idempotent-requests.js';
+import type { KeyRefusal } from '../kept-answers/idempotency-key.js';
+import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { CommandError } from '../operations/command-error.js';
-import type { KeyedBy } from '../operations/operator-keys.js';
+import { KeyRefused, type KeyedBy } from '../operations/operator-keys.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { note } from './command-line.js';
 
@@ -20,13 +20,13 @@ export async function withOwnKeys<T>(core: Core, given: string | undefined, work
   await presence.start();
   let repeated = false;
   try {
-    const answers = new IdempotentRequests(core.pool, presence, core.answersKey, core.keys);
+    const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
     const result = await work({ key, answers, onReplayed: () => (repeated = true) });
     if (repeated) note('a repetition: nothing was corrected a second time');
     return result;
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw (error instanceof ApiError ? inWords(error) : undefined) ?? mayStand(error, key);
+    throw error instanceof KeyRefused ? new CommandError(KEY_REFUSALS[error.refused]) : mayStand(error, key);
   } finally {
     await presence.stop().catch(() => undefined);
   }
@@ -39,8 +39,7 @@ function mayStand(error: unknown, key: string): CommandError {
   );
 }
 
-function inWords({ code }: ApiError): CommandError | undefined {
-  if (code === 'IDEMPOTENCY_KEY_REUSED') return new CommandError('the idempotency key was used for another correction');
-  if (code === 'REQUEST_IN_PROGRESS') return new CommandError('a correction with this idempotency key is still under way');
-  return undefined;
-}
+const KEY_REFUSALS: Readonly<Record<KeyRefusal, string>> = {
+  IDEMPOTENCY_KEY_REUSED: 'the idempotency key was used for another correction',
+  REQUEST_IN_PROGRESS: 'a correction with this idempotency key is still under way',
+};

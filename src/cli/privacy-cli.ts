@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { accountProjectors } from '../../projections/account-projectors.js';
+import { RepeatErasureEnvelope } from '../command-handling/commands.js';
 import type { ListedErasure } from '../command-handling/processes/erasure-process.js';
 import type { Core } from '../core/core.js';
 import { errorCode } from '../foundation/error-code.js';
@@ -46,7 +47,7 @@ export function addPrivacyCommands(cli: Command): void {
       const replayed = await withCore(async (core) => {
         const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, { fromStart: true });
         const alive = await aliveOf(core, listed);
-        for (const erasure of listed) await core.erasures.repeat(erasure, causeOf(erasure.erasureId));
+        for (const erasure of listed) await core.commands.execute(new RepeatErasureEnvelope(causeOf(erasure.erasureId), erasure));
         await core.followedLog.hideUntilCaughtUp();
         return { events, destroyed: destroyed + alive };
       });

@@ -1,23 +1,30 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import pLimit from 'p-limit';
+import type { Command } from '@nestjs/cqrs';
 import type { PersonId } from '../domain/account/account.events.js';
-import { referralOf } from '../domain/account/former-referrals.js';
-import { decide as decideAudit } from '../domain/audit/audit.decider.js';
-import { sidesOf, type ModerationAction, type ModerationItem } from '../domain/moderation/moderation.decider.js';
-import type { Refusal } from '../domain/refusal.js';
+import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
+import type { RecordOperation } from '../domain/operation/operation.decider.js';
+import type { ChangePeriod } from '../domain/period/period.decider.js';
+import type { Refusal, Refused } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
-import { decide as followShareLink, type FollowShareLink } from '../domain/share-link/share-link.decider.js';
+import type { FollowShareLink } from '../domain/share-link/share-link.decider.js';
+import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
-import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
-import { AccountCommands, type AccountOutcome } from './account-commands.js';
 import type { AccountRequest } from '../domain/account/requests/account-request.js';
-import { ModerationProcess, type Sides } from './processes/moderation-process.js';
-import type { Streams } from './streams.js';
+import type { AccountOutcome } from './account-commands.js';
+import type { ErasureCause, ListedErasure } from './processes/erasure-process.js';
 
-/** The commands that go through Nest's CommandBus: one envelope per kind of stream, one thin handler each. */
+/**
+ * Every change of a ledger is one of these commands, one class per kind of stream, sent through Nest's CommandBus (command-bus.ts). The
+ * classes are Nest's by type alone: an operator's command that changes nothing does not load the framework.
+ */
+const CommandOf = Object as unknown as abstract new <R>() => Command<R>;
 
-export class AccountCommandEnvelope extends Command<AccountOutcome> {
+/** The one door, for those who send commands. */
+export interface Commands {
+  execute<R>(command: Command<R>): Promise<R>;
+}
+
+export class AccountCommandEnvelope extends CommandOf<AccountOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly account: AccountRef,
@@ -27,37 +34,14 @@ export class AccountCommandEnvelope extends Command<AccountOutcome> {
   }
 }
 
-@CommandHandler(AccountCommandEnvelope)
-export class AccountCommandHandler implements ICommandHandler<AccountCommandEnvelope> {
-  constructor(private readonly accounts: AccountCommands) {}
-
-  execute({ meta, account, request }: AccountCommandEnvelope): Promise<AccountOutcome> {
-    return this.accounts.execute(meta, account, request);
-  }
-}
-
-/** Somebody followed a link that shares this code. */
-export class FollowShareLinkEnvelope extends Command<void> {
+/** A visitor followed a link that shares this code. */
+export class FollowShareLinkEnvelope extends CommandOf<void> {
   constructor(
     readonly meta: CommandMeta,
     readonly code: string,
     readonly link: Omit<FollowShareLink, 'now'>,
   ) {
     super();
-  }
-}
-
-@CommandHandler(FollowShareLinkEnvelope)
-export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEnvelope> {
-  constructor(
-    private readonly streams: Streams,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, code, link }: FollowShareLinkEnvelope): Promise<void> {
-    const now = Date.now();
-    const stream = this.names.shareLinkStream(meta.scope, code, new Date(now).toISOString().slice(0, 10));
-    await this.streams.shareLinks.handle(stream, meta, () => followShareLink({ ...link, now }));
   }
 }
 
@@ -71,7 +55,7 @@ export interface ModerationOutcome {
   readonly replayed: boolean;
 }
 
-export class ModerationCommandEnvelope extends Command<ModerationOutcome> {
+export class ModerationCommandEnvelope extends CommandOf<ModerationOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
@@ -80,53 +64,8 @@ export class ModerationCommandEnvelope extends Command<ModerationOutcome> {
   }
 }
 
-/** A request names up to a hundred referrals; so many of their accounts are loaded side by side. */
-const LOADS_AT_ONCE = 16;
-
-@CommandHandler(ModerationCommandEnvelope)
-export class ModerationCommandHandler implements ICommandHandler<ModerationCommandEnvelope> {
-  constructor(
-    private readonly process: ModerationProcess,
-    private readonly streams: Streams,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> {
-    const asked = sidesAskedFor(actions);
-    // Before anything is looked up: what the first time went through may be gone by now.
-    const { moderationId, holds } = await this.process.place(meta, asked);
-    if (holds === 'another-request') return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
-    if (holds === 'this-request') return { ...(await this.process.drive(meta.scope, moderationId, meta)), replayed: true };
-    const known = await this.findAll(meta, new Set(actions.map(({ referralId }) => referralId)));
-    const items = new Map<string, ModerationItem>();
-    const reasons: string[] = [];
-    for (const [referralId, sides] of asked) {
-      const found = known.get(referralId);
-      if (!found) reasons.push(`${referralId}: there is no such referral`);
-      else items.set(referralId, { ...found, ...sides });
-    }
-    if (reasons.length > 0) return { reasons, position: null, replayed: false };
-    return this.process.request(meta, moderationId, [...items.values()], Date.now());
-  }
-
-  /** Those that are there, by their id. */
-  private async findAll(meta: CommandMeta, referralIds: ReadonlySet<string>): Promise<ReadonlyMap<string, ModerationItem>> {
-    const limit = pLimit(LOADS_AT_ONCE);
-    const found = await Promise.all([...referralIds].map((referralId) => limit(() => this.find(meta, referralId))));
-    return new Map(found.flatMap((item) => (item ? [[item.referralId, item] as const] : [])));
-  }
-
-  private async find({ scope }: CommandMeta, referralId: string): Promise<ModerationItem | undefined> {
-    const referredAccount = accountOfId(referralId);
-    if (referredAccount === undefined) return undefined;
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referredAccount));
-    const referral = referralOf(state, referralId);
-    if (!referral) return undefined;
-    return { referralId, referred: undefined, referrer: undefined, referredAccount, referrerAccount: referral.referrer.account };
-  }
-}
-
-export class AuditCommandEnvelope extends Command<Position | null> {
+/** A look at a person's data, put on record before the data are shown. */
+export class AuditCommandEnvelope extends CommandOf<Position | null> {
   constructor(
     readonly meta: CommandMeta,
     readonly account: AccountRef,
@@ -136,31 +75,45 @@ export class AuditCommandEnvelope extends Command<Position | null> {
   }
 }
 
-@CommandHandler(AuditCommandEnvelope)
-export class AuditCommandHandler implements ICommandHandler<AuditCommandEnvelope> {
+/** Makes or changes a tenant; answers with the tenant after it. */
+export class TenantCommandEnvelope extends CommandOf<OpenTenant | Refused> {
   constructor(
-    private readonly streams: Pick<Streams, 'audits'>,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, account, person }: AuditCommandEnvelope): Promise<Position | null> {
-    const outcome = await this.streams.audits.handle(this.names.auditStream(meta.scope, account), meta, (state) =>
-      decideAudit(state, { type: 'RecordLook', account, person, now: Date.now() }),
-    );
-    return outcome.kind === 'accepted' ? outcome.position : null;
+    /** Its scope names the tenant. */
+    readonly meta: CommandMeta,
+    readonly command: TenantCommand,
+  ) {
+    super();
   }
 }
 
-function sidesAskedFor(actions: ModerationCommandEnvelope['actions']): Sides {
-  const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer'>>();
-  for (const { referralId, action } of actions) {
-    const before = asked.get(referralId) ?? { referred: undefined, referrer: undefined };
-    asked.set(referralId, { ...before, ...definedOf(sidesOf(action)) });
+export type PeriodOutcome = { readonly position: Position | null } | Refused;
+
+/** Closes or reopens an accounting period of a tenant and mode. */
+export class PeriodCommandEnvelope extends CommandOf<PeriodOutcome> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly command: ChangePeriod,
+  ) {
+    super();
   }
-  return asked;
 }
 
-/** Of several actions on one referral the later one counts, side by side. */
-function definedOf<T extends object>(members: T): Partial<T> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+/** Puts on record what an operator did or was shown; answers with the position of the record. */
+export class OperationCommandEnvelope extends CommandOf<Position | null> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly operation: RecordOperation,
+  ) {
+    super();
+  }
+}
+
+/** Carries out an erasure that a newer copy of the log holds. */
+export class RepeatErasureEnvelope extends CommandOf<void> {
+  constructor(
+    readonly cause: ErasureCause,
+    readonly erasure: ListedErasure,
+  ) {
+    super();
+  }
 }

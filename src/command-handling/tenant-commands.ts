@@ -1,20 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Refused } from '../domain/refusal.js';
 import { MODES, type Mode } from '../domain/scope.js';
-import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
-import {
-  decide,
-  type ApiKey,
-  type OpenTenant,
-  type ProgramDocument,
-  type ProgramType,
-  type SigningSecret,
-  type TenantCommand,
-} from '../domain/tenant/tenant.decider.js';
+import type { ApiKey, OpenTenant, ProgramDocument, ProgramType, SigningSecret, TenantCommand } from '../domain/tenant/tenant.decider.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { sealBytes } from '../privacy/subject-keys.js';
-import type { Streams } from './streams.js';
+import { TenantCommandEnvelope, type Commands } from './commands.js';
+import type { ReadableStreams } from './readable-streams.js';
 import { hashOfKey } from './tenant-directory.js';
 import { signingSecretContext } from './token-secrets.js';
 
@@ -34,21 +26,17 @@ export interface NewTenant {
   readonly program: ProgramDocument;
 }
 
-/**
- * Making and changing tenants. `announce` tells every process that a tenant changed, so that it counts at the next request. A change that could
- * not be announced stands all the same, and counts everywhere within seconds: reporting a failure would lose keys that are shown once.
- */
+/** Making and changing tenants: issues their keys and secrets, and sends the commands. */
 export class TenantCommands {
   constructor(
-    private readonly streams: Streams,
+    private readonly commands: Commands,
+    private readonly streams: Pick<ReadableStreams, 'tenants' | 'tenantRegister'>,
     private readonly names: KeyedNames,
     private readonly sealingKey: Buffer,
-    private readonly announce: (alias: string) => Promise<void>,
     private readonly actor: Actor,
   ) {}
 
   async create(tenant: NewTenant): Promise<TenantSecrets | Refused> {
-    await this.enterAlias(tenant.alias);
     const keys = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
     const secrets = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
     const changed = await this.execute(tenant.alias, {
@@ -85,20 +73,8 @@ export class TenantCommands {
   }
 
   /** The tenant after the command. */
-  async execute(alias: string, command: TenantCommand): Promise<OpenTenant | Refused> {
-    const outcome = await this.streams.tenants.handle(this.names.tenantStream(alias), this.meta(alias, command.type), (state) =>
-      decide(state, command),
-    );
-    if (outcome.kind === 'refused') return { refused: outcome.refused };
-    await this.announce(alias).catch(() => undefined);
-    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
-    return outcome.state;
-  }
-
-  private async enterAlias(alias: string): Promise<void> {
-    await this.streams.tenantRegister.handle(this.names.tenantRegisterStream(), this.meta(alias, 'CreateTenant'), (state) =>
-      decideRegister(state, { type: 'EnterAlias', alias, now: Date.now() }),
-    );
+  execute(alias: string, command: TenantCommand): Promise<OpenTenant | Refused> {
+    return this.commands.execute(new TenantCommandEnvelope(this.meta(alias, command.type), command));
   }
 
   private meta(alias: string, cause: string): CommandMeta {

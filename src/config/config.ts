@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CONNECTIONS_MIN } from '../core/connection-budget.js';
 import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from '../event-log/event-store-url.js';
 

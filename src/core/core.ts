@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import { ChainSigner } from '../chain/chain-signer.js';
 import { AccountCommands } from '../command-handling/account-commands.js';
+import type { CommandBusParts } from '../command-handling/command-bus.js';
+import type { Commands } from '../command-handling/commands.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import { NewSubjects } from '../command-handling/needs/new-subjects.js';
 import { ProgramVersions } from '../command-handling/needs/program-versions.js';
@@ -9,8 +11,9 @@ import { TankCodes } from '../command-handling/needs/tank-codes.js';
 import { TooBusy } from '../command-handling/one-at-a-time.js';
 import { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { RememberedStreams } from '../command-handling/stream-cache.js';
-import { openStreams, type Streams } from '../command-handling/streams.js';
+import { openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
@@ -46,9 +49,11 @@ export interface Core {
   readonly codec: EventCodec;
   readonly keys: SubjectKeys;
   readonly names: KeyedNames;
-  readonly streams: Streams;
+  readonly streams: ReadableStreams;
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;
+  /** The one door for every change of a ledger: Nest's CommandBus. */
+  readonly commands: Commands;
   readonly tenantCommands: TenantCommands;
   /** What user tokens are signed and verified with. */
   readonly tokenSecrets: TokenSecrets;
@@ -56,7 +61,6 @@ export interface Core {
   readonly erasures: ErasureProcess;
   /** Drops what this process remembers of people whose keys were destroyed; undefined: of everybody. */
   readonly forget: (subjects?: readonly SubjectId[]) => void;
-  readonly accounts: AccountCommands;
   /** Signs the seals of the chains. */
   readonly chainSigner: ChainSigner;
   /** Encrypts kept answers. */
@@ -173,7 +177,6 @@ function wire({
     });
   };
   const sealingKey = purposeKey(masterKey, 'api-keys');
-  const tenantCommands = new TenantCommands(streams, names, sealingKey, announce, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
   const tankCodes = new TankCodes(streams, names, tenants, new ProgramVersions(log, codec, names));
   const reservations = new Reservations(streams, names);
@@ -181,6 +184,15 @@ function wire({
   const sources = { log, streams, names, owners, reservations, subjects, tankCodes, clock: Date.now };
   const moderations = new ModerationProcess(streams, names, sources);
   const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
+  const commands = commandsOf({
+    streams,
+    names,
+    accounts,
+    moderations,
+    erasures,
+    announceTenant: announce,
+  });
+  const tenantCommands = new TenantCommands(commands, streams, names, sealingKey, actor);
   const answersKey = purposeKey(masterKey, 'idempotency');
   const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {
@@ -192,15 +204,25 @@ function wire({
     streams,
     owners,
     tenants,
+    commands,
     tenantCommands,
     tokenSecrets,
     moderations,
     erasures,
     forget,
-    accounts,
     answersKey,
     chainSigner,
   };
+}
+
+/** The bus is opened for the first command: an operator's command that changes nothing does without the framework. */
+function commandsOf(parts: CommandBusParts): Commands {
+  let opened: Promise<Commands> | undefined;
+  const open = async (): Promise<Commands> => {
+    const { openCommandBus } = await import('../command-handling/command-bus.js');
+    return openCommandBus(parts);
+  };
+  return { execute: async (command) => (await (opened ??= open())).execute(command) };
 }
 
 /** An error that says that a store is away or not ready, or that too much is asked of one stream: 503 outside, tried again inside. */

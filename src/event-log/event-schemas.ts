@@ -123,13 +123,18 @@ function withPersonalTexts({ name, description, ...data }: EventData): EventData
 /** Which rule granted a reward before rules were named: there was one a side. */
 const RULE_OF_SOURCE: Readonly<Record<string, string>> = { REFERRED: 'referredReward', FRIEND_SIGNUP: 'referrerReward' };
 
+/** The version of today of each type of event, and the steps to it. */
+export interface EventSchemas {
+  readonly versions: Readonly<Record<string, number>>;
+  readonly upcasters: Upcasters;
+}
+
 /** Lifts stored data to the version of today. @throws {UnreadableEvent} for an unknown type or a version newer than this code. */
 export function upcast(
   type: string,
   version: number,
   data: EventData,
-  versions: Readonly<Record<string, number>> = CURRENT_VERSIONS,
-  upcasters: Upcasters = UPCASTERS,
+  { versions, upcasters }: EventSchemas = { versions: CURRENT_VERSIONS, upcasters: UPCASTERS },
 ): EventData {
   const unknown = whyVersionUnknown(type, version, versions);
   if (unknown !== undefined) throw new UnreadableEvent(unknown);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { deterministicId } from '../command-handling/deterministic-id.js';
+import { OperationCommandEnvelope } from '../command-handling/commands.js';
 import type { Core } from '../core/core.js';
-import { decide } from '../domain/operation/operation.decider.js';
 import { personal, type Personal } from '../domain/personal.js';
 import type { Scope } from '../domain/scope.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
@@ -30,23 +30,19 @@ export const OPERATOR: Actor = { kind: 'operator', id: 'command-line' };
 
 /** Appends the audit event. @returns where it stands. */
 export async function recordOperation(
-  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  { commands, names }: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   { operation, by, parameters, result }: Operation,
 ): Promise<Position | null> {
-  const now = Date.now();
-  const stream = names.operationsStream(scope, new Date(now).toISOString().slice(0, 10));
   const given = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
-  const outcome = await streams.operations.handle(stream, operatorMeta(scope, operation), () =>
-    decide({
-      operation,
-      by: memberOfStaff(names, scope, by),
-      parameters: Object.fromEntries(given),
-      now,
-      resultDigest: typeof result === 'string' ? result : digestOf(result),
-    }),
-  );
-  return outcome.kind === 'accepted' ? outcome.position : null;
+  const record = {
+    operation,
+    by: memberOfStaff(names, scope, by),
+    parameters: Object.fromEntries(given),
+    now: Date.now(),
+    resultDigest: typeof result === 'string' ? result : digestOf(result),
+  };
+  return commands.execute(new OperationCommandEnvelope(operatorMeta(scope, operation), record));
 }
 
 /**
@@ -54,7 +50,7 @@ export async function recordOperation(
  * or somebody does it a second time.
  */
 export async function recordDone(
-  core: Pick<Core, 'streams' | 'names'>,
+  core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   operation: Operation,
   { stands, warn }: { readonly stands: string; readonly warn: (line: string) => void },

@@ -1,19 +1,28 @@
 import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { canonicalJson } from '../foundation/canonical-json.js';
-import { ApiError, unavailable } from '../http/edge/api-error.js';
-import type { IdempotentRequests, KeptAnswer, KeyedRequest } from '../http/writing/idempotent-requests.js';
+import type { KeptAnswer, KeyedRequest, KeyRefusal } from '../kept-answers/idempotency-key.js';
+import type { KeptAnswers } from '../kept-answers/kept-answers.js';
+import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { operatorMeta } from './audit.js';
 import { CommandError } from './command-error.js';
 
 /** The memory of answers by idempotency key, which the service and the command line share. */
-export type KeptAnswers = Pick<IdempotentRequests, 'claim' | 'keep' | 'drop' | 'abandon'>;
+export type OperatorAnswers = Pick<KeptAnswers, 'claim' | 'keep' | 'drop' | 'abandon'>;
+
+/** The key cannot be used for this operation, or not now; nothing changed. */
+export class KeyRefused extends Error {
+  override readonly name = 'KeyRefused';
+  constructor(readonly refused: KeyRefusal) {
+    super(refused);
+  }
+}
 
 /** An operator's idempotency key, and where its answers are kept. */
 export interface KeyedBy {
   readonly key: string;
-  readonly answers: KeptAnswers;
+  readonly answers: OperatorAnswers;
   /** Is called when the answer was given before, or the effect was recorded before. */
   readonly onReplayed?: () => unknown;
 }
@@ -35,7 +44,7 @@ const REFUSED = 400;
  * Runs an operation once per key of a tenant and mode, from whichever process. Keys of operators are apart from those of the tenant's own
  * clients: neither can block the other's. The key rides with the events, so after a crash the log answers with the effect that is there.
  * @throws {CommandError} for a refusal, also for one that was kept.
- * @throws {ApiError} IDEMPOTENCY_KEY_REUSED, REQUEST_IN_PROGRESS; UNAVAILABLE when a refusal cannot be kept.
+ * @throws {KeyRefused}. @throws {DatabaseUnavailable} when a refusal cannot be kept.
  */
 export async function onceByKey<T>(
   names: KeyedNames,
@@ -45,6 +54,7 @@ export async function onceByKey<T>(
   const { scope, answers, onReplayed } = operation;
   const request = keyedRequest(names, operation);
   const claimed = await answers.claim(request);
+  if ('refused' in claimed) throw new KeyRefused(claimed.refused);
   if ('answer' in claimed) {
     onReplayed?.();
     return again<T>(claimed.answer);
@@ -55,10 +65,11 @@ export async function onceByKey<T>(
   try {
     outcome = await work(meta);
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') await answers.drop(request);
+    if (error instanceof KeyRefused) await answers.drop(request);
     else if (!(error instanceof CommandError)) answers.abandon(request);
     // Asked again, it might come to something else than the operator was told.
-    else if (!(await isKept(answers, request, { status: REFUSED, body: { reason: error.message }, position: null }))) throw unavailable();
+    else if (!(await isKept(answers, request, { status: REFUSED, body: { reason: error.message }, position: null })))
+      throw new DatabaseUnavailable('The service is not available at the moment');
     throw error;
   }
   // An effect is in the log, which answers the next time, whatever becomes of the kept answer.
@@ -80,7 +91,7 @@ function again<T>({ status, body }: KeptAnswer): T {
   return body as T;
 }
 
-async function isKept(answers: KeptAnswers, request: KeyedRequest, answer: KeptAnswer): Promise<boolean> {
+async function isKept(answers: OperatorAnswers, request: KeyedRequest, answer: KeptAnswer): Promise<boolean> {
   try {
     await answers.keep(request, answer);
     return true;

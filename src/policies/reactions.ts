@@ -1,19 +1,14 @@
-import type { AccountOutcome } from '../command-handling/account-commands.js';
-import type { AccountRequest } from '../domain/account/requests/account-request.js';
+import { AccountCommandEnvelope, type Commands } from '../command-handling/commands.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
-import { MODES, type AccountRef, type Scope } from '../domain/scope.js';
-import type { CommandMeta } from '../event-log/envelope.js';
+import { MODES, type Scope } from '../domain/scope.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
 import type { CarryOut } from './policy.js';
 
-/** Sends a command through the one door. */
-export type Execute = (meta: CommandMeta, account: AccountRef, request: AccountRequest) => Promise<AccountOutcome>;
-
 /** Carries out what policies say: commands through the one door, jobs into the queue. Ids are made from cause and rule. */
-export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>): CarryOut {
+export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): CarryOut {
   return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
     if (reaction.kind === 'job') return jobs.add(reaction);
     const meta = {
@@ -24,7 +19,8 @@ export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>): Ca
       actor: { kind: 'policy' as const, id: policy },
       idempotency: null,
     };
-    const outcome = await execute(meta, reaction.account, reaction.request);
+    const { account, request } = reaction;
+    const outcome = await commands.execute(new AccountCommandEnvelope(meta, account, request));
     // What there is nothing left to do about is accepted without events: a refusal means that something stayed undone.
     if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
@@ -32,7 +28,7 @@ export function carryOutReactions(execute: Execute, jobs: Pick<Jobs, 'add'>): Ca
 
 /** What jobs carry out. */
 export interface JobWork {
-  readonly execute: Execute;
+  readonly commands: Commands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
   readonly purgeKeys: () => Promise<unknown>;
@@ -41,13 +37,14 @@ export interface JobWork {
 }
 
 /** What jobs do when their time has come. */
-export function jobHandlers({ execute, moderations, erasures, purgeKeys, scrubErased, checkErasures }: JobWork) {
+export function jobHandlers({ commands, moderations, erasures, purgeKeys, scrubErased, checkErasures }: JobWork) {
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', rewardId = '' } = payload;
       const commandId = deterministicId(`settle-reward/${rewardId}`, Date.now());
       const meta = { ...causeOf('settle-reward', commandId), scope: scopeOf(payload), commandId };
-      await execute(meta, account, { type: 'SettleReward', rewardId });
+      const request = { type: 'SettleReward', rewardId } as const;
+      await commands.execute(new AccountCommandEnvelope(meta, account, request));
     },
     'finish-moderation': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { moderationId = '' } = payload;

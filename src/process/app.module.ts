@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import { Module, type DynamicModule, type FactoryProvider, type InjectionToken, type Provider, type ValueProvider } from '@nestjs/common';
-import { CommandBus, CqrsModule } from '@nestjs/cqrs';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccountQueries } from '../../projections/accounts/queries.js';
@@ -9,12 +8,6 @@ import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
-import {
-  AccountCommandHandler,
-  AuditCommandHandler,
-  FollowShareLinkHandler,
-  ModerationCommandHandler,
-} from '../command-handling/commands.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { Operators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
@@ -41,9 +34,9 @@ import { CookieUsersController } from '../http/users/cookie-users.controller.js'
 import { OpenUsersController } from '../http/users/open-users.controller.js';
 import { UsersController } from '../http/users/users.controller.js';
 import { CommandGateway } from '../http/writing/command-gateway.js';
-import type { IdempotentRequests } from '../http/writing/idempotent-requests.js';
 import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
+import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
@@ -53,7 +46,7 @@ import type { LiveGenerations } from '../projecting/generations/generations.js';
 export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
-  readonly requests: IdempotentRequests;
+  readonly answers: KeptAnswers;
   readonly rateLimits: RateLimits;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
@@ -93,9 +86,8 @@ export class AppModule {
   static of(parts: ModuleParts): DynamicModule {
     return {
       module: AppModule,
-      imports: [CqrsModule.forRoot()],
       controllers: [...(parts.api ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS] : []), HealthController, MetricsController],
-      providers: [...readModels(parts), ...commandHandlers(parts.core), ...http(parts)],
+      providers: [...readModels(parts), ...http(parts)],
     };
   }
 }
@@ -112,31 +104,21 @@ function readModels({ core, generations }: ModuleParts): Provider[] {
   ];
 }
 
-function commandHandlers({ accounts, moderations, streams, names }: Core): Provider[] {
-  // By factory: the bus does not find the command of a handler that is given as a value.
-  return [
-    made(AccountCommandHandler, [], () => new AccountCommandHandler(accounts)),
-    made(AuditCommandHandler, [], () => new AuditCommandHandler(streams, names)),
-    made(FollowShareLinkHandler, [], () => new FollowShareLinkHandler(streams, names)),
-    made(ModerationCommandHandler, [], () => new ModerationCommandHandler(moderations, streams, names)),
-  ];
-}
-
 function http(parts: ModuleParts): Provider[] {
-  const { core, requests, logger, progress, positionWaitMs, publicUrl } = parts;
+  const { core, answers, logger, progress, positionWaitMs, publicUrl } = parts;
   const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
-  const writes = new Writes(requests, ownWrites, core.names, logger);
+  const writes = new Writes(answers, ownWrites, core.names, logger);
   const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
   return [
     value(KeyedNames, core.names),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
-    value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), requests, parts.operators)),
+    value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), answers, parts.operators)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
-    made(CommandGateway, [CommandBus], (bus: CommandBus) => new CommandGateway(bus, writes, ownWrites, settingOff)),
-    made(ShareLinkRedirects, [CommandBus], (bus: CommandBus) => new ShareLinkRedirects(bus, core.owners, core.tenants, publicUrl, logger)),
+    value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),
+    value(ShareLinkRedirects, new ShareLinkRedirects(core.commands, core.owners, core.tenants, publicUrl, logger)),
     made(
       Presentation,
       [UserQueries, RewardQueries],

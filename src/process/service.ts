@@ -1,12 +1,10 @@
 import { NestFactory } from '@nestjs/core';
-import { CommandBus } from '@nestjs/cqrs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
-import { AccountCommandEnvelope } from '../command-handling/commands.js';
 import { publicUrlAt, type Config } from '../config/config.js';
 import { Operators } from '../config/operators.js';
 import { connectionBudget } from '../core/connection-budget.js';
@@ -18,16 +16,16 @@ import { pause } from '../foundation/pause.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
-import { verifyUserToken } from '../http/edge/user-token.js';
 import { createMetricsRegistry, HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
-import { IdempotentRequests } from '../http/writing/idempotent-requests.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
+import { KeptAnswers } from '../kept-answers/kept-answers.js';
+import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { Jobs } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
-import { carryOutReactions, type Execute, jobHandlers } from '../policies/reactions.js';
+import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { openPool } from '../postgres/database.js';
 import { hearErasures } from '../postgres/erasure-announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
@@ -166,15 +164,13 @@ export async function startService({ config, logger, version, fsync, prepare }: 
     const runs = new OperationRuns(logger);
     undo.push(() => runs.close());
     let listeningAt = '';
-    // The bus is made with the application, which is made with what waits for policies: it is asked for when a command comes.
-    const execute: Execute = (meta, account, request) => app.get(CommandBus).execute(new AccountCommandEnvelope(meta, account, request));
-    const requests = new IdempotentRequests(pool, presence, core.answersKey, core.keys);
+    const answers = new KeptAnswers(pool, presence, core.answersKey, core.keys);
     const rateLimits = new RateLimits(pool, core.names, core.streams);
     const handlers = jobHandlers({
-      execute,
+      commands: core.commands,
       moderations: core.moderations,
       erasures: core.erasures,
-      purgeKeys: async () => (await requests.purge()) + (await rateLimits.purge()),
+      purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
       scrubErased: () => scrubIfNeeded(jobsPool, { readModels: () => readModelsReachHead(pool, log, names) }),
       checkErasures: () => replayErasures(pool, log, core.keys),
     });
@@ -186,7 +182,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       policies: POLICIES,
       isUnavailable: isOutage,
       logger,
-      carryOut: carryOutReactions(execute, jobs),
+      carryOut: carryOutReactions(core.commands, jobs),
       settle: () => settle(),
     });
     const sealing = new ChainSealing({ pool: background, log, chains: new ChainNames(core.names), signer: core.chainSigner });
@@ -197,7 +193,7 @@ export async function startService({ config, logger, version, fsync, prepare }: 
       AppModule.of({
         core,
         generations,
-        requests,
+        answers,
         rateLimits,
         readiness: ready,
         registry,
@@ -332,11 +328,6 @@ function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
       return tenant && { alias, programType: tenant.programType, openEndpoints: tenant.openEndpoints, openRules: tenant.openRules };
     },
     authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
-    verifyToken: ({ alias }, token) =>
-      tokenSecrets.verify(alias, async (secrets, { openRules }) => {
-        const rules = { tenant: alias, now: Date.now(), mustExpire: openRules.tokensMustExpire };
-        const verified = await verifyUserToken(token, secrets, rules);
-        return verified && { mode: verified.signedWith.mode, keyId: verified.signedWith.id, subject: verified.subject };
-      }),
+    verifyToken: ({ alias }, verify) => tokenSecrets.verify(alias, (secrets, { openRules }) => verify(secrets, openRules.tokensMustExpire)),
   };
 }

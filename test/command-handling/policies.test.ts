@@ -1,3 +1,4 @@
+import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import type { CommandMeta } from '../../src/event-log/envelope.js';
 import { POLICIES } from '../../src/policies/policies.js';
@@ -46,7 +47,7 @@ function carryOut(process: TestProcess, { event, policy, reaction }: Asked) {
     ...{ scope, commandId: deterministicId(event.eventId, policy.name), correlationId: event.correlationId, causationId: event.eventId },
     ...{ actor: { kind: 'policy', id: policy.name }, idempotency: null },
   };
-  return process.accounts.execute(meta, reaction.account, reaction.request);
+  return process.commands.execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
 }
 
 const commands = (all: readonly Asked[]): readonly Asked[] => all.filter(({ reaction }) => reaction.kind === 'command');

@@ -1,3 +1,4 @@
+import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { personal } from '../../src/domain/personal.js';
 import { accepted, aRequest, arrayOf, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { GatedLog } from './support/troubled-logs.js';
@@ -60,10 +61,20 @@ describe('a code that two people want', () => {
     const subscription = { status: 'TRIAL' } as const;
     const account = one.names.accountRef(test.scope, 'modes');
     accepted(
-      await one.accounts.execute(test, account, { type: 'SyncAccount', accountId: 'modes', subscription, currency: undefined, codes: [] }),
+      await one.commands.execute(
+        new AccountCommandEnvelope(test, account, {
+          type: 'SyncAccount',
+          accountId: 'modes',
+          subscription,
+          currency: undefined,
+          codes: [],
+        }),
+      ),
     );
     const upsert = { type: 'UpsertUser', userId: 'bob', changes: {}, referralCode: 'BOTHMODES', referralCodes: {}, codes: [] } as const;
-    accepted(await one.accounts.execute({ ...aRequest(), scope: test.scope }, account, { ...upsert, paymentProviderId: undefined }));
+    const meta = { ...aRequest(), scope: test.scope };
+    const command = { ...upsert, paymentProviderId: undefined };
+    accepted(await one.commands.execute(new AccountCommandEnvelope(meta, account, command)));
     expect(await ownerOf('BOTHMODES')).toEqual({ accountId: 'modes', userId: 'ann' });
   });
 });

@@ -132,7 +132,12 @@ describe('what is left', () => {
   test('what a rule granted still counts towards its limits, for the account and for the one that comes after it', () => {
     const byRule = rewardGranted('by rule', BOB, credit(5), { source: 'FRIEND_SIGNUP', programId: 'default', programVersion: 1 });
     const isReached = (...events: readonly AccountEvent[]) =>
-      isLimitReached(opened(fold([...bobAndCat, ...events])).grantedByRule, 'default', REFERRER_RULE, { total: 1, perDay: null }, NOW);
+      isLimitReached(
+        opened(fold([...bobAndCat, ...events])).grantedByRule,
+        { programId: 'default', rule: REFERRER_RULE },
+        { total: 1, perDay: null },
+        NOW,
+      );
     expect(isReached()).toBe(false);
     expect(isReached(byRule, requested())).toBe(true);
     expect(isReached(byRule, requested({ account }), accountOpened(ACME))).toBe(true);

@@ -193,16 +193,16 @@ describe('upcasting', () => {
   };
 
   it('goes step by step from the version that was stored', () => {
-    expect(upcast('Renamed', 1, { title: 'abc' }, versions, upcasters)).toEqual({ name: 'abc', length: 3 });
-    expect(upcast('Renamed', 2, { name: 'abc' }, versions, upcasters)).toEqual({ name: 'abc', length: 3 });
-    expect(upcast('Renamed', 3, { name: 'abc', length: 9 }, versions, upcasters)).toEqual({ name: 'abc', length: 9 });
-    expect(upcast('Plain', 1, { as: 'it is' }, versions, upcasters)).toEqual({ as: 'it is' });
+    expect(upcast('Renamed', 1, { title: 'abc' }, { versions, upcasters })).toEqual({ name: 'abc', length: 3 });
+    expect(upcast('Renamed', 2, { name: 'abc' }, { versions, upcasters })).toEqual({ name: 'abc', length: 3 });
+    expect(upcast('Renamed', 3, { name: 'abc', length: 9 }, { versions, upcasters })).toEqual({ name: 'abc', length: 9 });
+    expect(upcast('Plain', 1, { as: 'it is' }, { versions, upcasters })).toEqual({ as: 'it is' });
   });
 
   it('never guesses', () => {
     for (const version of [0, 4, 1.5, Number.NaN])
-      expect(() => upcast('Renamed', version, {}, versions, upcasters)).toThrow(UnreadableEvent);
-    expect(() => upcast('Unknown', 1, {}, versions, upcasters)).toThrow(UnreadableEvent);
+      expect(() => upcast('Renamed', version, {}, { versions, upcasters })).toThrow(UnreadableEvent);
+    expect(() => upcast('Unknown', 1, {}, { versions, upcasters })).toThrow(UnreadableEvent);
   });
 
   it('has a step for every version but the first', () => {

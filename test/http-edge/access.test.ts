@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { apiKeyIn } from '../../src/http/edge/authentication.js';
+import { apiKeyIn } from '../../src/http/edge/api-key.strategy.js';
 import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
 let it_: SampleApp;

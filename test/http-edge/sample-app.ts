@@ -6,8 +6,9 @@ import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
-import { Access, Caller, TENANT_PATH } from '../../src/http/edge/access.js';
+import { Access, TENANT_PATH } from '../../src/http/edge/access.js';
 import type { CallCounter } from '../../src/http/edge/call-limit.js';
+import { Call } from '../../src/http/edge/call.js';
 import { HttpEdge, type HttpLimits } from '../../src/http/edge/http-edge.js';
 import { HealthController, READINESS_PROBE, type Readiness } from '../../src/http/health/health.controller.js';
 import { createMetricsRegistry, HttpMetrics, METRICS_REGISTRY, MetricsController } from '../../src/http/health/metrics.js';
@@ -74,20 +75,20 @@ class SampleController {
 
   @Get('whoami')
   @Access('key')
-  whoAmI(@Caller() caller: Caller) {
-    return caller;
+  whoAmI(@Call() { tenant, mode, scope, actor, token }: Call) {
+    return { tenant, mode, scope, actor, token };
   }
 
   @Get('open/whoami')
   @Access('anyone-open')
-  whoAmIOpen(@Caller() caller: Caller) {
-    return caller;
+  whoAmIOpen(@Call() { tenant, mode, scope, actor, token }: Call) {
+    return { tenant, mode, scope, actor, token };
   }
 
   @Get('open/keyed')
   @Access('key-open')
-  keyed(@Caller() caller: Caller) {
-    return caller;
+  keyed(@Call() { tenant, mode, scope, actor, token }: Call) {
+    return { tenant, mode, scope, actor, token };
   }
 
   @Get('list')

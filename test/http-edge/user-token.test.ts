@@ -1,6 +1,7 @@
 import crypto, { createHmac, createSecretKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import jwt from 'jsonwebtoken';
-import { verifyUserToken, type TokenRules } from '../../src/http/edge/user-token.js';
+import { UserTokenStrategy } from '../../src/http/edge/user-token.strategy.js';
+import type { TokenRules } from '../../src/http/edge/user-token.js';
 
 const NOW = Date.now();
 const seconds = (ms: number): number => Math.floor((NOW + ms) / 1000);
@@ -16,7 +17,8 @@ function signed(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' }
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
 
-const verify = (token: string, rules: Partial<TokenRules> = {}) => verifyUserToken(token, [TEST, LIVE], { ...RULES, ...rules });
+const strategy = new UserTokenStrategy();
+const verify = (token: string, rules: Partial<TokenRules> = {}) => strategy.verify(token, [TEST, LIVE], { ...RULES, ...rules });
 const USER = { id: 'u', accountId: 'a' };
 const GOOD = { user: USER };
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { openStreams } from '../../src/command-handling/streams.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { emptyProfile } from '../../src/domain/account/identify-user.js';
@@ -238,7 +239,8 @@ describe('lists', () => {
 
 /** Straight into the log, in a few appends: a thousand calls for one account would take their time. */
 async function identifyUsers(tenant: string, accountId: string, number: number): Promise<void> {
-  const { names, streams } = running.service.service.core;
+  const { names, log, codec } = running.service.service.core;
+  const streams = openStreams(log, codec);
   const scope = { tenant, mode: 'live' as const };
   const stream = names.accountStream(scope, names.accountRef(scope, accountId));
   for (let from = 0; from < number; from += 250) {

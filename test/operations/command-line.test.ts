@@ -1,3 +1,5 @@
+import { TenantCommandHandler } from '../../src/command-handling/command-handlers.js';
+import type { Commands, TenantCommandEnvelope } from '../../src/command-handling/commands.js';
 import { TenantCommands } from '../../src/command-handling/tenant-commands.js';
 import { openStreams } from '../../src/command-handling/streams.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
@@ -28,7 +30,11 @@ test('a store that cannot be closed after the work is noted, and the work has it
 test('new keys of a tenant are returned although the change could not be announced', async () => {
   const streams = openStreams(new InMemoryEventLog(), new EventCodec(new InMemorySubjectKeys()));
   const names = new KeyedNames(Buffer.alloc(32, 1));
-  const commands = new TenantCommands(streams, names, Buffer.alloc(32, 3), failing, { kind: 'operator', id: 'command-line' });
+  const handler = new TenantCommandHandler(streams, names, failing);
+  const execute = (command: TenantCommandEnvelope) => handler.execute(command);
+  const door = { execute } as unknown as Commands;
+  const actor = { kind: 'operator' as const, id: 'command-line' };
+  const commands = new TenantCommands(door, streams, names, Buffer.alloc(32, 3), actor);
   const made = await commands.create({ alias: 'shop', programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
   expect(made).toMatchObject({ alias: 'shop', liveApiKey: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
   expect(await commands.rotateKeys('shop', ['live'], 0)).toEqual({ live: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
@@ -37,8 +43,8 @@ test('new keys of a tenant are returned although the change could not be announc
 test('a correction is answered with its own event, not with a redemption that fell due before it', async () => {
   const events = [{ type: 'RewardBecameAvailable' }, { type: 'CreditRedeemed' }, { type: 'CreditRedeemed', adjustment: { reason: 'r' } }];
   const outcome = { kind: 'accepted', events, eventIds: ['due', 'automatic', 'own'], position: 'm-9', replayed: false };
-  const accounts = { execute: () => Promise.resolve(outcome) } as unknown as Core['accounts'];
+  const commands = { execute: () => Promise.resolve(outcome) } as unknown as Core['commands'];
   const request = { accountId: 'a', userId: 'u', unit: 'CENTS', amount: -1, reason: 'r', approvedBy: 'Ada', by: 'Sam' };
   const names = new KeyedNames(Buffer.alloc(32, 1));
-  expect(await adjustLedger({ accounts, names }, { tenant: 'shop', mode: 'live' }, request)).toEqual({ eventId: 'own', position: 'm-9' });
+  expect(await adjustLedger({ commands, names }, { tenant: 'shop', mode: 'live' }, request)).toEqual({ eventId: 'own', position: 'm-9' });
 });

@@ -2,14 +2,15 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AccountCommands } from '../../src/command-handling/account-commands.js';
+import type { Commands } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/core/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
-import { IdempotentRequests } from '../../src/http/writing/idempotent-requests.js';
+import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { readBalanceFile } from '../../src/operations/ledger/balance-file.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { adjustLedger, adjustOnRecord, type KeptAnswers } from '../../src/operations/ledger/ledger-adjustment.js';
+import { adjustLedger, adjustOnRecord } from '../../src/operations/ledger/ledger-adjustment.js';
+import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
 import { exportLedger } from '../../src/operations/ledger/ledger-export.js';
 import { changePeriod } from '../../src/operations/ledger/ledger-periods.js';
 import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
@@ -453,11 +454,11 @@ describe('an adjustment', () => {
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
     const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 25, reason: 'charged twice' };
-    const execute: AccountCommands['execute'] = async (...asked) => {
-      await core.accounts.execute(...asked);
+    const execute: Commands['execute'] = async (command) => {
+      await core.commands.execute(command);
       throw new EventLogUnavailable('no answer within 4000 ms');
     };
-    const losing = { ...core, accounts: Object.assign(Object.create(core.accounts) as AccountCommands, { execute }) };
+    const losing = { ...core, commands: { execute } };
     const told = await withOwnKeys(losing, undefined, (keyed) => adjustOnRecord(losing, scope, request, keyed)).then(() => '', String);
     expect(told).toMatch(/no answer within 4000 ms: .* may stand/);
     const [, key = ''] = /--idempotency-key (\S+)/.exec(told) ?? [];
@@ -530,10 +531,10 @@ describe('an adjustment', () => {
 });
 
 /** Kept answers as another process has them, whose end is `stop`; of its operations some may be replaced. */
-async function keysOfOperators(replaced: Partial<KeptAnswers> = {}): Promise<{ answers: KeptAnswers; stop: () => Promise<void> }> {
+async function keysOfOperators(replaced: Partial<OperatorAnswers> = {}): Promise<{ answers: OperatorAnswers; stop: () => Promise<void> }> {
   const presence = new ProcessPresence(core.pool);
   await presence.start();
-  const answers = new IdempotentRequests(core.pool, presence, core.answersKey, core.keys);
+  const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
   return { answers: Object.assign(answers, replaced), stop: () => presence.stop() };
 }
 

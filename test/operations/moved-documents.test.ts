@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
+import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { DigestDocument } from '../../src/chain/digest-document.js';
@@ -68,7 +69,9 @@ async function copy(from: string, to: string): Promise<LogMoveResult> {
 async function execute(core: Core, request: AccountRequest): Promise<void> {
   const meta = { scope: SCOPE, commandId: randomUUID(), correlationId: randomUUID(), causationId: 'test', idempotency: null };
   const account = core.names.accountRef(SCOPE, OWNER.accountId);
-  const outcome = await core.accounts.execute({ ...meta, actor: { kind: 'api-key', id: 'k' } }, account, request);
+  const actor = { kind: 'api-key' as const, id: 'k' };
+  const command = new AccountCommandEnvelope({ ...meta, actor }, account, request);
+  const outcome = await core.commands.execute(command);
   expect(outcome.kind).toBe('accepted');
 }
 

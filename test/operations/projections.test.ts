@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { digestOf } from '../../src/foundation/canonical-json.js';
-import type { Core } from '../../src/core/core.js';
 import {
   diffProjection,
   planRebuild,
@@ -147,10 +146,9 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
 });
 
 test('a repair stands also when its audit entry cannot be written, and says so', async () => {
-  const refusing = { handle: () => Promise.reject(new Error('the log is away')) } as unknown as Core['streams']['operations'];
+  const commands = { execute: () => Promise.reject(new Error('the log is away')) };
   const repair = await operate((operator) => {
-    const streams = { ...operator.streams, operations: refusing };
-    return repairProjections({ ...operator, streams }, of(operator, 'users'), { tenant: tenant.alias, mode: 'live' });
+    return repairProjections({ ...operator, commands }, of(operator, 'users'), { tenant: tenant.alias, mode: 'live' });
   });
   expect(repair).toMatchObject({ projections: [{ projection: 'users' }] });
   expect(warnings).toEqual(['the repair stands; the audit entry could not be written: the log is away']);

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import type { Pool } from 'pg';
-import type { AccountCommands } from '../../src/command-handling/account-commands.js';
+import { AccountCommandEnvelope, type Commands } from '../../src/command-handling/commands.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
-import { ApiError } from '../../src/http/edge/api-error.js';
-import { IdempotentRequests } from '../../src/http/writing/idempotent-requests.js';
+import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
+import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -86,23 +86,23 @@ class Run {
         await pool.query('update ledger.idempotency_keys set created_at = created_at - make_interval(hours => $1)', [step.hours]);
         return;
       case 'purge':
-        await this.requests().purge();
+        await purgeAnswers(pool);
         return;
       case 'a row is lost':
         await pool.query('delete from ledger.idempotency_keys where key = $1', [step.key]);
     }
   }
 
-  private requests(): IdempotentRequests {
-    return new IdempotentRequests(pool, presence, this.sealingKey, new InMemorySubjectKeys());
+  private requests(): KeptAnswers {
+    return new KeptAnswers(pool, presence, this.sealingKey, new InMemorySubjectKeys());
   }
 
   private async request({ key, amount, process, dies }: Extract<Step, { what: 'request' }>): Promise<void> {
     const requests = this.requests();
     const keyed = { scope: SCOPE, key, fingerprint: `of ${amount}` };
-    const claimed = await requests.claim(keyed).catch((error: unknown) => (error instanceof ApiError ? error.code : undefined));
+    const claimed = await requests.claim(keyed);
     // A row that is there knows another request: one that took effect, or that died before.
-    if (typeof claimed === 'string' || claimed === undefined) return expect(claimed).toBe('IDEMPOTENCY_KEY_REUSED');
+    if ('refused' in claimed) return expect(claimed.refused).toBe('IDEMPOTENCY_KEY_REUSED');
     if ('answer' in claimed) return expect(claimed.answer.body).toEqual({ amount });
     if (dies === 'before') return this.die(key);
     const outcome = await this.give(process, amount, {
@@ -129,14 +129,22 @@ class Run {
   private async give(process: number, amount: number, meta: { commandId: string; askedAt: number; key: string; fingerprint: string }) {
     const { commandId, askedAt, ...idempotency } = meta;
     const actor = { kind: 'api-key' as const, id: 'key' };
-    const outcome = await accountsOf(this.processes, process).execute(
-      { scope: SCOPE, commandId, askedAt, correlationId: commandId, causationId: commandId, actor, idempotency },
+    const cause = { correlationId: commandId, causationId: commandId };
+    const command = new AccountCommandEnvelope(
+      { scope: SCOPE, commandId, askedAt, ...cause, actor, idempotency },
       NAMES.accountRef(SCOPE, 'acme'),
       {
-        ...{ type: 'CreateReward', userId: 'ann', value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: amount, currency: null } },
-        ...{ name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null },
+        type: 'CreateReward',
+        userId: 'ann',
+        value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: amount, currency: null },
+        name: null,
+        description: null,
+        cancellable: true,
+        dateScheduledFor: null,
+        dateExpires: null,
       },
     );
+    const outcome = await commandsOf(this.processes, process).execute(command);
     if (outcome.kind === 'refused') {
       expect(outcome.refused).toBe('IDEMPOTENCY_KEY_REUSED');
       return 'IDEMPOTENCY_KEY_REUSED' as const;
@@ -156,10 +164,10 @@ class Run {
   }
 }
 
-function accountsOf(processes: readonly LedgerProcess[], index: number): AccountCommands {
+function commandsOf(processes: readonly LedgerProcess[], index: number): Commands {
   const process = processes[index];
   if (!process) throw new Error('there is no such process');
-  return process.accounts;
+  return process.commands;
 }
 
 it('a key has one effect in seven days, whatever is purged, lost or dies, and every effect is in the balance', async () => {

@@ -43,7 +43,9 @@ export class Rebuilding {
   repair(names: readonly string[], part: RepairScope['part']): Promise<readonly RepairedProjection[]> {
     const { signal } = new AbortController();
     const concerns = (stream: string): boolean => part.kind === 'streams' || stream.startsWith(`account-${part.tenant}-${part.mode}-`);
-    return withGenerationsLock(this.parts.pool, (client) => repair(this.parts, client, this.of(names), { part, concerns }, { signal }));
+    return withGenerationsLock(this.parts.pool, (client) =>
+      repair({ ...this.parts, client }, this.of(names), { part, concerns }, { signal }),
+    );
   }
 
   /** The rows in which the newest generation differs from the live one. */
@@ -52,7 +54,7 @@ export class Rebuilding {
     if (!projector) throw new Error(`no projector ${name}`);
     return withSnapshot(this.parts.pool, async ({ client, take }) => {
       await take();
-      return listDifferences(client, projector, live, built, 1_000);
+      return listDifferences(client, projector, { live, built }, 1_000);
     });
   }
 

@@ -9,7 +9,7 @@ import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Streams } from '../streams.js';
 
-type ErasureCause = Omit<CommandMeta, 'scope' | 'commandId'>;
+export type ErasureCause = Omit<CommandMeta, 'scope' | 'commandId'>;
 
 /** Tells every process, this one included, whose values it must not remember any longer. */
 export type AnnounceErasure = (subjects: readonly SubjectId[]) => Promise<void>;

@@ -92,9 +92,9 @@ export function upsertUser(before: AccountState, command: UpsertUser): Decision<
   const person = known ?? command.newPerson;
   const user = state.users.get(person);
   const profile = withSeen(merge(user?.profile ?? emptyProfile(command.userId), command.changes), command.seen);
-  if (user?.profile) changeProfile(draft, person, user.profile, profile, now);
+  if (user?.profile) changeProfile(draft, person, profile, now);
   else draft.emit({ type: 'UserIdentified', at: now, person, profile: personal(person, profile) });
-  for (const { code, programId } of command.codes) assignCode(draft, person, code, programId, now);
+  for (const owned of command.codes) assignCode(draft, person, owned, now);
   if (command.paymentProviderId !== undefined && state.paymentProviderId === null) {
     draft.emit({ type: 'PaymentProviderIdSet', at: now, paymentProviderId: personal(state.account, command.paymentProviderId) });
   }
@@ -110,7 +110,7 @@ function attributeByUser(draft: Draft, { context }: UpsertUser, person: PersonId
   startAndConvert(draft, context, attributedNow ? person : undefined);
 }
 
-function assignCode(draft: Draft, person: PersonId, code: string, programId: string, at: number): void {
+function assignCode(draft: Draft, person: PersonId, { code, programId }: UpsertUser['codes'][number], at: number): void {
   const user: UserState | undefined = draft.state.users.get(person);
   if (user?.primaryCodes.get(programId) === code) return;
   draft.emit({ type: 'ReferralCodeAssigned', at, person, code: personal(person, code), programId });

@@ -65,7 +65,7 @@ export function grantUnderTerms(draft: Draft, terms: GrantTerms, due: DueReward,
   if (draft.state.remains.forgotten.has(due.person)) return;
   if (draft.state.rewards.has(due.rewardId) || draft.state.withheld.has(withheldKey(due))) return;
   if (!fitsUnderAmountMax(draft.state, terms.value)) return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
-  if (isLimitReached(draft.state.grantedByRule, due.programId, due.rule, terms.limit, earnedAt)) {
+  if (isLimitReached(draft.state.grantedByRule, due, terms.limit, earnedAt)) {
     return withhold(draft, due, 'LIMIT_REACHED', earnedAt);
   }
   const value = valueOf(draft, terms.value, due);

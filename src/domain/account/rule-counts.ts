@@ -24,7 +24,12 @@ export function countGranted(counts: Counts, { programId, rule, at }: AccountEve
 }
 
 /** Whether one more reward of the rule would be too many. */
-export function isLimitReached(counts: Counts, programId: string, rule: string, limit: GrantTerms['limit'], at: number): boolean {
+export function isLimitReached(
+  counts: Counts,
+  { programId, rule }: { readonly programId: string; readonly rule: string },
+  limit: GrantTerms['limit'],
+  at: number,
+): boolean {
   const granted = limit && counts.get(keyOf(programId, rule));
   if (!granted) return false;
   return granted.total >= (limit.total ?? Infinity) || (granted.byDay.get(dayOf(at)) ?? 0) >= (limit.perDay ?? Infinity);

@@ -26,5 +26,5 @@ export function withSeen(profile: Profile, seen: Seen | undefined): Profile {
 /** Records from where somebody called who is known already. */
 export function noteSeen(draft: Draft, person: PersonId, seen: Seen | undefined, at: number): void {
   const profile = draft.state.users.get(person)?.profile;
-  if (profile) changeProfile(draft, person, profile, withSeen(profile, seen), at);
+  if (profile) changeProfile(draft, person, withSeen(profile, seen), at);
 }

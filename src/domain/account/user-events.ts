@@ -44,31 +44,35 @@ export function receiveUserEvents(state: AccountState, command: ReceiveUserEvent
   return draft.decision();
 }
 
+/** The event that may earn something, and the command that it came with. */
+interface Earning {
+  readonly received: ReceivedEvent;
+  readonly command: ReceiveUserEvents;
+}
+
 function receive(draft: Draft, person: PersonId, received: ReceivedEvent, command: ReceiveUserEvents): void {
   const { userEventId, content } = received;
   const { programs, context, batch } = command;
+  const earning = { received, command };
   const seen = draft.state.eventsSeen.get(person);
   const counts = (rule: Parameters<typeof fits>[0]): boolean => fits(rule, content) && !(rule.firstTimeOnly && hasFittedBefore(rule, seen));
   draft.emit({ type: 'UserEventReceived', at: context.now, userEventId, person, batch, content: personal(person, content) });
   for (const program of programs) {
     for (const rule of program.eventRewards) {
-      if (rule.to === 'USER' && counts(rule))
-        grantUnderTerms(draft, rule.terms, dueOf(program, rule, person, received, command), context.now);
+      if (rule.to === 'USER' && counts(rule)) grantUnderTerms(draft, rule.terms, dueOf(program, rule, person, earning), context.now);
     }
   }
   const { program } = context;
   if (!program || draft.state.referral?.referred.person !== person) return;
   if (program.conversion.on === 'EVENT' && counts(program.conversion)) convert(draft, program, context);
-  for (const rule of program.eventRewards)
-    if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, received, command);
+  for (const rule of program.eventRewards) if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
 }
 
 function dueOf(
   program: Program,
   { rule }: EventReward,
   person: PersonId,
-  { userEventId }: ReceivedEvent,
-  { rewardIdOf }: ReceiveUserEvents,
+  { received: { userEventId }, command: { rewardIdOf } }: Earning,
 ): DueReward {
   const rewardId = rewardIdOf(userEventId, program.id, rule);
   // No reward of the referral: moderating the referral leaves alone what events have earned.
@@ -76,14 +80,15 @@ function dueOf(
 }
 
 /** The referrer's reward is a fact of the referrer's account, which a policy tells; what stands against it is known here. */
-function earnForReferrer(draft: Draft, program: Program, rule: EventReward, received: ReceivedEvent, command: ReceiveUserEvents): void {
+function earnForReferrer(draft: Draft, program: Program, rule: EventReward, earning: Earning): void {
   const { referral } = draft.state;
   if (!referral) return;
+  const { received, command } = earning;
   const { context } = command;
   // Lost for want of approval is lost for ever: a moderation under way says first whether it is approved.
   draft.restOn(referral.referralId);
   const reason = whyLost(referral, context);
-  if (reason) return withhold(draft, dueOf(program, rule, referral.referrer.person, received, command), reason, context.now);
+  if (reason) return withhold(draft, dueOf(program, rule, referral.referrer.person, earning), reason, context.now);
   draft.emit({
     type: 'ReferrerRewardEarnedByEvent',
     at: context.now,

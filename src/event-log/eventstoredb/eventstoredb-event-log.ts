@@ -185,7 +185,13 @@ export class EventStoreDbEventLog implements EventLog {
     const startedAt = performance.now();
     const { epoch } = this.seen;
     if (end !== undefined && end.epoch !== epoch) return { kind: 'conflict', expected, actual: expected };
-    const work = this.appendInTime(stream, expected, withOrigins(events), bytes, startedAt + this.appendTimeoutMs);
+    const work = this.appendInTime({
+      stream: `${this.namespace}${stream}`,
+      expected,
+      events: withOrigins(events),
+      bytes,
+      deadline: startedAt + this.appendTimeoutMs,
+    });
     this.pending.add(work);
     try {
       const { result, logId } = await work;
@@ -333,19 +339,15 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   private async appendInTime(
-    stream: string,
-    expected: ExpectedRevision,
-    events: readonly NewEvent[],
-    bytes: number,
-    deadline: number,
+    asked: Omit<PendingAppend, 'learn' | 'epoch'>,
   ): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
     const outOfTime = new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
     /** Why the store cannot be used, as far as a try has found out: that helps more than that the time is over. */
     let known: EventLogUnavailable | undefined;
     const learn = (reason: EventLogUnavailable): void => void (known = reason);
-    const attempt = { stream: `${this.namespace}${stream}`, expected, events, bytes, deadline, learn, epoch: this.seen.epoch };
+    const attempt = { ...asked, learn, epoch: this.seen.epoch };
     const work = this.slots(() => this.appendUntil(attempt));
-    return within(Math.max(0, deadline - performance.now()), work).catch((error: unknown) => {
+    return within(Math.max(0, asked.deadline - performance.now()), work).catch((error: unknown) => {
       if (error instanceof NoAnswer) throw known ?? outOfTime;
       throw saysOnlyAway(error) ? (known ?? error) : error;
     });

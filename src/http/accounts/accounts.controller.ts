@@ -1,12 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import { accountFacts } from '../../domain/account/account.facts.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
 import { rewardJson, RewardResponse } from '../rewards/reward.response.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
@@ -29,17 +29,11 @@ export class AccountsController {
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
   @ApiOkResponse({ type: WrittenAccountResponse, description: 'The account as it is stored now' })
-  sync(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Body() body: SyncAccountRequest,
-  ) {
+  sync(@Call() call: Call, @Body() body: SyncAccountRequest) {
     const code = body.referral?.code;
     return this.gateway.write({
-      request,
-      reply,
-      account: this.names.accountRef(scope, body.id),
+      call,
+      account: this.names.accountRef(call.scope, body.id),
       command: {
         type: 'SyncAccount',
         accountId: body.id,
@@ -60,9 +54,9 @@ export class AccountsController {
   @Access('key', { apiOnlyPrograms: true })
   @ApiOkResponse({ type: AccountResponse })
   @Fails('ACCOUNT_NOT_FOUND')
-  async account(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
-    await this.gateway.readable(request, ['accounts']);
-    const facts = await this.accounts.byRef(scope, this.names.accountRef(scope, identifier(accountId, 'accountId')));
+  async account(@Call() call: Call, @Param('accountId') accountId: string) {
+    await this.gateway.readable(call, ['accounts']);
+    const facts = await this.accounts.byRef(call.scope, this.names.accountRef(call.scope, identifier(accountId, 'accountId')));
     if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
     return accountJson(facts);
   }
@@ -72,10 +66,10 @@ export class AccountsController {
   @Access('key')
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
   @Fails('ACCOUNT_NOT_FOUND')
-  async rewardsOf(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('accountId') accountId: string) {
-    await this.gateway.readable(request, ['accounts', 'rewards']);
-    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
-    if (!(await this.accounts.byRef(scope, accountRef))) throw new ApiError('ACCOUNT_NOT_FOUND');
-    return (await this.rewards.list(scope, { accountRef })).map(rewardJson);
+  async rewardsOf(@Call() call: Call, @Param('accountId') accountId: string) {
+    await this.gateway.readable(call, ['accounts', 'rewards']);
+    const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
+    if (!(await this.accounts.byRef(call.scope, accountRef))) throw new ApiError('ACCOUNT_NOT_FOUND');
+    return (await this.rewards.list(call.scope, { accountRef })).map(rewardJson);
   }
 }

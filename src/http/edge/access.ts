@@ -66,6 +66,11 @@ export interface Caller {
   readonly token?: TokenSubject;
 }
 
+export const callerAs = (tenant: Tenant, mode: Mode, actor: Actor): Caller => {
+  const scope = { tenant: tenant.alias, mode };
+  return { tenant, mode, scope, actor };
+};
+
 /** The name of the path parameter that holds the tenant's alias. */
 export const TENANT_PARAMETER = 'tenantAlias';
 
@@ -98,11 +103,7 @@ const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, st
   'anyone-open': [{}, API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
 };
 
-/** Hands the caller to a controller's method. @throws when the route belongs to no tenant. */
-export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller =>
-  callerOf(context.switchToHttp().getRequest<FastifyRequest>()),
-);
-
+/** @throws when the route belongs to no tenant. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null || request.caller === undefined) throw new Error('the route has no caller');
   return request.caller;

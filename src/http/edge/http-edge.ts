@@ -8,10 +8,11 @@ import { EventLogUnavailable } from '../../event-log/event-log.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { HttpMetrics } from '../health/metrics.js';
 import { RequestValidationPipe } from '../shapes/validation.js';
-import { isOpenEndpoint, type AccessRule, type Caller } from './access.js';
+import { isOpenEndpoint, type AccessRule } from './access.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { ApiError, unavailable } from './api-error.js';
 import { authenticate, authenticateOperator, tenantOf } from './authentication.js';
+import { callOf, type Call } from './call.js';
 import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
 import { trustOf, type AddressRange } from './client-address.js';
 import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
@@ -248,7 +249,7 @@ export class HttpEdge {
     // Health and metrics answer however busy the service is.
     if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
     if (access.kind === 'operator') {
-      request.operator = authenticateOperator(request, access, parts.operators ?? new Operators());
+      request.operator = await authenticateOperator(request, access, parts.operators ?? new Operators());
       refuseOtherSites(request);
       if (!access.emptyBody) checkTypeIsGiven(request);
       return checkContentTypeOf(request, access.emptyBody);
@@ -257,18 +258,18 @@ export class HttpEdge {
     if (isOpenEndpoint(access)) narrowOrigins(request, reply, await tenantOf(request, tenants));
     request.caller = await authenticate(request, access, tenants);
     if (access.kind === 'key' || access.kind === 'key-open') refuseOtherSites(request);
-    if (request.caller !== null) await limit(request, reply, request.caller, access, calls);
+    if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
     checkContentTypeOf(request, access.emptyBody);
   }
 }
 
-async function limit(request: FastifyRequest, reply: FastifyReply, caller: Caller, access: AccessRule, calls: CallCounter): Promise<void> {
+async function limit(call: Call, access: AccessRule, calls: CallCounter): Promise<void> {
   const { counted } = access;
   if (counted === undefined) return;
-  if (counted !== 'create-user') return limitCalls(request, reply, caller, counted, calls);
-  const { token } = caller;
+  if (counted !== 'create-user') return limitCalls(call, counted, calls);
+  const { token } = call;
   // A token's call is about its own user, but for a visitor's: whom that one is about, only the body says.
-  if (token?.kind === 'user' && access.kind !== 'visitor-open') await limitNewUsers(request, reply, caller, token, calls);
+  if (token?.kind === 'user' && access.kind !== 'visitor-open') await limitNewUsers(call, token, calls);
 }
 
 /** `/api/v1/{alias}/…`; a well-formed alias needs no decoding. */

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Streams } from '../../command-handling/streams.js';
+import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -30,7 +30,7 @@ export class RateLimits {
   constructor(
     private readonly pool: Pick<Pool, 'query'>,
     private readonly names: KeyedNames,
-    private readonly streams: Pick<Streams, 'accounts'>,
+    private readonly streams: Pick<ReadableStreams, 'accounts'>,
   ) {}
 
   async count({ tenant, call, address }: ClientCall): Promise<CallCount> {

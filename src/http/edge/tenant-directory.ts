@@ -1,6 +1,6 @@
+import type { KeyObject } from 'node:crypto';
 import type { Mode } from '../../domain/scope.js';
 import type { OpenRules } from '../../domain/tenant/open-rules.js';
-import type { TokenSubject } from './user-token.js';
 
 /** What the edge needs to know of a tenant. */
 export interface Tenant {
@@ -18,9 +18,11 @@ export interface RecognisedKey {
   readonly keyId: string;
 }
 
-/** A user token that was verified: the half of the data of the secret that signed it, and what names that secret in the ledger. */
-export interface RecognisedToken extends RecognisedKey {
-  readonly subject: TokenSubject;
+/** What a user token may be signed with: which half of the data it opens, what names it in the ledger. */
+export interface TokenSecret {
+  readonly id: string;
+  readonly mode: Mode;
+  readonly secret: KeyObject;
 }
 
 /** Who the tenants are and which keys are theirs. May reject when its store is away; the edge answers 503 then. */
@@ -29,8 +31,14 @@ export interface TenantDirectory {
   find(alias: string): Promise<Tenant | undefined>;
   /** Undefined: not a key of this tenant. Compares in constant time. */
   authenticate(tenant: Tenant, key: string): Promise<RecognisedKey | undefined>;
-  /** Undefined: no good token of this tenant, for whatever reason; finding that out takes the same time for each. */
-  verifyToken(tenant: Tenant, token: string): Promise<RecognisedToken | undefined>;
+  /**
+   * What `verify` makes of the tenant's secrets. An undefined is tried again on the tenant as the log
+   * has it now, so that every refusal takes the same time.
+   */
+  verifyToken<Verified>(
+    tenant: Tenant,
+    verify: (secrets: readonly TokenSecret[], mustExpire: boolean) => Promise<Verified | undefined>,
+  ): Promise<Verified | undefined>;
 }
 
 export const isTenantAlias = (text: string): boolean => /^[a-z0-9_-]{1,64}$/.test(text);

@@ -1,16 +1,9 @@
-import type { KeyObject } from 'node:crypto';
-import passportJwt from 'passport-jwt';
 import { parse } from 'secure-json-parse';
 import { isIdentifier } from '../shapes/parameters.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 import { hasRepeatedMembers } from './repeated-members.js';
 
-/** User tokens: JSON Web Tokens with HMAC SHA-256 and nothing else. What is wrong with one is told to nobody. */
-
-/** A secret that may have signed. Everything else of it is the caller's. */
-interface Secret {
-  readonly secret: KeyObject;
-}
+/** What a user token says: a JSON Web Token with HMAC SHA-256 and nothing else. */
 
 /** Whom a token names. `anonymous`: nobody that anybody vouches for. */
 export type TokenSubject =
@@ -42,62 +35,21 @@ const STAND_IN = [
 ].join('.');
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * The subject of a token and the secret that it was signed with; undefined: no good, for whatever reason. Every secret is tried with a
- * whole signature and every claim is read in each case, so that the time of a "no" says as little as its words.
- */
-export async function verifyUserToken<S extends Secret>(
-  token: string,
-  secrets: readonly S[],
-  rules: TokenRules,
-): Promise<{ readonly subject: TokenSubject; readonly signedWith: S } | undefined> {
+export interface ReadToken {
+  /** What the library verifies: the token, or a stand-in for one that it would turn down unverified. */
+  readonly verifiable: string;
+  /** Undefined: no good, whoever signed it. */
+  readonly subject: TokenSubject | undefined;
+}
+
+/** Reads every claim in each case, so that the time of a "no" says as little as its words. */
+export function readUserToken(token: string, rules: TokenRules): ReadToken {
   const readable = token.length <= TOKEN_LENGTH_MAX ? token : '';
   const [header = '', payload = ''] = readable.split('.');
   const claims = jsonOf(payload);
   const isWhole = WHOLE.test(readable) && isExpectedHeader(jsonOf(header)) && claims !== undefined;
-  const signed = await Promise.all(secrets.map(({ secret }) => isSignedWith(isWhole ? readable : STAND_IN, secret)));
-  const signedWith = secrets[signed.indexOf(true)];
   const subject = subjectOf(claims, rules);
-  return subject === undefined || signedWith === undefined || !isWhole ? undefined : { subject, signedWith };
-}
-
-interface Attempt {
-  readonly token: string;
-  readonly secret: KeyObject;
-}
-
-/** Signature, algorithm and times, by the library. What else a token must say is ours to check. */
-class SignatureStrategy extends passportJwt.Strategy {
-  constructor(
-    { token, secret }: Attempt,
-    private readonly tell: (isSigned: boolean) => void,
-  ) {
-    // The strategy hands the key on to jsonwebtoken, which takes key objects; its types do not say so.
-    const secretOrKey = secret as unknown as Buffer;
-    super({ algorithms: ['HS256'], jwtFromRequest: () => token, secretOrKey }, (_claims: unknown, done: Done) => done(null, {}));
-  }
-
-  override success(): void {
-    this.tell(true);
-  }
-
-  override fail(): void {
-    this.tell(false);
-  }
-
-  override error(): void {
-    this.tell(false);
-  }
-}
-
-type Done = (error: null, user: object) => void;
-
-function isSignedWith(token: string, secret: KeyObject): Promise<boolean> {
-  return new Promise((resolve) => {
-    const strategy = new SignatureStrategy({ token, secret }, resolve);
-    // What it would take from a request is given to it already.
-    strategy.authenticate({} as Parameters<SignatureStrategy['authenticate']>[0]);
-  });
+  return isWhole ? { verifiable: readable, subject } : { verifiable: STAND_IN, subject: undefined };
 }
 
 /** Which key to use, where to find it (`kid`, `jku`, `jwk`, `x5u`), is not for the token to say: such members are not read. */

@@ -1,5 +1,5 @@
 import { ApiBody, type ApiBodyOptions, type ApiResponseOptions } from '@nestjs/swagger';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Schemas of the operations interface. The documents themselves are those of the command line, which the operator's pages describe. */
 

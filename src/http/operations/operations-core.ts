@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Operators } from '../../config/operators.js';
 import type { Core } from '../../core/core.js';
-import type { KeptAnswers } from '../../operations/operator-keys.js';
+import type { OperatorAnswers } from '../../operations/operator-keys.js';
 
 /** What the operations over HTTP stand on, as something that can be injected. */
 export class OperationsCore {
@@ -11,7 +11,7 @@ export class OperationsCore {
     readonly pool: Pool,
     /** Leaves a line in the log of the service. */
     readonly warn: (line: string) => void,
-    readonly answers: KeptAnswers,
+    readonly answers: OperatorAnswers,
     /** Who may approve a correction. */
     readonly operators: Pick<Operators, 'has'>,
   ) {}

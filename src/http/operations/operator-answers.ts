@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Operator } from '../../config/operators.js';
 import { CommandError } from '../../operations/command-error.js';
 import { BrokenSeal } from '../../operations/ledger/ledger-digest.js';
 import { Stopped } from '../../operations/log/log-reader.js';
+import { KeyRefused } from '../../operations/operator-keys.js';
 import { GenerationsBusy } from '../../postgres/generations-lock.js';
 import { Interrupted } from '../../projecting/generations/catch-up.js';
 import { GenerationRefused } from '../../projecting/generations/generation-records.js';
@@ -50,6 +51,7 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
 
 /** What was written for an operator is shown to one; everything else is as for any route. */
 export function asApiError(error: unknown): unknown {
+  if (error instanceof KeyRefused) return new ApiError(error.refused);
   const isSaid = [CommandError, GenerationRefused, GenerationsBusy, Interrupted, Stopped, BrokenSeal].some((kind) => error instanceof kind);
   if (!isSaid || !(error instanceof Error)) return error;
   // The options of the command line are members of the request here.

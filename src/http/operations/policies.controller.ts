@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Operator } from '../../config/operators.js';
 import { parseParkedId, retryParkedReactions, showParked } from '../../operations/policies/policy-commands.js';
 import { Access, CallingOperator } from '../edge/access.js';

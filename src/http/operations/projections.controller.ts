@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Operator } from '../../config/operators.js';
 import {
   diffProjection,

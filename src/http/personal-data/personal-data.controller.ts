@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
-import { Controller, Delete, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralQueries, type ReferralPlace } from '../../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries, type RewardPlace } from '../../../projections/rewards/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
 import type { ReferralResponse } from '../referrals/referral.response.js';
 import { balanceJson, rewardJson, type RewardResponse } from '../rewards/reward.response.js';
 import { ApiBooleanQuery } from '../shapes/described-queries.js';
@@ -41,40 +41,34 @@ export class PersonalDataController {
   @Access('key')
   @ApiOkResponse({ type: PersonalRecordResponse })
   @Fails('USER_NOT_FOUND')
-  async record(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ): Promise<Readable> {
-    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+  async record(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string): Promise<Readable> {
+    const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.gateway.readable(request, ['users', 'referrals', 'rewards', 'reward-balances']);
-    const facts = await this.users.byUserId(scope, accountRef, id);
+    await this.gateway.readable(call, ['users', 'referrals', 'rewards', 'reward-balances']);
+    const facts = await this.users.byUserId(call.scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     const [received, balances] = await Promise.all([
-      this.referrals.list(scope, { referredAccountRef: accountRef, referredUserId: id }, { limit: 1, offset: 0 }),
-      this.balances.list(scope, { accountRef, userId: id, now: Date.now() }),
+      this.referrals.list(call.scope, { referredAccountRef: accountRef, referredUserId: id }, { limit: 1, offset: 0 }),
+      this.balances.list(call.scope, { accountRef, userId: id, now: Date.now() }),
     ]);
-    const [referredBy] = await this.presentation.referrals(scope, received.items);
-    const record = personalRecordJson(facts, await this.presentation.user(scope, facts), {
+    const [referredBy] = await this.presentation.referrals(call.scope, received.items);
+    const record = personalRecordJson(facts, await this.presentation.user(call.scope, facts), {
       referredByReferral: referredBy ?? null,
       rewardBalances: balances.map(balanceJson),
     });
-    await this.gateway.recordLook(request, accountRef, facts.person);
+    await this.gateway.recordLook(call, accountRef, facts.person);
     const whose = { accountRef, person: facts.person };
     const lists = {
       rewards: pages<RewardResponse, RewardPlace>(async (after) => {
-        const { items, next } = await this.rewards.pageOf(scope, whose, after, PAGE);
+        const { items, next } = await this.rewards.pageOf(call.scope, whose, after, PAGE);
         return { items: items.map(rewardJson), next };
       }),
       referrals: pages<ReferralResponse, ReferralPlace>(async (after) => {
-        const { items, next } = await this.referrals.pageMadeBy(scope, whose, after, PAGE);
-        return { items: await this.presentation.referrals(scope, items), next };
+        const { items, next } = await this.referrals.pageMadeBy(call.scope, whose, after, PAGE);
+        return { items: await this.presentation.referrals(call.scope, items), next };
       }),
     };
-    void reply.header('content-type', 'application/json; charset=utf-8');
+    void call.reply.header('content-type', 'application/json; charset=utf-8');
     return Readable.from(recordText(record, lists));
   }
 
@@ -86,15 +80,8 @@ export class PersonalDataController {
   @ApiBooleanQuery('preserveEmptyAccount', { fallback: true, description: 'false: the account is deleted with its last user.' })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('USER_NOT_FOUND')
-  forgetUser(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-    @QueryParameters() query: Query,
-  ) {
-    return this.gateway.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+  forgetUser(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string, @QueryParameters() query: Query) {
+    return this.gateway.forget(call, this.names.accountRef(call.scope, identifier(accountId, 'accountId')), {
       type: 'ForgetUser',
       userId: identifier(userId, 'userId'),
       doNotTrack: booleanQuery(query, 'doNotTrack', false),
@@ -109,14 +96,8 @@ export class PersonalDataController {
   @ApiBooleanQuery('doNotTrack', { fallback: false, description: 'None of its users can be registered on this account again.' })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('ACCOUNT_NOT_FOUND')
-  forgetAccount(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Param('accountId') accountId: string,
-    @QueryParameters() query: Query,
-  ) {
-    return this.gateway.forget(request, reply, this.names.accountRef(scope, identifier(accountId, 'accountId')), {
+  forgetAccount(@Call() call: Call, @Param('accountId') accountId: string, @QueryParameters() query: Query) {
+    return this.gateway.forget(call, this.names.accountRef(call.scope, identifier(accountId, 'accountId')), {
       type: 'ForgetAccount',
       doNotTrack: booleanQuery(query, 'doNotTrack', false),
     });

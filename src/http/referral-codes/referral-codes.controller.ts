@@ -1,13 +1,11 @@
-import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { CodeOwners } from '../../command-handling/needs/code-owners.js';
-import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { seenOf } from '../edge/caller-origin.js';
+import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier, referralCode } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
@@ -31,8 +29,8 @@ export class ReferralCodesController {
   @Access('key')
   @ApiOkResponse({ type: CodeDetailsResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
-  details(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
-    return this.lookUp(request, scope, code);
+  details(@Call() call: Call, @Param('code') code: string) {
+    return this.lookUp(call, code);
   }
 
   @ApiOperation({ summary: 'Whose code it is, and what it earns the referred side' })
@@ -41,8 +39,8 @@ export class ReferralCodesController {
   @Access('anyone-open', { counted: 'code' })
   @ApiOkResponse({ type: CodeDetailsResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
-  openDetails(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('code') code: string) {
-    return this.lookUp(request, scope, code);
+  openDetails(@Call() call: Call, @Param('code') code: string) {
+    return this.lookUp(call, code);
   }
 
   @ApiOperation({ summary: 'Apply a code: the account and user are referred by its owner' })
@@ -52,32 +50,25 @@ export class ReferralCodesController {
   @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })
   @ApiOkResponse({ type: AppliedCodeResponse, description: 'The account is referred by the owner of the code' })
   @Fails('REFERRAL_CODE_NOT_FOUND', 'USER_NOT_FOUND', 'SELF_REFERRAL', 'ALREADY_REFERRED', 'NOT_ATTRIBUTABLE', 'NOT_REFERABLE')
-  apply(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Param('code') code: string,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ) {
-    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+  apply(@Call() call: Call, @Param('code') code: string, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any unknown code.
     const present = async ({ state }: Written) => {
-      const found = await this.owners.find(scope, code);
+      const found = await this.owners.find(call.scope, code);
       // Gone since: what was applied stays applied, and the answer names nobody.
-      if (!found) return this.presentation.appliedCode(scope, await this.owners.reservedAt(scope, code), state.attribution?.programId);
+      if (!found)
+        return this.presentation.appliedCode(call.scope, await this.owners.reservedAt(call.scope, code), state.attribution?.programId);
       const { firstName = null, lastName = null } = found.user.profile ?? {};
-      return this.presentation.codeDetails(scope, {
+      return this.presentation.codeDetails(call.scope, {
         code: found.code,
         dateCreated: found.since,
         programId: found.programId,
         owner: { firstName, lastName },
       });
     };
-    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: seenOf(request) } as const;
+    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: call.seen } as const;
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account,
       command: asked,
       respond: present,
@@ -85,13 +76,18 @@ export class ReferralCodesController {
     });
   }
 
-  private async lookUp(request: FastifyRequest, scope: Scope, code: string) {
+  private async lookUp(call: Call, code: string) {
     const wanted = referralCode(code);
-    await this.gateway.readable(request, ['referral-codes']);
-    const found = await this.codes.byCode(scope, wanted);
+    await this.gateway.readable(call, ['referral-codes']);
+    const found = await this.codes.byCode(call.scope, wanted);
     // A blocked user's code looks like one that does not exist.
     if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
-    return this.presentation.codeDetails(scope, { code: found.code, dateCreated: found.dateCreated, programId: found.programId, owner });
+    return this.presentation.codeDetails(call.scope, {
+      code: found.code,
+      dateCreated: found.dateCreated,
+      programId: found.programId,
+      owner,
+    });
   }
 }

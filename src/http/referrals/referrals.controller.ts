@@ -1,12 +1,12 @@
-import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralQueries, type ReferralFilter } from '../../../projections/referrals/queries.js';
 import type { SideStatus } from '../../domain/program.js';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
 import { ApiDateQuery, ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
@@ -50,8 +50,8 @@ export class ReferralsController {
   @Access('key')
   @ApiReferralFilter()
   @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
-  list(@Req() request: FastifyRequest, @Caller() caller: Caller, @QueryParameters() query: Query) {
-    return this.page(request, caller, query);
+  list(@Call() call: Call, @QueryParameters() query: Query) {
+    return this.page(call, query);
   }
 
   @ApiOperation({ summary: 'Referrals in which a user takes part, newest start first' })
@@ -60,14 +60,14 @@ export class ReferralsController {
   @Access('user-open', { token: 'read', about: 'referral-query', counted: 'list-referrals' })
   @ApiReferralFilter()
   @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
-  openList(@Req() request: FastifyRequest, @Caller() caller: Caller, @QueryParameters() query: Query) {
-    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(caller.scope, query);
+  openList(@Call() call: Call, @QueryParameters() query: Query) {
+    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(call.scope, query);
     const isReferrer = referrerAccountRef !== undefined && referrerUserId !== undefined;
     const isReferred = referredAccountRef !== undefined && referredUserId !== undefined;
     if (!isReferrer && !isReferred) {
       throw badRequest('referringAccountId and referringUserId, or referredAccountId and referredUserId, are required');
     }
-    return this.page(request, caller, query);
+    return this.page(call, query);
   }
 
   @ApiOperation({ summary: 'A referral with its users and rewards' })
@@ -75,12 +75,12 @@ export class ReferralsController {
   @Access('key')
   @ApiOkResponse({ type: ReferralResponse })
   @Fails('REFERRAL_NOT_FOUND')
-  async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('referralId') referralId: string) {
+  async one(@Call() call: Call, @Param('referralId') referralId: string) {
     const id = resourceId(referralId, 'REFERRAL_NOT_FOUND');
-    await this.gateway.readable(request, SHOWN_FROM);
-    const found = await this.referrals.byId(scope, id);
+    await this.gateway.readable(call, SHOWN_FROM);
+    const found = await this.referrals.byId(call.scope, id);
     if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
-    return (await this.presentation.referrals(scope, [found]))[0];
+    return (await this.presentation.referrals(call.scope, [found]))[0];
   }
 
   @ApiOperation({
@@ -91,17 +91,17 @@ export class ReferralsController {
   @Access('key')
   @ApiEmptyResponse()
   @Fails('MODERATION_NOT_POSSIBLE')
-  moderate(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Body() { actions }: ModerateReferralsRequest) {
-    return this.gateway.moderate(request, reply, actions);
+  moderate(@Call() call: Call, @Body() { actions }: ModerateReferralsRequest) {
+    return this.gateway.moderate(call, actions);
   }
 
-  private async page(request: FastifyRequest, { scope, token }: Caller, query: Query) {
-    const filter = this.filter(scope, query);
+  private async page(call: Call, query: Query) {
+    const filter = this.filter(call.scope, query);
     const wanted = page(query);
-    await this.gateway.readable(request, SHOWN_FROM);
-    const { totalCount, items } = await this.referrals.list(scope, filter, wanted);
-    const viewer = token?.kind === 'user' ? token : undefined;
-    return { count: items.length, totalCount, referrals: await this.presentation.referrals(scope, items, viewer) };
+    await this.gateway.readable(call, SHOWN_FROM);
+    const { totalCount, items } = await this.referrals.list(call.scope, filter, wanted);
+    const viewer = call.token?.kind === 'user' ? call.token : undefined;
+    return { count: items.length, totalCount, referrals: await this.presentation.referrals(call.scope, items, viewer) };
   }
 
   private filter(scope: Scope, query: Query): ReferralFilter {

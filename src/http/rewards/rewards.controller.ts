@@ -1,6 +1,5 @@
-import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
@@ -9,8 +8,9 @@ import { rewardFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES } from '../../domain/program.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from '../shapes/parameters.js';
@@ -43,10 +43,10 @@ export class RewardsController {
   @Access('key')
   @ApiRewardFilter()
   @ApiOkResponse({ type: [RewardBalanceResponse], description: 'One entry per type and unit' })
-  async balance(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
-    const filter = this.filter(scope, query);
-    await this.gateway.readable(request, ['reward-balances']);
-    return (await this.balances.list(scope, { ...filter, now: Date.now() })).map(balanceJson);
+  async balance(@Call() call: Call, @QueryParameters() query: Query) {
+    const filter = this.filter(call.scope, query);
+    await this.gateway.readable(call, ['reward-balances']);
+    return (await this.balances.list(call.scope, { ...filter, now: Date.now() })).map(balanceJson);
   }
 
   @ApiOperation({ summary: 'Rewards of an account' })
@@ -54,10 +54,10 @@ export class RewardsController {
   @Access('key')
   @ApiRewardFilter()
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
-  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
-    const filter = this.filter(scope, query);
-    await this.gateway.readable(request, ['rewards']);
-    return (await this.rewards.list(scope, filter)).map(rewardJson);
+  async list(@Call() call: Call, @QueryParameters() query: Query) {
+    const filter = this.filter(call.scope, query);
+    await this.gateway.readable(call, ['rewards']);
+    return (await this.rewards.list(call.scope, filter)).map(rewardJson);
   }
 
   /** 201, as the interface shows it. */
@@ -67,10 +67,10 @@ export class RewardsController {
   @Access('key')
   @ApiCreatedResponse({ type: RewardResponse })
   @Fails('REWARD_NOT_FOUND')
-  async one(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param('id') id: string) {
+  async one(@Call() call: Call, @Param('id') id: string) {
     const rewardId = resourceId(id, 'REWARD_NOT_FOUND');
-    await this.gateway.readable(request, ['rewards']);
-    const found = await this.rewards.byId(scope, rewardId);
+    await this.gateway.readable(call, ['rewards']);
+    const found = await this.rewards.byId(call.scope, rewardId);
     if (!found) throw new ApiError('REWARD_NOT_FOUND');
     return rewardJson(found);
   }
@@ -83,17 +83,14 @@ export class RewardsController {
   @ApiCreatedResponse({ type: WrittenRewardResponse })
   @Fails('USER_NOT_FOUND', 'AMOUNT_TOO_LARGE')
   create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
+    @Call() call: Call,
     @Param('accountId') accountId: string,
     @Param('userId') userId: string,
     @Body(CreateRewardPipe) body: CreateRewardRequest,
   ) {
-    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account,
       command: {
         type: 'CreateReward',
@@ -117,17 +114,11 @@ export class RewardsController {
   @Access('key')
   @ApiOkResponse({ type: RedemptionResultResponse })
   @Fails('ACCOUNT_NOT_FOUND', 'INVALD_REWARD_REDEMPTION')
-  redeemFromAccount(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Body() body: BulkRedeemRequest,
-  ) {
+  redeemFromAccount(@Call() call: Call, @Body() body: BulkRedeemRequest) {
     const { accountId, amount, unit } = body;
     return this.gateway.write({
-      request,
-      reply,
-      account: this.names.accountRef(scope, accountId),
+      call,
+      account: this.names.accountRef(call.scope, accountId),
       command: { type: 'RedeemAccountCredit', amount, unit },
       respond: (written) => accountRedemptionJson(written, unit),
       personalFields: namedInFigures,
@@ -140,15 +131,9 @@ export class RewardsController {
   @Access('key')
   @ApiOkResponse({ type: RedemptionResultResponse })
   @Fails('REWARD_NOT_FOUND', 'INVALD_REWARD_REDEMPTION')
-  redeem(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-    @Body() { amount, unit }: RedeemRequest,
-  ) {
+  redeem(@Call() call: Call, @Param('id') id: string, @Body() { amount, unit }: RedeemRequest) {
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account: () => accountOf(id),
       command: { type: 'RedeemCredit', rewardId: id, amount, unit },
       respond: (written) => rewardRedemptionJson(written, { rewardId: id, unit }),
@@ -162,11 +147,10 @@ export class RewardsController {
   @Access('key', { emptyBody: true })
   @ApiOkResponse({ type: WrittenRewardResponse })
   @Fails('REWARD_NOT_FOUND', 'REWARD_NOT_CANCELLABLE')
-  cancel(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply, @Param('id') id: string) {
+  cancel(@Call() call: Call, @Param('id') id: string) {
     const account = () => accountOf(id);
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account,
       command: { type: 'CancelReward', rewardId: id },
       respond: ({ state }) => rewardShown(state, account(), id),

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CommandBus } from '@nestjs/cqrs';
-import { FollowShareLinkEnvelope } from '../../command-handling/commands.js';
+import { FollowShareLinkEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { Scope } from '../../domain/scope.js';
@@ -22,7 +21,7 @@ export interface FollowedLink {
 /** Where short links lead, and how often they are followed. Of the visitor nothing is looked at. */
 export class ShareLinkRedirects {
   constructor(
-    private readonly bus: CommandBus,
+    private readonly commands: Commands,
     private readonly owners: CodeOwners,
     private readonly tenants: TenantDirectory,
     /** Where a program without a landing page leads. */
@@ -61,7 +60,7 @@ export class ShareLinkRedirects {
       idempotency: null,
     };
     try {
-      await this.bus.execute(new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }));
+      await this.commands.execute(new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }));
     } catch (error) {
       this.logger.warn({ error: errorName(error) }, 'a share link was followed and not counted');
     }

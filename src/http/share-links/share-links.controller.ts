@@ -1,12 +1,11 @@
-import { Controller, Get, Param, Query as QueryParameters, Req } from '@nestjs/common';
+import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
 import { UserQueries } from '../../../projections/users/queries.js';
 import type { UserFacts } from '../../domain/account/account.facts.js';
-import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, textQuery, type Query } from '../shapes/parameters.js';
@@ -35,8 +34,8 @@ export class ShareLinksController {
   @Access('key')
   @ApiOkResponse({ type: ShareLinksResponse })
   @Fails('USER_NOT_FOUND')
-  async links(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param() path: UserPath) {
-    return this.presentation.shareLinks(scope, await this.user(request, scope, path));
+  async links(@Call() call: Call, @Param() path: UserPath) {
+    return this.presentation.shareLinks(call.scope, await this.user(call, path));
   }
 
   @ApiOperation({ summary: "A user's links by engagement and share medium" })
@@ -47,8 +46,8 @@ export class ShareLinksController {
   @ApiTextQuery('programId')
   @ApiOkResponse({ type: ShareUrlsResponse })
   @Fails('USER_NOT_FOUND', 'PROGRAM_NOT_FOUND')
-  urls(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param() path: UserPath, @QueryParameters() query: Query) {
-    return this.shareUrls(request, scope, path, query);
+  urls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
+    return this.shareUrls(call, path, query);
   }
 
   @ApiOperation({ summary: "A user's links by engagement and share medium" })
@@ -60,24 +59,24 @@ export class ShareLinksController {
   @ApiTextQuery('programId')
   @ApiOkResponse({ type: ShareUrlsResponse })
   @Fails('USER_NOT_FOUND', 'PROGRAM_NOT_FOUND')
-  openUrls(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @Param() path: UserPath, @QueryParameters() query: Query) {
-    return this.shareUrls(request, scope, path, query);
+  openUrls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
+    return this.shareUrls(call, path, query);
   }
 
-  private async shareUrls(request: FastifyRequest, scope: Scope, path: UserPath, query: Query) {
+  private async shareUrls(call: Call, path: UserPath, query: Query) {
     const only = {
       engagement: choiceQuery(query, 'engagementMedium', ENGAGEMENT_MEDIA),
       share: choiceQuery(query, 'shareMedium', SHARE_MEDIA),
       programId: textQuery(query, 'programId'),
     };
-    return this.presentation.shareUrls(scope, await this.user(request, scope, path), only);
+    return this.presentation.shareUrls(call.scope, await this.user(call, path), only);
   }
 
-  private async user(request: FastifyRequest, scope: Scope, { accountId, userId }: UserPath): Promise<UserFacts> {
-    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+  private async user(call: Call, { accountId, userId }: UserPath): Promise<UserFacts> {
+    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.gateway.readable(request, ['users']);
-    const facts = await this.users.byUserId(scope, account, id);
+    await this.gateway.readable(call, ['users']);
+    const facts = await this.users.byUserId(call.scope, account, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return facts;
   }

@@ -1,8 +1,8 @@
-import { applyDecorators, Controller, Get, HttpCode, Param, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { applyDecorators, Controller, Get, HttpCode, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiFoundResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Mode } from '../../domain/scope.js';
-import { Access, Caller, TENANT_PARAMETER } from '../edge/access.js';
+import { Access, TENANT_PARAMETER } from '../edge/access.js';
+import { Call } from '../edge/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { referralCode, type Query } from '../shapes/parameters.js';
@@ -29,46 +29,27 @@ export class ShortLinksController {
   @ApiOperation({ summary: "Leads to the landing page of the code's program" })
   @Get(':code')
   @Leads()
-  live(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() caller: Caller,
-    @Param('code') code: string,
-    @QueryParameters() query: Query,
-  ) {
-    return this.lead(request, reply, caller, 'live', code, query);
+  live(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {
+    return this.lead(call, 'live', code, query);
   }
 
   @ApiOperation({ summary: 'The same, for a code of the test mode' })
   @Get('test/:code')
   @Leads()
-  test(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() caller: Caller,
-    @Param('code') code: string,
-    @QueryParameters() query: Query,
-  ) {
-    return this.lead(request, reply, caller, 'test', code, query);
+  test(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {
+    return this.lead(call, 'test', code, query);
   }
 
-  private async lead(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { tenant }: Caller,
-    mode: Mode,
-    code: string,
-    query: Query,
-  ): Promise<void> {
+  private async lead(call: Call, mode: Mode, code: string, query: Query): Promise<void> {
     const target = await this.redirects.targetOf({
-      scope: { tenant: tenant.alias, mode },
+      scope: { tenant: call.tenant.alias, mode },
       code: referralCode(code),
       shareMedium: mediumIn(query['m'], SHARE_MEDIA),
       engagementMedium: mediumIn(query['e'], ENGAGEMENT_MEDIA),
-      isVisit: request.method === 'GET',
+      isVisit: call.method === 'GET',
     });
     // A link is shared for good, its program's page is not.
-    void reply.header('Location', target).header('Cache-Control', 'no-store');
+    void call.reply.header('Location', target).header('Cache-Control', 'no-store');
   }
 }
 

@@ -1,10 +1,9 @@
-import { Body, Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
-import { seenOf } from '../edge/caller-origin.js';
+import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
@@ -26,24 +25,16 @@ export class UserEventsController {
   @Access('user-open', { token: 'read' })
   @ApiOkResponse({ type: UserEventsResponse })
   @Fails('USER_NOT_FOUND', 'EVENTS_ALREADY_RECEIVED')
-  receive(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Param('accountId') account: string,
-    @Param('userId') user: string,
-    @Body() body: UserEventsRequest,
-  ) {
+  receive(@Call() call: Call, @Param('accountId') account: string, @Param('userId') user: string, @Body() body: UserEventsRequest) {
     const accountId = identifier(account, 'accountId');
     const userId = identifier(user, 'userId');
     const others = [...(body.accountId === accountId ? [] : ['accountId']), ...(body.userId === userId ? [] : ['userId'])];
     if (others.length > 0) throw badRequest(...others.map((name) => `${name} must be the one of the path`));
     const events = body.events.map(({ id, key, fields, dateTriggered }) => ({ id, key, fields, dateTriggered }));
     return this.gateway.write({
-      request,
-      reply,
-      account: this.names.accountRef(scope, accountId),
-      command: { type: 'ReceiveUserEvents', userId, seen: seenOf(request), events, idempotencyKey: body.idempotencyKey },
+      call,
+      account: this.names.accountRef(call.scope, accountId),
+      command: { type: 'ReceiveUserEvents', userId, seen: call.seen, events, idempotencyKey: body.idempotencyKey },
       respond: (written) => userEventsJson({ accountId, userId }, written.events),
       personalFields: (written) => namedInEvents(written, userId),
     });

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Body, Controller, Put, Req, Res } from '@nestjs/common';
+import { Body, Controller, Put } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
+import { Call } from '../edge/call.js';
 import { limitNewUsers } from '../edge/call-limit.js';
-import { seenOf } from '../edge/caller-origin.js';
 import { RateLimits } from '../edge/rate-limits.js';
 import { Fails } from '../shapes/openapi.js';
 import { Presentation } from '../shapes/presentation.js';
@@ -32,28 +31,22 @@ export class CookieUsersController {
   @Access('visitor-open', { counted: 'create-user' })
   @ApiOkResponse({ type: WrittenUserResponse })
   @Fails('FORBIDDEN', 'REFERRAL_CODE_TAKEN', 'DO_NOT_TRACK', 'PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED')
-  async upsert(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() caller: Caller,
-    @Body() body: CookieUserRequest,
-  ) {
-    const { scope, token } = caller;
-    const cookieId = body.cookieId ?? this.newCookieId(request, scope);
+  async upsert(@Call() call: Call, @Body() body: CookieUserRequest) {
+    const { scope, token } = call;
+    const cookieId = body.cookieId ?? this.newCookieId(call);
     const { accountId, userId } = this.idsOf(scope, cookieId);
     // Only the body tells whether the user is new.
-    await limitNewUsers(request, reply, caller, { accountId, userId }, this.limits);
+    await limitNewUsers(call, { accountId, userId }, this.limits);
     const account = this.names.accountRef(scope, accountId);
     const { changes, ...fields } = userFieldsOf(body);
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account,
       command: {
         type: 'UpsertUser',
         userId,
         openAccount: accountId,
-        seen: seenOf(request),
+        seen: call.seen,
         granted: token && grantedFields(token.fields),
         ...fields,
         changes: { ...changes, cookieId },
@@ -64,7 +57,7 @@ export class CookieUsersController {
   }
 
   /** A call that comes again with its idempotency key means the same visitor. */
-  private newCookieId({ headers }: FastifyRequest, { tenant, mode }: Scope): string {
+  private newCookieId({ headers, scope: { tenant, mode } }: Call): string {
     const key = headers['idempotency-key'];
     return typeof key === 'string' ? this.names.digest('cookie', tenant, mode, key).slice(0, 32) : randomUUID();
   }

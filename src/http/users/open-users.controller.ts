@@ -1,13 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query as QueryParameters } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import type { UserFields } from '../../domain/account/user-grant.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
-import { seenOf } from '../edge/caller-origin.js';
+import { Call } from '../edge/call.js';
 import { ApiFieldSelection, ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { fieldSelection, identifier, referralCode, requiredTextQuery, type Query } from '../shapes/parameters.js';
@@ -48,15 +47,8 @@ export class OpenUsersController {
   @ApiFieldSelection()
   @ApiOkResponse({ type: WrittenSelectedUserResponse })
   @Fails(...UPSERT_FAILS)
-  upsert(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() caller: Caller,
-    @Param() { accountId, userId }: UserPath,
-    @QueryParameters() query: Query,
-    @Body() body: UserRequest,
-  ) {
-    return this.write(request, reply, caller, { accountId, userId }, query, body, { mustBeNew: false });
+  upsert(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query, @Body() body: UserRequest) {
+    return this.write(call, path, { query, body, mustBeNew: false });
   }
 
   @ApiOperation({ summary: 'Create a user, and the account if it is not there' })
@@ -66,15 +58,8 @@ export class OpenUsersController {
   @ApiFieldSelection()
   @ApiCreatedResponse({ type: WrittenSelectedUserResponse })
   @Fails('USER_EXISTS', ...UPSERT_FAILS)
-  create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() caller: Caller,
-    @Param() { accountId, userId }: UserPath,
-    @QueryParameters() query: Query,
-    @Body() body: UserRequest,
-  ) {
-    return this.write(request, reply, caller, { accountId, userId }, query, body, { mustBeNew: true });
+  create(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query, @Body() body: UserRequest) {
+    return this.write(call, path, { query, body, mustBeNew: true });
   }
 
   @ApiOperation({ summary: 'A user with share links' })
@@ -83,19 +68,14 @@ export class OpenUsersController {
   @ApiFieldSelection()
   @ApiOkResponse({ type: SelectedUserResponse })
   @Fails('USER_NOT_FOUND')
-  async user(
-    @Req() request: FastifyRequest,
-    @Caller() { scope }: Caller,
-    @Param() { accountId, userId }: UserPath,
-    @QueryParameters() query: Query,
-  ) {
-    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+  async user(@Call() call: Call, @Param() { accountId, userId }: UserPath, @QueryParameters() query: Query) {
+    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     const selection = fieldSelection(query, USER_FIELDS);
-    await this.gateway.readable(request, ['users']);
-    const facts = await this.users.byUserId(scope, account, id);
+    await this.gateway.readable(call, ['users']);
+    const facts = await this.users.byUserId(call.scope, account, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
-    return this.presentation.selectedUser(scope, facts, selection);
+    return this.presentation.selectedUser(call.scope, facts, selection);
   }
 
   @ApiOperation({ summary: 'What everybody may know of the user who owns a code' })
@@ -104,37 +84,28 @@ export class OpenUsersController {
   @ApiTextQuery('referralCode', { required: true })
   @ApiOkResponse({ type: PublicUserResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
-  async byCode(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+  async byCode(@Call() call: Call, @QueryParameters() query: Query) {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
-    await this.gateway.readable(request, ['referral-codes', 'users']);
-    const found = await this.codes.byCode(scope, code);
+    await this.gateway.readable(call, ['referral-codes', 'users']);
+    const found = await this.codes.byCode(call.scope, code);
     // A blocked user's code looks like one that does not exist.
-    const owner = found && !found.ownerBlocked ? (await this.users.byPersons(scope, [found.person])).get(found.person) : undefined;
+    const owner = found && !found.ownerBlocked ? (await this.users.byPersons(call.scope, [found.person])).get(found.person) : undefined;
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    return this.presentation.publicUser(scope, owner);
+    return this.presentation.publicUser(call.scope, owner);
   }
 
-  private write(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { scope, token }: Caller,
-    path: UserPath,
-    query: Query,
-    body: UserRequest,
-    { mustBeNew }: { readonly mustBeNew: boolean },
-  ) {
+  private write(call: Call, path: UserPath, { query, body, mustBeNew }: UserWrite) {
     const accountId = identifier(path.accountId, 'accountId');
     const userId = identifier(path.userId, 'userId');
     checkSameIds({ accountId, userId }, body);
     const selection = fieldSelection(query, USER_FIELDS);
-    const account = this.names.accountRef(scope, accountId);
-    const granted: UserFields | undefined = token && grantedFields(token.fields);
+    const account = this.names.accountRef(call.scope, accountId);
+    const granted: UserFields | undefined = call.token && grantedFields(call.token.fields);
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account,
-      command: { type: 'UpsertUser', userId, openAccount: accountId, mustBeNew, granted, seen: seenOf(request), ...userFieldsOf(body) },
-      respond: (written) => this.presentation.written(scope, written, account, userId, selection),
+      command: { type: 'UpsertUser', userId, openAccount: accountId, mustBeNew, granted, seen: call.seen, ...userFieldsOf(body) },
+      respond: (written) => this.presentation.written(call.scope, written, account, userId, selection),
       status: mustBeNew ? 201 : 200,
       personalFields: (written, user) => namedInUser(written, userId, user),
     });
@@ -144,6 +115,12 @@ export class OpenUsersController {
 interface UserPath {
   readonly accountId: string;
   readonly userId: string;
+}
+
+interface UserWrite {
+  readonly query: Query;
+  readonly body: UserRequest;
+  readonly mustBeNew: boolean;
 }
 
 /** @throws {ApiError} BAD_REQUEST when the body names somebody else than the path. */

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { Access, Caller, TENANT_PATH } from '../edge/access.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
 import { ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
@@ -38,20 +38,14 @@ export class UsersController {
   @Access('key')
   @ApiOkResponse({ type: WrittenUserResponse })
   @Fails(...UPSERT_FAILS)
-  upsert(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() { scope }: Caller,
-    @Body() body: IdentifiedUserRequest,
-  ) {
+  upsert(@Call() call: Call, @Body() body: IdentifiedUserRequest) {
     const { id: userId, accountId } = body;
-    const account = this.names.accountRef(scope, accountId);
+    const account = this.names.accountRef(call.scope, accountId);
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account,
       command: { type: 'UpsertUser', userId, ...userFieldsOf(body) },
-      respond: (written) => this.presentation.written(scope, written, account, userId),
+      respond: (written) => this.presentation.written(call.scope, written, account, userId),
       personalFields: (written, user) => namedInUser(written, userId, user),
     });
   }
@@ -62,13 +56,13 @@ export class UsersController {
   @ApiTextQuery('referralCode', { required: true })
   @ApiOkResponse({ type: UserResponse, description: 'The owner of the code, blocked or not' })
   @Fails('REFERRAL_CODE_NOT_FOUND')
-  async byCode(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+  async byCode(@Call() call: Call, @QueryParameters() query: Query) {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
-    await this.gateway.readable(request, ['referral-codes', 'users']);
-    const found = await this.codes.byCode(scope, code);
-    const owner = found && (await this.users.byPersons(scope, [found.person])).get(found.person);
+    await this.gateway.readable(call, ['referral-codes', 'users']);
+    const found = await this.codes.byCode(call.scope, code);
+    const owner = found && (await this.users.byPersons(call.scope, [found.person])).get(found.person);
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    return this.presentation.user(scope, owner);
+    return this.presentation.user(call.scope, owner);
   }
 
   @ApiOperation({ summary: 'A user, without rewards, balances or referrals' })
@@ -76,18 +70,13 @@ export class UsersController {
   @Access('key')
   @ApiOkResponse({ type: UserResponse })
   @Fails('USER_NOT_FOUND')
-  async user(
-    @Req() request: FastifyRequest,
-    @Caller() { scope }: Caller,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ) {
-    const accountRef = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+  async user(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+    const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.gateway.readable(request, ['users']);
-    const facts = await this.users.byUserId(scope, accountRef, id);
+    await this.gateway.readable(call, ['users']);
+    const facts = await this.users.byUserId(call.scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
-    return this.presentation.user(scope, facts);
+    return this.presentation.user(call.scope, facts);
   }
 
   @ApiOperation({ summary: 'Block a user from making successful referrals' })
@@ -96,14 +85,8 @@ export class UsersController {
   @Access('key', { emptyBody: true })
   @ApiEmptyResponse()
   @Fails('USER_NOT_FOUND', 'USER_ALREADY_BLOCKED')
-  block(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() caller: Caller,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ) {
-    return this.setBlocked('BlockUser', request, reply, caller, accountId, userId);
+  block(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+    return this.setBlocked('BlockUser', call, accountId, userId);
   }
 
   @ApiOperation({ summary: 'Unblock a user' })
@@ -112,14 +95,8 @@ export class UsersController {
   @Access('key', { emptyBody: true })
   @ApiEmptyResponse()
   @Fails('USER_NOT_FOUND', 'USER_NOT_BLOCKED')
-  unblock(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Caller() caller: Caller,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ) {
-    return this.setBlocked('UnblockUser', request, reply, caller, accountId, userId);
+  unblock(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+    return this.setBlocked('UnblockUser', call, accountId, userId);
   }
 
   @ApiOperation({ summary: 'Users, newest first' })
@@ -128,25 +105,17 @@ export class UsersController {
   @ApiTextQuery('query', { description: 'A piece of the e-mail address, a name or the id, in any case.' })
   @ApiPage()
   @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })
-  async list(@Req() request: FastifyRequest, @Caller() { scope }: Caller, @QueryParameters() query: Query) {
+  async list(@Call() call: Call, @QueryParameters() query: Query) {
     const wanted = { ...page(query), query: textQuery(query, 'query') };
-    await this.gateway.readable(request, ['users']);
-    const { totalCount, items } = await this.users.list(scope, wanted);
-    return { count: items.length, totalCount, users: await this.presentation.userListItems(scope, items) };
+    await this.gateway.readable(call, ['users']);
+    const { totalCount, items } = await this.users.list(call.scope, wanted);
+    return { count: items.length, totalCount, users: await this.presentation.userListItems(call.scope, items) };
   }
 
-  private setBlocked(
-    type: 'BlockUser' | 'UnblockUser',
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { scope }: Caller,
-    accountId: string,
-    userId: string,
-  ) {
-    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+  private setBlocked(type: 'BlockUser' | 'UnblockUser', call: Call, accountId: string, userId: string) {
+    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     return this.gateway.write({
-      request,
-      reply,
+      call,
       account,
       command: { type, userId: identifier(userId, 'userId') },
       respond: () => ({}),

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { CommandBus } from '@nestjs/cqrs';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountOutcome } from '../../command-handling/account-commands.js';
+import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
-import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope } from '../../command-handling/commands.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
-import { callerOf } from '../edge/access.js';
+import type { Named } from '../../kept-answers/idempotency-key.js';
 import { ApiError } from '../edge/api-error.js';
-import type { Named } from './idempotent-requests.js';
+import type { Call } from '../edge/call.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { Writes } from './writes.js';
@@ -21,10 +19,9 @@ export interface Written {
   readonly events: readonly AccountEvent[];
 }
 
-/** One write, from the request to its answer. */
+/** One write, from the call to its answer. */
 export interface AccountWrite {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly call: Call;
   /** A function where it may turn out that the account is not there: its refusal is then part of the answer that is kept with a key. */
   readonly account: AccountRef | (() => AccountRef);
   readonly command: AccountRequest;
@@ -46,7 +43,7 @@ function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[
 /** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
 export class CommandGateway {
   constructor(
-    private readonly bus: CommandBus,
+    private readonly commands: Commands,
     private readonly writes: Writes,
     private readonly ownWrites: OwnWrites,
     /** Types that some policy reacts to. */
@@ -54,9 +51,9 @@ export class CommandGateway {
   ) {}
 
   /** Sends a command to an account and answers with what `respond` makes of the outcome. @throws {ApiError} for a refusal. */
-  write({ request, reply, account, command, respond, personalFields = ofOnePerson, status = 200 }: AccountWrite): Promise<unknown> {
-    return this.writes.answer(request, reply, async (meta) => {
-      const outcome: AccountOutcome = await this.bus.execute(
+  write({ call, account, command, respond, personalFields = ofOnePerson, status = 200 }: AccountWrite): Promise<unknown> {
+    return this.writes.answer(call, async (meta) => {
+      const outcome: AccountOutcome = await this.commands.execute(
         new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, command),
       );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
@@ -70,34 +67,25 @@ export class CommandGateway {
   }
 
   /** Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for a refusal. */
-  forget(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountRef,
-    asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
-  ): Promise<unknown> {
-    return this.writes.answer(request, reply, async (meta) => {
-      const outcome: AccountOutcome = await this.bus.execute(new AccountCommandEnvelope(meta, account, asked));
+  forget(call: Call, account: AccountRef, asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>): Promise<unknown> {
+    return this.writes.answer(call, async (meta) => {
+      const outcome: AccountOutcome = await this.commands.execute(new AccountCommandEnvelope(meta, account, asked));
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       return { status: 204, body: undefined, position: outcome.position, setsOff: true, replayed: outcome.replayed };
     });
   }
 
   /** Puts on record that somebody looks at a person's data, before they are shown. */
-  async recordLook(request: FastifyRequest, account: AccountRef, person: PersonId): Promise<void> {
-    const { scope, actor } = callerOf(request);
-    const cause = { correlationId: request.id, causationId: request.id, actor: { kind: 'api-key' as const, id: actor.id } };
-    await this.bus.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
+  async recordLook(call: Call, account: AccountRef, person: PersonId): Promise<void> {
+    const { id, scope, actor } = call;
+    const cause = { correlationId: id, causationId: id, actor: { kind: 'api-key' as const, id: actor.id } };
+    await this.commands.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */
-  moderate(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
-  ): Promise<unknown> {
-    return this.writes.answer(request, reply, async (meta) => {
-      const { refused, reasons, position, replayed } = await this.bus.execute(new ModerationCommandEnvelope(meta, actions));
+  moderate(call: Call, actions: readonly { readonly referralId: string; readonly action: ModerationAction }[]): Promise<unknown> {
+    return this.writes.answer(call, async (meta) => {
+      const { refused, reasons, position, replayed } = await this.commands.execute(new ModerationCommandEnvelope(meta, actions));
       if (refused) throw refusalAnswer(refused);
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
       return { status: 200, body: {}, position, setsOff: true, replayed };
@@ -105,9 +93,9 @@ export class CommandGateway {
   }
 
   /** Waits, bounded, until these projections show what was written before, and what the client asks to be there. */
-  async readable(request: FastifyRequest, projections: readonly string[]): Promise<void> {
-    const atLeast = request.headers['ledger-position-at-least'];
+  async readable(call: Call, projections: readonly string[]): Promise<void> {
+    const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
-    await this.ownWrites.visible(callerOf(request).scope, projections, atLeast);
+    await this.ownWrites.visible(call.scope, projections, atLeast);
   }
 }

@@ -1,6 +1,6 @@
 import type { PersonId } from '../../domain/account/account.events.js';
+import type { Named } from '../../kept-answers/idempotency-key.js';
 import type { Written } from './command-gateway.js';
-import type { Named } from './idempotent-requests.js';
 
 /** Whom the members of kept answers tell of: each is kept under that subject's key, and null or empty once the key is destroyed. */
 

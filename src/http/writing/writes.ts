@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { canonicalJson } from '../../foundation/canonical-json.js';
 import type { Logger } from '../../foundation/logger.js';
+import { isIdempotencyKey, type ClaimedKey, type KeptAnswer, type KeyedRequest, type Named } from '../../kept-answers/idempotency-key.js';
+import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { callerOf } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
-import {
-  isIdempotencyKey,
-  type ClaimedKey,
-  type IdempotentRequests,
-  type KeptAnswer,
-  type KeyedRequest,
-  type Named,
-} from './idempotent-requests.js';
+import type { Call } from '../edge/call.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** What a write came to. */
@@ -37,23 +31,23 @@ const KEPT_ERRORS: ReadonlySet<number> = new Set([400, 403, 404, 409]);
 /** The frame around every write: its command's envelope, its idempotency key, its position, and the memory of own writes. */
 export class Writes {
   constructor(
-    private readonly requests: IdempotentRequests,
+    private readonly answers: KeptAnswers,
     private readonly ownWrites: OwnWrites,
     private readonly names: KeyedNames,
     private readonly logger: Pick<Logger, 'warn'>,
   ) {}
 
   /** Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal. */
-  async answer(request: FastifyRequest, reply: FastifyReply, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
-    const { scope, actor } = callerOf(request);
-    const keyed = this.keyedRequest(request);
-    const requestId = request.id;
-    const cause = { scope, correlationId: requestId, causationId: requestId, actor };
+  async answer(call: Call, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+    const { id, scope, actor, reply } = call;
+    const keyed = this.keyedRequest(call);
+    const cause = { scope, correlationId: id, causationId: id, actor };
     if (!keyed) {
       const meta: CommandMeta = { ...cause, commandId: randomUUID(), idempotency: null };
       return this.send(reply, meta, await write(meta));
     }
     const claimed = await this.claim(keyed);
+    if ('refused' in claimed) throw new ApiError(claimed.refused);
     if ('answer' in claimed) return this.sendAgain(reply, scope, claimed.answer);
     const { key, fingerprint } = keyed;
     return this.runOnce(reply, { ...cause, ...claimed, idempotency: { key, fingerprint } }, keyed, write);
@@ -61,11 +55,11 @@ export class Writes {
 
   /** An answer that tells of an effect beyond the log, which lost it, is none: the request takes effect again. */
   private async claim(keyed: KeyedRequest): Promise<ClaimedKey> {
-    const claimed = await this.requests.claim(keyed);
+    const claimed = await this.answers.claim(keyed);
     if (!('answer' in claimed) || claimed.answer.position === null) return claimed;
     if (!(await this.ownWrites.isBeyondLog(claimed.answer.position))) return claimed;
-    await this.requests.forgetAnswer(keyed);
-    return this.requests.claim(keyed);
+    await this.answers.forgetAnswer(keyed);
+    return this.answers.claim(keyed);
   }
 
   private async runOnce(
@@ -77,16 +71,16 @@ export class Writes {
     let answer: WriteAnswer;
     try {
       answer = await write(meta);
-      if (answer.replayed) answer = { ...answer, body: await this.requests.withoutForgotten(answer.body, answer.named) };
+      if (answer.replayed) answer = { ...answer, body: await this.answers.withoutForgotten(answer.body, answer.named) };
     } catch (error) {
       if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
         const isKept = await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
         // A refusal leaves nothing in the log: asked again, it might come to something else than the client was told.
         if (!isKept) throw unavailable();
       } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
-        await this.requests.drop(keyed);
+        await this.answers.drop(keyed);
       } else {
-        this.requests.abandon(keyed);
+        this.answers.abandon(keyed);
       }
       throw error;
     }
@@ -97,11 +91,11 @@ export class Writes {
   /** False when it could not be kept. An effect is in the log whatever becomes of that, and its client gets the answer all the same. */
   private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<boolean> {
     try {
-      await this.requests.keep(keyed, answer, named, this.ownWrites.order(answer.position));
+      await this.answers.keep(keyed, answer, named, this.ownWrites.order(answer.position));
       return true;
     } catch {
       this.logger.warn({}, 'an answer could not be kept for its idempotency key');
-      this.requests.abandon(keyed);
+      this.answers.abandon(keyed);
       return false;
     }
   }
@@ -123,16 +117,15 @@ export class Writes {
     return body;
   }
 
-  private keyedRequest(request: FastifyRequest): KeyedRequest | null {
-    const key = request.headers['idempotency-key'];
+  private keyedRequest({ scope, method, target, headers, body }: Call): KeyedRequest | null {
+    const key = headers['idempotency-key'];
     if (key === undefined) return null;
     if (typeof key !== 'string' || !isIdempotencyKey(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
-    const { scope } = callerOf(request);
-    const target = (request.raw.url ?? '').replace(/\/+(?=\?|$)/, '');
+    const asRouted = target.replace(/\/+(?=\?|$)/, '');
     return {
       scope,
       key: this.names.digest('idempotency-key', scope.tenant, scope.mode, key),
-      fingerprint: this.names.digest('fingerprint', request.method, target, canonicalJson(request.body)),
+      fingerprint: this.names.digest('fingerprint', method, asRouted, canonicalJson(body)),
     };
   }
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { CsvError, parse } from 'csv-parse/sync';
 import { errorCode } from '../../foundation/error-code.js';
 import { CommandError } from '../command-error.js';
 
@@ -20,7 +21,7 @@ export async function readBalanceFile(path: string): Promise<BalanceFile> {
 
 /** @param path where the text is from, for what is said of it. @throws {CommandError} naming the record. */
 export function parseBalances(text: string, path: string): BalanceFile {
-  const [head = [], ...rows] = parseCsv(text.replace(/^\uFEFF/, ''), path);
+  const [head = [], ...rows] = parseCsv(text, path);
   if (head.map((name) => name.trim().toLowerCase()).join() !== HEAD.join())
     throw new CommandError(`${path} must begin with the line ${HEAD.join(',')}`);
   const accounts = new Map<string, Map<string, { unit: string; balance: number }>>();
@@ -36,22 +37,22 @@ export function parseBalances(text: string, path: string): BalanceFile {
   return { accounts, text };
 }
 
-const CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|$)/y;
-
 function parseCsv(text: string, path: string): string[][] {
-  const rows: string[][] = [];
-  let row: string[] = [];
-  for (let at = 0; at < text.length;) {
-    CELL.lastIndex = at;
-    const match = CELL.exec(text);
-    if (!match) throw new CommandError(`${path}: record ${rows.length + 1} is no CSV`);
-    row.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '');
-    at += match[0].length;
-    if (match[3] === ',' && at < text.length) continue;
-    if (match[3] === ',') row.push('');
-    // An empty line is no record.
-    if (row.length > 1 || row[0] !== '') rows.push(row);
-    row = [];
+  // The record that is being read; of one that fails, the library counts those before it.
+  const failure = (before: number) => new CommandError(`${path}: record ${before + 1} is no CSV`);
+  try {
+    const rows = parse(text, {
+      bom: true,
+      record_delimiter: ['\r\n', '\n'],
+      relax_column_count: true,
+      skip_empty_lines: true,
+      cast: (cell, { quoting, records }) => {
+        if (!quoting && cell.includes('\r')) throw failure(records);
+        return cell;
+      },
+    });
+    return rows.filter((row) => row.length > 1 || row[0] !== '');
+  } catch (error) {
+    throw error instanceof CsvError ? failure(Number(error['records'])) : error;
   }
-  return rows;
 }

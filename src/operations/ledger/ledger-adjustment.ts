@@ -1,15 +1,13 @@
+import { AccountCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../core/core.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
-import { ApiError } from '../../http/edge/api-error.js';
 import { memberOfStaff, operatorMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { CommandError } from '../command-error.js';
-import { onceByKey, type KeyedBy } from '../operator-keys.js';
-
-export type { KeptAnswers } from '../operator-keys.js';
+import { KeyRefused, onceByKey, type KeyedBy } from '../operator-keys.js';
 
 export interface AdjustmentRequest {
   readonly accountId: string;
@@ -32,10 +30,10 @@ export interface Adjusted {
 /**
  * `ledger adjust`: through the same door as everybody's commands. The answer is made from the decision; what is read after it could fail,
  * and somebody would correct a second time. With a key, the same key again is the same correction, whoever asks.
- * @throws {CommandError} for a refusal. @throws {ApiError} for a key that is in use or was used for another correction.
+ * @throws {CommandError} for a refusal. @throws {KeyRefused} for a key that is in use or was used for another correction.
  */
 export async function adjustLedger(
-  core: Pick<Core, 'accounts' | 'names'>,
+  core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   request: AdjustmentRequest,
   keyed?: KeyedBy,
@@ -51,7 +49,7 @@ export async function adjustLedger(
 
 /** The same with what goes on record of it: a repetition is recorded as one. */
 export async function adjustOnRecord(
-  core: Pick<Core, 'accounts' | 'names'>,
+  core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   request: AdjustmentRequest,
   keyed?: KeyedBy,
@@ -69,21 +67,23 @@ export async function adjustOnRecord(
 }
 
 async function adjust(
-  { accounts, names }: Pick<Core, 'accounts' | 'names'>,
+  { commands, names }: Pick<Core, 'commands' | 'names'>,
   { accountId, userId, unit, amount, reason, ...staff }: AdjustmentRequest,
   meta: CommandMeta,
 ): Promise<{ readonly done: Adjusted; readonly replayed: boolean }> {
   const { scope } = meta;
-  const outcome = await accounts.execute(meta, names.accountRef(scope, accountId), {
-    type: 'AdjustCredit',
-    userId,
-    unit,
-    amount,
-    reason,
-    approvedBy: memberOfStaff(names, scope, staff.approvedBy),
-    by: memberOfStaff(names, scope, staff.by),
-  });
-  if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED') throw new ApiError(outcome.refused);
+  const outcome = await commands.execute(
+    new AccountCommandEnvelope(meta, names.accountRef(scope, accountId), {
+      type: 'AdjustCredit',
+      userId,
+      unit,
+      amount,
+      reason,
+      approvedBy: memberOfStaff(names, scope, staff.approvedBy),
+      by: memberOfStaff(names, scope, staff.by),
+    }),
+  );
+  if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED') throw new KeyRefused(outcome.refused);
   if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));
   const { events, eventIds, position, replayed } = outcome;
   // What fell due is settled in the same append, maybe with a redemption of its own; the correction's events say why they are there.

@@ -1,5 +1,6 @@
+import { PeriodCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../core/core.js';
-import { decide, type ChangePeriod } from '../../domain/period/period.decider.js';
+import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { memberOfStaff, operatorMeta, staffSays } from '../audit.js';
@@ -20,24 +21,23 @@ export interface PeriodChanged {
 
 /** `ledger close` and `ledger reopen`. @throws {CommandError} when it is so already, or the period is not over. */
 export async function changePeriod(
-  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  { commands, names }: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   type: ChangePeriod['type'],
   { period: name, comment, by }: PeriodRequest,
 ): Promise<PeriodChanged> {
   const { to: endsAt } = parsePeriod(name);
-  const outcome = await streams.periods.handle(names.periodsStream(scope), operatorMeta(scope, type), (state) =>
-    decide(state, {
-      type,
-      period: name,
-      endsAt,
-      now: Date.now(),
-      comment: staffSays(names, scope, by, comment),
-      by: memberOfStaff(names, scope, by),
-    }),
-  );
-  if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, name));
-  if (outcome.kind !== 'accepted') throw new Error('a period waits for nothing');
+  const command = {
+    type,
+    period: name,
+    endsAt,
+    now: Date.now(),
+    comment: staffSays(names, scope, by, comment),
+    by: memberOfStaff(names, scope, by),
+  };
+  const meta = operatorMeta(scope, type);
+  const outcome = await commands.execute(new PeriodCommandEnvelope(meta, command));
+  if ('refused' in outcome) throw new CommandError(refusalText(outcome.refused, name));
   return { period: name, status: type === 'ClosePeriod' ? 'closed' : 'open', position: outcome.position };
 }
 

@@ -169,7 +169,7 @@ async function record(client: PoolClient, acknowledgement: LossAcknowledgement, 
 
 /** Every tenant's part of the log says it, in both modes: each of them may have lost something. */
 export async function auditLoss(
-  core: Pick<Core, 'streams' | 'names' | 'tenantCommands'>,
+  core: Pick<Core, 'commands' | 'names' | 'tenantCommands'>,
   result: LossAcknowledgement,
   { by, warn }: Pick<AcknowledgementOptions, 'by' | 'warn'>,
 ): Promise<void> {

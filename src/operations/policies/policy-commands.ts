@@ -26,7 +26,7 @@ export interface RetryResult {
   readonly parked: number;
 }
 
-type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'accounts'>;
+type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands'>;
 
 const PAGE = 500;
 
@@ -64,8 +64,8 @@ export async function retryParkedReactions(
 }
 
 /** Commands go through the one door of this process, jobs into the queue. */
-function retriesOf({ pool, log, codec, accounts }: PolicyCore, parked: ParkedReactions): Retries {
-  const carryOut = carryOutReactions((meta, account, request) => accounts.execute(meta, account, request), {
+function retriesOf({ pool, log, codec, commands }: PolicyCore, parked: ParkedReactions): Retries {
+  const carryOut = carryOutReactions(commands, {
     add: (job) => addJob(pool, job),
   });
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });

@@ -77,7 +77,7 @@ export async function rebuildProjections(
   projectors: readonly Projector[],
   options: Omit<RebuildOptions, 'signal'> = {},
 ): Promise<object> {
-  return recorded(operator, 'rebuild', projectors, {}, async (client, signal) => {
+  return recorded(operator, { action: 'rebuild', projectors }, async (client, signal) => {
     const startedAt = performance.now();
     let events = 0;
     const built = await rebuild(operator.parts, client, projectors, {
@@ -120,9 +120,12 @@ export async function diffProjection({ parts, signal }: ProjectionOperator, proj
     if (!ready) throw new GenerationRefused(`there is no new generation of ${projector.name}: rebuild it first`);
     const follower = await Follower.open(parts, projector, ready);
     return withSnapshot(parts.pool, async (snapshot) => {
-      await atOnePosition(parts, client, [{ projector, live, follower }], () => snapshot.take(), { signal, compares: true });
-      const { rows, differences: count } = await countDifferences(snapshot.client, projector, live.generation, ready.generation);
-      const listed = count === 0 ? [] : await listDifferences(snapshot.client, projector, live.generation, ready.generation, limit);
+      const { log } = parts;
+      const options = { signal, compares: true };
+      await atOnePosition({ log, client }, [{ projector, live, follower }], () => snapshot.take(), options);
+      const compared = { live: live.generation, built: ready.generation };
+      const { rows, differences: count } = await countDifferences(snapshot.client, projector, compared);
+      const listed = count === 0 ? [] : await listDifferences(snapshot.client, projector, compared, limit);
       const differences = listed.map((difference) => shownDifference(projector, difference));
       const position = follower.track.position ?? null;
       return {
@@ -141,7 +144,9 @@ export async function diffProjection({ parts, signal }: ProjectionOperator, proj
 /** Makes what was built live. @param all of all projections those that have something that waits; otherwise each must. */
 export async function swapProjections(operator: ProjectionOperator, projectors: readonly Projector[], all: boolean): Promise<object> {
   const chosen = all ? await waiting(operator.parts, projectors) : projectors;
-  return recorded(operator, 'swap', chosen, {}, async (client, signal) => ended(await swap(operator.parts, client, chosen, signal)));
+  return recorded(operator, { action: 'swap', projectors: chosen }, async (client, signal) =>
+    ended(await swap(operator.parts, client, chosen, signal)),
+  );
 }
 
 async function waiting({ pool, log }: GenerationParts, projectors: readonly Projector[]): Promise<readonly Projector[]> {
@@ -153,7 +158,7 @@ async function waiting({ pool, log }: GenerationParts, projectors: readonly Proj
 
 /** Makes the generation live again that was so before. */
 export async function rollBackProjection(operator: ProjectionOperator, projector: Projector): Promise<object> {
-  return recorded(operator, 'rollback', [projector], {}, async (client, signal) =>
+  return recorded(operator, { action: 'rollback', projectors: [projector] }, async (client, signal) =>
     ended(await rollBack(operator.parts, client, projector, signal)),
   );
 }

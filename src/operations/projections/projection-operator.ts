@@ -21,7 +21,7 @@ import { CommandError } from '../command-error.js';
 export interface ProjectionOperator {
   readonly parts: GenerationParts;
   readonly names: Core['names'];
-  readonly streams: Core['streams'];
+  readonly commands: Core['commands'];
   readonly tenants: Pick<Core['tenants'], 'find'>;
   /** Who does it, for the history. */
   readonly actor: string;
@@ -35,7 +35,7 @@ interface OperationCaller extends Pick<ProjectionOperator, 'actor' | 'signal' | 
   readonly projectors?: readonly Projector[];
 }
 
-type OperationCore = Pick<Core, 'log' | 'codec' | 'names' | 'streams' | 'tenants'>;
+type OperationCore = Pick<Core, 'log' | 'codec' | 'names' | 'commands' | 'tenants'>;
 
 /** Some statements write or compare whole tables: they have no limit of time. */
 export const openOperationsPool = ({ databaseUrl: url }: Pick<Core, 'databaseUrl'>, max: number): Pool =>
@@ -60,7 +60,7 @@ export async function withProjections<T>(
 
 /** @param pool see `openOperationsPool`; operations may share it. */
 export async function onProjections<T>(
-  { log, codec, names, streams, tenants }: OperationCore,
+  { log, codec, names, commands, tenants }: OperationCore,
   pool: Pool,
   { projectors = accountProjectors, ...caller }: OperationCaller,
   work: (operator: ProjectionOperator) => Promise<T>,
@@ -68,7 +68,7 @@ export async function onProjections<T>(
   // Positions are read below by who the log is: a log that is away says so here, and a database that follows another one, too.
   await log.id();
   await ensureLiveGenerations(pool, projectors);
-  return work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, streams, tenants, ...caller });
+  return work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, commands, tenants, ...caller });
 }
 
 /** One projection by its name, or all of them. */
@@ -93,12 +93,18 @@ export interface OperationResult {
   readonly ends: ReadonlyMap<string, OperationEnd>;
 }
 
+/** What is done, to which projections, and to whose rows. */
+export interface RecordedAction {
+  readonly action: ProjectionAction;
+  readonly projectors: readonly Projector[];
+  /** Left out: to all rows. */
+  readonly where?: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>;
+}
+
 /** Does it under the lock and leaves a line of history for each projection, whatever becomes of it. */
 export async function recorded(
   { parts, actor, signal, warn }: ProjectionOperator,
-  action: ProjectionAction,
-  projectors: readonly Projector[],
-  where: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>,
+  { action, projectors, where = {} }: RecordedAction,
   work: (client: PoolClient, signal: AbortSignal) => Promise<OperationResult>,
 ): Promise<object> {
   const { pool } = parts;

@@ -39,8 +39,8 @@ export async function repairProjections(
     return scope?.tenant === tenant && scope.mode === mode;
   };
   const where = { tenant, mode, ...(accountRef === undefined ? {} : { accountRef }) };
-  const document = await recorded(operator, 'repair', projectors, where, async (client, signal) => {
-    const repaired = await repair(parts, client, projectors, { part, concerns }, { signal, ...(onPage ? { onPage } : {}) });
+  const document = await recorded(operator, { action: 'repair', projectors, where }, async (client, signal) => {
+    const repaired = await repair({ ...parts, client }, projectors, { part, concerns }, { signal, ...(onPage ? { onPage } : {}) });
     const end = ({ projection: _, generation, ...details }: (typeof repaired)[number]): OperationEnd => ({
       outcome: 'done',
       generation,
@@ -71,13 +71,13 @@ export async function retryParked(
   onPage?: (events: number, last: string) => void,
 ): Promise<object> {
   const { parts } = operator;
-  return recorded(operator, 'retry-parked', projectors, {}, async (client, signal) => {
+  return recorded(operator, { action: 'retry-parked', projectors }, async (client, signal) => {
     const done: { projection: string; parkedBefore: number; parked: number; details: OperationEnd }[] = [];
     for (const projector of projectors) {
       const { live } = await GenerationsOf.read(client, parts.log, projector);
       const streams = await parkedStreamsOf(parts.pool, projector.name, live.generation);
       const again = (some: readonly string[]): Promise<readonly RepairedProjection[]> =>
-        repair(parts, client, [projector], scopeOfParked(new Set(some)), { signal, ...(onPage ? { onPage } : {}) });
+        repair({ ...parts, client }, [projector], scopeOfParked(new Set(some)), { signal, ...(onPage ? { onPage } : {}) });
       const { parkedBefore, parked } = await released([...streams], again);
       const details: OperationEnd = { outcome: 'done', generation: live.generation, details: { parkedBefore, parked } };
       done.push({ projection: projector.name, parkedBefore, parked, details });

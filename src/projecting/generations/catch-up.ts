@@ -91,8 +91,7 @@ const PATIENT_ATTEMPTS = 20;
  * @returns what the work returns, and for how long they were held.
  */
 export async function atOnePosition<T>(
-  { log }: GenerationParts,
-  client: PoolClient,
+  { log, client }: { readonly log: EventLog; readonly client: PoolClient },
   pairings: readonly Pairing[],
   work: () => Promise<T>,
   options: FollowOptions = {},

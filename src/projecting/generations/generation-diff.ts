@@ -33,12 +33,17 @@ export async function withSnapshot<T>(pool: Pool, work: (snapshot: Snapshot) => 
   }
 }
 
+/** The numbers of two generations. */
+export interface Compared {
+  readonly live: number;
+  readonly built: number;
+}
+
 /** How many rows the second generation has, and in how many the two differ. */
 export async function countDifferences(
   client: PoolClient,
   { name, tables }: Projector,
-  live: number,
-  built: number,
+  { live, built }: Compared,
 ): Promise<{ readonly rows: number; readonly differences: number }> {
   const total = { rows: 0, differences: 0 };
   for (const table of tables) {
@@ -56,8 +61,7 @@ export async function countDifferences(
 export async function listDifferences(
   client: PoolClient,
   { name, tables }: Projector,
-  live: number,
-  built: number,
+  { live, built }: Compared,
   limit: number,
 ): Promise<readonly RowDifference[]> {
   const found: RowDifference[] = [];

@@ -97,7 +97,7 @@ export async function rebuild(
   }
   await reached('indexed');
   const built: BuiltGeneration[] = [];
-  for (const build of builds) built.push(await finish(parts, client, build, options, reached));
+  for (const build of builds) built.push(await finish({ ...parts, client }, build, options, reached));
   return built;
 }
 
@@ -171,8 +171,7 @@ async function createAnew(client: PoolClient, { projector, generation }: Build):
 }
 
 async function finish(
-  parts: GenerationParts,
-  client: PoolClient,
+  { client, ...parts }: GenerationParts & { readonly client: PoolClient },
   { projector, live, generation }: Build,
   { signal, onProgress }: RebuildOptions,
   reached: (stage: RebuildStage) => Promise<void>,
@@ -184,10 +183,15 @@ async function finish(
   let events = 0;
   const onPage = (applied: number): void => onProgress?.({ phase: 'following', projection, events: (events += applied) });
   return withSnapshot(parts.pool, async (snapshot) => {
-    await atOnePosition(parts, client, [{ projector, live, follower }], () => snapshot.take(), { signal, onPage, compares: true });
+    const { log } = parts;
+    const options = { signal, onPage, compares: true };
+    await atOnePosition({ log, client }, [{ projector, live, follower }], () => snapshot.take(), options);
     await reached('caught-up');
     onProgress?.({ phase: 'verifying', projection, rows: 0 });
-    const { rows, differences } = await countDifferences(snapshot.client, projector, live.generation, generation);
+    const { rows, differences } = await countDifferences(snapshot.client, projector, {
+      live: live.generation,
+      built: generation,
+    });
     await reached('verified');
     if (signal.aborted) throw new Interrupted();
     const parked = await parkedEvents(client, projection, generation);

@@ -56,8 +56,7 @@ const HELD_EVENTS_MAX = 2_000;
  * `client` holds the lock on generations. @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with nothing changed.
  */
 export async function repair(
-  parts: GenerationParts,
-  client: PoolClient,
+  { client, ...parts }: GenerationParts & { readonly client: PoolClient },
   projectors: readonly Projector[],
   scope: RepairScope,
   options: RepairOptions,
@@ -66,7 +65,7 @@ export async function repair(
   const accounts = new Set<string>();
   const writer = { isOfScope: false };
   const repairs: Repair[] = [];
-  for (const projector of projectors) repairs.push(await begin(parts, client, projector, scope, writer));
+  for (const projector of projectors) repairs.push(await begin({ ...parts, client }, projector, scope, writer));
   const { part } = scope;
   const fold = (signal: AbortSignal): Promise<void> =>
     foldLog({
@@ -108,8 +107,7 @@ export async function repair(
 }
 
 async function begin(
-  { log }: GenerationParts,
-  client: PoolClient,
+  { log, client }: GenerationParts & { readonly client: PoolClient },
   projector: Projector,
   { part }: RepairScope,
   writer: { readonly isOfScope: boolean },
@@ -145,7 +143,10 @@ async function repairPart(
     await client.query(`create temp table fresh (like ${place} including defaults) on commit drop`);
     await copyRows(client, 'fresh', table, rowsInScope(fold, table, touched?.get(table.name), accounts));
     await client.query(`alter table fresh add primary key (${table.primaryKey.map(quoted).join(', ')})`);
-    done.removed += await removeOthers(client, place, table, scope.part, [...(touched?.get(table.name)?.values() ?? [])], accounts);
+    done.removed += await removeOthers(client, { place, table }, scope.part, {
+      touched: [...(touched?.get(table.name)?.values() ?? [])],
+      accounts,
+    });
     const { added, changed } = await upsert(client, place, table);
     done.added += added;
     done.changed += changed;
@@ -180,11 +181,9 @@ function* rowsInScope(
 /** Rows of the part that the fold does not have. */
 async function removeOthers(
   client: PoolClient,
-  place: string,
-  table: ReadModelTable,
+  { place, table }: { readonly place: string; readonly table: ReadModelTable },
   part: RepairScope['part'],
-  touched: readonly (readonly string[])[],
-  accounts: readonly string[],
+  { touched, accounts }: { readonly touched: readonly (readonly string[])[]; readonly accounts: readonly string[] },
 ): Promise<number> {
   const key = (alias: string): string => `(${table.primaryKey.map((column) => `${alias}.${quoted(column)}`).join(', ')})`;
   const isMissing = `not exists (select from fresh f where ${key('f')} = ${key('t')})`;

@@ -24,7 +24,7 @@ export async function swap(
   projectors: readonly Projector[],
   signal?: AbortSignal,
 ): Promise<Switched> {
-  return switchTo(parts, client, projectors, signal, ({ ready, projector }) => {
+  return switchTo({ ...parts, client }, projectors, signal, ({ ready, projector }) => {
     if (!ready) throw new GenerationRefused(`there is no new generation of ${projector.name}: rebuild it first`);
     return ready;
   });
@@ -32,7 +32,7 @@ export async function swap(
 
 /** Makes the generation live that was so before. The one that was live is kept, so that this can be undone. @throws {GenerationRefused} */
 export async function rollBack(parts: GenerationParts, client: PoolClient, projector: Projector, signal?: AbortSignal): Promise<Switched> {
-  return switchTo(parts, client, [projector], signal, ({ previous }) => {
+  return switchTo({ ...parts, client }, [projector], signal, ({ previous }) => {
     if (!previous) throw new GenerationRefused(`there is no earlier generation of ${projector.name} to go back to`);
     return previous;
   });
@@ -43,8 +43,7 @@ export async function rollBack(parts: GenerationParts, client: PoolClient, proje
  * grows), finds another one live, and goes on with that from the same position.
  */
 async function switchTo(
-  parts: GenerationParts,
-  client: PoolClient,
+  { client, ...parts }: GenerationParts & { readonly client: PoolClient },
   projectors: readonly Projector[],
   signal: AbortSignal | undefined,
   choose: (generations: GenerationsOf) => GenerationRecord,
@@ -56,7 +55,7 @@ async function switchTo(
     const next = choose(generations);
     chosen.push({ projector, live, next, follower: await Follower.open(parts, projector, next) });
   }
-  const { heldMs } = await atOnePosition(parts, client, chosen, () => change(client, chosen), signal ? { signal } : {});
+  const { heldMs } = await atOnePosition({ log: parts.log, client }, chosen, () => change(client, chosen), signal ? { signal } : {});
   const switched = chosen.map(({ projector, live, next, follower }) => ({
     projection: projector.name,
     generation: next.generation,

@@ -3,7 +3,13 @@ import type pg from 'pg';
 import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
-import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
+import { openCommandBus } from '../../../src/command-handling/command-bus.js';
+import {
+  AccountCommandEnvelope,
+  ModerationCommandEnvelope,
+  type Commands,
+  type ModerationOutcome,
+} from '../../../src/command-handling/commands.js';
 import { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
 import { NewSubjects } from '../../../src/command-handling/needs/new-subjects.js';
@@ -75,8 +81,7 @@ export class TestProcess {
   readonly tenantCommands: TenantCommands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  readonly accounts: AccountCommands;
-  private readonly moderationHandler: ModerationCommandHandler;
+  readonly commands: Commands;
 
   constructor(
     readonly log: EventLog,
@@ -91,7 +96,6 @@ export class TestProcess {
     this.owners = new CodeOwners(this.streams, NAMES);
     const tenants = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
-    this.tenantCommands = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
     const { streams, owners } = this;
     const reservations = new Reservations(streams, NAMES);
@@ -104,12 +108,22 @@ export class TestProcess {
       return Promise.resolve();
     });
     const { moderations, erasures } = this;
-    this.accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
-    this.moderationHandler = new ModerationCommandHandler(this.moderations, this.streams, NAMES);
+    const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
+    this.commands = openCommandBus({
+      streams,
+      names: NAMES,
+      accounts,
+      moderations,
+      erasures,
+      announceTenant: announce,
+    });
+    const actor = { kind: 'system' as const, id: 'test' };
+    const sealingKey = Buffer.alloc(32, 3);
+    this.tenantCommands = new TenantCommands(this.commands, streams, NAMES, sealingKey, actor);
   }
 
   send(accountId: string, request: AccountRequest, meta: CommandMeta = aRequest()): Promise<AccountOutcome> {
-    return this.accounts.execute(meta, refOf(accountId), request);
+    return this.commands.execute(new AccountCommandEnvelope(meta, refOf(accountId), request));
   }
 
   sync(
@@ -166,7 +180,7 @@ export class TestProcess {
   }
 
   moderate(actions: Readonly<Record<string, ModerationAction>>, meta: CommandMeta = aRequest()): Promise<ModerationOutcome> {
-    return this.moderationHandler.execute(
+    return this.commands.execute(
       new ModerationCommandEnvelope(
         meta,
         Object.entries(actions).map(([referralId, action]) => ({ referralId, action })),

@@ -1,7 +1,13 @@
 import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
-import { ModerationCommandEnvelope, ModerationCommandHandler, type ModerationOutcome } from '../../../src/command-handling/commands.js';
+import { openCommandBus } from '../../../src/command-handling/command-bus.js';
+import {
+  AccountCommandEnvelope,
+  ModerationCommandEnvelope,
+  type Commands,
+  type ModerationOutcome,
+} from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
 import { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import { moderationIdOf, ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
@@ -60,7 +66,7 @@ export class LedgerOfAccounts {
           for (const reaction of policy.react(event)) {
             if (reaction.kind === 'job') continue;
             const meta = metaOf(deterministicId(event.eventId, policy.name), { kind: 'policy', id: policy.name });
-            const carryOut = () => process.accounts.execute(meta, reaction.account, reaction.request);
+            const carryOut = () => process.commands.execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
             await Promise.all([carryOut(), carryOut()]);
           }
         }
@@ -84,17 +90,15 @@ export class LedgerOfAccounts {
 }
 
 export class LedgerProcess {
-  readonly accounts: AccountCommands;
+  readonly commands: Commands;
   readonly streams: Streams;
   private readonly tenants: TenantCommands;
   private readonly moderationProcess: ModerationProcess;
-  private readonly moderations: ModerationCommandHandler;
 
   constructor(log: EventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
     this.streams = openStreams(log, codec);
     const directory = new TenantDirectory(this.streams.tenants, NAMES);
     const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
-    this.tenants = new TenantCommands(this.streams, NAMES, Buffer.alloc(32, 3), announce, { kind: 'system', id: 'test' });
     const tankCodes = new TankCodes(this.streams, NAMES, directory, new ProgramVersions(log, codec, NAMES));
     const owners = new CodeOwners(this.streams, NAMES);
     const reservations = new Reservations(this.streams, NAMES);
@@ -104,8 +108,17 @@ export class LedgerProcess {
     const moderations = new ModerationProcess(streams, NAMES, sources);
     this.moderationProcess = moderations;
     const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
-    this.accounts = new AccountCommands({ streams, sources, tenants: directory, moderations, erasures });
-    this.moderations = new ModerationCommandHandler(moderations, this.streams, NAMES);
+    const accounts = new AccountCommands({ streams, sources, tenants: directory, moderations, erasures });
+    this.commands = openCommandBus({
+      streams,
+      names: NAMES,
+      accounts,
+      moderations,
+      erasures,
+      announceTenant: announce,
+    });
+    const actor = { kind: 'system' as const, id: 'test' };
+    this.tenants = new TenantCommands(this.commands, streams, NAMES, Buffer.alloc(32, 3), actor);
   }
 
   async createTenant(program: ProgramDocument): Promise<void> {
@@ -114,7 +127,8 @@ export class LedgerProcess {
 
   /** @param key the same key is the same request. */
   send(accountId: string, request: AccountRequest, key: string): Promise<AccountOutcome> {
-    return this.accounts.execute(metaOf(key), NAMES.accountRef(SCOPE, accountId), request);
+    const account = NAMES.accountRef(SCOPE, accountId);
+    return this.commands.execute(new AccountCommandEnvelope(metaOf(key), account, request));
   }
 
   /** Moderates the referral of an account, if it has one. */
@@ -124,7 +138,7 @@ export class LedgerProcess {
   }
 
   moderateReferral(referralId: string, action: ModerationAction, key: string): Promise<ModerationOutcome> {
-    return this.moderations.execute(new ModerationCommandEnvelope(metaOf(key), [{ referralId, action }]));
+    return this.commands.execute(new ModerationCommandEnvelope(metaOf(key), [{ referralId, action }]));
   }
 
   /** Carries what was requested under this key to its end, as the job does that looks after a crash. */

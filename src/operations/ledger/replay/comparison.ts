@@ -51,19 +51,23 @@ export function compareBatch(accounts: readonly AccountInBatch[], live: readonly
         const text = rowText(expected.table, expected.key);
         const found = unmatched.get(text);
         unmatched.delete(text);
-        differences.push(...compareRow(account.name, readModel, expected, found, comparable.events));
+        differences.push(...compareRow({ account: account.name, readModel, events: comparable.events }, expected, found));
       }
     }
   }
   return [...differences, ...surplus(accounts, [...unmatched.values()])];
 }
 
+interface ComparedAccount {
+  readonly account: string;
+  readonly readModel: string;
+  readonly events: readonly KnownEvent[];
+}
+
 function compareRow(
-  account: string,
-  readModel: string,
+  { account, readModel, events }: ComparedAccount,
   { table, key, values, mayBeMissing = false, isAbout }: ExpectedRow,
   found: LiveRow | undefined,
-  events: readonly KnownEvent[],
 ): Difference[] {
   const field = fieldOf(table, key);
   const eventIds = (): string[] => events.filter(({ event }) => isAbout(event)).map(({ eventId }) => eventId);

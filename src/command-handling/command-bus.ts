@@ -1,0 +1,59 @@
+import { CommandBus, type ICommandHandler } from '@nestjs/cqrs';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import type { AccountCommands } from './account-commands.js';
+import {
+  AccountCommandHandler,
+  AuditCommandHandler,
+  FollowShareLinkHandler,
+  ModerationCommandHandler,
+  OperationCommandHandler,
+  PeriodCommandHandler,
+  RepeatErasureHandler,
+  TenantCommandHandler,
+} from './command-handlers.js';
+import type { ErasureProcess } from './processes/erasure-process.js';
+import type { ModerationProcess } from './processes/moderation-process.js';
+import type { Streams } from './streams.js';
+
+/** What the handlers are made of. */
+export interface CommandBusParts {
+  readonly streams: Streams;
+  readonly names: KeyedNames;
+  readonly accounts: AccountCommands;
+  readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  /** Tells every process that a tenant has changed. */
+  readonly announceTenant: (alias: string) => Promise<void>;
+}
+
+/**
+ * Nest's CommandBus with every handler on it, made without a Nest application: the service, the command line and the benchmarks send their
+ * commands through the same one.
+ */
+export function openCommandBus(parts: CommandBusParts): CommandBus {
+  const { streams, names, accounts, moderations, erasures, announceTenant } = parts;
+  const handlers: readonly ICommandHandler[] = [
+    new AccountCommandHandler(accounts),
+    new AuditCommandHandler(streams, names),
+    new FollowShareLinkHandler(streams, names),
+    new ModerationCommandHandler(moderations, streams, names),
+    new OperationCommandHandler(streams, names),
+    new PeriodCommandHandler(streams, names),
+    new RepeatErasureHandler(erasures),
+    new TenantCommandHandler(streams, names, announceTenant),
+  ];
+  // The bus asks for modules only for handlers made per request, of which there are none.
+  const bus = new CommandBus(undefined as unknown as ConstructorParameters<typeof CommandBus>[0]);
+  bus.register(handlers.map(registered));
+  return bus;
+}
+
+type Registered = NonNullable<Parameters<CommandBus['register']>[0]>[number];
+
+/** A handler as Nest's modules present it to the bus. */
+const registered = (instance: ICommandHandler): Registered =>
+  ({
+    instance,
+    metatype: instance.constructor,
+    isDependencyTreeStatic: () => true,
+  }) as unknown as Registered;

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import pLimit from 'p-limit';
+import { referralOf } from '../domain/account/former-referrals.js';
+import { decide as decideAudit } from '../domain/audit/audit.decider.js';
+import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
+import { decide as decideOperation } from '../domain/operation/operation.decider.js';
+import { decide as decidePeriod } from '../domain/period/period.decider.js';
+import type { Refused } from '../domain/refusal.js';
+import { decide as followShareLink } from '../domain/share-link/share-link.decider.js';
+import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
+import { decide as decideTenant, type OpenTenant } from '../domain/tenant/tenant.decider.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import type { Position } from '../event-log/event-log.js';
+import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
+import type { AccountCommands, AccountOutcome } from './account-commands.js';
+import {
+  AccountCommandEnvelope,
+  AuditCommandEnvelope,
+  FollowShareLinkEnvelope,
+  ModerationCommandEnvelope,
+  OperationCommandEnvelope,
+  PeriodCommandEnvelope,
+  RepeatErasureEnvelope,
+  TenantCommandEnvelope,
+  type ModerationOutcome,
+  type PeriodOutcome,
+} from './commands.js';
+import type { ErasureProcess } from './processes/erasure-process.js';
+import type { ModerationProcess, Sides } from './processes/moderation-process.js';
+import type { Streams } from './streams.js';
+
+/** One handler per command of commands.ts; each loads, decides and appends through the loop of its kind of stream. */
+
+@CommandHandler(AccountCommandEnvelope)
+export class AccountCommandHandler implements ICommandHandler<AccountCommandEnvelope> {
+  constructor(private readonly accounts: AccountCommands) {}
+
+  execute({ meta, account, request }: AccountCommandEnvelope): Promise<AccountOutcome> {
+    return this.accounts.execute(meta, account, request);
+  }
+}
+
+@CommandHandler(FollowShareLinkEnvelope)
+export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEnvelope> {
+  constructor(
+    private readonly streams: Streams,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, code, link }: FollowShareLinkEnvelope): Promise<void> {
+    const now = Date.now();
+    const stream = this.names.shareLinkStream(meta.scope, code, new Date(now).toISOString().slice(0, 10));
+    await this.streams.shareLinks.handle(stream, meta, () => followShareLink({ ...link, now }));
+  }
+}
+
+/** A request names up to a hundred referrals; so many of their accounts are loaded side by side. */
+const LOADS_AT_ONCE = 16;
+
+@CommandHandler(ModerationCommandEnvelope)
+export class ModerationCommandHandler implements ICommandHandler<ModerationCommandEnvelope> {
+  constructor(
+    private readonly process: ModerationProcess,
+    private readonly streams: Streams,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> {
+    const asked = sidesAskedFor(actions);
+    // Before anything is looked up: what the first time went through may be gone by now.
+    const { moderationId, holds } = await this.process.place(meta, asked);
+    if (holds === 'another-request') return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
+    if (holds === 'this-request') return { ...(await this.process.drive(meta.scope, moderationId, meta)), replayed: true };
+    const known = await this.findAll(meta, new Set(actions.map(({ referralId }) => referralId)));
+    const items = new Map<string, ModerationItem>();
+    const reasons: string[] = [];
+    for (const [referralId, sides] of asked) {
+      const found = known.get(referralId);
+      if (!found) reasons.push(`${referralId}: there is no such referral`);
+      else items.set(referralId, { ...found, ...sides });
+    }
+    if (reasons.length > 0) return { reasons, position: null, replayed: false };
+    return this.process.request(meta, moderationId, [...items.values()], Date.now());
+  }
+
+  /** Those that are there, by their id. */
+  private async findAll(meta: CommandMeta, referralIds: ReadonlySet<string>): Promise<ReadonlyMap<string, ModerationItem>> {
+    const limit = pLimit(LOADS_AT_ONCE);
+    const found = await Promise.all([...referralIds].map((referralId) => limit(() => this.find(meta, referralId))));
+    return new Map(found.flatMap((item) => (item ? [[item.referralId, item] as const] : [])));
+  }
+
+  private async find({ scope }: CommandMeta, referralId: string): Promise<ModerationItem | undefined> {
+    const referredAccount = accountOfId(referralId);
+    if (referredAccount === undefined) return undefined;
+    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referredAccount));
+    const referral = referralOf(state, referralId);
+    if (!referral) return undefined;
+    return { referralId, referred: undefined, referrer: undefined, referredAccount, referrerAccount: referral.referrer.account };
+  }
+}
+
+@CommandHandler(AuditCommandEnvelope)
+export class AuditCommandHandler implements ICommandHandler<AuditCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'audits'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, account, person }: AuditCommandEnvelope): Promise<Position | null> {
+    const outcome = await this.streams.audits.handle(this.names.auditStream(meta.scope, account), meta, (state) =>
+      decideAudit(state, { type: 'RecordLook', account, person, now: Date.now() }),
+    );
+    return outcome.kind === 'accepted' ? outcome.position : null;
+  }
+}
+
+@CommandHandler(TenantCommandEnvelope)
+export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'tenants' | 'tenantRegister'>,
+    private readonly names: KeyedNames,
+    private readonly announce: (alias: string) => Promise<void>,
+  ) {}
+
+  async execute({ meta, command }: TenantCommandEnvelope): Promise<OpenTenant | Refused> {
+    const alias = meta.scope.tenant;
+    if (command.type === 'CreateTenant') await this.enterAlias(meta, alias);
+    const stream = this.names.tenantStream(alias);
+    const outcome = await this.streams.tenants.handle(stream, meta, (state) => decideTenant(state, command));
+    if (outcome.kind === 'refused') return { refused: outcome.refused };
+    // It stands, announced or not; a failure here would lose keys that are shown once.
+    await this.announce(alias).catch(() => undefined);
+    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
+    return outcome.state;
+  }
+
+  private async enterAlias(meta: CommandMeta, alias: string): Promise<void> {
+    const register = this.names.tenantRegisterStream();
+    await this.streams.tenantRegister.handle(register, { ...meta, commandId: randomUUID() }, (state) =>
+      decideRegister(state, { type: 'EnterAlias', alias, now: Date.now() }),
+    );
+  }
+}
+
+@CommandHandler(PeriodCommandEnvelope)
+export class PeriodCommandHandler implements ICommandHandler<PeriodCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'periods'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, command }: PeriodCommandEnvelope): Promise<PeriodOutcome> {
+    const stream = this.names.periodsStream(meta.scope);
+    const outcome = await this.streams.periods.handle(stream, meta, (state) => decidePeriod(state, command));
+    if (outcome.kind === 'refused') return { refused: outcome.refused };
+    if (outcome.kind !== 'accepted') throw new Error('a period waits for nothing');
+    return { position: outcome.position };
+  }
+}
+
+@CommandHandler(OperationCommandEnvelope)
+export class OperationCommandHandler implements ICommandHandler<OperationCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'operations'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, operation }: OperationCommandEnvelope): Promise<Position | null> {
+    const day = new Date(operation.now).toISOString().slice(0, 10);
+    const stream = this.names.operationsStream(meta.scope, day);
+    const outcome = await this.streams.operations.handle(stream, meta, () => decideOperation(operation));
+    return outcome.kind === 'accepted' ? outcome.position : null;
+  }
+}
+
+@CommandHandler(RepeatErasureEnvelope)
+export class RepeatErasureHandler implements ICommandHandler<RepeatErasureEnvelope> {
+  constructor(private readonly erasures: ErasureProcess) {}
+
+  execute({ cause, erasure }: RepeatErasureEnvelope): Promise<void> {
+    return this.erasures.repeat(erasure, cause);
+  }
+}
+
+function sidesAskedFor(actions: ModerationCommandEnvelope['actions']): Sides {
+  const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer'>>();
+  for (const { referralId, action } of actions) {
+    const before = asked.get(referralId) ?? { referred: undefined, referrer: undefined };
+    asked.set(referralId, { ...before, ...definedOf(sidesOf(action)) });
+  }
+  return asked;
+}
+
+/** Of several actions on one referral the later one counts, side by side. */
+function definedOf<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

@@ -1,0 +1,41 @@
+import { PassportStrategy } from '@nestjs/passport';
+import passportHttp from 'passport-http';
+import type { Credentials } from './credentials.js';
+
+/**
+ * HTTP Basic with the key as the password under any user name, or as the user name alone.
+ * passport-http refuses an empty side and cuts a password at its first colon, so the field is
+ * parsed here.
+ */
+export class ApiKeyStrategy extends PassportStrategy(passportHttp.BasicStrategy, 'api-key') {
+  constructor() {
+    super({ passReqToCallback: true });
+  }
+
+  override authenticate(credentials: Credentials): void {
+    const key = apiKeyIn(credentials.headers.authorization ?? '');
+    if (key === undefined) return this.fail();
+    this._verify(credentials, '', key, (error, holder) => {
+      if (error) this.error(error);
+      else if (holder) this.success(holder);
+      else this.fail();
+    });
+  }
+
+  validate({ findKey }: Credentials, _name: string, key: string): Promise<object | undefined> {
+    return findKey(key);
+  }
+}
+
+/**
+ * The API key in an `Authorization` field: the password under any user name, or the user name when the password is empty.
+ * Undefined: not HTTP Basic, or malformed. A password may hold colons, a user name cannot.
+ */
+export function apiKeyIn(authorization: string): string | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})[ \t]*$/i.exec(authorization)?.[1];
+  if (encoded === undefined) return undefined;
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  if (colon === -1) return undefined;
+  return decoded.slice(colon + 1) || decoded.slice(0, colon) || undefined;
+}

@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Seen } from '../../domain/account/seen.js';
+import { callerOf, type Caller } from './access.js';
+import { clientAddress } from './client-address.js';
+
+const USER_AGENT_LENGTH_MAX = 512;
+
+/** One call of a tenant's route, as a handler needs it: who calls, from where, and what was sent besides path, query and body. */
+export interface Call extends Caller {
+  /** Of this request alone: correlates what it writes. */
+  readonly id: string;
+  readonly method: string;
+  /** Path and query, as they arrived. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  /** As parsed, with members that no shape reads. */
+  readonly body: unknown;
+  /** Behind trusted proxies. */
+  readonly clientAddress: string;
+  /** From where a user called: of calls with a token alone. A server that calls with its key is not where its users are. */
+  readonly seen: Seen | undefined;
+  /** For status and header fields of the answer. */
+  readonly reply: FastifyReply;
+}
+
+/** Hands the call to a controller's method. @throws when the route belongs to no tenant. */
+export const Call = createParamDecorator((_data: unknown, context: ExecutionContext): Call => {
+  const http = context.switchToHttp();
+  return callOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+});
+
+export function callOf(request: FastifyRequest, reply: FastifyReply): Call {
+  const caller = callerOf(request);
+  const { id, method, headers, body } = request;
+  return {
+    ...caller,
+    id,
+    method,
+    target: request.raw.url ?? '',
+    headers,
+    body,
+    get clientAddress() {
+      return clientAddress(request);
+    },
+    seen: caller.token && seenIn(request),
+    reply,
+  };
+}
+
+function seenIn(request: FastifyRequest): Seen {
+  const { headers } = request;
+  return {
+    ip: clientAddress(request),
+    userAgent: headers['user-agent']?.slice(0, USER_AGENT_LENGTH_MAX) || null,
+    source: domainOf(headers['x-saasquatch-referrer']),
+  };
+}
+
+/** The domain of the page that a client says it is on; what else is in such an address is nobody's business. */
+function domainOf(referrer: string | string[] | undefined): string | null {
+  if (typeof referrer !== 'string' || !/^https?:\/\//i.test(referrer) || !URL.canParse(referrer)) return null;
+  return new URL(referrer).hostname || null;
+}

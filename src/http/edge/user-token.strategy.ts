@@ -1,0 +1,85 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { PassportStrategy } from '@nestjs/passport';
+import passportJwt, { type Signature } from 'passport-jwt';
+import { callerAs, type Caller } from './access.js';
+import { unauthorized } from './challenge.js';
+import type { Credentials, TokenCheck } from './credentials.js';
+import { takesTokens } from './rights.js';
+import { readUserToken, type TokenRules, type TokenSubject } from './user-token.js';
+
+/**
+ * User tokens. passport-jwt verifies with one secret, and a tenant has several: it runs once for
+ * each of them. What is wrong with a token is told to nobody.
+ */
+export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'user-token') {
+  constructor() {
+    super({
+      algorithms: ['HS256'],
+      jwtFromRequest: ({ token }) => token,
+      secretOrKeyProvider: ({ secret }, _token, done) => done(null, secret),
+    });
+  }
+
+  override authenticate({ headers, tokenCheck }: Credentials): void {
+    const tokens = tokenCheck === undefined ? [] : tokensIn(headers);
+    if (tokenCheck === undefined || tokens.length === 0) return this.fail();
+    this.callerOf(tokens, tokenCheck).then(
+      (caller) => (caller === undefined ? this.error(unauthorized('RS032')) : this.success(caller)),
+      (error: unknown) => this.error(error),
+    );
+  }
+
+  /** Signature, algorithm and times are good. What else a token must say, `readUserToken` checks. */
+  validate(claims: object): object {
+    return claims;
+  }
+
+  /**
+   * The subject of a token and the secret that it was signed with; undefined: no good, for whatever
+   * reason. Every secret is tried with a whole signature, so that each "no" takes the same time.
+   */
+  async verify<S extends Pick<Signature, 'secret'>>(
+    token: string,
+    secrets: readonly S[],
+    rules: TokenRules,
+  ): Promise<{ readonly subject: TokenSubject; readonly signedWith: S } | undefined> {
+    const { verifiable, subject } = readUserToken(token, rules);
+    const signed = await Promise.all(secrets.map(({ secret }) => this.isSigned({ token: verifiable, secret })));
+    const signedWith = secrets[signed.indexOf(true)];
+    return subject === undefined || signedWith === undefined ? undefined : { subject, signedWith };
+  }
+
+  /** A token counts before a key. Where no token counts, a good one is as bad as any; two that differ are none. */
+  private callerOf(tokens: readonly string[], { access, tenant, tenants }: TokenCheck): Promise<Caller | undefined> {
+    const [first = ''] = tokens;
+    // What cannot count is verified as the empty token is: its refusal takes as long as any other.
+    const token = takesTokens(access) && tokens.every((other) => other === first) ? first : '';
+    return tenants.verifyToken(tenant, async (secrets, mustExpire) => {
+      const rules = { tenant: tenant.alias, now: Date.now(), mustExpire };
+      const verified = await this.verify(token, secrets, rules);
+      if (verified === undefined) return undefined;
+      const { subject, signedWith } = verified;
+      const actor = { kind: 'user-token', id: signedWith.id } as const;
+      return { ...callerAs(tenant, signedWith.mode, actor), token: subject };
+    });
+  }
+
+  /** One run of the library, as passport starts it: on an object of its own. */
+  private isSigned(signature: Signature): Promise<boolean> {
+    return new Promise((resolve) => {
+      const run = Object.assign(Object.create(this) as object, {
+        success: () => resolve(true),
+        fail: () => resolve(false),
+        error: () => resolve(false),
+      });
+      super.authenticate.call(run, signature);
+    });
+  }
+}
+
+/** The tokens that a request carries; an empty field is none. */
+function tokensIn(headers: IncomingHttpHeaders): readonly string[] {
+  const own = headers['x-saasquatch-user-token'];
+  const bearer = /^bearer(?:\s+(.*))?$/is.exec(headers.authorization?.trim() ?? '');
+  return [...(own ? [own].flat() : []), ...(bearer ? [bearer[1] ?? ''] : [])];
+}

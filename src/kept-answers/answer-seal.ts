@@ -1,0 +1,72 @@
+import { personal, type Personal, type SubjectId } from '../domain/personal.js';
+import { openValues, sealValues } from '../privacy/sealed-values.js';
+import { openBytes, sealBytes, type SubjectKeys } from '../privacy/subject-keys.js';
+import { nameOf, type KeptAnswer, type KeyedRequest, type Named } from './idempotency-key.js';
+
+interface SealedAnswer extends KeptAnswer {
+  readonly named?: readonly Named[];
+}
+
+/** Encrypts kept answers: each as a whole, and under it what names somebody with that subject's key. */
+export class AnswerSeal {
+  constructor(
+    private readonly key: Buffer,
+    private readonly subjects: SubjectKeys,
+  ) {}
+
+  async seal(request: KeyedRequest, answer: KeptAnswer, named: readonly Named[]): Promise<Buffer> {
+    const kept: SealedAnswer = { ...answer, body: await this.sealed(answer.body, named), named };
+    return sealBytes(this.key, Buffer.from(JSON.stringify(kept)), nameOf(request));
+  }
+
+  async open(request: KeyedRequest, sealed: Buffer): Promise<KeptAnswer> {
+    const kept = JSON.parse(openBytes(this.key, sealed, nameOf(request)).toString()) as SealedAnswer;
+    const { named = [], ...answer } = kept;
+    return { ...answer, body: await this.opened(answer.body, named) };
+  }
+
+  /** An answer that is made again from the log: it names nobody whose key is destroyed, as a kept one would not. */
+  async withoutForgotten(body: unknown, named: readonly Named[]): Promise<unknown> {
+    if (named.length === 0 || !isObject(body)) return body;
+    const keys = await this.subjects.load(named.map(({ subject }) => subject));
+    const gone = named.filter(({ subject }) => !keys.get(subject));
+    const empty = emptyOf(gone);
+    return changedMembers(body, gone, (_value, _subject, member) => empty[member] ?? null);
+  }
+
+  private async sealed(body: unknown, named: readonly Named[]): Promise<unknown> {
+    if (named.length === 0 || !isObject(body)) return body;
+    const keys = await this.subjects.loadOrCreate(named.map(({ subject }) => subject));
+    return changedMembers(body, named, (value, subject) => sealValues(personal(subject, value), keys));
+  }
+
+  private async opened(body: unknown, named: readonly Named[]): Promise<unknown> {
+    if (named.length === 0 || !isObject(body)) return body;
+    const keys = await this.subjects.load(named.map(({ subject }) => subject));
+    const empty = emptyOf(named);
+    return changedMembers(
+      body,
+      named,
+      (value, _subject, member) => (openValues(value, keys) as Personal<unknown>).value ?? empty[member] ?? null,
+    );
+  }
+}
+
+const emptyOf = (named: readonly Named[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(named.flatMap((one) => Object.entries(one.empty ?? {})));
+
+const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => typeof body === 'object' && body !== null;
+
+function changedMembers(
+  body: Readonly<Record<string, unknown>>,
+  named: readonly Named[],
+  change: (value: unknown, subject: SubjectId, member: string) => unknown,
+): Readonly<Record<string, unknown>> {
+  const subjects = new Map(named.flatMap(({ subject, members }) => members.map((member) => [member, subject] as const)));
+  return Object.fromEntries(
+    Object.entries(body).map(([member, value]) => {
+      const subject = subjects.get(member);
+      return [member, subject === undefined ? value : change(value, subject, member)];
+    }),
+  );
+}

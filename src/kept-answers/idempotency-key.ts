@@ -1,0 +1,43 @@
+import type { SubjectId } from '../domain/personal.js';
+import type { Refusal } from '../domain/refusal.js';
+import type { Scope } from '../domain/scope.js';
+
+/** A request that carries an idempotency key; both parts as keyed hashes. */
+export interface KeyedRequest {
+  readonly scope: Scope;
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+/** An answer as it was given, to be given again. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly position: string | null;
+}
+
+/** Members of an answer's body that tell of somebody: kept under that subject's key, and null once it is destroyed. */
+export interface Named {
+  readonly subject: SubjectId;
+  readonly members: readonly string[];
+  /** What stands in place of members that are never null. */
+  readonly empty?: Readonly<Record<string, unknown>>;
+}
+
+/** The key is used for another request, or its first request is running. */
+export type KeyRefusal = Extract<Refusal, 'IDEMPOTENCY_KEY_REUSED'> | 'REQUEST_IN_PROGRESS';
+
+/** The key is the caller's to run, as this command; or the answer was given before; or neither. */
+export type ClaimedKey = ClaimedCommand | { readonly answer: KeptAnswer } | { readonly refused: KeyRefusal };
+
+export interface ClaimedCommand {
+  readonly commandId: string;
+  /** By the database's clock, in epoch milliseconds. */
+  readonly askedAt: number;
+}
+
+/** Whether a text can be an idempotency key: 1 to 255 printable characters. */
+export const isIdempotencyKey = (text: string): boolean => /^[\x20-\x7e]{1,255}$/.test(text);
+
+/** Of one key: no two tenants or modes share it. */
+export const nameOf = ({ scope, key }: KeyedRequest): string => `${scope.tenant}/${scope.mode}/${key}`;

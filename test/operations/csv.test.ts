@@ -1,0 +1,98 @@
+import { statementCsv } from '../../src/cli/ledger-output.js';
+import { CommandError } from '../../src/operations/command-error.js';
+import { parseBalances } from '../../src/operations/ledger/balance-file.js';
+
+describe('a statement as CSV', () => {
+  const line = {
+    eventId: 'e-1',
+    position: '7',
+    recordedAt: '2026-01-01T00:00:00.000Z',
+    effectiveAt: '2026-01-01T00:00:00.000Z',
+    type: 'CreditRedeemed',
+    actor: 'api-key:live',
+    rewardId: 'r-1',
+    amount: -5,
+    balance: -2,
+  };
+  const statement = (actor: string, unit = 'CENTS') => ({
+    account: 'a',
+    position: '7',
+    digest: 'd',
+    units: [{ unit, opening: 3, closing: -2, lines: [{ ...line, actor }] }],
+  });
+  const cellOf = (actor: string): string => {
+    const csv = statementCsv(statement(actor) as never);
+    return csv.slice(csv.indexOf('CreditRedeemed,') + 'CreditRedeemed,'.length, csv.indexOf(',r-1,'));
+  };
+
+  test('has the bytes that it always had', () => {
+    expect(statementCsv(statement('=cmd "x", é', '') as never)).toBe(
+      'unit,eventId,position,recordedAt,effectiveAt,type,actor,rewardId,amount,balance\r\n' +
+        ',,,,,opening,,,,3\r\n' +
+        `,e-1,7,2026-01-01T00:00:00.000Z,2026-01-01T00:00:00.000Z,CreditRedeemed,"'=cmd ""x"", é",r-1,-5,-2\r\n` +
+        ',,,,,closing,,,,-2\r\n',
+    );
+    expect(statementCsv({ units: [] } as never)).toBe(
+      'unit,eventId,position,recordedAt,effectiveAt,type,actor,rewardId,amount,balance\r\n',
+    );
+  });
+
+  test.each([
+    ['', ''],
+    ['plain text', 'plain text'],
+    ['a,b', '"a,b"'],
+    ['a"b', '"a""b"'],
+    ['a\nb', '"a\nb"'],
+    ['a\rb', '"a\rb"'],
+    ['a\r\nb', '"a\r\nb"'],
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@x', "'@x"],
+    ['\tx', "'\tx"],
+    ['\rx', '"\'\rx"'],
+    ['a=1', 'a=1'],
+    ['＝1', '＝1'],
+    [' padded ', ' padded '],
+    ['a;b', 'a;b'],
+    ['😀\u2028', '😀\u2028'],
+  ])('writes the cell %j as %j', (text, cell) => {
+    expect(cellOf(text)).toBe(cell);
+  });
+});
+
+describe('a balance file', () => {
+  const HEAD = 'account,unit,balance\n';
+  const balancesIn = (text: string) =>
+    [...parseBalances(text, 'f').accounts].flatMap(([account, units]) =>
+      [...units.values()].map(({ unit, balance }) => [account, unit, balance]),
+    );
+
+  test.each([
+    ['line feeds', `${HEAD}a,CENTS,5\nb,CENTS,-7`],
+    ['carriage returns before them', 'account,unit,balance\r\na,CENTS,5\r\nb,CENTS,-7\r\n'],
+    ['a byte order mark', `\uFEFF${HEAD}a,CENTS,5\nb,CENTS,-7\n`],
+    ['quotes', '"account",Unit,"BALANCE"\n"a","CENTS","5"\nb,CENTS, -7 \n'],
+    ['empty lines', `\n${HEAD}\r\n\na,CENTS,5\n""\nb,CENTS,-7\n\n`],
+  ])('is read with %s', (_what, text) => {
+    expect(balancesIn(text)).toEqual([
+      ['a', 'CENTS', 5],
+      ['b', 'CENTS', -7],
+    ]);
+  });
+
+  test('keeps commas, quotes and line breaks in quotes, and blanks', () => {
+    expect(balancesIn(`${HEAD}"a,""b""\r\nc", u ,1\n`)).toEqual([['a,"b"\r\nc', ' u ', 1]]);
+  });
+
+  test.each([
+    ['account,unit,balance\na"b,CENTS,1\n', 'f: record 2 is no CSV'],
+    ['account,unit,balance\n"a,CENTS,1\n', 'f: record 2 is no CSV'],
+    ['account,unit,balance\n"a"b,CENTS,1\n', 'f: record 2 is no CSV'],
+    ['account,unit,balance\ra,CENTS,1\r', 'f: record 1 is no CSV'],
+    ['account,unit,balance\na,CENTS,1,2\n', 'f: record 2 is no account, unit and whole number'],
+    ['account,unit,balance\na,CENTS,\n', 'f: record 2 is no account, unit and whole number'],
+  ])('is refused: %j', (text, message) => {
+    expect(() => parseBalances(text, 'f')).toThrow(new CommandError(message));
+  });
+});
