@@ -30,7 +30,7 @@ const common = {
 };
 
 /** Tests that need neither a database nor dist/: seconds, and part of `npm run check`. */
-const unit = ['<rootDir>/test/domain/', '<rootDir>/test/architecture/', '<rootDir>/test/projectors/'];
+const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process'].map((folder) => `<rootDir>/test/${folder}/`);
 
 /** The suites that count run against `node dist/bin/main.js` as well, as black boxes. `npm run test:dist` runs all that can. */
 const compiled = process.env.TEST_DIST === 'all' ? ['*'] : ['route-credentials', 'open-users', 'story'];

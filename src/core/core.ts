@@ -1,21 +1,17 @@
 import type pg from 'pg';
 import { ChainSigner } from '../chain/chain-signer.js';
-import { AccountCommands } from '../command-handling/account-commands.js';
 import type { CommandBusParts } from '../command-handling/command-bus.js';
 import type { Commands } from '../command-handling/commands.js';
-import { CodeOwners } from '../command-handling/needs/code-owners.js';
-import { NewSubjects } from '../command-handling/needs/new-subjects.js';
-import { ProgramVersions } from '../command-handling/needs/program-versions.js';
-import { Reservations } from '../command-handling/needs/reservations.js';
-import { TankCodes } from '../command-handling/needs/tank-codes.js';
+import type { CodeOwners } from '../command-handling/needs/code-owners.js';
 import { TooBusy } from '../command-handling/one-at-a-time.js';
-import { ErasureProcess } from '../command-handling/processes/erasure-process.js';
-import { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
+import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import { openCommandHandling } from '../command-handling/open-command-handling.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
-import { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -159,40 +155,23 @@ function wire({
     streams.accounts.forgetSubjects(known);
     streams.reservations.forgetSubjects(known);
   };
-  const erasures = new ErasureProcess(streams, names, keys, async (subjects) => {
-    forget(subjects);
-    await announceErasure(pool, subjects);
-  });
-  const owners = new CodeOwners(streams, names);
-  const tenants = new TenantDirectory(streams.tenants, names);
-  log.onWentBack(() => tenants.forgetAll());
-  const announce = async (alias: string): Promise<void> => {
-    tenants.forget(alias);
-    await announceTenant(pool, alias).catch((error: unknown) => {
-      logger.warn(
-        { tenant: alias },
-        'a change of this tenant stands and could not be announced: other processes learn of it within seconds',
-      );
-      throw error;
-    });
-  };
-  const sealingKey = purposeKey(masterKey, 'api-keys');
-  const tokenSecrets = new TokenSecrets(tenants, sealingKey);
-  const tankCodes = new TankCodes(streams, names, tenants, new ProgramVersions(log, codec, names));
-  const reservations = new Reservations(streams, names);
-  const subjects = new NewSubjects(keys);
-  const sources = { log, streams, names, owners, reservations, subjects, tankCodes, clock: Date.now };
-  const moderations = new ModerationProcess(streams, names, sources);
-  const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
-  const commands = commandsOf({
-    streams,
+  const handling = openCommandHandling({
+    log,
+    codec,
     names,
-    accounts,
-    moderations,
-    erasures,
-    announceTenant: announce,
+    keys,
+    streams,
+    announceErasure: async (subjects) => {
+      forget(subjects);
+      await announceErasure(pool, subjects);
+    },
+    announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
+  const { owners, tenants, moderations, erasures } = handling;
+  const commands = commandsOf(handling);
+  const sealingKey = purposeKey(masterKey, 'api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealingKey, actor);
+  const tokenSecrets = new TokenSecrets(tenants, sealingKey);
   const answersKey = purposeKey(masterKey, 'idempotency');
   const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {
@@ -213,6 +192,16 @@ function wire({
     answersKey,
     chainSigner,
   };
+}
+
+/** @throws what the announcement throws, after it was noted. */
+async function announcedTenant(pool: pg.Pool, alias: string, logger: CoreOptions['logger']): Promise<void> {
+  try {
+    await announceTenant(pool, alias);
+  } catch (error) {
+    logger.warn({ tenant: alias }, 'a change of this tenant stands and could not be announced: other processes learn of it within seconds');
+    throw error;
+  }
 }
 
 /** The bus is opened for the first command: an operator's command that changes nothing does without the framework. */

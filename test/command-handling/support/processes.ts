@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
+import type { AccountOutcome } from '../../../src/command-handling/account-commands.js';
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
-import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
+import type { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
+import { openCommandHandling } from '../../../src/command-handling/open-command-handling.js';
 import { openCommandBus } from '../../../src/command-handling/command-bus.js';
 import {
   AccountCommandEnvelope,
@@ -10,15 +11,10 @@ import {
   type Commands,
   type ModerationOutcome,
 } from '../../../src/command-handling/commands.js';
-import { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
-import { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
-import { NewSubjects } from '../../../src/command-handling/needs/new-subjects.js';
-import { ProgramVersions } from '../../../src/command-handling/needs/program-versions.js';
-import { Reservations } from '../../../src/command-handling/needs/reservations.js';
+import type { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
+import type { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
-import { TankCodes } from '../../../src/command-handling/needs/tank-codes.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
-import { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import type { OpenAccount, RewardState } from '../../../src/domain/account/account.state.js';
 import type { ModerationAction } from '../../../src/domain/moderation/moderation.decider.js';
@@ -93,33 +89,27 @@ export class TestProcess {
     const keys = new PostgresSubjectKeys(pool, WRAPPING_KEY);
     this.codec = new EventCodec(keys);
     this.streams = openStreams(log, this.codec);
-    this.owners = new CodeOwners(this.streams, NAMES);
-    const tenants = new TenantDirectory(this.streams.tenants, NAMES);
-    const announce = (alias: string): Promise<void> => Promise.resolve(tenants.forget(alias));
-    const tankCodes = new TankCodes(this.streams, NAMES, tenants, new ProgramVersions(log, this.codec, NAMES), clock);
-    const { streams, owners } = this;
-    const reservations = new Reservations(streams, NAMES);
-    const subjects = new NewSubjects(keys);
-    const sources = { log, streams, names: NAMES, owners, reservations, subjects, tankCodes, clock };
-    this.moderations = new ModerationProcess(streams, NAMES, sources);
-    this.erasures = new ErasureProcess(this.streams, NAMES, keys, (subjects) => {
-      keys.forget(subjects);
-      this.streams.accounts.forgetSubjects(new Set(subjects));
-      return Promise.resolve();
-    });
-    const { moderations, erasures } = this;
-    const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
-    this.commands = openCommandBus({
-      streams,
+    const handling = openCommandHandling({
+      log,
+      codec: this.codec,
       names: NAMES,
-      accounts,
-      moderations,
-      erasures,
-      announceTenant: announce,
+      keys,
+      streams: this.streams,
+      announceErasure: (subjects) => {
+        keys.forget(subjects);
+        this.streams.accounts.forgetSubjects(new Set(subjects));
+        return Promise.resolve();
+      },
+      announceTenant: () => Promise.resolve(),
+      clock,
     });
+    this.owners = handling.owners;
+    this.moderations = handling.moderations;
+    this.erasures = handling.erasures;
+    this.commands = openCommandBus(handling);
     const actor = { kind: 'system' as const, id: 'test' };
     const sealingKey = Buffer.alloc(32, 3);
-    this.tenantCommands = new TenantCommands(this.commands, streams, NAMES, sealingKey, actor);
+    this.tenantCommands = new TenantCommands(this.commands, this.streams, NAMES, sealingKey, actor);
   }
 
   send(accountId: string, request: AccountRequest, meta: CommandMeta = aRequest()): Promise<AccountOutcome> {

@@ -1,6 +1,6 @@
-import { AccountCommands, type AccountOutcome } from '../../../src/command-handling/account-commands.js';
+import type { AccountOutcome } from '../../../src/command-handling/account-commands.js';
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
-import { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
+import { openCommandHandling } from '../../../src/command-handling/open-command-handling.js';
 import { openCommandBus } from '../../../src/command-handling/command-bus.js';
 import {
   AccountCommandEnvelope,
@@ -9,15 +9,9 @@ import {
   type ModerationOutcome,
 } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
-import { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
-import { moderationIdOf, ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
-import { NewSubjects } from '../../../src/command-handling/needs/new-subjects.js';
-import { Reservations } from '../../../src/command-handling/needs/reservations.js';
-import { ProgramVersions } from '../../../src/command-handling/needs/program-versions.js';
+import { moderationIdOf, type ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
-import { TankCodes } from '../../../src/command-handling/needs/tank-codes.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
-import { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import type { AccountState } from '../../../src/domain/account/account.state.js';
 import type { DomainEvent } from '../../../src/domain/events.js';
@@ -97,26 +91,18 @@ export class LedgerProcess {
 
   constructor(log: EventLog, codec: EventCodec, keys: InMemorySubjectKeys) {
     this.streams = openStreams(log, codec);
-    const directory = new TenantDirectory(this.streams.tenants, NAMES);
-    const announce = (alias: string): Promise<void> => Promise.resolve(directory.forget(alias));
-    const tankCodes = new TankCodes(this.streams, NAMES, directory, new ProgramVersions(log, codec, NAMES));
-    const owners = new CodeOwners(this.streams, NAMES);
-    const reservations = new Reservations(this.streams, NAMES);
-    const subjects = new NewSubjects(keys);
     const { streams } = this;
-    const sources = { log, streams, names: NAMES, owners, reservations, subjects, tankCodes, clock: Date.now };
-    const moderations = new ModerationProcess(streams, NAMES, sources);
-    this.moderationProcess = moderations;
-    const erasures = new ErasureProcess(this.streams, NAMES, keys, () => Promise.resolve());
-    const accounts = new AccountCommands({ streams, sources, tenants: directory, moderations, erasures });
-    this.commands = openCommandBus({
-      streams,
+    const handling = openCommandHandling({
+      log,
+      codec,
       names: NAMES,
-      accounts,
-      moderations,
-      erasures,
-      announceTenant: announce,
+      keys,
+      streams,
+      announceErasure: () => Promise.resolve(),
+      announceTenant: () => Promise.resolve(),
     });
+    this.moderationProcess = handling.moderations;
+    this.commands = openCommandBus(handling);
     const actor = { kind: 'system' as const, id: 'test' };
     this.tenants = new TenantCommands(this.commands, streams, NAMES, Buffer.alloc(32, 3), actor);
   }

@@ -1,0 +1,63 @@
+import type { EventCodec } from '../event-log/codec.js';
+import type { EventLog } from '../event-log/event-log.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import type { SubjectKeys } from '../privacy/subject-keys.js';
+import { AccountCommands } from './account-commands.js';
+import type { CommandBusParts } from './command-bus.js';
+import { CodeOwners } from './needs/code-owners.js';
+import { NewSubjects } from './needs/new-subjects.js';
+import { ProgramVersions } from './needs/program-versions.js';
+import { Reservations } from './needs/reservations.js';
+import { TankCodes } from './needs/tank-codes.js';
+import { ErasureProcess, type AnnounceErasure } from './processes/erasure-process.js';
+import { ModerationProcess } from './processes/moderation-process.js';
+import type { Streams } from './streams.js';
+import { TenantDirectory } from './tenant-directory.js';
+
+export interface CommandHandlingParts {
+  readonly log: EventLog;
+  readonly codec: EventCodec;
+  readonly names: KeyedNames;
+  readonly keys: SubjectKeys;
+  readonly streams: Streams;
+  /** Tells every process, this one included, whose values it must not remember any longer. */
+  readonly announceErasure: AnnounceErasure;
+  /** Tells the other processes that a tenant has changed. */
+  readonly announceTenant: (alias: string) => Promise<void>;
+  readonly clock?: () => number;
+}
+
+/** What stands between the bus and the log, and what is looked up on the way. */
+export interface CommandHandlingCore extends CommandBusParts {
+  readonly owners: CodeOwners;
+  readonly tenants: TenantDirectory;
+}
+
+export function openCommandHandling(parts: CommandHandlingParts): CommandHandlingCore {
+  const { log, codec, names, keys, streams, clock = Date.now } = parts;
+  const owners = new CodeOwners(streams, names);
+  const tenants = new TenantDirectory(streams.tenants, names);
+  log.onWentBack(() => tenants.forgetAll());
+  const programs = new ProgramVersions(log, codec, names);
+  const tankCodes = new TankCodes(streams, names, tenants, programs, clock);
+  const reservations = new Reservations(streams, names);
+  const subjects = new NewSubjects(keys);
+  const sources = { log, streams, names, owners, reservations, subjects, tankCodes, clock };
+  const moderations = new ModerationProcess(streams, names, sources);
+  const erasures = new ErasureProcess(streams, names, keys, parts.announceErasure);
+  const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
+  const announceTenant = (alias: string): Promise<void> => {
+    tenants.forget(alias);
+    return parts.announceTenant(alias);
+  };
+  return {
+    streams,
+    names,
+    owners,
+    tenants,
+    accounts,
+    moderations,
+    erasures,
+    announceTenant,
+  };
+}

@@ -1,0 +1,13 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.js';
+import type { Core } from '../core/core.js';
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly version: string;
+  /** False for benchmarks and tests of the embedded server. */
+  readonly fsync?: boolean;
+  /** Called when the stores are open, before anything listens. */
+  readonly prepare?: (core: Core) => Promise<void>;
+}

@@ -1,0 +1,186 @@
+import type { Pool } from 'pg';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { ChainNames } from '../chain/chain-names.js';
+import { ChainSealer } from '../chain/chain-sealer.js';
+import { ChainSealing } from '../chain/chain-sealing.js';
+import { connectionBudget } from '../core/connection-budget.js';
+import { isOutage, isStoreAway, type Core } from '../core/core.js';
+import type { EventLog } from '../event-log/event-log.js';
+import { pause } from '../foundation/pause.js';
+import type { RateLimits } from '../http/edge/rate-limits.js';
+import { purgeAnswers } from '../kept-answers/purge-answers.js';
+import { Jobs } from '../policies/jobs.js';
+import { POLICIES } from '../policies/policies.js';
+import { PolicyRunner } from '../policies/policy-runner.js';
+import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
+import { openPool } from '../postgres/database.js';
+import { replayErasures } from '../privacy/erasure-replay.js';
+import { scrubIfNeeded } from '../privacy/scrub.js';
+import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
+import { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import { readModelsReachHead } from '../projecting/following/read-models-reach-head.js';
+import type { ServiceReadiness } from './health.js';
+import type { ServiceOptions } from './service-options.js';
+import type { Started } from './start-in-order.js';
+import type { Stores, WatchedLog } from './start-stores.js';
+
+const CATCH_UP_BEFORE_END_MS = 2_000;
+const LOOK_AGAIN_MS = 100;
+
+export const PROJECTION_NAMES = accountProjectors.map(({ name }) => name);
+
+/** What follows the log: made before the application, which shows how far it is, and started behind it. */
+export interface Followers {
+  readonly projections: ProjectionRunner;
+  readonly jobs: Jobs;
+  readonly policies: PolicyRunner;
+  readonly sealer: ChainSealer;
+}
+
+export function startJobsPool({ databaseUrl: url }: Core, { config }: ServiceOptions): Started<Pool> {
+  const max = connectionBudget(config).jobs;
+  const jobsPool = openPool({ url, max, applicationName: 'ledger-jobs', bigintAsText: true });
+  // The queue's library asks for listeners of its own kind, although the pool's connections have theirs.
+  jobsPool.on('connect', (client) => client.on('error', () => undefined));
+  return { part: jobsPool, undo: () => jobsPool.end() };
+}
+
+interface FollowersParts {
+  readonly rateLimits: RateLimits;
+  readonly stores: Stores;
+  readonly watched: WatchedLog;
+  readonly jobsPool: Pool;
+}
+
+export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions): Followers {
+  const { core, background: pool } = parts.stores;
+  const { log, codec } = core;
+  const { generations, loss } = parts.watched;
+  const settle = (): Promise<void> => loss.settle();
+  const jobs = jobsOf(parts, { logger });
+  const sealing = new ChainSealing({
+    pool,
+    log,
+    chains: new ChainNames(core.names),
+    signer: core.chainSigner,
+  });
+  return {
+    projections: new ProjectionRunner({
+      pool,
+      log,
+      decode: decodeForProjectors(codec),
+      projectors: accountProjectors,
+      generations,
+      logger,
+      settle,
+    }),
+    jobs,
+    policies: new PolicyRunner({
+      pool,
+      log,
+      decode: decodeAny(codec),
+      policies: POLICIES,
+      isUnavailable: isOutage,
+      logger,
+      carryOut: carryOutReactions(core.commands, jobs),
+      settle,
+    }),
+    sealer: new ChainSealer({ pool, log, sealing, logger }),
+  };
+}
+
+function jobsOf({ stores, jobsPool, rateLimits }: FollowersParts, { logger }: Pick<ServiceOptions, 'logger'>): Jobs {
+  const { commands, moderations, erasures, pool, log, keys } = stores.core;
+  const readModels = () => readModelsReachHead(pool, log, PROJECTION_NAMES);
+  const handlers = jobHandlers({
+    commands,
+    moderations,
+    erasures,
+    purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
+    scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
+    checkErasures: () => replayErasures(pool, log, keys),
+  });
+  return new Jobs(jobsPool, stores.presence, { handlers, isUnavailable: isStoreAway, logger });
+}
+
+/** Stopped last of the followers: what the others have brought about may still be shown. */
+export function startProjecting({ projections }: Followers): Started<ProjectionRunner> {
+  return { part: projections, undo: () => projections.stop() };
+}
+
+export async function startJobs({ jobs }: Followers, { config }: ServiceOptions): Promise<Started<Jobs>> {
+  if (config.roles.has('worker')) {
+    await jobs.prepare();
+    jobs.start();
+  }
+  return { part: jobs, undo: () => jobs.stop() };
+}
+
+export function startPolicies({ policies }: Followers): Started<PolicyRunner> {
+  return { part: policies, undo: () => policies.stop() };
+}
+
+export function startSealing({ sealer }: Followers): Started<ChainSealer> {
+  return { part: sealer, undo: () => sealer.stop() };
+}
+
+/** Lets them follow the log once it is known to be the database's own. */
+export function startFollowing(
+  { projections, policies, sealer }: Followers,
+  { log }: Core,
+  { config }: ServiceOptions,
+): Started<undefined> {
+  const { roles } = config;
+  const waiting = new AbortController();
+  void whenAccepted(log, waiting.signal, () => {
+    if (roles.has('projector')) projections.start();
+    if (roles.has('worker')) policies.start();
+    if (roles.has('worker')) sealer.start();
+  });
+  return { part: undefined, undo: () => waiting.abort() };
+}
+
+export function startReadiness(ready: ServiceReadiness): Started<undefined> {
+  void ready.catchUp();
+  return { part: undefined, undo: () => ready.stop() };
+}
+
+/**
+ * Read models and policies go by positions, and whose positions those are is settled when the log is reached for the first time: the
+ * database may move to this log then.
+ */
+async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => void): Promise<void> {
+  while (!signal.aborted) {
+    const isAccepted = await log.id().then(
+      () => true,
+      // Why, the health page says.
+      () => false,
+    );
+    if (isAccepted && !signal.aborted) return begin();
+    await pause(LOOK_AGAIN_MS, signal);
+  }
+}
+
+/** At the end, brings what was acknowledged into the read models and has it reacted to. */
+export function startCatchingUpAtEnd(core: Core, followers: Followers): Started<undefined> {
+  return { part: undefined, undo: () => catchUpBeforeEnd(core, followers) };
+}
+
+/**
+ * As far as this process leads them, so that the next process has nothing to catch up with. Whatever is in the way, nothing is lost by
+ * ending: it stands in the log.
+ */
+async function catchUpBeforeEnd({ log }: Core, { projections, policies }: Followers): Promise<void> {
+  const deadline = performance.now() + CATCH_UP_BEFORE_END_MS;
+  const left = (): number => Math.max(0, deadline - performance.now());
+  try {
+    const answered = await log.head();
+    if (answered !== undefined && policies.role === 'leader') await policies.waitFor(answered, left());
+    const head = await log.head();
+    if (head === undefined) return;
+    const led = PROJECTION_NAMES.filter((name) => projections.leads(name));
+    await projections.waitFor(head, led, left());
+  } catch {
+    return;
+  }
+}

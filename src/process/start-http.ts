@@ -1,0 +1,130 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Registry } from 'prom-client';
+import type { Pool } from 'pg';
+import { publicUrlAt } from '../config/config.js';
+import { connectionBudget } from '../core/connection-budget.js';
+import { isStoreAway, type Core } from '../core/core.js';
+import { pause } from '../foundation/pause.js';
+import { HttpEdge } from '../http/edge/http-edge.js';
+import type { TenantDirectory } from '../http/edge/tenant-directory.js';
+import { HttpMetrics } from '../http/health/metrics.js';
+import { OperationRuns } from '../http/operations/operation-runs.js';
+import { serveInterfaceDescription } from '../http/shapes/openapi.js';
+import { openOperationsPool } from '../operations/projections/projection-operator.js';
+import { AppModule, type ModuleParts } from './app.module.js';
+import { storesAnswerIn } from './health.js';
+import type { ServiceOptions } from './service-options.js';
+import type { Followers } from './start-followers.js';
+import type { Started } from './start-in-order.js';
+import type { Stores } from './start-stores.js';
+
+export function startOperationsPool(core: Core, { config }: ServiceOptions): Started<Pool> {
+  const pool = openOperationsPool(core, connectionBudget(config).operations);
+  return { part: pool, undo: () => pool.end() };
+}
+
+export function startOperationRuns({ logger }: ServiceOptions): Started<OperationRuns> {
+  const runs = new OperationRuns(logger);
+  return { part: runs, undo: () => runs.close() };
+}
+
+/** Where the service is reached; empty until it listens. */
+export interface Address {
+  url: string;
+}
+
+type OfOptions = 'logger' | 'positionWaitMs' | 'api' | 'progress' | 'publicUrl';
+
+export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
+  readonly stores: Stores;
+  readonly followers: Followers;
+  readonly registry: Registry;
+  readonly address: Address;
+}
+
+interface Application {
+  readonly app: NestFastifyApplication;
+  readonly edge: HttpEdge;
+}
+
+export async function startApplication(parts: ApplicationParts, { config, logger }: ServiceOptions): Promise<Started<Application>> {
+  const { projections, policies } = parts.followers;
+  const edge = new HttpEdge({
+    logger,
+    limits: { inFlightMax: config.requestsInFlightMax },
+    trustedProxies: config.trustedProxies,
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.of({
+      ...parts,
+      logger,
+      positionWaitMs: config.positionWaitMs,
+      api: config.roles.has('api'),
+      progress: {
+        projectionsReach: (position, of, timeoutMs) => projections.waitFor(position, of, timeoutMs),
+        policiesReach: (position, timeoutMs) => policies.waitFor(position, timeoutMs),
+      },
+      publicUrl: () => config.publicUrl ?? parts.address.url,
+    }),
+    edge.adapter,
+    { ...edge.applicationOptions, logger: false },
+  );
+  return { part: { app, edge }, undo: () => app.close() };
+}
+
+/** Everything of an application that only listens after this. */
+export async function configureApplication(
+  { app, edge }: Application,
+  { stores, rateLimits, registry, operators, generations }: ApplicationParts,
+  { version }: ServiceOptions,
+): Promise<void> {
+  edge.configure(app, {
+    tenants: edgeTenants(stores.core),
+    calls: rateLimits,
+    metrics: new HttpMetrics(registry),
+    isUnavailable: isStoreAway,
+    operators,
+    isComplete: () => generations.areComplete,
+    storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
+  });
+  serveInterfaceDescription(app, { version });
+  await app.init();
+}
+
+export async function startListening({ app }: Application, { config }: ServiceOptions, address: Address): Promise<Started<string>> {
+  const { host } = config;
+  await app.listen({ port: config.port, host });
+  const { port } = new URL(await app.getUrl());
+  address.url = publicUrlAt(config, Number(port));
+  return {
+    part: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    undo: () => stopAnswering(app, config.shutdownGraceMs),
+  };
+}
+
+/** No new connections; requests in flight finish, within the grace. What runs behind them is stopped after that. */
+async function stopAnswering(app: NestFastifyApplication, graceMs: number): Promise<void> {
+  const patience = new AbortController();
+  const closed = app.getHttpAdapter().getInstance().close();
+  await Promise.race([closed, pause(graceMs, patience.signal)]);
+  patience.abort();
+}
+
+function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
+  return {
+    find: async (alias) => {
+      const tenant = await tenants.find(alias);
+      return (
+        tenant && {
+          alias,
+          programType: tenant.programType,
+          openEndpoints: tenant.openEndpoints,
+          openRules: tenant.openRules,
+        }
+      );
+    },
+    authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
+    verifyToken: ({ alias }, verify) => tokenSecrets.verify(alias, (secrets, { openRules }) => verify(secrets, openRules.tokensMustExpire)),
+  };
+}

@@ -1,0 +1,133 @@
+import type { Pool } from 'pg';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { connectionBudget } from '../core/connection-budget.js';
+import { openCore, type Core } from '../core/core.js';
+import { LogWatch } from '../core/log-watch.js';
+import { settleLoss } from '../core/lost-log.js';
+import type { SeenEvent } from '../event-log/event-log.js';
+import { pause } from '../foundation/pause.js';
+import { openPool } from '../postgres/database.js';
+import { hearErasures } from '../postgres/erasure-announcements.js';
+import { ProcessPresence } from '../postgres/process-presence.js';
+import { hearTenants } from '../postgres/tenant-announcements.js';
+import { ensureLiveGenerations, LiveGenerations, renewOutdatedGenerations } from '../projecting/generations/generations.js';
+import type { LedgerMetrics } from './metrics.js';
+import type { ServiceOptions } from './service-options.js';
+import type { Started } from './start-in-order.js';
+
+/** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
+const BACKGROUND_STATEMENT_MS = 30_000;
+/** A start does not wait longer for a log that is away. */
+const START_WITHOUT_LOG_MS = 2_000;
+
+const ACTOR = { kind: 'system' as const, id: 'service' };
+
+/** The stores, and what of them runs behind requests. */
+export interface Stores {
+  readonly core: Core;
+  readonly background: Pool;
+  readonly presence: ProcessPresence;
+}
+
+export async function startCore({ config, logger, fsync }: ServiceOptions, metrics: LedgerMetrics): Promise<Started<Core>> {
+  const core = await openCore({
+    config,
+    logger,
+    actor: ACTOR,
+    applicationName: 'ledger-service',
+    observe: metrics.eventLog,
+    projectors: accountProjectors,
+    fsync,
+  });
+  return { part: core, undo: () => core.close() };
+}
+
+export function startBackgroundPool({ databaseUrl: url }: Core, { config }: ServiceOptions): Started<Pool> {
+  const background = openPool({
+    url,
+    max: connectionBudget(config).background,
+    applicationName: 'ledger-projector',
+    statementTimeoutMs: BACKGROUND_STATEMENT_MS,
+  });
+  return { part: background, undo: () => background.end() };
+}
+
+export async function startPresence(core: Core, background: Pool): Promise<Started<Stores>> {
+  const presence = new ProcessPresence(background);
+  await presence.start();
+  return { part: { core, background, presence }, undo: () => presence.stop() };
+}
+
+/** What the database holds of the end of the log, brought in line with a log that lost it. */
+export class LossSettlement {
+  /** Called when read models were hidden by a loss. */
+  onHidden: () => void = () => undefined;
+
+  constructor(
+    private readonly stores: Stores,
+    private readonly generations: LiveGenerations,
+    private readonly options: ServiceOptions,
+  ) {}
+
+  async settle(noticed?: SeenEvent): Promise<void> {
+    const { generations } = this;
+    const { core, background } = this.stores;
+    const { log } = core;
+    const { logger } = this.options;
+    const { epoch } = log;
+    await settleLoss({ pool: background, log, projectors: accountProjectors, logger }, noticed);
+    await generations.refresh();
+    generations.resume(epoch);
+    if (!generations.areShown) this.onHidden();
+  }
+}
+
+/** The read models in use, hidden from the moment when the log is found to have lost its end until that is settled. */
+export interface WatchedLog {
+  readonly generations: LiveGenerations;
+  readonly loss: LossSettlement;
+}
+
+export function startLogWatch(stores: Stores, options: ServiceOptions): Started<WatchedLog> {
+  const { log, pool } = stores.core;
+  const generations = new LiveGenerations(pool);
+  const loss = new LossSettlement(stores, generations, options);
+  log.onWentBack(() => generations.suspend(log.epoch));
+  const logWatch = new LogWatch({
+    log,
+    logger: options.logger,
+    onLost: ({ from }) => loss.settle(from),
+  });
+  logWatch.start();
+  return { part: { generations, loss }, undo: () => logWatch.stop() };
+}
+
+export async function startHearingTenants({ core, background }: Stores): Promise<Started<undefined>> {
+  const { tenants } = core;
+  const announcements = hearTenants(background, (alias) => (alias === undefined ? tenants.distrust() : tenants.forget(alias)));
+  await announcements.start();
+  return { part: undefined, undo: () => announcements.stop() };
+}
+
+export async function startHearingErasures({ core, background }: Stores): Promise<Started<undefined>> {
+  const erased = hearErasures(background, (subjects) => core.forget(subjects));
+  await erased.start();
+  return { part: undefined, undo: () => erased.stop() };
+}
+
+/** Before the first request: without tables there is no answer. */
+export async function prepareReadModels({ background }: Stores, { loss }: WatchedLog, { config, logger }: ServiceOptions): Promise<void> {
+  await ensureLiveGenerations(background, accountProjectors);
+  const renewed = await renewOutdatedGenerations(background, accountProjectors);
+  if (renewed.length > 0) logger.warn({ projections: renewed }, 'the tables of read models have changed: they are built anew');
+  // The log may have been restored while no process ran.
+  const settling = loss.settle();
+  await (config.eventStore === undefined ? settling : whileThere(settling, START_WITHOUT_LOG_MS));
+}
+
+/** Waits for work on a log that may be away; its outcome is found out when the log is followed. */
+async function whileThere(work: Promise<void>, ms: number): Promise<void> {
+  const patience = new AbortController();
+  await Promise.race([work.catch(() => undefined), pause(ms, patience.signal)]);
+  patience.abort();
+}

@@ -1,0 +1,186 @@
+import type { DomainEvent } from '../../src/domain/events.js';
+import type { GrantTerms, RewardTerms } from '../../src/domain/program.js';
+import { POLICIES } from '../../src/policies/policies.js';
+import type { Policy, Reaction } from '../../src/policies/policy.js';
+import type { LedgerEvent } from '../../src/projecting/projector.js';
+import {
+  anAccount,
+  credit,
+  erasureRequested,
+  partyOf,
+  referralConverted,
+  referralModerated,
+  referralStarted,
+  rewardGranted,
+} from '../support/account-events.js';
+
+const ACME = anAccount('acme');
+const ANNS = anAccount('anns');
+const ANN = partyOf(ANNS, 'ann');
+const BOB = partyOf(ACME, 'bob');
+const RECORDED_AT = 50_000;
+
+const TERMS: RewardTerms = {
+  value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000, currency: null },
+  when: 'CONVERTED',
+  name: null,
+  description: null,
+  cancellable: true,
+  validDays: null,
+  delayDays: 0,
+  limit: null,
+  redeemsAutomatically: false,
+};
+
+/** `given(event).then(reactions)`: what all policies together want done about one event of Acme's account. */
+function given(event: DomainEvent) {
+  const ledgerEvent: LedgerEvent<DomainEvent> = {
+    event,
+    eventId: 'event',
+    stream: ACME.accountRef,
+    revision: 0n,
+    position: '1',
+    recordedAt: RECORDED_AT,
+    tenant: 'demo',
+    mode: 'live',
+    accountRef: ACME.accountRef,
+    correlationId: 'correlation',
+    commandId: 'command',
+  };
+  const reactions = POLICIES.filter(({ handles }) => handles.has(event.type)).flatMap((policy) => {
+    const wanted = policy.react(ledgerEvent);
+    if (wanted.length > 0) reacted.add(policy);
+    return wanted;
+  });
+  return { then: (...expected: readonly Reaction[]) => expect(reactions).toStrictEqual(expected) };
+}
+
+const reacted = new Set<Policy>();
+afterAll(() => expect(POLICIES.filter((policy) => !reacted.has(policy)).map(({ name }) => name)).toStrictEqual([]));
+
+describe('the reward of a referrer', () => {
+  const grant = (earnedAt: number): Reaction => ({
+    kind: 'command',
+    account: ANNS.accountRef,
+    request: {
+      type: 'GrantReferrerReward',
+      referralId: 'referral',
+      person: ANN.person,
+      terms: TERMS,
+      programId: 'default',
+      programVersion: 1,
+      earnedAt,
+    },
+  });
+
+  it.each([
+    ['starts', referralStarted('referral', BOB, ANN, { referrerReward: TERMS }), 2_000],
+    ['converts', referralConverted('referral', ANN, { referrerReward: TERMS }), 3_000],
+    ['is moderated', referralModerated('referral', ANN, { referrerReward: TERMS }), 4_000],
+  ] as const)('is granted when the referral %s and has earned it', (_when, event, earnedAt) => {
+    given(event).then(grant(earnedAt));
+  });
+
+  it.each(['PENDING', 'DENIED'] as const)('is not granted while the side of the referrer is %s', (referrerStatus) => {
+    given(referralConverted('referral', ANN, { referrerReward: TERMS, referrerStatus })).then();
+  });
+
+  it('is not granted when nothing was earned', () => {
+    given(referralStarted('referral', BOB, ANN)).then();
+  });
+
+  it('is granted under the rule of the event that earned it', () => {
+    const { value, name, description, cancellable, validDays, delayDays, limit, redeemsAutomatically } = TERMS;
+    const terms: GrantTerms = {
+      value,
+      name,
+      description,
+      cancellable,
+      validDays,
+      delayDays,
+      limit,
+      redeemsAutomatically,
+    };
+    const earned = {
+      referralId: 'referral',
+      userEventId: 'user-event',
+      programId: 'default',
+      programVersion: 3,
+      rule: 'per-order',
+      terms,
+    };
+    given({ type: 'ReferrerRewardEarnedByEvent', at: 2_500, referrer: ANN, ...earned }).then({
+      kind: 'command',
+      account: ANNS.accountRef,
+      request: { type: 'GrantEventReward', person: ANN.person, earnedAt: 2_500, ...earned },
+    });
+  });
+});
+
+describe('referrals made too fast', () => {
+  it('are flagged, each in its own account', () => {
+    const tooManyWith = [
+      { referralId: 'first', account: 'one' },
+      { referralId: 'second', account: 'two' },
+    ];
+    given(referralStarted('referral', BOB, ANN, { tooManyWith })).then(
+      { kind: 'command', account: 'one', request: { type: 'FlagReferral', referralId: 'first' } },
+      { kind: 'command', account: 'two', request: { type: 'FlagReferral', referralId: 'second' } },
+    );
+  });
+});
+
+describe('a reward', () => {
+  const settle = (what: string, runAt: number): Reaction => ({
+    kind: 'job',
+    task: 'settle-reward',
+    payload: { tenant: 'demo', mode: 'live', account: ACME.accountRef, rewardId: 'reward' },
+    runAt,
+    key: `settle-reward/reward/${what}`,
+  });
+
+  it('is settled when it becomes available and when it expires', () => {
+    given(rewardGranted('reward', BOB, credit(100), { dateScheduledFor: 60_000, dateExpires: 70_000 })).then(
+      settle('available', 60_000),
+      settle('expired', 70_000),
+    );
+  });
+
+  it('without dates is not settled', () => {
+    given(rewardGranted('reward', BOB, credit(100), { dateScheduledFor: null, dateExpires: null })).then();
+  });
+});
+
+describe('what a crash may leave unfinished', () => {
+  it('the list of very many redeemed rewards is recorded', () => {
+    given({
+      type: 'AccountCreditRedeemed',
+      at: 2_000,
+      redemptionId: 'redemption',
+      unit: 'CENTS',
+      amount: 5,
+      onlyOf: null,
+      rewards: 1_000,
+    }).then({ kind: 'command', account: ACME.accountRef, request: { type: 'ListRedeemedRewards' } });
+  });
+
+  it('an erasure is looked after ten seconds later', () => {
+    given(erasureRequested([BOB.person])).then({
+      kind: 'job',
+      task: 'finish-erasure',
+      payload: { tenant: 'demo', mode: 'live', account: ACME.accountRef, erasureId: 'erasure' },
+      runAt: RECORDED_AT + 10_000,
+      key: 'finish-erasure/erasure',
+    });
+  });
+
+  it('a moderation is looked after ten seconds later', () => {
+    given({ type: 'ModerationRequested', at: 2_000, moderationId: 'moderation', items: [] }).then({
+      kind: 'job',
+      task: 'finish-moderation',
+      payload: { tenant: 'demo', mode: 'live', moderationId: 'moderation' },
+      runAt: RECORDED_AT + 10_000,
+      key: 'finish-moderation/demo/live/moderation',
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { startInOrder, type Started } from '../../src/process/start-in-order.js';
+
+let undone: string[];
+beforeEach(() => {
+  undone = [];
+});
+
+function started(name: string): Started<string> {
+  return { part: name, undo: () => void undone.push(name) };
+}
+
+const later = async (name: string): Promise<Started<string>> => {
+  await Promise.resolve();
+  return started(name);
+};
+
+it('a stop undoes every start in reverse order, once', async () => {
+  const service = await startInOrder(async (start) => {
+    const first = await start(started('stores'));
+    const second = await start(later('jobs'));
+    return { parts: [first, second, await start(started('http'))] };
+  });
+  expect(service.parts).toEqual(['stores', 'jobs', 'http']);
+  expect(undone).toEqual([]);
+  await service.stop();
+  await service.stop();
+  expect(undone).toEqual(['http', 'jobs', 'stores']);
+});
+
+it('a start that fails undoes those before it in reverse order, and says why', async () => {
+  const starting = startInOrder(async (start) => {
+    await start(started('stores'));
+    await start(later('jobs'));
+    await start(Promise.reject(new Error('the port is taken')));
+    await start(started('never reached'));
+    return {};
+  });
+  await expect(starting).rejects.toThrow('the port is taken');
+  expect(undone).toEqual(['jobs', 'stores']);
+});
+
+it('work between two starts that fails undoes those before it', async () => {
+  const starting = startInOrder(async (start) => {
+    await start(started('stores'));
+    throw new Error('the database follows another log');
+  });
+  await expect(starting).rejects.toThrow('the database follows another log');
+  expect(undone).toEqual(['stores']);
+});
+
+it('a part that cannot be undone does not keep the others from it', async () => {
+  const failing = (message: string): Started<string> => ({
+    part: '',
+    undo: () => Promise.reject(new Error(message)),
+  });
+  const service = await startInOrder(async (start) => {
+    await start(started('stores'));
+    await start(failing('second failure'));
+    await start(failing('first failure'));
+    await start(started('http'));
+    return {};
+  });
+  await expect(service.stop()).rejects.toThrow('first failure');
+  expect(undone).toEqual(['http', 'stores']);
+});
+
+it('what fails while a failed start is undone does not hide why the start failed', async () => {
+  const starting = startInOrder(async (start) => {
+    await start(started('stores'));
+    await start({ part: '', undo: () => Promise.reject(new Error('cannot be closed')) });
+    await start(Promise.reject(new Error('the port is taken')));
+    return {};
+  });
+  await expect(starting).rejects.toThrow('the port is taken');
+  expect(undone).toEqual(['stores']);
+});
