@@ -1,29 +1,44 @@
+import { jsonBuildObject } from 'kysely/helpers/postgres';
 import type { AccountFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { AccountRow } from './table.js';
 
+interface Tables {
+  readonly accounts: AccountRow;
+}
+
 export class AccountQueries {
-  constructor(private readonly reads: LiveReads) {}
+  constructor(private readonly reads: LiveReads<Tables>) {}
 
   async byRef({ tenant, mode }: Scope, accountRef: AccountRef): Promise<AccountFacts | undefined> {
-    const row = await this.reads.first<AccountRow>({
+    const found = await this.reads.first({
       name: 'account_by_ref',
-      text: (rm, gone) => `
-        select case when ${gone.is('a.referrer_person')} then to_jsonb(a) || '{"referral_code": null}' else to_jsonb(a) end as json
-        from ${rm}.accounts a where account_ref = $1 and tenant = $2 and mode = $3`,
-      values: [accountRef, tenant, mode],
+      prepared: true,
+      values: { accountRef, tenant, mode },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('accounts as a')
+          .where('a.account_ref', '=', given.accountRef)
+          .where('a.tenant', '=', given.tenant)
+          .where('a.mode', '=', given.mode)
+          .select((eb) =>
+            jsonBuildObject({
+              account: eb.fn.toJson('a'),
+              referrerIsGone: gone.is(eb.ref('a.referrer_person')),
+            }).as('json'),
+          ),
     });
-    return row && accountFacts(row);
+    return found && accountFacts(found.account, found.referrerIsGone);
   }
 }
 
-function accountFacts(row: AccountRow): AccountFacts {
+function accountFacts(row: AccountRow, referrerIsGone: boolean): AccountFacts {
   return {
     accountId: row.account_id,
     currency: row.currency,
     // An account that came into being with its first user, and of which nobody has said more, is on trial.
     subscription: row.subscription ?? { status: 'TRIAL' },
-    referralCode: row.referral_code,
+    referralCode: referrerIsGone ? null : row.referral_code,
   };
 }

@@ -1,3 +1,4 @@
+import { jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import type { LiveReads } from '../../src/projecting/following/live-reads.js';
@@ -18,18 +19,28 @@ export interface ReferralCodeFacts {
   readonly ownerLastName: string | null;
 }
 
+interface Tables {
+  readonly referral_codes: ReferralCodeRow;
+  readonly code_owners: CodeOwnerRow;
+}
+
 export class ReferralCodeQueries {
-  constructor(private readonly reads: LiveReads) {}
+  constructor(private readonly reads: LiveReads<Tables>) {}
 
   /** @param code in any case. Codes of forgotten people are not found. */
   async byCode({ tenant, mode }: Scope, code: string): Promise<ReferralCodeFacts | undefined> {
-    const found = await this.reads.first<{ code: ReferralCodeRow; owner: CodeOwnerRow }>({
+    const found = await this.reads.first({
       name: 'code',
-      text: (rm) => `
-        select json_build_object('code', to_json(c), 'owner', to_json(o)) as json
-        from ${rm}.referral_codes c join ${rm}.code_owners o using (person)
-        where c.tenant = $1 and c.mode = $2 and c.code_key = $3`,
-      values: [tenant, mode, codeKey(code)],
+      prepared: true,
+      values: { tenant, mode, codeKey: codeKey(code) },
+      build: (rm, given) =>
+        rm
+          .selectFrom('referral_codes as c')
+          .innerJoin('code_owners as o', 'o.person', 'c.person')
+          .where('c.tenant', '=', given.tenant)
+          .where('c.mode', '=', given.mode)
+          .where('c.code_key', '=', given.codeKey)
+          .select(({ fn }) => jsonBuildObject({ code: fn.toJson('c'), owner: fn.toJson('o') }).as('json')),
     });
     return found && referralCodeFacts(found.code, found.owner);
   }

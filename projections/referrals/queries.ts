@@ -1,9 +1,11 @@
+import { sql, type ExpressionBuilder } from 'kysely';
+import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { ReferralFacts } from '../../src/domain/account/account.facts.js';
 import type { SideStatus } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
-  Conditions,
+  present,
   type Gone,
   type ListPage,
   type LiveReads,
@@ -11,7 +13,7 @@ import {
   type TimeRange,
 } from '../../src/projecting/following/live-reads.js';
 import { partyOf } from './counting.js';
-import type { CountedBy, ReferralRow } from './table.js';
+import type { CountedBy, ReferralCountRow, ReferralRewardRow, ReferralRow, RewardedSide } from './table.js';
 
 /** All that are given must hold. User ids are text as the client spells it. */
 export interface ReferralFilter {
@@ -32,28 +34,54 @@ export interface ReferralPlace {
   readonly referralId: string;
 }
 
-type ReferralWithRewards = ReferralRow & { readonly referred_reward_id: string | null; readonly referrer_reward_id: string | null };
+interface Tables {
+  readonly referrals: ReferralRow;
+  readonly referral_rewards: ReferralRewardRow;
+  readonly referral_counts: ReferralCountRow;
+}
 
-/** The row with the rewards of both sides; `r` is the referral. Of a side that is forgotten there is neither reward nor code. */
-const withRewards = (rm: string, gone: Gone): string => `
-  to_jsonb(r) || jsonb_build_object(
-    'referred_reward_id', case when not ${gone.is('r.referred_person')} then (
-      select reward_id from ${rm}.referral_rewards w where w.referral_id = r.referral_id and side = 'referred') end,
-    'referrer_reward_id', case when not ${gone.is('r.referrer_person')} then (
-      select reward_id from ${rm}.referral_rewards w where w.referral_id = r.referral_id and side = 'referrer') end)
-  || case when ${gone.is('r.referrer_person')} then '{"referral_code_used": null, "share_link_used": null}' else '{}'::jsonb end`;
+interface ReferralWithRewards {
+  readonly referral: ReferralRow;
+  readonly referredReward: string | null;
+  readonly referrerReward: string | null;
+  readonly referredIsGone: boolean;
+  readonly referrerIsGone: boolean;
+}
+
+function withRewards(eb: ExpressionBuilder<Tables & { r: ReferralRow }, 'r'>, gone: Gone) {
+  const rewardOf = (side: RewardedSide) =>
+    eb
+      .selectFrom('referral_rewards as w')
+      .select('w.reward_id')
+      .whereRef('w.referral_id', '=', 'r.referral_id')
+      .where('w.side', '=', side)
+      .$asScalar();
+  return jsonBuildObject({
+    referral: eb.fn.toJson('r'),
+    referredReward: rewardOf('referred'),
+    referrerReward: rewardOf('referrer'),
+    referredIsGone: gone.is(eb.ref('r.referred_person')),
+    referrerIsGone: gone.is(eb.ref('r.referrer_person')),
+  });
+}
 
 export class ReferralQueries {
-  constructor(private readonly reads: LiveReads) {}
+  constructor(private readonly reads: LiveReads<Tables>) {}
 
   async byId({ tenant, mode }: Scope, referralId: string): Promise<ReferralFacts | undefined> {
-    const row = await this.reads.first<ReferralWithRewards>({
+    const found = await this.reads.first({
       name: 'referral_by_id',
-      text: (rm, gone) =>
-        `select ${withRewards(rm, gone)} as json from ${rm}.referrals r where referral_id = $1 and tenant = $2 and mode = $3`,
-      values: [referralId, tenant, mode],
+      prepared: true,
+      values: { referralId, tenant, mode },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('referrals as r')
+          .where('r.referral_id', '=', given.referralId)
+          .where('r.tenant', '=', given.tenant)
+          .where('r.mode', '=', given.mode)
+          .select((eb) => withRewards(eb, gone).as('json')),
     });
-    return row && referralFacts(row);
+    return found && referralFacts(found);
   }
 
   /**
@@ -67,18 +95,36 @@ export class ReferralQueries {
     after: ReferralPlace | undefined,
     limit: number,
   ): Promise<{ readonly items: readonly ReferralFacts[]; readonly next: ReferralPlace | undefined }> {
-    const rows = await this.reads.all<ReferralWithRewards>({
+    const rows = await this.reads.all({
       name: after ? 'referrals_made_after' : 'referrals_made',
-      text: (rm, gone) => `
-        select ${withRewards(rm, gone)} as json from (
-          select * from ${rm}.referrals where referrer_account_ref = $1
-          ${after ? 'and date_started <= $3::bigint and (date_started < $3::bigint or referral_id > $4::text)' : ''}
-          order by date_started desc, referral_id limit $2) r
-        order by date_started desc, referral_id`,
-      values: [accountRef, limit, ...(after ? [after.dateStarted, after.referralId] : [])],
+      prepared: true,
+      values: { accountRef, limit, after: after?.dateStarted, afterId: after?.referralId },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom((from) =>
+            from
+              .selectFrom('referrals')
+              .selectAll()
+              .where('referrer_account_ref', '=', given.accountRef)
+              .where((eb) =>
+                eb.and(
+                  present([
+                    given.after && eb('date_started', '<=', given.after),
+                    given.after && given.afterId && eb('date_started', '<', given.after).or('referral_id', '>', given.afterId),
+                  ]),
+                ),
+              )
+              .orderBy('date_started', 'desc')
+              .orderBy('referral_id')
+              .limit(given.limit)
+              .as('r'),
+          )
+          .select((eb) => withRewards(eb, gone).as('json'))
+          .orderBy('r.date_started', 'desc')
+          .orderBy('r.referral_id'),
     });
-    const last = rows.at(-1);
-    const own = rows.filter((row) => row.referrer_person === person && row.tenant === tenant && row.mode === mode);
+    const last = rows.at(-1)?.referral;
+    const own = rows.filter(({ referral }) => referral.referrer_person === person && referral.tenant === tenant && referral.mode === mode);
     return {
       items: own.map(referralFacts),
       next: last && rows.length === limit ? { dateStarted: last.date_started, referralId: last.referral_id } : undefined,
@@ -91,55 +137,91 @@ export class ReferralQueries {
    * filters on both parties meet in few rows, and a range of dates counts what is in it.
    */
   async list({ tenant, mode }: Scope, filter: ReferralFilter, { limit, offset }: PageRequest): Promise<ListPage<ReferralFacts>> {
-    const conditions = new Conditions()
-      .equal('tenant', tenant)
-      .equal('mode', mode)
-      .equal('referrer_account_ref', filter.referrerAccountRef)
-      .equal('referrer_user_id', filter.referrerUserId)
-      .equal('referred_account_ref', filter.referredAccountRef)
-      .equal('referred_user_id', filter.referredUserId)
-      .equal('referred_status', filter.referredStatus)
-      .equal('referrer_status', filter.referrerStatus)
-      .within('date_started', filter.started)
-      .within('date_paid', filter.paid)
-      .within('date_ended', filter.ended);
     const counter = counterFor(filter);
-    const counted = counter && [conditions.parameter(counter.countedBy), conditions.parameter(counter.party)];
-    const page = `limit ${conditions.parameter(limit)} offset ${conditions.parameter(offset)}`;
-    const list = await this.reads.first<{ total: number | Readonly<Record<string, number>> | null; items: ReferralWithRewards[] }>({
-      text: (rm, gone) => {
-        const persons = personsNamedBy(filter);
-        const where = [conditions.where, ...persons.map((person) => `not ${gone.is(person)}`)].join(' and ');
-        const countedTotal = `to_jsonb((select count(*) from ${rm}.referrals where ${where}))`;
-        const keptTotal =
-          counted &&
-          `(select referrals from ${rm}.referral_counts where tenant = $1 and mode = $2 and counted_by = ${counted[0]} and party = ${counted[1]})`;
-        // The kept counter of a person goes down piece by piece.
-        const total =
-          keptTotal === undefined
-            ? countedTotal
-            : persons.length === 0
-              ? keptTotal
-              : `case when ${gone.anybody} then ${countedTotal} else ${keptTotal} end`;
-        return `
-          select json_build_object(
-            'total', ${total},
-            'items', (
-              select coalesce(json_agg(${withRewards(rm, gone)} order by r.date_started desc, r.referral_id), '[]')
-              from (select * from ${rm}.referrals where ${where} order by date_started desc, referral_id ${page}) r)
-          ) as json`;
+    const list = await this.reads.first({
+      name: 'referrals',
+      prepared: false,
+      values: {
+        tenant,
+        mode,
+        referrerAccountRef: filter.referrerAccountRef,
+        referrerUserId: filter.referrerUserId,
+        referredAccountRef: filter.referredAccountRef,
+        referredUserId: filter.referredUserId,
+        referredStatus: filter.referredStatus,
+        referrerStatus: filter.referrerStatus,
+        startedFrom: filter.started?.from,
+        startedTo: filter.started?.to,
+        paidFrom: filter.paid?.from,
+        paidTo: filter.paid?.to,
+        endedFrom: filter.ended?.from,
+        endedTo: filter.ended?.to,
+        countedBy: counter?.countedBy,
+        party: counter?.party,
+        limit,
+        offset,
       },
-      values: conditions.values,
+      build: (rm, given, gone) =>
+        rm.selectNoFrom((eb) => {
+          const matching = eb
+            .selectFrom('referrals')
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .where((row) =>
+              row.and(
+                present([
+                  given.referrerAccountRef && row('referrer_account_ref', '=', given.referrerAccountRef),
+                  given.referrerUserId && row('referrer_user_id', '=', given.referrerUserId),
+                  given.referredAccountRef && row('referred_account_ref', '=', given.referredAccountRef),
+                  given.referredUserId && row('referred_user_id', '=', given.referredUserId),
+                  given.referredStatus && row('referred_status', '=', given.referredStatus),
+                  given.referrerStatus && row('referrer_status', '=', given.referrerStatus),
+                  given.startedFrom && row('date_started', '>=', given.startedFrom),
+                  given.startedTo && row('date_started', '<=', given.startedTo),
+                  given.paidFrom && row('date_paid', '>=', given.paidFrom),
+                  given.paidTo && row('date_paid', '<=', given.paidTo),
+                  given.endedFrom && row('date_ended', '>=', given.endedFrom),
+                  given.endedTo && row('date_ended', '<=', given.endedTo),
+                  // A person whom the filter names by the id.
+                  given.referrerUserId && row.not(gone.is(row.ref('referrer_person'))),
+                  given.referredUserId && row.not(gone.is(row.ref('referred_person'))),
+                ]),
+              ),
+            );
+          // Of the type of the kept counter, whose place it takes.
+          const counted = matching.select(sql<Total>`to_jsonb(count(*))`.as('total')).$asScalar();
+          const kept =
+            given.countedBy &&
+            given.party &&
+            eb
+              .selectFrom('referral_counts')
+              .select('referrals')
+              .where('tenant', '=', given.tenant)
+              .where('mode', '=', given.mode)
+              .where('counted_by', '=', given.countedBy)
+              .where('party', '=', given.party)
+              .$asScalar();
+          // The kept counter of a person goes down piece by piece.
+          const keptOrCounted = kept && eb.case().when(gone.anybody).then(counted).else(kept).end();
+          const namesNobody = !given.referrerUserId && !given.referredUserId;
+          const page = matching.selectAll().orderBy('date_started', 'desc').orderBy('referral_id').limit(given.limit).offset(given.offset);
+          const items = eb
+            .selectFrom(page.as('r'))
+            .select((row) => withRewards(row, gone).as('item'))
+            .orderBy('r.date_started', 'desc')
+            .orderBy('r.referral_id');
+          return jsonBuildObject({
+            total: (namesNobody ? kept : keptOrCounted) ?? counted,
+            items: jsonArrayFrom(items),
+          }).as('json');
+        }),
     });
-    return { totalCount: totalOf(list?.total, filter), items: (list?.items ?? []).map(referralFacts) };
+    return { totalCount: totalOf(list?.total, filter), items: (list?.items ?? []).map(({ item }) => referralFacts(item)) };
   }
 }
 
-/** The columns of the people whom a filter names by their ids. */
-const personsNamedBy = ({ referrerUserId, referredUserId }: ReferralFilter): readonly string[] => [
-  ...(referrerUserId === undefined ? [] : ['referrer_person']),
-  ...(referredUserId === undefined ? [] : ['referred_person']),
-];
+/** How many there are, or how many by their statuses; null: none. */
+type Total = number | ReferralCountRow['referrals'] | null;
 
 /** The kept counter that answers a filter, if one does. */
 function counterFor(filter: ReferralFilter): { readonly countedBy: CountedBy; readonly party: string } | undefined {
@@ -161,10 +243,7 @@ function counterFor(filter: ReferralFilter): { readonly countedBy: CountedBy; re
   return party === undefined ? undefined : { countedBy, party };
 }
 
-function totalOf(
-  total: number | Readonly<Record<string, number>> | null | undefined,
-  { referredStatus, referrerStatus }: ReferralFilter,
-): number {
+function totalOf(total: Total | undefined, { referredStatus, referrerStatus }: ReferralFilter): number {
   if (typeof total === 'number') return total;
   return Object.entries(total ?? {})
     .filter(([status]) => {
@@ -174,7 +253,9 @@ function totalOf(
     .reduce((sum, [, number]) => sum + number, 0);
 }
 
-function referralFacts(row: ReferralWithRewards): ReferralFacts {
+/** Of a side that is forgotten there is neither reward nor code. */
+function referralFacts(found: ReferralWithRewards): ReferralFacts {
+  const { referral: row, referredIsGone, referrerIsGone } = found;
   return {
     referralId: row.referral_id,
     programId: row.program_id,
@@ -182,13 +263,13 @@ function referralFacts(row: ReferralWithRewards): ReferralFacts {
     referredPerson: row.referred_person,
     referrerAccountRef: row.referrer_account_ref,
     referrerPerson: row.referrer_person,
-    referralCodeUsed: row.referral_code_used,
-    shareLinkUsed: row.share_link_used,
+    referralCodeUsed: referrerIsGone ? null : row.referral_code_used,
+    shareLinkUsed: referrerIsGone ? null : row.share_link_used,
     referredStatus: row.referred_status,
     referrerStatus: row.referrer_status,
     fraudSignals: row.fraud_signals,
-    referredRewardId: row.referred_reward_id,
-    referrerRewardId: row.referrer_reward_id,
+    referredRewardId: referredIsGone ? null : found.referredReward,
+    referrerRewardId: referrerIsGone ? null : found.referrerReward,
     dateReferralStarted: row.date_started,
     dateReferralPaid: row.date_paid,
     dateReferralEnded: row.date_ended,

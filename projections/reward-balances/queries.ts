@@ -1,9 +1,16 @@
+import { sql } from 'kysely';
+import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import { atTime, contribution, difference, sum, type Figures } from './contribution.js';
-import type { BalanceItemRow } from './table.js';
+import type { BalanceItemRow, BalanceRow } from './table.js';
+
+interface Tables {
+  readonly balance_items: BalanceItemRow;
+  readonly reward_balances: BalanceRow;
+}
 
 type SummedBalance = Figures & { readonly type: RewardType; readonly unit_key: string; readonly unit: string | null };
 
@@ -17,28 +24,44 @@ export interface BalanceFilter {
 }
 
 export class RewardBalanceQueries {
-  constructor(private readonly reads: LiveReads) {}
+  constructor(private readonly reads: LiveReads<Tables>) {}
 
   /**
    * One entry per type and unit, ordered by type, then unit; right at `now`, also where the clock has passed a date of which the
    * ledger has no event yet: those few rewards are moved to their bucket here, with the same arithmetic as in the projector.
    */
   async list({ tenant, mode }: Scope, { accountRef, userId, type, now }: BalanceFilter): Promise<BalanceFacts[]> {
-    const found = await this.reads.first<{ balances: SummedBalance[]; due: BalanceItemRow[] }>({
+    const found = await this.reads.first({
       name: 'balances',
-      text: (rm, gone) => `
-        select json_build_object(
-          'balances', (select coalesce(json_agg(b), '[]') from (
-            select type, unit_key, (array_agg(unit order by first_revision))[1] as unit,
-              ${FIGURES.map((figure) => `sum("${figure}")::bigint as "${figure}"`).join(', ')}
-            from ${rm}.reward_balances
-            where account_ref = $1 and tenant = $2 and mode = $3 and ($4::text is null or user_id = $4) and ($5::text is null or type = $5) and not ${gone.is('person')}
-            group by type, unit_key) b),
-          'due', (select coalesce(json_agg(i), '[]') from ${rm}.balance_items i
-            where account_ref = $1 and due_at <= $6 and tenant = $2 and mode = $3
-              and ($4::text is null or user_id = $4) and ($5::text is null or type = $5) and not ${gone.is('person')})
-        ) as json`,
-      values: [accountRef, tenant, mode, userId ?? null, type ?? null, now],
+      prepared: true,
+      values: { accountRef, tenant, mode, userId: userId ?? null, type: type ?? null, now },
+      build: (rm, given, gone) =>
+        rm.selectNoFrom((eb) => {
+          // Raw: the builder has no place of an array.
+          const summed = eb
+            .selectFrom('reward_balances')
+            .select(['type', 'unit_key'])
+            .select((row) => sql<string | null>`(array_agg(${row.ref('unit')} order by ${row.ref('first_revision')}))[1]`.as('unit'))
+            .select(({ fn }) => FIGURES.map((figure) => fn.sum<number>(figure).as(figure)))
+            .where('account_ref', '=', given.accountRef)
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .where((row) => row('user_id', '=', row.fn.coalesce(given.userId, 'user_id')))
+            .where((row) => row('type', '=', row.fn.coalesce(given.type, 'type')))
+            .where((row) => row.not(gone.is(row.ref('person'))))
+            .groupBy(['type', 'unit_key']);
+          const due = eb
+            .selectFrom('balance_items')
+            .selectAll()
+            .where('account_ref', '=', given.accountRef)
+            .where('due_at', '<=', given.now)
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .where((row) => row('user_id', '=', row.fn.coalesce(given.userId, 'user_id')))
+            .where((row) => row('type', '=', row.fn.coalesce(given.type, 'type')))
+            .where((row) => row.not(gone.is(row.ref('person'))));
+          return jsonBuildObject({ balances: jsonArrayFrom(summed), due: jsonArrayFrom(due) }).as('json');
+        }),
     });
     const balances = new Map((found?.balances ?? []).map((balance) => [`${balance.type} ${balance.unit_key}`, balance]));
     for (const item of found?.due ?? []) {

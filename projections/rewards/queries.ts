@@ -1,9 +1,11 @@
+import type { ExpressionBuilder } from 'kysely';
+import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { RewardFacts } from '../../src/domain/account/account.facts.js';
 import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import { Conditions, type LiveReads } from '../../src/projecting/following/live-reads.js';
+import { present, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { RedemptionRow, RewardRow } from './table.js';
 
 /** Where a reward stands among those of its account. */
@@ -12,41 +14,67 @@ export interface RewardPlace {
   readonly rewardId: string;
 }
 
-type RewardWithRedemptions = RewardRow & { readonly redemptions: readonly RedemptionRow[] };
+interface Tables {
+  readonly rewards: RewardRow;
+  readonly redemptions: RedemptionRow;
+}
 
-/** The row with its redemptions, oldest first; `r` is the reward. Most rewards have none and are not looked up for it. */
-const withRedemptions = (rm: string): string => `
-  to_jsonb(r) || jsonb_build_object('redemptions', case when r.redeemed_times = 0 then '[]'::jsonb else (
-    select coalesce(jsonb_agg(to_jsonb(d) order by d.number), '[]') from ${rm}.redemptions d where d.reward_id = r.reward_id) end)`;
+interface RewardWithRedemptions {
+  readonly reward: RewardRow;
+  readonly redemptions: readonly RedemptionRow[];
+}
+
+/** The reward with its redemptions, oldest first. Most rewards have none and are not looked up for it. */
+function withRedemptions(eb: ExpressionBuilder<Tables & { r: RewardRow }, 'r'>) {
+  const redemptions = eb
+    .selectFrom('redemptions as d')
+    .selectAll('d')
+    .whereRef('d.reward_id', '=', 'r.reward_id')
+    .where('r.redeemed_times', '>', 0)
+    .orderBy('d.number');
+  return { reward: eb.fn.toJson('r'), redemptions: jsonArrayFrom(redemptions) };
+}
 
 export class RewardQueries {
   constructor(
-    private readonly reads: LiveReads,
+    private readonly reads: LiveReads<Tables>,
     private readonly clock: () => number = Date.now,
   ) {}
 
   async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardFacts | undefined> {
-    const row = await this.reads.first<RewardWithRedemptions>({
+    const found = await this.reads.first({
       name: 'reward_by_id',
-      text: (rm, gone) => `
-        select ${withRedemptions(rm)} as json from ${rm}.rewards r
-        where reward_id = $1 and tenant = $2 and mode = $3 and not ${gone.is('person')}`,
-      values: [rewardId, tenant, mode],
+      prepared: true,
+      values: { rewardId, tenant, mode },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('rewards as r')
+          .where('r.reward_id', '=', given.rewardId)
+          .where('r.tenant', '=', given.tenant)
+          .where('r.mode', '=', given.mode)
+          .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
+          .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
-    return row && rewardFacts(row, this.clock());
+    return found && rewardFacts(found, this.clock());
   }
 
   /** The rewards of these ids that there are, by id. */
   async byIds({ tenant, mode }: Scope, rewardIds: readonly string[]): Promise<ReadonlyMap<string, RewardFacts>> {
     if (rewardIds.length === 0) return new Map();
-    const found = await this.reads.all<RewardWithRedemptions>({
+    const found = await this.reads.all({
       name: 'rewards_by_ids',
-      text: (rm, gone) => `
-        select ${withRedemptions(rm)} as json from ${rm}.rewards r
-        where reward_id = any ($1::text[]) and tenant = $2 and mode = $3 and not ${gone.is('person')}`,
-      values: [rewardIds, tenant, mode],
+      prepared: true,
+      values: { rewardIds, tenant, mode },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('rewards as r')
+          .where((eb) => eb('r.reward_id', '=', eb.fn.any(given.rewardIds)))
+          .where('r.tenant', '=', given.tenant)
+          .where('r.mode', '=', given.mode)
+          .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
+          .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
-    return new Map(found.map((row) => [row.reward_id, rewardFacts(row, this.clock())]));
+    return new Map(found.map((row) => [row.reward.reward_id, rewardFacts(row, this.clock())]));
   }
 
   /**
@@ -59,18 +87,38 @@ export class RewardQueries {
     after: RewardPlace | undefined,
     limit: number,
   ): Promise<{ readonly items: readonly RewardFacts[]; readonly next: RewardPlace | undefined }> {
-    const rows = await this.reads.all<RewardWithRedemptions & { readonly is_gone: boolean }>({
+    const rows = await this.reads.all({
       name: after ? 'rewards_of_person_after' : 'rewards_of_person',
-      text: (rm, gone) => `
-        select ${withRedemptions(rm)} || jsonb_build_object('is_gone', ${gone.is('r.person')}) as json from (
-          select * from ${rm}.rewards where account_ref = $1
-          ${after ? 'and date_given <= $3::bigint and (date_given < $3::bigint or reward_id > $4::text)' : ''}
-          order by date_given desc, reward_id limit $2) r
-        order by date_given desc, reward_id`,
-      values: [accountRef, limit, ...(after ? [after.dateGiven, after.rewardId] : [])],
+      prepared: true,
+      values: { accountRef, limit, after: after?.dateGiven, afterId: after?.rewardId },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom((from) =>
+            from
+              .selectFrom('rewards')
+              .selectAll()
+              .where('account_ref', '=', given.accountRef)
+              .where((eb) =>
+                eb.and(
+                  present([
+                    given.after && eb('date_given', '<=', given.after),
+                    given.after && given.afterId && eb('date_given', '<', given.after).or('reward_id', '>', given.afterId),
+                  ]),
+                ),
+              )
+              .orderBy('date_given', 'desc')
+              .orderBy('reward_id')
+              .limit(given.limit)
+              .as('r'),
+          )
+          .select((eb) => jsonBuildObject({ ...withRedemptions(eb), isGone: gone.is(eb.ref('r.person')) }).as('json'))
+          .orderBy('r.date_given', 'desc')
+          .orderBy('r.reward_id'),
     });
-    const last = rows.at(-1);
-    const own = rows.filter((row) => row.person === person && !row.is_gone && row.tenant === tenant && row.mode === mode);
+    const last = rows.at(-1)?.reward;
+    const own = rows.filter(
+      ({ reward, isGone }) => reward.person === person && !isGone && reward.tenant === tenant && reward.mode === mode,
+    );
     return {
       items: own.map((row) => rewardFacts(row, this.clock())),
       next: last && rows.length === limit ? { dateGiven: last.date_given, rewardId: last.reward_id } : undefined,
@@ -82,37 +130,49 @@ export class RewardQueries {
     { tenant, mode }: Scope,
     { accountRef, userId, type }: { readonly accountRef: AccountRef; readonly userId?: string; readonly type?: RewardType },
   ): Promise<RewardFacts[]> {
-    const conditions = new Conditions()
-      .equal('account_ref', accountRef)
-      .equal('tenant', tenant)
-      .equal('mode', mode)
-      .equal('user_id', userId)
-      .equal('type', type);
-    const rows = await this.reads.all<RewardWithRedemptions>({
-      text: (rm, gone) => `
-        select ${withRedemptions(rm)} as json from ${rm}.rewards r
-        where ${conditions.where} and not ${gone.is('person')} order by date_given desc, reward_id`,
-      values: conditions.values,
+    const rows = await this.reads.all({
+      name: 'rewards_of_account',
+      prepared: false,
+      values: { accountRef, tenant, mode, userId, type },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('rewards as r')
+          .where('r.account_ref', '=', given.accountRef)
+          .where('r.tenant', '=', given.tenant)
+          .where('r.mode', '=', given.mode)
+          .where((eb) =>
+            eb.and(
+              present([
+                given.userId && eb('r.user_id', '=', given.userId),
+                given.type && eb('r.type', '=', given.type),
+                eb.not(gone.is(eb.ref('r.person'))),
+              ]),
+            ),
+          )
+          .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json'))
+          .orderBy('r.date_given', 'desc')
+          .orderBy('r.reward_id'),
     });
     return rows.map((row) => rewardFacts(row, this.clock()));
   }
 }
 
 /** Right by the clock, also where the ledger has not recorded yet that a reward became available and was redeemed by itself. */
-function redemptionsOf(row: RewardWithRedemptions, now: number): NonNullable<RewardFacts['redemptions']> {
+function redemptionsOf({ reward: row, redemptions }: RewardWithRedemptions, now: number): NonNullable<RewardFacts['redemptions']> {
   const { reward_id, assigned_credit, date_scheduled_for: due } = row;
   if (row.redeems_automatically && row.redeemed_times === 0 && row.date_cancelled === null && due !== null && due <= now) {
     return [{ id: automaticRedemptionId(reward_id), dateRedeemed: due, quantityRedeemed: assigned_credit ?? 0 }];
   }
-  return row.redemptions.map(({ redemption_id, date_redeemed, quantity }) => ({
+  return redemptions.map(({ redemption_id, date_redeemed, quantity }) => ({
     id: redemption_id,
     dateRedeemed: date_redeemed,
     quantityRedeemed: quantity,
   }));
 }
 
-function rewardFacts(row: RewardWithRedemptions, now: number): RewardFacts {
-  const redemptions = row.type === 'CREDIT' ? redemptionsOf(row, now) : null;
+function rewardFacts(found: RewardWithRedemptions, now: number): RewardFacts {
+  const row = found.reward;
+  const redemptions = row.type === 'CREDIT' ? redemptionsOf(found, now) : null;
   return {
     rewardId: row.reward_id,
     accountRef: row.account_ref,

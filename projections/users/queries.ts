@@ -1,34 +1,61 @@
+import type { ExpressionBuilder, Nullable } from 'kysely';
+import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
-  Conditions,
   containing,
+  present,
   type Gone,
   type ListPage,
   type LiveReads,
   type PageRequest,
 } from '../../src/projecting/following/live-reads.js';
-import type { UserAccountRow, UserRow } from './table.js';
+import type { UserAccountRow, UserCountRow, UserRow } from './table.js';
 
-type UserWithAccount = { readonly user: UserRow; readonly account: UserAccountRow | null };
+interface Tables {
+  readonly users: UserRow;
+  readonly user_accounts: UserAccountRow;
+  readonly user_counts: UserCountRow;
+}
 
-/** `u` is the user, `a` the account. */
-const withAccount = (gone: Gone): string => `
-  json_build_object('user', to_json(u), 'account', case when ${gone.is('a.referred_by_person')} then to_jsonb(a) || '{"referred_by_code": null}' else to_jsonb(a) end)`;
+interface UserWithAccount {
+  readonly user: UserRow;
+  readonly account: UserAccountRow | null;
+  readonly referrerIsGone: boolean;
+}
+
+type Joined = ExpressionBuilder<Tables & { u: UserRow; a: Nullable<UserAccountRow> }, 'u' | 'a'>;
+
+function withAccount(eb: Joined, gone: Gone) {
+  return {
+    user: eb.fn.toJson('u'),
+    // Null where there is no account to join.
+    account: eb.fn.toJson('a').$castTo<UserAccountRow | null>(),
+    referrerIsGone: gone.is(eb.ref('a.referred_by_person')),
+  };
+}
 
 export class UserQueries {
-  constructor(private readonly reads: LiveReads) {}
+  constructor(private readonly reads: LiveReads<Tables>) {}
 
   /** @param userId as the client spells it. */
   async byUserId({ tenant, mode }: Scope, accountRef: AccountRef, userId: string): Promise<UserFacts | undefined> {
-    const found = await this.reads.first<UserWithAccount>({
+    const found = await this.reads.first({
       name: 'user_by_id',
-      text: (rm, gone) => `
-        select ${withAccount(gone)} as json from ${rm}.users u left join ${rm}.user_accounts a using (account_ref)
-        where account_ref = $1 and user_id = $2 and u.tenant = $3 and u.mode = $4
-        order by u.date_created desc limit 1`,
-      values: [accountRef, userId, tenant, mode],
+      prepared: true,
+      values: { accountRef, userId, tenant, mode },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('users as u')
+          .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
+          .where('u.account_ref', '=', given.accountRef)
+          .where('u.user_id', '=', given.userId)
+          .where('u.tenant', '=', given.tenant)
+          .where('u.mode', '=', given.mode)
+          .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('json'))
+          .orderBy('u.date_created', 'desc')
+          .limit(1),
     });
     return found && userFacts(found);
   }
@@ -36,12 +63,18 @@ export class UserQueries {
   /** The users that there are of these persons, by person. */
   async byPersons({ tenant, mode }: Scope, persons: readonly PersonId[]): Promise<ReadonlyMap<PersonId, UserFacts>> {
     if (persons.length === 0) return new Map();
-    const found = await this.reads.all<UserWithAccount>({
+    const found = await this.reads.all({
       name: 'users_by_persons',
-      text: (rm, gone) => `
-        select ${withAccount(gone)} as json from ${rm}.users u left join ${rm}.user_accounts a using (account_ref)
-        where person = any ($1::text[]) and u.tenant = $2 and u.mode = $3`,
-      values: [persons, tenant, mode],
+      prepared: true,
+      values: { persons, tenant, mode },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('users as u')
+          .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
+          .where((eb) => eb('u.person', '=', eb.fn.any(given.persons)))
+          .where('u.tenant', '=', given.tenant)
+          .where('u.mode', '=', given.mode)
+          .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('json')),
     });
     return new Map(found.map((row) => [row.user.person, userFacts(row)]));
   }
@@ -51,25 +84,35 @@ export class UserQueries {
    * case. The total is a kept counter; with a query it counts the matches among the scope's users, which reads all of them.
    */
   async list({ tenant, mode }: Scope, { query, limit, offset }: PageRequest & { readonly query?: string }): Promise<ListPage<UserFacts>> {
-    const piece = query === undefined || query === '' ? undefined : containing(query.toLowerCase());
-    const conditions = new Conditions().equal('tenant', tenant).equal('mode', mode).like('search', piece);
-    const page = `limit ${conditions.parameter(limit)} offset ${conditions.parameter(offset)}`;
-    const newestFirst = 'date_created desc, person';
-    const list = await this.reads.first<{ total: number | null; items: UserWithAccount[] }>({
-      text: (rm, gone) => `
-        select json_build_object(
-          'total', ${piece === undefined ? `(select users from ${rm}.user_counts where tenant = $1 and mode = $2)` : `(select count(*) from ${rm}.users where ${conditions.where})`},
-          'items', (
-            select coalesce(json_agg(${withAccount(gone)} order by u.date_created desc, u.person), '[]')
-            from (select * from ${rm}.users where ${conditions.where} order by ${newestFirst} ${page}) u left join ${rm}.user_accounts a using (account_ref))
-        ) as json`,
-      values: conditions.values,
+    const pattern = query === undefined || query === '' ? undefined : containing(query.toLowerCase());
+    const list = await this.reads.first({
+      name: 'users',
+      prepared: false,
+      values: { tenant, mode, pattern, limit, offset },
+      build: (rm, given, gone) =>
+        rm.selectNoFrom((eb) => {
+          const matching = eb
+            .selectFrom('users')
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .where((eb) => eb.and(present([given.pattern && eb('search', 'like', given.pattern)])));
+          const kept = eb.selectFrom('user_counts').where('tenant', '=', given.tenant).where('mode', '=', given.mode).select('users');
+          const page = matching.selectAll().orderBy('date_created', 'desc').orderBy('person').limit(given.limit).offset(given.offset);
+          const items = eb
+            .selectFrom(page.as('u'))
+            .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
+            .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('item'))
+            .orderBy('u.date_created', 'desc')
+            .orderBy('u.person');
+          const counted = given.pattern ? matching.select(({ fn }) => fn.countAll<number>().as('users')) : kept;
+          return jsonBuildObject({ total: counted.$asScalar(), items: jsonArrayFrom(items) }).as('json');
+        }),
     });
-    return { totalCount: list?.total ?? 0, items: (list?.items ?? []).map(userFacts) };
+    return { totalCount: list?.total ?? 0, items: (list?.items ?? []).map(({ item }) => userFacts(item)) };
   }
 }
 
-function userFacts({ user, account }: UserWithAccount): UserFacts {
+function userFacts({ user, account, referrerIsGone }: UserWithAccount): UserFacts {
   const { id: userId, ...profile } = user.profile;
   return {
     accountRef: user.account_ref,
@@ -81,6 +124,9 @@ function userFacts({ user, account }: UserWithAccount): UserFacts {
     dateBlocked: user.date_blocked,
     referralCodes: user.primary_codes,
     paymentProviderId: account?.payment_provider_id ?? null,
-    referredBy: account?.referred_person === user.person ? { code: account.referred_by_code, isConverted: account.is_converted } : null,
+    referredBy:
+      account?.referred_person === user.person
+        ? { code: referrerIsGone ? null : account.referred_by_code, isConverted: account.is_converted }
+        : null,
   };
 }

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
+import { inTransaction } from '../postgres/transaction.js';
 import { MARK_DIGITS, type ChainLink } from './chain-link.js';
 import { readLogSeal, writeLogSeal, type LogSeal } from './log-seal.js';
 
@@ -152,21 +153,17 @@ export class ChainSeals {
   }
 
   /** Adds seals and moves the checkpoint, both or neither. False: somebody else has moved it since it was read. */
-  async add(before: ChainCheckpoint, after: LogSeal, seals: readonly (ChainSeal & SealedEvents)[]): Promise<boolean> {
-    const client = await this.pool.connect();
-    try {
-      await client.query('begin');
-      const isMoved = await this.moveCheckpoint(client, before, { position: after.position ?? undefined, events: after.events });
+  add(before: ChainCheckpoint, after: LogSeal, seals: readonly (ChainSeal & SealedEvents)[]): Promise<boolean> {
+    return inTransaction(this.pool, async (client) => {
+      const { position, events } = after;
+      const isMoved = await this.moveCheckpoint(client, before, {
+        position: position ?? undefined,
+        events,
+      });
       if (isMoved) await writeLogSeal(client, this.logId, after);
       if (isMoved && seals.length > 0) await this.insert(client, seals);
-      await client.query(isMoved ? 'commit' : 'rollback');
-      client.release();
       return isMoved;
-    } catch (error) {
-      // The connection is thrown away: its transaction ends with it, whatever state it was in.
-      client.release(true);
-      throw error;
-    }
+    });
   }
 
   private async moveCheckpoint(

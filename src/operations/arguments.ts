@@ -1,6 +1,7 @@
 import { isAlias } from '../command-handling/tenant-directory.js';
 import { MODES, type Mode } from '../domain/scope.js';
 import { COUNTED_CALLS, type CountedCall } from '../domain/tenant/open-rules.js';
+import { argument, sentence } from '../foundation/operator-refusal.js';
 import { CommandError } from './command-error.js';
 
 /** What several commands take, checked. All throw {CommandError}. */
@@ -11,7 +12,7 @@ export function checkAlias(alias: string): void {
 
 export function parseMode(mode: string): Mode {
   const known = MODES.find((candidate) => candidate === mode);
-  if (!known) throw new CommandError(`--mode must be one of ${MODES.join(', ')}`);
+  if (!known) throw new CommandError(sentence`${argument('mode')} must be one of ${MODES.join(', ')}`);
   return known;
 }
 
@@ -22,7 +23,7 @@ export function parseRateLimits(limits: readonly string[]): Readonly<Partial<Rec
       const [, name, calls] = /^([a-z-]+)=(\d{1,9})$/.exec(limit) ?? [];
       const call = COUNTED_CALLS.find((known) => known === name);
       if (!call || calls === undefined)
-        throw new CommandError(`--rate-limit takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`);
+        throw new CommandError(sentence`${argument('rateLimit')} takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`);
       return [call, Number(calls)];
     }),
   );
@@ -33,7 +34,7 @@ export function parseOrigins(origins: readonly string[]): readonly string[] {
   if (origins.length === 1 && origins[0] === '*') return [];
   for (const origin of origins) {
     if (!/^https?:\/\//.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new CommandError('--allow-origin takes origins such as https://shop.example, or * alone');
+      throw new CommandError(sentence`${argument('allowOrigin')} takes origins such as https://shop.example, or * alone`);
   }
   return origins;
 }

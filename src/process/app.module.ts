@@ -93,7 +93,7 @@ export class AppModule {
 }
 
 function readModels({ core, generations }: ModuleParts): Provider[] {
-  const reads = (projection: string): LiveReads => new LiveReads(core.pool, generations, projection);
+  const reads = <Tables>(projection: string): LiveReads<Tables> => new LiveReads(core.pool, generations, projection);
   return [
     value(AccountQueries, new AccountQueries(reads('accounts'))),
     value(UserQueries, new UserQueries(reads('users'))),

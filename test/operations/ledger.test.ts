@@ -641,21 +641,21 @@ describe('bad input', () => {
       [statementOfAccount(core, scope, { accountId: 'nobody' }), 'there is no account nobody'],
       [ask({ position: beyond }), 'is beyond the head of the log'],
       [ask({ position: 'nonsense' }), 'is no position of this log'],
-      [ask({ asOf: later }), '--as-of lies in the future'],
-      [ask({ to: later }), '--to lies in the future'],
-      [ask({ asOf: 'yesterday' }), '--as-of takes a time such as'],
-      [ask({ asOf: '2026-02-31' }), '--as-of takes a time such as'],
-      [ask({ asOf: '2026-02-01T25:00:00Z' }), '--as-of takes a time such as'],
+      [ask({ asOf: later }), 'asOf lies in the future'],
+      [ask({ to: later }), 'to lies in the future'],
+      [ask({ asOf: 'yesterday' }), 'asOf takes a time such as'],
+      [ask({ asOf: '2026-02-31' }), 'asOf takes a time such as'],
+      [ask({ asOf: '2026-02-01T25:00:00Z' }), 'asOf takes a time such as'],
       [ask({ asOf: '2026-01-01', position: head }), 'exclude each other'],
-      [ask({ from: '2026-02-01', to: '2026-01-01' }), '--from lies after --to'],
-      [ask({ from: '2026-02-01', asOf: '2026-01-01' }), '--from lies after --as-of'],
-      [ask({ to: '2026-02-01', asOf: '2026-01-01' }), '--to lies after --as-of'],
+      [ask({ from: '2026-02-01', to: '2026-01-01' }), 'from lies after to'],
+      [ask({ from: '2026-02-01', asOf: '2026-01-01' }), 'from lies after asOf'],
+      [ask({ to: '2026-02-01', asOf: '2026-01-01' }), 'to lies after asOf'],
       [replayLedger(core, scope, { accountId: 'nobody' }), 'there is no account nobody'],
       [replayLedger(core, scope, { position: beyond }), 'is beyond the head of the log'],
-      [replayLedger(core, scope, { asOf: later }), '--as-of lies in the future'],
+      [replayLedger(core, scope, { asOf: later }), 'asOf lies in the future'],
       [reconcileLedger(core, scope, { period: '2999-01' }), 'has not begun yet'],
-      [reconcileLedger(core, scope, { period: '2026-13' }), '--period takes a month'],
-      [changePeriod(core, scope, 'ClosePeriod', { period: 'soon', comment: 'x', by: 'y' }), '--period takes a month'],
+      [reconcileLedger(core, scope, { period: '2026-13' }), 'period takes a month'],
+      [changePeriod(core, scope, 'ClosePeriod', { period: 'soon', comment: 'x', by: 'y' }), 'period takes a month'],
       [readBalanceFile(join(folder, 'missing.csv')), 'ENOENT'],
       [readBalanceFile(folder), 'EISDIR'],
     ];
@@ -679,6 +679,12 @@ describe('bad input', () => {
     ].map((words) => cli('ledger', ...words));
     for (const ran of await Promise.all(refused))
       expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^[^\n]+\n$/) as unknown });
+    // What the function calls a member of the request is an option here.
+    const typed = [
+      [['statement', tenant.alias, accountId, '--as-of', '2026-01-01', '--position', head], '--as-of and --position exclude each other'],
+      [['replay', tenant.alias, '--as-of', later], '--as-of lies in the future'],
+    ] as const;
+    for (const [words, line] of typed) expect(await cli('ledger', ...words)).toEqual({ code: 1, out: '', err: `${line}\n` });
     expect(await service.head()).toBe(head);
   }, 60_000);
 });

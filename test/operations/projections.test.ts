@@ -222,8 +222,8 @@ test('bad input is one line, and changes nothing', async () => {
   await expect(repaired('users', { tenant: 'nobody' })).rejects.toThrow('there is no tenant nobody');
   await expect(repaired('users', { account: 'nobody' })).rejects.toThrow('there is no such account');
   await operate(async (operator) => {
-    expect(() => chosenProjectors(operator.parts, undefined)).toThrow('name one projection, or say --all');
-    expect(() => chosenProjectors(operator.parts, 'users', true)).toThrow('name one projection, or say --all');
+    expect(() => chosenProjectors(operator.parts, undefined)).toThrow('name one projection, or say all');
+    expect(() => chosenProjectors(operator.parts, 'users', true)).toThrow('name one projection, or say all');
     const [projector] = of(operator, 'users');
     await expect(projector && diffProjection(operator, projector, 10)).rejects.toThrow('there is no new generation of users');
   });

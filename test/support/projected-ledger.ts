@@ -29,6 +29,8 @@ export async function until(condition: () => boolean | Promise<boolean>, withinM
 export class ProjectedLedger {
   private readonly runners: ProjectionRunner[] = [];
   private readonly pools: pg.Pool[] = [];
+  /** Kept as a service keeps them, with the texts that they have compiled. */
+  private readonly liveReads = new Map<string, unknown>();
   readonly log = new InMemoryEventLog();
   readonly ledger = new TestLedger(this.log);
   readonly pool: pg.Pool;
@@ -86,7 +88,11 @@ export class ProjectedLedger {
     await this.database.drop();
   }
 
-  private reads(projection: string): LiveReads {
-    return new LiveReads(this.pool, this.generations, projection);
+  private reads<Tables>(projection: string): LiveReads<Tables> {
+    const known = this.liveReads.get(projection) as LiveReads<Tables> | undefined;
+    if (known) return known;
+    const reads = new LiveReads<Tables>(this.pool, this.generations, projection);
+    this.liveReads.set(projection, reads);
+    return reads;
   }
 }

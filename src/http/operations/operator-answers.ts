@@ -1,13 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import * as z from 'zod';
 import type { Operator } from '../../config/operators.js';
-import { CommandError } from '../../operations/command-error.js';
+import { OperatorRefusal } from '../../foundation/operator-refusal.js';
 import { BrokenSeal } from '../../operations/ledger/ledger-digest.js';
 import { Stopped } from '../../operations/log/log-reader.js';
 import { KeyRefused } from '../../operations/operator-keys.js';
 import { GenerationsBusy } from '../../postgres/generations-lock.js';
 import { Interrupted } from '../../projecting/generations/catch-up.js';
-import { GenerationRefused } from '../../projecting/generations/generation-records.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import type { OperationRuns, RunContext, ShownRun } from './operation-runs.js';
 
@@ -52,13 +51,9 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
 /** What was written for an operator is shown to one; everything else is as for any route. */
 export function asApiError(error: unknown): unknown {
   if (error instanceof KeyRefused) return new ApiError(error.refused);
-  const isSaid = [CommandError, GenerationRefused, GenerationsBusy, Interrupted, Stopped, BrokenSeal].some((kind) => error instanceof kind);
-  if (!isSaid || !(error instanceof Error)) return error;
-  // The options of the command line are members of the request here.
-  return badRequest(error.message.replace(/--([a-z]+(?:-[a-z]+)*)/g, (_, name: string) => camelCase(name)));
+  const isSaid = [OperatorRefusal, GenerationsBusy, Interrupted, Stopped, BrokenSeal].some((kind) => error instanceof kind);
+  return isSaid && error instanceof Error ? badRequest(error.message) : error;
 }
-
-const camelCase = (name: string): string => name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** @throws {ApiError} BAD_REQUEST with one line a member. */
 export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {

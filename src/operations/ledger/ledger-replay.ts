@@ -6,6 +6,7 @@ import type { EventLog, Position, RecordedEvent } from '../../event-log/event-lo
 import { pause } from '../../foundation/pause.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
+import { argument, sentence } from '../../foundation/operator-refusal.js';
 import { CommandError } from '../command-error.js';
 import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
@@ -234,7 +235,9 @@ class ReplayRun {
 
   private stopped(done: Position | undefined): CommandError {
     const found = `${this.differences.length} differences in ${this.accounts} accounts so far`;
-    return new CommandError(done === undefined ? `stopped; ${found}` : `stopped; ${found}; go on with --resume-from ${done}`);
+    return new CommandError(
+      done === undefined ? `stopped; ${found}` : sentence`stopped; ${found}; go on with ${argument('resumeFrom')} ${done}`,
+    );
   }
 
   private result(): Replay {

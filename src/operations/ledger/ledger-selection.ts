@@ -1,4 +1,5 @@
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { argument, sentence } from '../../foundation/operator-refusal.js';
 import { CommandError } from '../command-error.js';
 import { positionOfOrigin } from './origin-positions.js';
 
@@ -23,14 +24,17 @@ export interface Selection {
 
 /** @throws {CommandError} for what cannot be, a time in the future and a position beyond the head among it. */
 export async function select(log: EventLog, { asOf, position, from, to }: SelectionOptions, now = Date.now()): Promise<Selection> {
-  if (asOf !== undefined && position !== undefined) throw new CommandError('--as-of and --position exclude each other');
-  const asOfTime = timeOf('--as-of', asOf, now);
-  const fromTime = timeOf('--from', from, now);
-  const toTime = timeOf('--to', to, now);
-  if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime) throw new CommandError('--to lies after --as-of');
+  if (asOf !== undefined && position !== undefined)
+    throw new CommandError(sentence`${argument('asOf')} and ${argument('position')} exclude each other`);
+  const asOfTime = timeOf('asOf', asOf, now);
+  const fromTime = timeOf('from', from, now);
+  const toTime = timeOf('to', to, now);
+  if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime) {
+    throw new CommandError(sentence`${argument('to')} lies after ${argument('asOf')}`);
+  }
   const until = toTime ?? asOfTime;
   if (fromTime !== undefined && until !== undefined && fromTime > until)
-    throw new CommandError(`--from lies after ${toTime === undefined ? '--as-of' : '--to'}`);
+    throw new CommandError(sentence`${argument('from')} lies after ${argument(toTime === undefined ? 'asOf' : 'to')}`);
   const upTo = position === undefined ? undefined : await positionIn(log, position);
   return { upTo, asked: position, from: fromTime, until };
 }
@@ -45,14 +49,14 @@ async function positionIn(log: EventLog, position: Position): Promise<Position> 
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-function timeOf(option: string, text: string | undefined, now: number): number | undefined {
+function timeOf(name: string, text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const match = ISO.exec(text);
   // A date alone is its first moment; without a zone it is UTC.
   const time = match === null ? NaN : Date.parse(text.includes('T') && match[1] === undefined ? `${text}Z` : text);
   if (Number.isNaN(time) || !isDayOfCalendar(text.slice(0, 10)))
-    throw new CommandError(`${option} takes a time such as 2026-10-31T23:59:59Z`);
-  if (time > now) throw new CommandError(`${option} lies in the future`);
+    throw new CommandError(sentence`${argument(name)} takes a time such as 2026-10-31T23:59:59Z`);
+  if (time > now) throw new CommandError(sentence`${argument(name)} lies in the future`);
   return time;
 }
 
@@ -69,6 +73,6 @@ export interface Period {
 /** @throws {CommandError} */
 export function parsePeriod(name: string): Period {
   const [, year = '', month = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(name) ?? [];
-  if (year === '') throw new CommandError('--period takes a month such as 2026-10');
+  if (year === '') throw new CommandError(sentence`${argument('period')} takes a month such as 2026-10`);
   return { name, from: Date.UTC(Number(year), Number(month) - 1), to: Date.UTC(Number(year), Number(month)) - 1 };
 }

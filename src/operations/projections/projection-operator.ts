@@ -15,6 +15,7 @@ import {
 } from '../../projecting/generations/projection-history.js';
 import { describeError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
+import { argument, sentence } from '../../foundation/operator-refusal.js';
 import { CommandError } from '../command-error.js';
 
 /** What the operations on read models are done with. */
@@ -77,7 +78,7 @@ export function chosenProjectors(
   name: string | undefined,
   all = false,
 ): readonly Projector[] {
-  if ((name === undefined) !== all) throw new CommandError('name one projection, or say --all');
+  if ((name === undefined) !== all) throw new CommandError(sentence`name one projection, or say ${argument('all')}`);
   if (name === undefined) return projectors;
   const projector = projectors.find((candidate) => candidate.name === name);
   if (!projector)

@@ -1,96 +1,132 @@
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+  type Compilable,
+  type Expression,
+  type RawBuilder,
+} from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { LiveGenerations } from '../generations/generations.js';
-import { quoted } from '../identifiers.js';
 
-/** A statement of a read model's query. */
-export interface ReadStatement {
-  /** Set for statements whose text is always the same: they are prepared once per connection. */
-  readonly name?: string;
+type Values = Readonly<Record<string, unknown>>;
+
+/** The parameters of a query, by the names of their values; undefined where there is no value. */
+export type Given<V extends Values> = {
+  readonly [N in keyof V]: undefined extends V[N] ? RawBuilder<Exclude<V[N], undefined>> | undefined : RawBuilder<V[N]>;
+};
+
+/**
+ * A query of a read model with these tables. Its text depends on which values there are, not on what
+ * they are.
+ */
+export interface ReadQuery<Tables, V extends Values, T> {
+  readonly name: string;
   /**
-   * Selects one JSON column, named `json`. `rm` is the schema of the live generation, ready to stand before a table's name. A row about a
-   * person may be there for a while after the person was forgotten: `gone` tells which.
+   * Prepared once a connection, for a query to which each value is always given. Otherwise it is
+   * planned each time: what its filters leave differs widely.
    */
-  readonly text: (rm: string, gone: Gone) => string;
-  readonly values: readonly unknown[];
-}
-
-/** Conditions about the people who are forgotten and not cleaned out of all rows yet. */
-export interface Gone {
-  /** Whether a column of persons names one of them. Null names nobody. */
-  is(column: string): string;
-  /** Whether there is anybody. */
-  readonly anybody: string;
+  readonly prepared: boolean;
+  readonly values: V;
+  /** Selects one JSON column, named `json`. */
+  readonly build: (rm: Kysely<Tables>, given: Given<V>, gone: Gone) => Compilable<{ json: T }>;
 }
 
 /**
- * Runs the queries of one read model in the schema of its live generation. Results come as JSON made by Postgres: one statement
- * gives a page and its total out of one snapshot, and 64-bit columns arrive as numbers. Raw SQL for that reason.
+ * Conditions about the people who are forgotten and not cleaned out of all rows yet: a row about a
+ * person may be there for a while after the person was forgotten.
  */
-export class LiveReads {
+export interface Gone {
+  /** Whether a person is one of them. Null is nobody. */
+  is(person: Expression<string | null>): RawBuilder<boolean>;
+  /** Whether there is anybody. */
+  readonly anybody: RawBuilder<boolean>;
+}
+
+interface Compiled {
+  readonly text: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** Stands for a value in a text that is compiled before there is one. */
+class Parameter {
+  constructor(readonly name: string) {}
+}
+
+/** Clients choose the filters, so the texts that are kept are bounded. */
+const TEXTS_MAX = 200;
+
+/**
+ * Runs the queries of one read model in the schema of its live generation. Results come as JSON
+ * made by Postgres: one statement returns a page and its total out of one snapshot, and 64-bit
+ * columns arrive as numbers. A text is compiled once for each generation and set of values
+ * (docs/adr/0028-queries-are-built-once.md).
+ */
+export class LiveReads<Tables> {
+  private readonly texts = new LRUCache<string, Compiled>({ max: TEXTS_MAX });
+
   constructor(
     private readonly pool: Pool,
     private readonly generations: Pick<LiveGenerations, 'liveGeneration'>,
     private readonly projection: string,
   ) {}
 
-  /** @throws what the database throws while it is away. T: what the statement's text selects. */
-  async all<T>({ name, text, values }: ReadStatement): Promise<T[]> {
+  /** @throws what the database throws while it is away. */
+  async all<V extends Values, T>(query: ReadQuery<Tables, V, T>): Promise<T[]> {
     const { schema, generation } = await this.generations.liveGeneration(this.projection);
-    const { rows } = await this.pool.query<{ json: T }>({
-      ...(name === undefined ? {} : { name: `${schema}.${name}` }),
-      text: text(quoted(schema), goneFrom(this.projection, generation)),
-      values: [...values],
-    });
+    const names = Object.keys(query.values).filter((name) => query.values[name] !== undefined);
+    const key = [schema, query.name, ...names].join(' ');
+    const { text, parameters } = this.texts.get(key) ?? this.compiled(query, names, { schema, generation, key });
+    const values = parameters.map((value) => (value instanceof Parameter ? query.values[value.name] : value));
+    const name = query.prepared ? { name: `${schema}.${query.name}` } : {};
+    const { rows } = await this.pool.query<{ json: T }>({ ...name, text, values });
     return rows.map((row) => row.json);
   }
 
-  async first<T>(statement: ReadStatement): Promise<T | undefined> {
-    return (await this.all<T>(statement))[0];
+  async first<V extends Values, T>(query: ReadQuery<Tables, V, T>): Promise<T | undefined> {
+    return (await this.all(query))[0];
+  }
+
+  private compiled<V extends Values, T>(
+    { build }: ReadQuery<Tables, V, T>,
+    names: readonly string[],
+    { schema, generation, key }: { readonly schema: string; readonly generation: number; readonly key: string },
+  ): Compiled {
+    const given = Object.fromEntries(names.map((name) => [name, sql`${new Parameter(name)}`])) as Given<V>;
+    const rm = compiler.withSchema(schema) as unknown as Kysely<Tables>;
+    const { sql: text, parameters } = build(rm, given, goneFrom(this.projection, generation)).compile();
+    const compiled: Compiled = { text, parameters };
+    this.texts.set(key, compiled);
+    return compiled;
   }
 }
 
-/**
- * The list is made once in a statement, and is empty nearly always. Names and numbers of ours only stand in the text.
- */
+/** Builds texts, and has no connection: the driver runs them. */
+const compiler = new Kysely<unknown>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+/** The list is made once in a statement, and is empty nearly always. */
 function goneFrom(projection: string, generation: number): Gone {
-  const erasures = `from ledger.projection_erasures where projection = '${projection}' and generation = ${generation}`;
+  const erasures = sql`from ledger.projection_erasures where projection = ${projection} and generation = ${generation}`;
   return {
-    is: (column) => `coalesce(${column} = any (array(select unnest(persons) ${erasures})), false)`,
-    anybody: `exists (select ${erasures})`,
+    is: (person) => sql`coalesce(${person} = any (array(select unnest(persons) ${erasures})), false)`,
+    anybody: sql`exists (select ${erasures})`,
   };
 }
 
-/** The conditions of a query that grows with its filters, with the parameters they need. */
-export class Conditions {
-  readonly values: unknown[] = [];
-  private readonly texts: string[] = [];
-
-  /** `column = $n`, unless there is nothing to compare with. */
-  equal(column: string, value: string | undefined): this {
-    if (value !== undefined) this.texts.push(`${column} = ${this.parameter(value)}`);
-    return this;
-  }
-
-  /** Both ends included; an end that is missing is open. */
-  within(column: string, range: TimeRange | undefined): this {
-    if (range?.from !== undefined) this.texts.push(`${column} >= ${this.parameter(range.from)}`);
-    if (range?.to !== undefined) this.texts.push(`${column} <= ${this.parameter(range.to)}`);
-    return this;
-  }
-
-  /** @param pattern a LIKE pattern, see `containing`. */
-  like(column: string, pattern: string | undefined): this {
-    if (pattern !== undefined) this.texts.push(`${column} like ${this.parameter(pattern)}`);
-    return this;
-  }
-
-  parameter(value: unknown): string {
-    return `$${this.values.push(value)}`;
-  }
-
-  get where(): string {
-    return this.texts.length === 0 ? 'true' : this.texts.join(' and ');
-  }
+/** The conditions whose values are given. */
+export function present<C>(conditions: readonly (C | undefined)[]): C[] {
+  return conditions.filter((condition) => condition !== undefined);
 }
 
 /** Epoch milliseconds, both ends included. An exact time is a range from and to itself. */

@@ -2,12 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Checkpoint } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
+import { OperatorRefusal } from '../../foundation/operator-refusal.js';
 import type { Projector } from '../projector.js';
 import type { ParkedEvent } from './generation-store.js';
 import { definitionOf, type GenerationState } from './generations.js';
 
 /** What was asked of a projection's generations cannot be done; the message says why and what to do, in one line. Nothing was changed. */
-export class GenerationRefused extends Error {
+export class GenerationRefused extends OperatorRefusal {
   override readonly name = 'GenerationRefused';
 }
 

@@ -1,10 +1,14 @@
 import type { Pool } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
 import { witnessText } from '../../event-log/witness.js';
+import { inTransaction } from '../../postgres/transaction.js';
 import type { TableChanges } from '../batch-rows.js';
 import type { NextPiece } from '../following/next-piece.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../projector.js';
+
+/** Leaves the planner no plan but the index, until the transaction ends. */
+const ALONG_THE_INDEX = 'set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off';
 
 /** An event that is kept back because its stream is parked. */
 export interface ParkedEvent {
@@ -97,18 +101,11 @@ export class GenerationStore {
    * of them for each piece (measured: seconds for 120 000), so it is left no other way.
    */
   private async alongTheIndex(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    const client = await this.pool.connect();
-    try {
-      await client.query('begin; set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off');
-      const { rows } = await client.query<{ row: Row }>(text, [...values]);
-      await client.query('commit');
-      client.release();
-      return rows.map(({ row }) => row);
-    } catch (error) {
-      // The settings end with the connection, whatever state it was in.
-      client.release(true);
-      throw error;
-    }
+    const { rows } = await inTransaction(this.pool, async (client) => {
+      await client.query(ALONG_THE_INDEX);
+      return client.query<{ row: Row }>(text, [...values]);
+    });
+    return rows.map(({ row }) => row);
   }
 
   // The lateral subquery with `offset 0` keeps the planner at one index lookup per key. As a plain join, a plan prepared while the

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { Position, RecordedEvent } from '../../event-log/event-log.js';
+import { argument, sentence } from '../../foundation/operator-refusal.js';
 import { inTransactionOf } from '../../postgres/transaction.js';
 import { schemaOf } from '../identifiers.js';
 import { isDataError } from '../projecting-errors.js';
@@ -105,7 +106,9 @@ async function begin({ log }: GenerationParts, client: PoolClient, projector: Pr
   const generations = await GenerationsOf.read(client, log, projector);
   const { live } = generations;
   const unfinished = resume ? generations.unfinished : undefined;
-  if (resume && !unfinished) throw new GenerationRefused(`there is nothing of ${projector.name} to resume: rebuild it without --resume`);
+  if (resume && !unfinished) {
+    throw new GenerationRefused(sentence`there is nothing of ${projector.name} to resume: rebuild it without ${argument('resume')}`);
+  }
   for (const { generation } of generations.obsolete(unfinished, Date.now()))
     await inTransactionOf(client, () => dropGeneration(client, projector.name, generation));
   const fold = new ProjectionFold(projector, live.position);
