@@ -24,9 +24,11 @@ export class ServiceReadiness implements ReadinessProbe {
   constructor(
     private readonly core: Pick<Core, 'pool' | 'log' | 'followedLog'>,
     private readonly generations: LiveGenerations,
-    private readonly projections: ProjectionRunner,
-    private readonly policies: PolicyRunner,
-    private readonly sealer: ChainSealer,
+    private readonly followers: {
+      readonly projections: ProjectionRunner;
+      readonly policies: PolicyRunner;
+      readonly sealer: ChainSealer;
+    },
     private readonly names: readonly string[],
   ) {}
 
@@ -66,7 +68,7 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   private async reached(head: string): Promise<boolean> {
-    const waits = [this.policies.waitFor(head, ANSWER_WITHIN_MS), this.projections.waitFor(head, this.names, ANSWER_WITHIN_MS)];
+    const waits = [this.followers.policies.waitFor(head, ANSWER_WITHIN_MS), this.followers.projections.waitFor(head, this.names, ANSWER_WITHIN_MS)];
     return (await Promise.all(waits)).every((reached) => reached);
   }
 
@@ -98,14 +100,14 @@ export class ServiceReadiness implements ReadinessProbe {
       }),
       this.projectionChecks(),
       this.guarded(async () => ({
-        ok: this.policies.lastError === null,
-        role: this.policies.role,
-        position: await this.policies.checkpoint(),
-        ...(await this.policies.standing()),
-        lastError: this.policies.lastError,
+        ok: this.followers.policies.lastError === null,
+        role: this.followers.policies.role,
+        position: await this.followers.policies.checkpoint(),
+        ...(await this.followers.policies.standing()),
+        lastError: this.followers.policies.lastError,
       })),
       this.guarded(async () => {
-        const status = await this.sealer.status(Date.now());
+        const status = await this.followers.sealer.status(Date.now());
         return { ok: status.lastError === null, ...status };
       }),
     ]);
@@ -118,7 +120,7 @@ export class ServiceReadiness implements ReadinessProbe {
 
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
     try {
-      const status = await inTime(this.projections.status(), ANSWER_WITHIN_MS);
+      const status = await inTime(this.followers.projections.status(), ANSWER_WITHIN_MS);
       return Object.fromEntries(
         status.map(({ projection, generation, position, lagEvents, lagSeconds, parkedStreams, lastError, role }) => [
           `projection ${projection}`,

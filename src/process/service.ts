@@ -63,9 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(
       core,
       watched.generations,
-      followers.projections,
-      followers.policies,
-      followers.sealer,
+      followers,
       PROJECTION_NAMES,
     );
     watched.loss.onHidden = () => readiness.catchUpAgain();

@@ -21,7 +21,7 @@ it('a head that the log has lost meanwhile is waited for no longer', async () =>
       return isShown;
     },
   };
-  const parts = [{ log, followedLog }, generations, follower, follower, {}, ['accounts']] as unknown;
+  const parts = [{ log, followedLog }, generations, { projections: follower, policies: follower, sealer: {} }, ['accounts']] as unknown;
   await new ServiceReadiness(...(parts as ConstructorParameters<typeof ServiceReadiness>)).catchUp();
   expect(isShown).toBe(true);
   expect(asked).toEqual(['9', '9', '5', '5']);

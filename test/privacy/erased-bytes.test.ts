@@ -144,7 +144,7 @@ async function rebuild(): Promise<void> {
     const client = await pool.connect();
     await createGeneration(client, projector, 2, 'building');
     client.release();
-    if (page) await new ProjectionTrack(pool, projector, 2, log, types).apply(page);
+    if (page) await new ProjectionTrack(projector, 2, { pool, log, knownTypes: types }).apply(page);
   }
 }
 

@@ -88,7 +88,7 @@ describe('rows and checkpoint', () => {
     const page = await decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
     const [checkpoint] = await liveCheckpoints(projected.pool, ['users']);
     if (!page || !checkpoint) throw new Error('nothing to apply');
-    const [first, second] = [1, 2].map(() => new ProjectionTrack(projected.pool, usersProjector, 1, projected.log, usersProjector.handles));
+    const [first, second] = [1, 2].map(() => new ProjectionTrack(usersProjector, 1, { pool: projected.pool, log: projected.log, knownTypes: usersProjector.handles }));
     await first?.restoreFrom(checkpoint);
     await second?.restoreFrom(checkpoint);
     const outcomes = await Promise.allSettled([first?.apply(page), second?.apply(page)]);

@@ -32,7 +32,7 @@ describe('any history', () => {
     client.release();
     const start: Checkpoint = { projection: '', generation, position: undefined, version: '0', lastError: null, updatedAt: 0 };
     const known = new Set(accountProjectors.flatMap((projector) => [...projector.handles]));
-    const tracks = accountProjectors.map((projector) => new ProjectionTrack(projected.pool, projector, generation, projected.log, known));
+    const tracks = accountProjectors.map((projector) => new ProjectionTrack(projector, generation, { pool: projected.pool, log: projected.log, knownTypes: known }));
     await Promise.all(tracks.map((track) => track.restoreFrom(start)));
     return tracks;
   }

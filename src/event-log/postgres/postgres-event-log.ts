@@ -97,6 +97,17 @@ type EventRow = [
   recordedAt: number,
 ];
 
+interface PostgresEventLogParts {
+  readonly logId: string;
+  readonly pool: pg.Pool;
+  readonly commits: GroupCommit;
+  readonly doorbell: Doorbell;
+  readonly listener: PostgresListener;
+  readonly seen: NewestSeen;
+  readonly options: PostgresEventLogOptions &
+    Required<Pick<PostgresEventLogOptions, 'readTimeoutMs' | 'pollIntervalMs'>>;
+}
+
 /**
  * The event log on Postgres. Positions are counted by one row that every append moves last (migrations/0001_create_event_log.ts
  * says why that gives readers no gaps and no late arrivals); what the row costs is won back by committing in groups. One writing
@@ -111,15 +122,8 @@ export class PostgresEventLog implements EventLog {
   private readonly prefix: string;
   private looking: NodeJS.Timeout | undefined;
 
-  private constructor(
-    private readonly logId: string,
-    private readonly pool: pg.Pool,
-    private readonly commits: GroupCommit,
-    private readonly doorbell: Doorbell,
-    private readonly listener: PostgresListener,
-    private readonly seen: NewestSeen,
-    private readonly options: Required<Pick<PostgresEventLogOptions, 'readTimeoutMs' | 'pollIntervalMs'>> & PostgresEventLogOptions,
-  ) {
+  private constructor(private readonly parts: PostgresEventLogParts) {
+    const { logId } = parts;
     this.prefix = logId.slice(0, 8);
   }
 
@@ -159,23 +163,24 @@ export class PostgresEventLog implements EventLog {
     });
     const doorbell = new Doorbell();
     const listener = new PostgresListener(doorbell, { ...connection, applicationName: 'ledger-log-listener' });
-    return new PostgresEventLog(logId, pool, commits, doorbell, listener, seen, { ...options, readTimeoutMs, pollIntervalMs });
+    const opened = { ...options, readTimeoutMs, pollIntervalMs };
+    return new PostgresEventLog({ logId, pool, commits, doorbell, listener, seen, options: opened });
   }
 
   get newestSeen(): SeenEvent | undefined {
-    return this.seen.newest;
+    return this.parts.seen.newest;
   }
 
   get epoch(): number {
-    return this.seen.epoch;
+    return this.parts.seen.epoch;
   }
 
   onWentBack(listener: (from: SeenEvent) => void): () => void {
-    return this.seen.onWentBack(listener);
+    return this.parts.seen.onWentBack(listener);
   }
 
   async look(): Promise<void> {
-    await compareSeen(this.seen, (query) => this.read(query));
+    await compareSeen(this.parts.seen, (query) => this.read(query));
   }
 
   async holds({ position, eventId }: SeenEvent): Promise<boolean> {
@@ -187,14 +192,14 @@ export class PostgresEventLog implements EventLog {
   /** @throws {InvalidAppend} besides what the port names. */
   async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
     const bytes = checkAppend(stream, expected, events);
-    const { epoch } = this.seen;
+    const { epoch } = this.parts.seen;
     if (end !== undefined && end.epoch !== epoch) return { kind: 'conflict', expected, actual: expected };
     const startedAt = performance.now();
-    const observed = (outcome: AppendOutcome) => this.options.observe?.append?.(performance.now() - startedAt, outcome);
+    const observed = (outcome: AppendOutcome) => this.parts.options.observe?.append?.(performance.now() - startedAt, outcome);
     try {
       const revisionExpected = expected === 'no-stream' ? -1n : expected;
       const request = { stream, expected: revisionExpected, events: withOrigins(events), end: end?.eventId };
-      const result = await this.commits.append(request, bytes);
+      const result = await this.parts.commits.append(request, bytes);
       if (result.kind === 'conflict') {
         observed('conflict');
         return { kind: 'conflict', expected, actual: result.actual < 0n ? 'no-stream' : result.actual };
@@ -211,7 +216,7 @@ export class PostgresEventLog implements EventLog {
 
   /** Each page proves that the one before still stands. @throws {LogWentBack} */
   async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
-    const { epoch } = end ?? this.seen;
+    const { epoch } = end ?? this.parts.seen;
     let known = end;
     if (known === undefined) {
       const page = await this.readEvents('ledger-read-stream', READ_STREAM, [stream, from, STREAM_PAGE]);
@@ -231,7 +236,7 @@ export class PostgresEventLog implements EventLog {
 
   /** A page less the event that the reader has already. @throws {LogWentBack} */
   private async readStreamBehind(stream: string, { revision, eventId, epoch }: StreamEnd): Promise<readonly RecordedEvent[]> {
-    if (epoch !== this.seen.epoch) throw new LogWentBack();
+    if (epoch !== this.parts.seen.epoch) throw new LogWentBack();
     const [known, ...page] = await this.readEvents('ledger-read-stream-behind', READ_STREAM_BEHIND, [stream, revision, STREAM_PAGE]);
     if (known?.revision === revision && known.id === eventId) return page;
     this.lost(epoch);
@@ -248,15 +253,15 @@ export class PostgresEventLog implements EventLog {
     after: Position | undefined,
     { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
-    const { epoch } = this.seen;
-    const release = this.listener.hold((position) => this.heard(position));
+    const { epoch } = this.parts.seen;
+    const release = this.parts.listener.hold((position) => this.heard(position));
     /** Of the event at the cursor; undefined: it is learned with the first look. */
     let known: string | undefined;
     try {
       yield* followPages({
         start: this.number(after),
         read: async (cursor) => {
-          if (epoch !== this.seen.epoch) throw new LogWentBack();
+          if (epoch !== this.parts.seen.epoch) throw new LogWentBack();
           const events = await this.readBehind(cursor, pageSize, known, epoch);
           const last = events.at(-1);
           known = last?.id ?? known;
@@ -264,8 +269,8 @@ export class PostgresEventLog implements EventLog {
           return { events: page, next: last ? this.number(last.position) : cursor, isFull: page.length === pageSize };
         },
         ordinal: (cursor: bigint) => cursor,
-        doorbell: this.doorbell,
-        pollIntervalMs: this.options.pollIntervalMs,
+        doorbell: this.parts.doorbell,
+        pollIntervalMs: this.parts.options.pollIntervalMs,
         endings: [signal, this.closing.signal],
       });
     } finally {
@@ -305,19 +310,19 @@ export class PostgresEventLog implements EventLog {
   close(): Promise<void> {
     this.closing.abort();
     this.closed ??= (async () => {
-      await this.commits.close();
-      await this.listener.close();
-      await endPool(this.pool);
+      await this.parts.commits.close();
+      await this.parts.listener.close();
+      await endPool(this.parts.pool);
     })();
     return this.closed;
   }
 
   id(): Promise<string> {
-    return Promise.resolve(this.logId);
+    return Promise.resolve(this.parts.logId);
   }
 
   async contradiction(): Promise<Position | null> {
-    const { url, readTimeoutMs } = this.options;
+    const { url, readTimeoutMs } = this.parts.options;
     const connection = await openDedicatedConnection({
       url: typeof url === 'function' ? url : () => url,
       applicationName: 'ledger-log-verifier',
@@ -372,27 +377,27 @@ export class PostgresEventLog implements EventLog {
     const events = await this.readEvents('ledger-read-behind', READ_BEHIND, [cursor, limit + 1]);
     const [at] = events;
     if (at !== undefined && this.number(at.position) === cursor && (known === undefined || known === at.id)) return events;
-    this.seen.wentBack({ position: this.token(cursor), eventId: known ?? '' }, epoch);
+    this.parts.seen.wentBack({ position: this.token(cursor), eventId: known ?? '' }, epoch);
     throw new LogWentBack();
   }
 
   /** Something of this epoch is not there any more. */
   private lost(epoch: number): void {
-    const { newest } = this.seen;
-    if (newest !== undefined) this.seen.wentBack(newest, epoch);
+    const { newest } = this.parts.seen;
+    if (newest !== undefined) this.parts.seen.wentBack(newest, epoch);
   }
 
   private appended(position: bigint, events: readonly NewEvent[], { isRepeated, epoch }: { isRepeated: boolean; epoch: number }): void {
-    const { newest } = this.seen;
+    const { newest } = this.parts.seen;
     // Mostly it was only read before this answer came; a log that went back gives out positions again.
     if (!isRepeated && newest !== undefined && position <= newest.ordinal) this.lookSoon();
-    this.seen.note(position, { position: this.token(position), eventId: events.at(-1)?.id ?? '' }, epoch);
-    this.doorbell.ring(position);
+    this.parts.seen.note(position, { position: this.token(position), eventId: events.at(-1)?.id ?? '' }, epoch);
+    this.parts.doorbell.ring(position);
   }
 
   /** Another process appended. */
   private heard(position: bigint): void {
-    const { newest } = this.seen;
+    const { newest } = this.parts.seen;
     if (newest !== undefined && position < newest.ordinal) this.lookSoon();
   }
 
@@ -414,7 +419,7 @@ export class PostgresEventLog implements EventLog {
   }
 
   private async readEvents(name: string, text: string, values: readonly (string | bigint | number)[]): Promise<readonly RecordedEvent[]> {
-    const { epoch } = this.seen;
+    const { epoch } = this.parts.seen;
     const rows = await this.read<EventRow>({ name, text, values: [...values], rowMode: 'array' });
     this.noteNewest(rows, epoch);
     return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) =>
@@ -434,7 +439,7 @@ export class PostgresEventLog implements EventLog {
   /** Of a page of the log that is the last one; of a page of a stream as well. */
   private noteNewest(rows: readonly EventRow[], epoch: number): void {
     const last = rows.at(-1);
-    if (last !== undefined) this.seen.note(last[0], { position: this.token(last[0]), eventId: last[3] }, epoch);
+    if (last !== undefined) this.parts.seen.note(last[0], { position: this.token(last[0]), eventId: last[3] }, epoch);
   }
 
   /** One statement, within the time for reads, the wait for a connection included; one whose server does not answer is given up. */
@@ -443,8 +448,8 @@ export class PostgresEventLog implements EventLog {
     let giveUp: () => void = () => undefined;
     const late = new Promise<never>((_, reject) => {
       const timer = setTimeout(
-        () => reject(new EventLogUnavailable(`no answer within ${this.options.readTimeoutMs} ms`)),
-        this.options.readTimeoutMs,
+        () => reject(new EventLogUnavailable(`no answer within ${this.parts.options.readTimeoutMs} ms`)),
+        this.parts.options.readTimeoutMs,
       );
       giveUp = () => clearTimeout(timer);
     });
@@ -459,7 +464,7 @@ export class PostgresEventLog implements EventLog {
 
   /** `late` rejects when the time is over. */
   private async readOnConnection<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>, late: Promise<never>): Promise<readonly R[]> {
-    const connecting = this.pool.connect();
+    const connecting = this.parts.pool.connect();
     let client: pg.PoolClient;
     try {
       client = await Promise.race([connecting, late]);
@@ -486,7 +491,7 @@ export class PostgresEventLog implements EventLog {
     if (!this.tuned.has(client)) {
       await client.query(NO_SCANS);
       // A new connection may be to a server that lacks what the one before had.
-      await compareSeen(this.seen, async (question) => (await client.query<unknown[]>(question)).rows);
+      await compareSeen(this.parts.seen, async (question) => (await client.query<unknown[]>(question)).rows);
       this.tuned.add(client);
     }
     return (await client.query<R>(query)).rows;

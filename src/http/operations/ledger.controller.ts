@@ -61,6 +61,14 @@ const verificationRequest = z.strictObject({ mode, digest: z.unknown().optional(
 const AWAY_MS_MAX = 60_000;
 
 /** For finance: what an account had and why, whether the read models and outside books agree, and whether nobody tampered. */
+/** What is run, for whom, on which ledger. */
+interface AskedRun {
+  readonly operation: string;
+  readonly operator: Operator;
+  readonly reply: FastifyReply;
+  readonly scope: Scope;
+}
+
 @ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class LedgerController {
@@ -106,7 +114,7 @@ export class LedgerController {
   ) {
     const { mode: scopeMode, account: accountId, ...options } = parsed(replayRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
-    return this.run('ledger replay', operator, reply, scope, async (core, { signal, onProgress }) => {
+    return this.run({ operation: 'ledger replay', operator, reply, scope }, async (core, { signal, onProgress }) => {
       const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
       const progress = (accounts: number, total: number): void => onProgress('replaying', accounts, total);
       const result = await replayLedger(core, scope, request, { signal, onProgress: progress });
@@ -132,7 +140,7 @@ export class LedgerController {
     const { mode: scopeMode, period, against: books } = parsed(reconciliationRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
     const against = books === undefined ? undefined : await answered(Promise.resolve(books).then((csv) => parseBalances(csv, 'against')));
-    return this.run('ledger reconcile', operator, reply, scope, async (core, { onProgress }) => {
+    return this.run({ operation: 'ledger reconcile', operator, reply, scope }, async (core, { onProgress }) => {
       const result = await reconcileLedger(
         core,
         scope,
@@ -217,7 +225,7 @@ export class LedgerController {
   ) {
     const { mode: scopeMode, sign } = parsed(digestRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
-    return this.run('ledger digest', operator, reply, scope, async (core, { signal, onProgress }) => {
+    return this.run({ operation: 'ledger digest', operator, reply, scope }, async (core, { signal, onProgress }) => {
       const result = await ledgerDigest(core, { scope, sign, signal, onProgress: (events) => onProgress('sealing', events) });
       if (result === null) throw badRequest(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
       return { result, parameters: { sign } };
@@ -244,7 +252,7 @@ export class LedgerController {
     if (digest !== undefined && outside === undefined) throw badRequest('digest is not what the digest operation answers');
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
       throw badRequest(`digest is of ${outside.tenant} in ${outside.mode} mode`);
-    return this.run('ledger verify', operator, reply, scope, async (core, { signal, onProgress }) => {
+    return this.run({ operation: 'ledger verify', operator, reply, scope }, async (core, { signal, onProgress }) => {
       const result = await verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress });
       return { result, parameters: { digest: outside?.digest }, stands: 'the chain was verified' };
     });
@@ -276,10 +284,7 @@ export class LedgerController {
   }
 
   private run(
-    operation: string,
-    operator: Operator,
-    reply: FastifyReply,
-    scope: Scope,
+    { operation, operator, reply, scope }: AskedRun,
     work: (core: Core, context: RunContext) => Promise<Done<unknown>>,
   ): Promise<unknown> {
     return answerWithRun({ runs: this.runs, reply, operator }, operation, (context) =>

@@ -36,6 +36,11 @@ interface Viewer {
   readonly userId: string;
 }
 
+export interface UserOfAccount {
+  readonly account: AccountRef;
+  readonly userId: string;
+}
+
 /** Puts facts and their surroundings (links, programs, the other party) together for the presenters. */
 export class Presentation {
   constructor(
@@ -50,7 +55,7 @@ export class Presentation {
   }
 
   /** The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND when it was about nobody. */
-  async written(scope: Scope, { state, events }: Written, account: AccountRef, userId: string, selection?: readonly string[]) {
+  async written(scope: Scope, { state, events }: Written, { account, userId }: UserOfAccount, selection?: readonly string[]) {
     const person = personWritten({ state, events }, userId);
     const facts = person === undefined ? undefined : userFacts(state, account, person);
     if (!facts) throw new ApiError('USER_NOT_FOUND');

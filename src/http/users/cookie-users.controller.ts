@@ -51,7 +51,7 @@ export class CookieUsersController {
         ...fields,
         changes: { ...changes, cookieId },
       },
-      respond: (written) => this.presentation.written(scope, written, account, userId),
+      respond: (written) => this.presentation.written(scope, written, { account, userId }),
       personalFields: (written, user) => namedInUser(written, userId, user),
     });
   }

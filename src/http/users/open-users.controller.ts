@@ -105,7 +105,7 @@ export class OpenUsersController {
       call,
       account,
       command: { type: 'UpsertUser', userId, openAccount: accountId, mustBeNew, granted, seen: call.seen, ...userFieldsOf(body) },
-      respond: (written) => this.presentation.written(call.scope, written, account, userId, selection),
+      respond: (written) => this.presentation.written(call.scope, written, { account, userId }, selection),
       status: mustBeNew ? 201 : 200,
       personalFields: (written, user) => namedInUser(written, userId, user),
     });

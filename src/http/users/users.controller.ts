@@ -45,7 +45,7 @@ export class UsersController {
       call,
       account,
       command: { type: 'UpsertUser', userId, ...userFieldsOf(body) },
-      respond: (written) => this.presentation.written(call.scope, written, account, userId),
+      respond: (written) => this.presentation.written(call.scope, written, { account, userId }),
       personalFields: (written, user) => namedInUser(written, userId, user),
     });
   }

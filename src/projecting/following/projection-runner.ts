@@ -184,7 +184,12 @@ export class ProjectionRunner {
     for (const projector of projectors.filter(({ name }) => held.has(name))) {
       const generation = generations.generationOf(projector.name);
       if (generation === undefined) throw new Error(`projection ${projector.name} has no live generation`);
-      const track = new ProjectionTrack(pool, projector, generation, log, this.knownTypes, this.options.pieceRowsMax);
+      const track = new ProjectionTrack(projector, generation, {
+        pool,
+        log,
+        knownTypes: this.knownTypes,
+        pieceRowsMax: this.options.pieceRowsMax,
+      });
       await this.restore(track);
       tracks.set(projector.name, track);
     }

@@ -14,6 +14,15 @@ export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 /** A piece holds up the events of everybody for as long as a small batch takes. */
 const PIECE_ROWS_MAX = 100;
 
+export interface ProjectionTrackParts {
+  readonly pool: Pool;
+  readonly log: Pick<EventLog, 'compare'>;
+  /** Every type that some projection handles. */
+  readonly knownTypes: ReadonlySet<string>;
+  /** Rows of a piece of an erasure. */
+  readonly pieceRowsMax?: number | undefined;
+}
+
 /**
  * One generation of one projection on its way along the log: applies pages, each with its checkpoint in one transaction. Knows
  * nothing of who else writes; a lost race shows as `CheckpointMoved`, and `restoreFrom` starts again from what is stored.
@@ -34,14 +43,11 @@ export class ProjectionTrack {
    * @param pieceRowsMax rows about forgotten people that are found and cleaned at once.
    */
   constructor(
-    private readonly pool: Pool,
     readonly projector: Projector,
     readonly generation: number,
-    private readonly log: Pick<EventLog, 'compare'>,
-    private readonly knownTypes: ReadonlySet<string>,
-    private readonly pieceRowsMax = PIECE_ROWS_MAX,
+    private readonly parts: ProjectionTrackParts,
   ) {
-    this.store = new GenerationStore(pool, projector, generation);
+    this.store = new GenerationStore(parts.pool, projector, generation);
     this.handles = projector.handles;
   }
 
@@ -60,8 +66,8 @@ export class ProjectionTrack {
 
   async restoreFrom(checkpoint: Checkpoint): Promise<void> {
     // Read after the checkpoint: whoever changes the parked streams in between raises the version, and the next write fails on it.
-    this.parked = new Set(await parkedStreams(this.pool, this.name, this.generation));
-    this.unfinished = (await unfinishedErasure(this.pool, this.name, this.generation)) !== undefined;
+    this.parked = new Set(await parkedStreams(this.parts.pool, this.name, this.generation));
+    this.unfinished = (await unfinishedErasure(this.parts.pool, this.name, this.generation)) !== undefined;
     this.at = checkpoint.position;
     this.expectedVersion = checkpoint.version;
   }
@@ -107,7 +113,7 @@ export class ProjectionTrack {
    * @throws {CheckpointMoved} with nothing lost.
    */
   async cleanOn(): Promise<void> {
-    const erasure = await unfinishedErasure(this.pool, this.name, this.generation);
+    const erasure = await unfinishedErasure(this.parts.pool, this.name, this.generation);
     const position = this.at;
     if (!erasure || position === undefined) {
       this.unfinished = false;
@@ -123,15 +129,15 @@ export class ProjectionTrack {
   private findPiece(rows: BatchRows, forgotten: Forgotten, begin: NextPiece): Promise<FoundPiece> {
     const { forgetting } = this.projector;
     const find = this.store.find.bind(this.store);
-    return findPiece(find, rows, { forgetting, forgotten, begin, rowsMax: this.pieceRowsMax });
+    return findPiece(find, rows, { forgetting, forgotten, begin, rowsMax: (this.parts.pieceRowsMax ?? PIECE_ROWS_MAX) });
   }
 
   private concerns({ type, undecodable }: PageEvent): boolean {
-    return this.handles.has(type) || (undecodable !== undefined && !this.knownTypes.has(type));
+    return this.handles.has(type) || (undecodable !== undefined && !this.parts.knownTypes.has(type));
   }
 
   private isAhead(position: Position): boolean {
-    return this.log.compare(position, this.at) > 0;
+    return this.parts.log.compare(position, this.at) > 0;
   }
 
   /** Rows are found by their contents when they are written: each event of an erasure begins a batch of its own. */

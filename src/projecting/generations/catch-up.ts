@@ -30,7 +30,11 @@ export class Follower {
   ) {}
 
   static async open(parts: GenerationParts, projector: Projector, record: GenerationRecord): Promise<Follower> {
-    const track = new ProjectionTrack(parts.pool, projector, record.generation, parts.log, knownTypesOf(parts));
+    const track = new ProjectionTrack(projector, record.generation, {
+      pool: parts.pool,
+      log: parts.log,
+      knownTypes: knownTypesOf(parts),
+    });
     await track.restoreFrom(record);
     return new Follower(track, parts);
   }
