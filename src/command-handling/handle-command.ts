@@ -38,6 +38,8 @@ export type Outcome<S, E> =
   | { readonly kind: 'held'; readonly heldBy: string }
   | { readonly kind: 'in-need'; readonly needs: readonly Need[] };
 
+type Decide<S, E> = (state: S) => Decision<E> | Promise<Decision<E>>;
+
 // Commands of this process queue per stream, so a conflict means another process. One that has a queue of its own for the stream goes on
 // without reading anew and wins more often than not: of 64 commands beside such a queue, 16 tries turned some away. A try takes milliseconds.
 const TRIES_MAX = 256;
@@ -64,55 +66,33 @@ export class CommandHandling<S, E extends DomainEvent> {
    * A decision on a remembered state is trusted only as far as the append proves it: a refusal is made again on the newest state.
    * @throws {TooBusy} {EventLogUnavailable}; after these the same command may be sent again.
    */
-  handle(stream: string, meta: CommandMeta, decide: (state: S) => Decision<E> | Promise<Decision<E>>): Promise<Outcome<S, E>> {
-    return this.queue.run(stream, async () => {
-      const remembered = this.cache.get(stream);
-      let folded = remembered ?? (await this.refresh(stream));
-      let isNewest = remembered === undefined;
-      for (let tries = 0; tries < TRIES_MAX;) {
-        const before = folded.handled.find(meta);
-        if (before === 'another-request' && isNewest)
-          return { kind: 'refused', refused: 'IDEMPOTENCY_KEY_REUSED', details: [], position: folded.position };
-        if (before && before !== 'another-request' && isNewest) {
-          const again = await this.replayed(stream, before);
-          // Nothing: the log lost it a moment ago.
-          if (again !== undefined && again.events.length > 0) return again;
-        }
-        if (before) {
-          // What it did is told from the log, which may have lost it; then it takes effect again.
-          folded = await this.refresh(stream);
-          isNewest = true;
-          tries++;
-          continue;
-        }
+  handle(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
+    return this.queue.run(stream, () => this.handleNext(stream, meta, decide));
+  }
+
+  private async handleNext(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
+    const remembered = this.cache.get(stream);
+    let folded = remembered ?? (await this.refresh(stream));
+    let isNewest = remembered === undefined;
+    for (let tries = 0; tries < TRIES_MAX;) {
+      const before = folded.handled.find(meta);
+      if (before) {
+        const again = isNewest ? await this.again(stream, before, folded) : undefined;
+        if (again) return again;
+        tries++;
+      } else {
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
-        // Looking up what an older state needs changes nothing; the decision is made again after it.
-        const isLookup = 'needs' in decision && decision.needs.every(isLookupNeed);
-        if (!isEffect && !isLookup && !isNewest) {
-          folded = await this.refresh(stream);
-          isNewest = true;
-          continue;
-        }
-        if ('refused' in decision)
-          return { kind: 'refused', refused: decision.refused, details: decision.details ?? [], position: folded.position };
-        if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
-        if ('needs' in decision) return { kind: 'in-need', needs: decision.needs };
-        if (!isEffect)
-          return { kind: 'accepted', events: [], eventIds: [], state: folded.state, position: folded.position, replayed: false };
-        const appended = await this.append(stream, folded, meta, decision.events);
-        if (appended === 'too-large')
-          return { kind: 'refused', refused: 'RECORD_TOO_LARGE', details: [TOO_LARGE], position: folded.position };
-        if (appended) {
-          const { eventIds, after } = appended;
-          return { kind: 'accepted', events: decision.events, eventIds, state: after.state, position: after.position, replayed: false };
-        }
-        tries++;
-        folded = await this.refresh(stream);
-        isNewest = true;
+        if (isEffect) {
+          const appended = await this.appended(stream, folded, meta, decision.events);
+          if (appended) return appended;
+          tries++;
+        } else if (isNewest || isLookup(decision)) return withoutEffect(decision, folded);
       }
-      throw new TooBusy(`a stream stayed contended: ${TRIES_MAX} tries met a conflict`);
-    });
+      folded = await this.refresh(stream);
+      isNewest = true;
+    }
+    throw new TooBusy(`a stream stayed contended: ${TRIES_MAX} tries met a conflict`);
   }
 
   /** The stream as of now, other processes' events included. */
@@ -128,6 +108,34 @@ export class CommandHandling<S, E extends DomainEvent> {
   /** Drops what is remembered of streams that show one of these subjects in plain; undefined: of all streams. */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.cache.forgetSubjects(subjects);
+  }
+
+  /** What the command did, an earlier time. Undefined: the log lost it a moment ago; then it takes effect again. */
+  private async again(
+    stream: string,
+    before: HandledCommand | 'another-request',
+    { position }: Folded<S>,
+  ): Promise<Outcome<S, E> | undefined> {
+    if (before === 'another-request') return { kind: 'refused', refused: 'IDEMPOTENCY_KEY_REUSED', details: [], position };
+    const again = await this.replayed(stream, before);
+    return again !== undefined && again.events.length > 0 ? again : undefined;
+  }
+
+  /** Undefined: the stream stands elsewhere by now. */
+  private async appended(
+    stream: string,
+    folded: Folded<S>,
+    meta: CommandMeta,
+    events: readonly E[],
+  ): Promise<Outcome<S, E> | undefined> {
+    const appended = await this.append(stream, folded, meta, events);
+    if (appended === 'too-large') {
+      return { kind: 'refused', refused: 'RECORD_TOO_LARGE', details: [TOO_LARGE], position: folded.position };
+    }
+    if (!appended) return undefined;
+    const { eventIds, after } = appended;
+    const { state, position } = after;
+    return { kind: 'accepted', events, eventIds, state, position, replayed: false };
   }
 
   /**
@@ -204,4 +212,16 @@ export class CommandHandling<S, E extends DomainEvent> {
       throw error;
     }
   }
+}
+
+/** Looking up what an older state needs changes nothing; the decision is made again after it. */
+const isLookup = (decision: Decision<unknown>): boolean => 'needs' in decision && decision.needs.every(isLookupNeed);
+
+function withoutEffect<S, E>(decision: Decision<E>, { state, position }: Folded<S>): Outcome<S, E> {
+  if ('refused' in decision) {
+    return { kind: 'refused', refused: decision.refused, details: decision.details ?? [], position };
+  }
+  if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
+  if ('needs' in decision) return { kind: 'in-need', needs: decision.needs };
+  return { kind: 'accepted', events: [], eventIds: [], state, position, replayed: false };
 }

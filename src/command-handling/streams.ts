@@ -20,6 +20,7 @@ import {
   type OperationsState,
 } from '../domain/operation/operation.decider.js';
 import { evolve as evolvePeriods, initialState as allOpen, type PeriodEvent, type PeriodsState } from '../domain/period/period.decider.js';
+import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import {
   evolve as evolveReservation,
@@ -47,7 +48,7 @@ import {
 } from '../domain/tenant/tenant.decider.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
-import { CommandHandling } from './handle-command.js';
+import { CommandHandling, type StreamKind } from './handle-command.js';
 import { RememberedStreams } from './stream-cache.js';
 
 /** The command loop, once per kind of stream. */
@@ -75,30 +76,22 @@ function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
 
 /** @param remembered what the streams of all kinds may take together. */
 export function openStreams(log: EventLog, codec: EventCodec, remembered = new RememberedStreams()): Streams {
+  const of = <S, E extends DomainEvent>(kind: StreamKind<S, E>): CommandHandling<S, E> =>
+    new CommandHandling(log, codec, kind, remembered);
   return {
-    accounts: new CommandHandling(
-      log,
-      codec,
-      { initialState: initialAccount, evolve: evolveAccount, subjectsOf: subjectsOfAccount },
-      remembered,
-    ),
-    reservations: new CommandHandling(
-      log,
-      codec,
-      {
+    accounts: of({ initialState: initialAccount, evolve: evolveAccount, subjectsOf: subjectsOfAccount }),
+    reservations: of({
         initialState: initialReservation,
         evolve: evolveReservation,
         subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
-      },
-      remembered,
-    ),
-    tenants: new CommandHandling(log, codec, { initialState: initialTenant, evolve: evolveTenant }, remembered),
-    tenantRegister: new CommandHandling(log, codec, { initialState: initialRegister, evolve: evolveRegister }, remembered),
-    moderations: new CommandHandling(log, codec, { initialState: initialModeration, evolve: evolveModeration }, remembered),
-    audits: new CommandHandling(log, codec, { initialState: initialAudit, evolve: evolveAudit }, remembered),
-    tankCodes: new CommandHandling(log, codec, { initialState: noTankCodes, evolve: evolveTankCodes }, remembered),
-    shareLinks: new CommandHandling(log, codec, { initialState: initialShareLink, evolve: evolveShareLink }, remembered),
-    periods: new CommandHandling(log, codec, { initialState: allOpen, evolve: evolvePeriods }, remembered),
-    operations: new CommandHandling(log, codec, { initialState: noOperations, evolve: evolveOperations }, remembered),
+      }),
+    tenants: of({ initialState: initialTenant, evolve: evolveTenant }),
+    tenantRegister: of({ initialState: initialRegister, evolve: evolveRegister }),
+    moderations: of({ initialState: initialModeration, evolve: evolveModeration }),
+    audits: of({ initialState: initialAudit, evolve: evolveAudit }),
+    tankCodes: of({ initialState: noTankCodes, evolve: evolveTankCodes }),
+    shareLinks: of({ initialState: initialShareLink, evolve: evolveShareLink }),
+    periods: of({ initialState: allOpen, evolve: evolvePeriods }),
+    operations: of({ initialState: noOperations, evolve: evolveOperations }),
   };
 }

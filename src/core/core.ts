@@ -172,8 +172,6 @@ function wire({
   const sealingKey = purposeKey(masterKey, 'api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealingKey, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
-  const answersKey = purposeKey(masterKey, 'idempotency');
-  const chainSigner = new ChainSigner(purposeKey(masterKey, 'chain-signing'));
   return {
     pool,
     log,
@@ -189,8 +187,8 @@ function wire({
     moderations,
     erasures,
     forget,
-    answersKey,
-    chainSigner,
+    answersKey: purposeKey(masterKey, 'idempotency'),
+    chainSigner: new ChainSigner(purposeKey(masterKey, 'chain-signing')),
   };
 }
 

@@ -37,6 +37,7 @@ const NOTHING_REMAINS: Remains = {
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
 
+// eslint-disable-next-line max-lines-per-function -- a case for each type of event
 export function evolve(before: AccountState, event: AccountEvent): AccountState {
   const state = withFormerReferrals(before, event);
   if (event.type === 'RedeemedRewardsListed') return { ...state, remains: noteListed(state.remains, event) };

@@ -43,6 +43,7 @@ export interface Verification extends Scope {
  * and with a digest from outside. Stops at the first break. Memory: two pages of the log.
  * @throws {Stopped} {EventLogUnavailable}
  */
+// eslint-disable-next-line max-lines-per-function -- one pass, told from its begin to its end
 export async function verifyLedger(
   core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
   options: VerificationOptions,

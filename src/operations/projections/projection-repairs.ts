@@ -41,19 +41,20 @@ export async function repairProjections(
   const where = { tenant, mode, ...(accountRef === undefined ? {} : { accountRef }) };
   const document = await recorded(operator, { action: 'repair', projectors, where }, async (client, signal) => {
     const repaired = await repair({ ...parts, client }, projectors, { part, concerns }, { signal, ...(onPage ? { onPage } : {}) });
-    const end = ({ projection: _, generation, ...details }: (typeof repaired)[number]): OperationEnd => ({
-      outcome: 'done',
-      generation,
-      details,
-    });
     const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
-    return { document: { ...target, projections: repaired }, ends: new Map(repaired.map((each) => [each.projection, end(each)])) };
+    return { document: { ...target, projections: repaired }, ends: new Map(repaired.map((each) => [each.projection, endOf(each)])) };
   });
   const parameters = { projections: projectors.map(({ name }) => name).join(' '), account: accountRef };
   const done = { operation: 'projection rebuild', by: operator.actor, parameters, result: document };
   await recordDone(operator, { tenant, mode }, done, { stands: 'the repair stands', warn: operator.warn });
   return document;
 }
+
+const endOf = ({ projection: _, generation, ...details }: RepairedProjection): OperationEnd => ({
+  outcome: 'done',
+  generation,
+  details,
+});
 
 async function mustExist({ log }: GenerationParts, streams: Iterable<string>): Promise<void> {
   for (const stream of streams) {
