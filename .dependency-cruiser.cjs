@@ -1,9 +1,13 @@
 /**
- * Who may know whom. A rule that stands in the way is changed here, with its reason, and not worked around; the picture that these
- * rules keep true is in docs/ARCHITECTURE.md. Types count as imports: what only a type ties together is tied together all the same.
+ * Who may know whom. A rule that stands in the way is changed here, with its reason, and not worked
+ * around; the picture that these rules keep true is in docs/ARCHITECTURE.md. Types count as
+ * imports: what only a type ties together is tied together all the same.
  */
 
-/** Where adapters are chosen and everything is wired together: the only places that know all folders. */
+/**
+ * Where adapters are chosen and everything is wired together: the only places that know all
+ * folders.
+ */
 const composition = ['^src/(process|core|cli)/', '^src/operations/log/log-address\\.ts$'];
 const folder = (...names) => `^src/(${names.join('|')})/`;
 const library = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
@@ -27,7 +31,14 @@ module.exports = {
         'anything else (a query, a driver, a clock) could make the second run differ. Only queries.ts reads.',
       severity: 'error',
       from: { path: '^projections/', pathNot: '/queries\\.ts$' },
-      to: { pathNot: ['^src/domain/', '^src/projecting/', '^src/event-log/event-log\\.ts$', '^projections/'] },
+      to: {
+        pathNot: [
+          '^src/domain/',
+          '^src/projecting/',
+          '^src/event-log/event-log\\.ts$',
+          '^projections/',
+        ],
+      },
     },
     {
       name: 'read-models-know-no-way-in',
@@ -36,7 +47,18 @@ module.exports = {
         'waits for a read model would be a decision on old facts.',
       severity: 'error',
       from: { path: ['^projections/', '^src/projecting/'] },
-      to: { path: folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli') },
+      to: {
+        path: folder(
+          'http',
+          'command-handling',
+          'policies',
+          'webhooks',
+          'exports',
+          'themes',
+          'operations',
+          'cli',
+        ),
+      },
     },
     {
       name: 'decisions-read-no-read-model',
@@ -44,7 +66,21 @@ module.exports = {
         'What a command may do is decided on the folded stream alone. A read model is late by nature: a balance read there can be spent twice.',
       severity: 'error',
       from: { path: '^src/command-handling/' },
-      to: { path: ['^projections/', folder('projecting', 'http', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli')] },
+      to: {
+        path: [
+          '^projections/',
+          folder(
+            'projecting',
+            'http',
+            'policies',
+            'webhooks',
+            'exports',
+            'themes',
+            'operations',
+            'cli',
+          ),
+        ],
+      },
     },
     {
       name: 'policies-know-no-http',
@@ -65,7 +101,17 @@ module.exports = {
       to: {
         path: [
           '^projections/',
-          folder('http', 'command-handling', 'projecting', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli'),
+          folder(
+            'http',
+            'command-handling',
+            'projecting',
+            'policies',
+            'webhooks',
+            'exports',
+            'themes',
+            'operations',
+            'cli',
+          ),
         ],
       },
     },
@@ -85,7 +131,21 @@ module.exports = {
         'tested without them any more.',
       severity: 'error',
       from: { path: folder('postgres', 'embedded-postgres', 'privacy', 'foundation') },
-      to: { path: ['^projections/', folder('http', 'command-handling', 'policies', 'webhooks', 'exports', 'themes', 'operations', 'cli')] },
+      to: {
+        path: [
+          '^projections/',
+          folder(
+            'http',
+            'command-handling',
+            'policies',
+            'webhooks',
+            'exports',
+            'themes',
+            'operations',
+            'cli',
+          ),
+        ],
+      },
     },
     {
       name: 'http-has-no-database',
@@ -94,7 +154,10 @@ module.exports = {
         'projection keeps. Counted calls are the exception: that table belongs to HTTP itself; and the pool ' +
         'of the operations is handed through.',
       severity: 'error',
-      from: { path: '^src/http/', pathNot: '^src/http/(edge/rate-limits|operations/operations-core)\\.ts$' },
+      from: {
+        path: '^src/http/',
+        pathNot: '^src/http/(edge/rate-limits|operations/operations-core)\\.ts$',
+      },
       to: { path: library('pg', '@types/pg', 'kysely', 'pg-query-stream') },
     },
     {
@@ -113,7 +176,13 @@ module.exports = {
         'line. (@nestjs/cqrs gives command-handling its one door, the CommandBus.)',
       severity: 'error',
       from: { pathNot: ['^src/http/', '^test/', '^bench/', ...composition] },
-      to: { path: library('@nestjs/(common|core|swagger|platform-fastify)', 'fastify', '@fastify/[^/]+') },
+      to: {
+        path: library(
+          '@nestjs/(common|core|swagger|platform-fastify)',
+          'fastify',
+          '@fastify/[^/]+',
+        ),
+      },
     },
     {
       name: 'changes-go-through-the-bus',
@@ -123,7 +192,10 @@ module.exports = {
       severity: 'error',
       from: { path: ['^src/', '^projections/'], pathNot: '^src/(command-handling|core)/' },
       to: {
-        path: ['^src/command-handling/(streams|handle-command|command-handlers|command-bus)\\.ts$', ...library('@nestjs/cqrs')],
+        path: [
+          '^src/command-handling/(streams|handle-command|command-handlers|command-bus)\\.ts$',
+          ...library('@nestjs/cqrs'),
+        ],
       },
     },
     {
@@ -136,14 +208,16 @@ module.exports = {
     },
     {
       name: 'nobody-imports-the-composition',
-      comment: 'Code that reaches back into the place where it is wired together cannot be wired any other way.',
+      comment:
+        'Code that reaches back into the place where it is wired together cannot be wired any other way.',
       severity: 'error',
       from: { path: ['^src/', '^projections/', '^migrations/'], pathNot: '^src/(process|cli)/' },
       to: { path: '^src/(process|cli)/' },
     },
     {
       name: 'processes-and-commands-start-apart',
-      comment: 'The service starts without the command line, and a command without the service: it would load the framework with it.',
+      comment:
+        'The service starts without the command line, and a command without the service: it would load the framework with it.',
       severity: 'error',
       from: { path: '^src/cli/' },
       to: { path: '^src/process/' },
@@ -154,14 +228,22 @@ module.exports = {
         'What an operator asks for is a function of the stores and the request. The command line and HTTP call it and say its answer in their own words.',
       severity: 'error',
       from: { path: '^src/operations/' },
-      to: { path: ['^src/(http|cli|process)/', ...library('commander', 'fastify', '@nestjs/[^/]+')] },
+      to: {
+        path: ['^src/(http|cli|process)/', ...library('commander', 'fastify', '@nestjs/[^/]+')],
+      },
     },
     {
       name: 'kept-answers-know-no-way-in',
-      comment: 'The command line keeps the answers of its keys as HTTP does. Each says in its own words that a key is refused.',
+      comment:
+        'The command line keeps the answers of its keys as HTTP does. Each says in its own words that a key is refused.',
       severity: 'error',
       from: { path: '^src/kept-answers/' },
-      to: { path: ['^projections/', folder('http', 'cli', 'process', 'operations', 'policies', 'projecting')] },
+      to: {
+        path: [
+          '^projections/',
+          folder('http', 'cli', 'process', 'operations', 'policies', 'projecting'),
+        ],
+      },
     },
     {
       name: 'operations-are-asked-for',
@@ -173,17 +255,38 @@ module.exports = {
     },
     {
       name: 'bookkeeping-is-pure',
-      comment: 'Postings, statements and the roll-forward are arithmetic on facts: the same entries always give the same statement.',
+      comment:
+        'Postings, statements and the roll-forward are arithmetic on facts: the same entries always give the same statement.',
       severity: 'error',
       from: { path: '^src/bookkeeping/' },
-      to: { pathNot: ['^src/(bookkeeping|domain|foundation)/', '^src/event-log/[a-z-]+\\.ts$', ...library('immutable')] },
+      to: {
+        pathNot: [
+          '^src/(bookkeeping|domain|foundation)/',
+          '^src/event-log/[a-z-]+\\.ts$',
+          ...library('immutable'),
+        ],
+      },
     },
     {
       name: 'seals-stand-beside-the-log',
-      comment: 'The chain proves what is in the log. It must hold for whoever reads the log, also where nothing else of the service runs.',
+      comment:
+        'The chain proves what is in the log. It must hold for whoever reads the log, also where nothing else of the service runs.',
       severity: 'error',
       from: { path: '^src/chain/' },
-      to: { path: ['^projections/', folder('http', 'command-handling', 'projecting', 'policies', 'operations', 'cli', 'process')] },
+      to: {
+        path: [
+          '^projections/',
+          folder(
+            'http',
+            'command-handling',
+            'projecting',
+            'policies',
+            'operations',
+            'cli',
+            'process',
+          ),
+        ],
+      },
     },
     {
       name: 'what-ships-knows-no-tests',
@@ -214,7 +317,8 @@ module.exports = {
     },
     {
       name: 'no-circular',
-      comment: 'Two files that need each other are one file in two pieces, and which one runs first depends on who asked first.',
+      comment:
+        'Two files that need each other are one file in two pieces, and which one runs first depends on who asked first.',
       severity: 'error',
       from: {},
       to: { circular: true },
@@ -232,6 +336,9 @@ module.exports = {
     tsPreCompilationDeps: true,
     // Of what benchmarks take from the tests, no more is looked at than that they do.
     doNotFollow: { path: ['node_modules', '^test/'] },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
   },
 };

@@ -2,7 +2,12 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 const tests = ['test/**/*.ts'];
-const operatorFacing = ['bench/**/*.ts', 'src/cli/**/*.ts', 'scripts/**/*.mjs', 'test/support/embedded.ts'];
+const operatorFacing = [
+  'bench/**/*.ts',
+  'src/cli/**/*.ts',
+  'scripts/**/*.mjs',
+  'test/support/embedded.ts',
+];
 
 /** What is kept out by its name, each with the reason that the linter prints. */
 const restrictedImports = {
@@ -25,49 +30,65 @@ const restrictedImports = {
     },
     {
       name: '@nestjs/schedule',
-      message: 'A timer in a process loses what it holds. Use a job (docs/adr/0008-jobs-on-graphile-worker.md).',
+      message:
+        'A timer in a process loses what it holds. Use a job (docs/adr/0008-jobs-on-graphile-worker.md).',
     },
     { name: 'typeorm', message: 'SQL goes through Kysely or pg.' },
-    { name: 'assert', message: 'Import node:assert/strict in tests; elsewhere throw an error that says what is wrong.' },
+    {
+      name: 'assert',
+      message:
+        'Import node:assert/strict in tests; elsewhere throw an error that says what is wrong.',
+    },
     {
       name: 'uuid',
-      message: 'node:crypto has randomUUID; ids that must come out the same again are made in src/command-handling/deterministic-id.ts.',
+      message:
+        'node:crypto has randomUUID; ids that must come out the same again are made in src/command-handling/deterministic-id.ts.',
     },
   ],
-  patterns: [{ regex: '^\\.{1,2}/(.*/)?dist/', message: 'dist/ is made from the sources: import those.' }],
+  patterns: [
+    { regex: '^\\.{1,2}/(.*/)?dist/', message: 'dist/ is made from the sources: import those.' },
+  ],
 };
 
 const unsafeSql = [
   {
     selector: "MemberExpression[object.name='sql'][property.name=/^(raw|lit|literal)$/]",
-    message: 'Puts text into SQL unescaped. Use a parameter, or sql.id for a name from our own code.',
+    message:
+      'Puts text into SQL unescaped. Use a parameter, or sql.id for a name from our own code.',
   },
   {
-    selector: 'CallExpression[callee.property.name=/^(key|at)$/][callee.object.callee.property.name=/^(ref|jsonPath|key|at)$/]',
-    message: "Kysely's JSON paths (.key, .at) are not escaped. Use a parameter with ->> or jsonb_extract_path_text.",
+    selector:
+      'CallExpression[callee.property.name=/^(key|at)$/][callee.object.callee.property.name=/^(ref|jsonPath|key|at)$/]',
+    message:
+      "Kysely's JSON paths (.key, .at) are not escaped. Use a parameter with ->> or jsonb_extract_path_text.",
   },
   {
-    selector: "MemberExpression[property.name='dynamic'][object.name=/^(db|trx|transaction|kysely|eb)$/]",
-    message: 'Dynamic references take names that nobody checks. List the allowed columns and choose among them.',
+    selector:
+      "MemberExpression[property.name='dynamic'][object.name=/^(db|trx|transaction|kysely|eb)$/]",
+    message:
+      'Dynamic references take names that nobody checks. List the allowed columns and choose among them.',
   },
 ];
 
 const plainLiterals = [
   {
-    selector: ':matches(SpreadElement > ObjectExpression.argument, ArrayExpression > SpreadElement > ArrayExpression.argument)',
+    selector:
+      ':matches(SpreadElement > ObjectExpression.argument, ArrayExpression > SpreadElement > ArrayExpression.argument)',
     message: 'A literal spread into a literal only keeps members on a line: write the members.',
   },
 ];
 
 const fewParameters = [
   {
-    // Nest calls handlers and makes controllers: their parameters are what the decorators and the types say.
+    // Nest calls handlers and makes controllers: their parameters are what the decorators and the
+    // types say.
     selector:
       ':matches(FunctionDeclaration, ArrowFunctionExpression, :not(MethodDefinition[kind="constructor"]) > FunctionExpression, TSMethodSignature, TSFunctionType)[params.length>4]:not([params.0.decorators.length>0])',
     message: 'At most four parameters: hand over together what belongs together.',
   },
   {
-    selector: 'ClassDeclaration:not([decorators.length>0]) MethodDefinition[kind="constructor"] > FunctionExpression[params.length>5]',
+    selector:
+      'ClassDeclaration:not([decorators.length>0]) MethodDefinition[kind="constructor"] > FunctionExpression[params.length>5]',
     message: 'At most five parameters: hand over together what belongs together.',
   },
 ];
@@ -78,10 +99,14 @@ const houseNames = [
       ':matches(ClassDeclaration, TSInterfaceDeclaration, TSTypeAliasDeclaration)[id.name=/(Manager|Helpers?|Utils?|Common|Base|Impl)$/]',
     message: 'A name says what the thing does; this one could hold anything.',
   },
-  { selector: 'TSInterfaceDeclaration[id.name=/^I[A-Z][a-z]/]', message: 'An interface is named like any other thing, without I.' },
+  {
+    selector: 'TSInterfaceDeclaration[id.name=/^I[A-Z][a-z]/]',
+    message: 'An interface is named like any other thing, without I.',
+  },
   {
     selector: 'TSEnumDeclaration',
-    message: 'A union of literals reads the same in the log, in JSON and in code, and a switch over it is exhaustive too.',
+    message:
+      'A union of literals reads the same in the log, in JSON and in code, and a switch over it is exhaustive too.',
   },
 ];
 
@@ -130,14 +155,17 @@ export default defineConfig(
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname },
+    },
     rules: {
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/consistent-type-exports': 'error',
       '@typescript-eslint/array-type': 'error',
       '@typescript-eslint/ban-tslint-comment': 'error',
       '@typescript-eslint/consistent-generic-constructors': 'error',
-      // `return put(…)` ends a case of a switch in one line; a value that is used by mistake does not compile.
+      // `return put(…)` ends a case of a switch in one line; a value that is used by mistake does
+      // not compile.
       '@typescript-eslint/no-confusing-void-expression': 'off',
       // Nest's modules are classes without members.
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
@@ -151,7 +179,8 @@ export default defineConfig(
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
       // Text is measured in code points, as clients count it; a spread is how that is said.
       '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
-      // Believes that what was true before an `await` is true after it: a signal that aborted meanwhile would count as useless to ask.
+      // Believes that what was true before an `await` is true after it: a signal that aborted
+      // meanwhile would count as useless to ask.
       '@typescript-eslint/no-unnecessary-condition': 'off',
       // Nest declares the shapes of its options as classes.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
@@ -160,13 +189,20 @@ export default defineConfig(
       'no-throw-literal': 'error',
       // Postgres' type ids are plain numbers; the driver declares some of them as an enum.
       '@typescript-eslint/no-unsafe-enum-assignment': 'off',
-      // An async function without await turns what it throws into a rejection, which its interface promises.
+      // An async function without await turns what it throws into a rejection, which its interface
+      // promises.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/prefer-includes': 'error',
       '@typescript-eslint/prefer-string-starts-ends-with': 'error',
       '@typescript-eslint/no-unused-vars': [
         'error',
-        { args: 'all', argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'all', ignoreRestSiblings: true },
+        {
+          args: 'all',
+          argsIgnorePattern: '^_',
+          varsIgnorePattern: '^_',
+          caughtErrors: 'all',
+          ignoreRestSiblings: true,
+        },
       ],
       '@typescript-eslint/prefer-nullish-coalescing': [
         'error',
@@ -175,22 +211,53 @@ export default defineConfig(
       // Without a default: a new member of the union must be met by every switch that folds it.
       '@typescript-eslint/switch-exhaustiveness-check': [
         'error',
-        { allowDefaultCaseForExhaustiveSwitch: false, considerDefaultExhaustiveForUnions: false, requireDefaultForNonUnion: true },
+        {
+          allowDefaultCaseForExhaustiveSwitch: false,
+          considerDefaultExhaustiveForUnions: false,
+          requireDefaultForNonUnion: true,
+        },
       ],
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
       'no-restricted-exports': [
         'error',
-        { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } },
+        {
+          restrictDefaultExports: {
+            direct: true,
+            named: true,
+            defaultFrom: true,
+            namedFrom: true,
+            namespaceFrom: true,
+          },
+        },
       ],
       'no-restricted-imports': ['error', restrictedImports],
-      'no-restricted-syntax': ['error', ...unsafeSql, ...houseNames, ...plainLiterals, ...fewParameters],
+      'no-restricted-syntax': [
+        'error',
+        ...unsafeSql,
+        ...houseNames,
+        ...plainLiterals,
+        ...fewParameters,
+      ],
       'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
-      'max-len': ['error', { code: 100, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true, ignoreUrls: true }],
+      'max-len': [
+        'error',
+        {
+          code: 100,
+          ignoreStrings: true,
+          ignoreTemplateLiterals: true,
+          ignoreRegExpLiterals: true,
+          ignoreUrls: true,
+        },
+      ],
     },
   },
   {
-    // A projector, a policy or an operator's command looks at the few members that it names; the others are somebody else's.
+    // A projector, a policy or an operator's command looks at the few members that it names; the
+    // others are somebody else's.
     files: [
       'projections/**/*.ts',
       'src/policies/**/*.ts',
@@ -207,7 +274,8 @@ export default defineConfig(
     },
   },
   {
-    // A test reaches into shapes that the compiler cannot know (parsed answers), and names what it expects.
+    // A test reaches into shapes that the compiler cannot know (parsed answers), and names what it
+    // expects.
     files: tests,
     rules: {
       'no-restricted-syntax': ['error', ...unsafeSql, ...houseNames],

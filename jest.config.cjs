@@ -1,8 +1,9 @@
 const { compilerOptions } = require('./tsconfig.json');
 
 /**
- * What decides how a class behaves is read from the settings of what ships: with others the tests would prove another program.
- * `test/architecture/compiler-settings.test.ts` compares the two compilers' results.
+ * What decides how a class behaves is read from the settings of what ships: with others the tests
+ * would prove another program. `test/architecture/compiler-settings.test.ts` compares the two
+ * compilers' results.
  */
 const asItShips = {
   target: compilerOptions.target.toLowerCase(),
@@ -17,7 +18,8 @@ const asItShips = {
 };
 
 /**
- * Our files are CommonJS to jest, and packages what they are to Node. What ships is tested as ES modules by the black-box suite on dist/.
+ * Our files are CommonJS to jest, and packages what they are to Node. What ships is tested as ES
+ * modules by the black-box suite on dist/.
  */
 const common = {
   rootDir: __dirname,
@@ -30,13 +32,20 @@ const common = {
 };
 
 /** Tests that need neither a database nor dist/: seconds, and part of `npm run check`. */
-const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process'].map((folder) => `<rootDir>/test/${folder}/`);
+const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process'].map(
+  (folder) => `<rootDir>/test/${folder}/`,
+);
 
-/** The suites that count run against `node dist/bin/main.js` as well, as black boxes. `npm run test:dist` runs all that can. */
-const compiled = process.env.TEST_DIST === 'all' ? ['*'] : ['route-credentials', 'open-users', 'story'];
+/**
+ * The suites that count run against `node dist/bin/main.js` as well, as black boxes. `npm run
+ * test:dist` runs all that can.
+ */
+const compiled =
+  process.env.TEST_DIST === 'all' ? ['*'] : ['route-credentials', 'open-users', 'story'];
 
 module.exports = {
-  // Much of a test is waiting for a store. By default a machine of two cores would run one file at a time; three keep it busy.
+  // Much of a test is waiting for a store. By default a machine of two cores would run one file at
+  // a time; three keep it busy.
   maxWorkers: 3,
   // What libraries remember of the modules of a file, they keep.
   workerIdleMemoryLimit: '1GB',

@@ -10,12 +10,13 @@ import { startEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgre
 import { migrateToLatest } from '../src/postgres/migrator.js';
 
 /**
- * Appends per second through the port, against the cheapest thing that stores as much: one row per transaction, inserted by a
- * pool of 16 into a table with the same columns and as many indexes. The same number of callers on both sides, each waiting for
- * its answer before it goes on; both sides take turns, so that a slow spell of the disk hits both.
+ * Appends per second through the port, against the cheapest thing that stores as much: one row per
+ * transaction, inserted by a pool of 16 into a table with the same columns and as many indexes. The
+ * same number of callers on both sides, each waiting for its answer before it goes on; both sides
+ * take turns, so that a slow spell of the disk hits both.
  *
- * `BENCH_DATABASE_URL`: a server to use (a scratch database is made in it and dropped), else an embedded one with fsync.
- * `BENCH_ROUNDS` (5) and `BENCH_SECONDS` (3) per side and round.
+ * `BENCH_DATABASE_URL`: a server to use (a scratch database is made in it and dropped), else an
+ * embedded one with fsync. `BENCH_ROUNDS` (5) and `BENCH_SECONDS` (3) per side and round.
  */
 const AIMS: ReadonlyMap<number, number> = new Map([
   [1, 0.78],
@@ -54,7 +55,12 @@ function redemption(): NewEvent {
     actor: { kind: 'api-key', id: 'key-5f1c' },
     mode: 'live',
   };
-  return { id, type: 'CreditRedeemed', data: JSON.stringify(data), metadata: JSON.stringify(metadata) };
+  return {
+    id,
+    type: 'CreditRedeemed',
+    data: JSON.stringify(data),
+    metadata: JSON.stringify(metadata),
+  };
 }
 
 /** Appends per second of so many callers, each in streams of its own. */
@@ -93,14 +99,18 @@ async function measure(url: string): Promise<void> {
       });
     };
     const port: Append = async (stream, revision, event) => {
-      const result = await log.append(stream, revision === 0 ? 'no-stream' : BigInt(revision - 1), [event]);
+      const result = await log.append(stream, revision === 0 ? 'no-stream' : BigInt(revision - 1), [
+        event,
+      ]);
       if (result.kind !== 'appended') throw new Error('a conflict where there can be none');
     };
 
     const { rows } = await pool.query<{ fsync: string; version: string }>(
       `select current_setting('fsync') as fsync, current_setting('server_version') as version`,
     );
-    console.log(`Postgres ${rows[0]?.version ?? '?'}, fsync ${rows[0]?.fsync ?? '?'}; ${ROUNDS} rounds of ${SECONDS} s a side, medians`);
+    console.log(
+      `Postgres ${rows[0]?.version ?? '?'}, fsync ${rows[0]?.fsync ?? '?'}; ${ROUNDS} rounds of ${SECONDS} s a side, medians`,
+    );
     console.log('callers   insert/s   append/s    ratio  (of each round)             aim');
     for (const [callers, aim] of AIMS) {
       await rate(plain, callers, WARM_UP_SECONDS);
@@ -112,7 +122,9 @@ async function measure(url: string): Promise<void> {
         appends.push(await rate(port, callers, SECONDS));
       }
       const ratio = median(appends) / median(inserts);
-      const each = appends.map((value, round) => (value / (inserts[round] ?? NaN)).toFixed(2)).join(' ');
+      const each = appends
+        .map((value, round) => (value / (inserts[round] ?? NaN)).toFixed(2))
+        .join(' ');
       console.log(
         [
           String(callers).padStart(7),
@@ -133,11 +145,16 @@ async function measure(url: string): Promise<void> {
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? NaN) : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? NaN)
+    : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
 }
 
 /** In a database of its own on the server, dropped afterwards. */
-async function inScratchDatabase(serverUrl: string, run: (url: string) => Promise<void>): Promise<void> {
+async function inScratchDatabase(
+  serverUrl: string,
+  run: (url: string) => Promise<void>,
+): Promise<void> {
   const name = `bench_append_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   const admin = new pg.Client(serverUrl);
   await admin.connect();

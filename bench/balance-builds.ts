@@ -3,12 +3,19 @@ import { rewardBalancesProjector as projector } from '../projections/reward-bala
 import { withGenerationsLock } from '../src/postgres/generations-lock.js';
 import { Follower, type GenerationParts } from '../src/projecting/generations/catch-up.js';
 import { generationRecords } from '../src/projecting/generations/generation-records.js';
-import { createGeneration, indexStatements, primaryKeyOf } from '../src/projecting/generations/generations.js';
+import {
+  createGeneration,
+  indexStatements,
+  primaryKeyOf,
+} from '../src/projecting/generations/generations.js';
 import { schemaOf } from '../src/projecting/identifiers.js';
 import { decodePage } from '../src/projecting/page.js';
 import { rebuild } from '../src/projecting/generations/rebuild.js';
 
-/** The ways in which the balances come out of the events. Each returns the table that it left; `digestOf` tells whether they agree. */
+/**
+ * The ways in which the balances come out of the events. Each returns the table that it left;
+ * `digestOf` tells whether they agree.
+ */
 
 /** In a generation of its own, a transaction an event, for so many of the first events. */
 export async function buildOneByOne(parts: GenerationParts, events: number): Promise<string> {
@@ -27,18 +34,28 @@ export async function buildOneByOne(parts: GenerationParts, events: number): Pro
 export async function followLive(parts: GenerationParts): Promise<string> {
   const { log, decode } = parts;
   const { track } = await followerOf(parts, 1);
-  for (let page = await log.readAll(undefined, 500); page.length > 0; page = await log.readAll(track.position, 500)) {
+  for (
+    let page = await log.readAll(undefined, 500);
+    page.length > 0;
+    page = await log.readAll(track.position, 500)
+  ) {
     const decoded = await decodePage(page, decode);
     if (decoded) await track.apply(decoded);
   }
   return placeOf(1);
 }
 
-/** What operators start: all rows from all events, written, indexed, and compared with the live ones. */
+/**
+ * What operators start: all rows from all events, written, indexed, and compared with the live
+ * ones.
+ */
 export async function rebuildBalances(parts: GenerationParts): Promise<string> {
   const { signal } = new AbortController();
-  const [built] = await withGenerationsLock(parts.pool, (client) => rebuild(parts, client, [projector], { signal }));
-  if (built?.differences !== 0) throw new Error(`the rebuild differs from the live balances in ${built?.differences} rows`);
+  const [built] = await withGenerationsLock(parts.pool, (client) =>
+    rebuild(parts, client, [projector], { signal }),
+  );
+  if (built?.differences !== 0)
+    throw new Error(`the rebuild differs from the live balances in ${built?.differences} rows`);
   return placeOf(built.generation);
 }
 
@@ -62,8 +79,9 @@ export async function sumInSql(pool: Pool): Promise<string> {
 }
 
 /**
- * The same tables with the same rows, keys and indexes as a rebuild leaves, of the same JSON (envelopes included). A constant stands for the
- * user's name, which only a key opens, and only what this log holds is told apart: no dates, cancellations, percentages.
+ * The same tables with the same rows, keys and indexes as a rebuild leaves, of the same JSON
+ * (envelopes included). A constant stands for the user's name, which only a key opens, and only
+ * what this log holds is told apart: no dates, cancellations, percentages.
  */
 export async function buildInSql(pool: Pool): Promise<string> {
   await pool.query('drop schema if exists bench_sql cascade; create schema bench_sql');
@@ -117,10 +135,13 @@ export async function digestOf(pool: Pool, table: string): Promise<string> {
   return digest;
 }
 
-const placeOf = (generation: number): string => `${schemaOf(projector.name, generation)}.reward_balances`;
+const placeOf = (generation: number): string =>
+  `${schemaOf(projector.name, generation)}.reward_balances`;
 
 async function followerOf(parts: GenerationParts, generation: number): Promise<Follower> {
-  const record = (await generationRecords(parts.pool, [projector.name])).find((candidate) => candidate.generation === generation);
+  const record = (await generationRecords(parts.pool, [projector.name])).find(
+    (candidate) => candidate.generation === generation,
+  );
   if (!record) throw new Error(`there is no generation ${generation} of the balances`);
   return Follower.open(parts, projector, record);
 }

@@ -1,6 +1,9 @@
 import { fastify } from 'fastify';
 
-/** What HTTP itself costs on this machine: two routes of the same shape and size as the service's, with nothing behind them. Prints its port. */
+/**
+ * What HTTP itself costs on this machine: two routes of the same shape and size as the service's,
+ * with nothing behind them. Prints its port.
+ */
 const BALANCE = [
   {
     type: 'CREDIT',
@@ -18,7 +21,11 @@ const BALANCE = [
 async function main(): Promise<void> {
   const app = fastify();
   app.get('/reward/balance', async () => BALANCE);
-  app.post('/credit/:id/redeem', async () => ({ creditRedeemed: 1, creditAvailable: 999999000, unit: 'CENTS' }));
+  app.post('/credit/:id/redeem', async () => ({
+    creditRedeemed: 1,
+    creditAvailable: 999999000,
+    unit: 'CENTS',
+  }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   const address = app.server.address();
   console.log(typeof address === 'object' ? address?.port : address);

@@ -6,7 +6,10 @@ import { MixedLoad } from './mixed-load.js';
 import type { SeededRandom } from './seeded-random.js';
 import { postmasterPid, startServiceProcess, type ServiceProcess } from './service-process.js';
 
-/** The service is killed in the middle of its work and started again on what it left; then everything it ever said is held against it. */
+/**
+ * The service is killed in the middle of its work and started again on what it left; then
+ * everything it ever said is held against it.
+ */
 
 export interface CrashRoundsOptions {
   readonly dataDir: string;
@@ -37,7 +40,16 @@ const VICTIMS = ['service', 'service', 'service, then postgres', 'postgres, then
 
 /** @throws when the service does not come back; what it did wrong is in the report. */
 export async function crashRounds(options: CrashRoundsOptions): Promise<CrashReport> {
-  const { dataDir, apiKey, rounds, random, by, clients = 8, loadMs = { min: 300, max: 1_500 }, report = () => undefined } = options;
+  const {
+    dataDir,
+    apiKey,
+    rounds,
+    random,
+    by,
+    clients = 8,
+    loadMs = { min: 300, max: 1_500 },
+    report = () => undefined,
+  } = options;
   let { service } = options;
   const readyMs: number[] = [];
   const violations: string[] = [];
@@ -46,7 +58,10 @@ export async function crashRounds(options: CrashRoundsOptions): Promise<CrashRep
   let accounts = 0;
   for (let round = 1; round <= rounds; round++) {
     const load = new LedgerClient({ url: service.url, apiKey });
-    const actors = Array.from({ length: clients }, (_, index) => new MixedLoad(load, `r${round}a${index}-${random.seed}`, random.fork()));
+    const actors = Array.from(
+      { length: clients },
+      (_, index) => new MixedLoad(load, `r${round}a${index}-${random.seed}`, random.fork()),
+    );
     const running = Promise.all(actors.map((actor) => actor.run()));
     await delay(random.integer(loadMs.min, loadMs.max));
     const victim = random.pick(VICTIMS);
@@ -59,7 +74,10 @@ export async function crashRounds(options: CrashRoundsOptions): Promise<CrashRep
     readyMs.push(ms);
     const client = new LedgerClient({ url: service.url, apiKey });
     const keyed = actors.flatMap((actor) => actor.keyed);
-    const found = [...actors.flatMap((actor) => actor.violations), ...(await brokenPromises(client, actors))];
+    const found = [
+      ...actors.flatMap((actor) => actor.violations),
+      ...(await brokenPromises(client, actors)),
+    ];
     client.close();
     const books = await audited(dataDir);
     found.push(...books.faults);
@@ -77,7 +95,11 @@ export async function crashRounds(options: CrashRoundsOptions): Promise<CrashRep
   return { readyMs, requests, repeated, accounts, violations, service };
 }
 
-async function crash(victim: (typeof VICTIMS)[number], service: ServiceProcess, dataDir: string): Promise<void> {
+async function crash(
+  victim: (typeof VICTIMS)[number],
+  service: ServiceProcess,
+  dataDir: string,
+): Promise<void> {
   const killPostgres = async (): Promise<void> => {
     const pid = await postmasterPid(dataDir);
     if (pid !== undefined) process.kill(pid, 'SIGKILL');
@@ -88,10 +110,13 @@ async function crash(victim: (typeof VICTIMS)[number], service: ServiceProcess, 
 }
 
 /** What is wrong in the books, and how many accounts there are. */
-export async function audited(dataDir: string): Promise<{ readonly accounts: number; readonly faults: readonly string[] }> {
+export async function audited(
+  dataDir: string,
+): Promise<{ readonly accounts: number; readonly faults: readonly string[] }> {
   const books = await openLedgerAudit(dataDir);
   try {
-    if (!(await reachesHead(books))) return { accounts: 0, faults: ['the read models do not reach the head of the log'] };
+    if (!(await reachesHead(books)))
+      return { accounts: 0, faults: ['the read models do not reach the head of the log'] };
     const { accounts, faults } = await books.differences();
     return { accounts, faults: [...(await books.logFaults()), ...faults] };
   } finally {

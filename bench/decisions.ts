@@ -1,11 +1,17 @@
 import { decide, type AccountCommand } from '../src/domain/account/account.decider.js';
 import type { AccountEvent } from '../src/domain/account/account.events.js';
-import { evolve, initialState, type AccountState, type OpenAccount } from '../src/domain/account/account.state.js';
+import {
+  evolve,
+  initialState,
+  type AccountState,
+  type OpenAccount,
+} from '../src/domain/account/account.state.js';
 import { availableCredit } from '../src/domain/account/redemption.js';
 
 /**
- * How long decisions take on an account with few rewards and announcements, with many, and with very many: no command may take long on the
- * event loop because of what an account once did. Half of the rewards expire, a tenth of them has, a tenth is scheduled.
+ * How long decisions take on an account with few rewards and announcements, with many, and with
+ * very many: no command may take long on the event loop because of what an account once did. Half
+ * of the rewards expire, a tenth of them has, a tenth is scheduled.
  */
 const SIZES = [100, 1_000, 100_000] as const;
 const ROUNDS = 200;
@@ -46,7 +52,13 @@ const announced = (index: number): AccountEvent => ({
 
 function accountOf(size: number): { readonly state: OpenAccount; readonly foldMs: number } {
   const events: AccountEvent[] = [
-    { type: 'AccountOpened', at: 1, account: PERSON, accountId: { subject: PERSON, value: 'a' }, currency: 'USD' },
+    {
+      type: 'AccountOpened',
+      at: 1,
+      account: PERSON,
+      accountId: { subject: PERSON, value: 'a' },
+      currency: 'USD',
+    },
     ...Array.from({ length: size }, (_, index) => reward(index)),
     ...Array.from({ length: size }, (_, index) => announced(index)),
   ];
@@ -57,14 +69,22 @@ function accountOf(size: number): { readonly state: OpenAccount; readonly foldMs
 }
 
 const command = (given: AccountCommand) => (state: OpenAccount) => void decide(state, given);
-const redeem = (amount: number) => command({ type: 'RedeemAccountCredit', amount, unit: 'CENTS', redemptionId: 'r', now: NOW });
+const redeem = (amount: number) =>
+  command({ type: 'RedeemAccountCredit', amount, unit: 'CENTS', redemptionId: 'r', now: NOW });
 
 const WORK: Readonly<Record<string, (state: OpenAccount) => void>> = {
   'redeem 1': redeem(1),
   'redeem too much': redeem(Number.MAX_SAFE_INTEGER),
   'available credit': (state) => void availableCredit(state, 'CENTS', NOW),
-  announce: command({ type: 'AnnounceReferral', referralId: 'new', account: 'new', person: PERSON, now: NOW }),
-  withdraw: (state) => void evolve(state, { type: 'ReferralWithdrawn', at: NOW, referralId: 'referral-50' }),
+  announce: command({
+    type: 'AnnounceReferral',
+    referralId: 'new',
+    account: 'new',
+    person: PERSON,
+    now: NOW,
+  }),
+  withdraw: (state) =>
+    void evolve(state, { type: 'ReferralWithdrawn', at: NOW, referralId: 'referral-50' }),
   'release a moderation': command({ type: 'ReleaseModeration', moderationId: 'm', now: NOW }),
 };
 
@@ -78,12 +98,20 @@ function medianMs(work: () => void): number {
 }
 
 const accounts = SIZES.map(accountOf);
-console.log(`medians of ${ROUNDS} decisions in ms, on accounts with so many rewards and announcements`);
+console.log(
+  `medians of ${ROUNDS} decisions in ms, on accounts with so many rewards and announcements`,
+);
 console.log(['', ...SIZES.map(String), `to ${SIZES[0]}`].map((text) => text.padStart(18)).join(''));
 for (const [name, work] of Object.entries(WORK)) {
   const all = accounts.map(({ state }) => medianMs(() => work(state)));
   const most = all.at(-1) ?? NaN;
   const columns = [name, ...all.map((ms) => ms.toFixed(4)), (most / (all[0] ?? NaN)).toFixed(1)];
-  console.log(`${columns.map((text) => text.padStart(18)).join('')}   ${most <= AIM_MS ? 'met' : 'missed'} (${AIM_MS} ms)`);
+  console.log(
+    `${columns.map((text) => text.padStart(18)).join('')}   ${most <= AIM_MS ? 'met' : 'missed'} (${AIM_MS} ms)`,
+  );
 }
-console.log(['fold', ...accounts.map(({ foldMs }) => foldMs.toFixed(1))].map((text) => text.padStart(18)).join(''));
+console.log(
+  ['fold', ...accounts.map(({ foldMs }) => foldMs.toFixed(1))]
+    .map((text) => text.padStart(18))
+    .join(''),
+);

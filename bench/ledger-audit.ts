@@ -10,7 +10,12 @@ import { RewardQueries } from '../projections/rewards/queries.js';
 import { UserQueries } from '../projections/users/queries.js';
 import { loadConfig } from '../src/config/config.js';
 import { openCore, type Core } from '../src/core/core.js';
-import { accountFacts, rewardFacts, type RewardFacts, userFacts } from '../src/domain/account/account.facts.js';
+import {
+  accountFacts,
+  rewardFacts,
+  type RewardFacts,
+  userFacts,
+} from '../src/domain/account/account.facts.js';
 import { amountLeft, type OpenAccount } from '../src/domain/account/account.state.js';
 import type { AccountRef, Scope } from '../src/domain/scope.js';
 import type { EventLog, Position } from '../src/event-log/event-log.js';
@@ -19,20 +24,32 @@ import { liveCheckpoints } from '../src/projecting/checkpoints.js';
 import { LiveGenerations } from '../src/projecting/generations/generations.js';
 import { LiveReads } from '../src/projecting/following/live-reads.js';
 
-/** Looks at the books from inside, beside the running service: is the log in order, and do the read models say what it says? */
+/**
+ * Looks at the books from inside, beside the running service: is the log in order, and do the read
+ * models say what it says?
+ */
 export interface LedgerAudit {
   readonly log: EventLog;
-  /** What is wrong with the log's own tables (when it is in Postgres), and what is parked; empty when nothing is. */
+  /**
+   * What is wrong with the log's own tables (when it is in Postgres), and what is parked; empty
+   * when nothing is.
+   */
   logFaults(): Promise<string[]>;
   /** Whether all read models are at the head of the log. */
   isUpToDate(): Promise<boolean>;
-  /** Whether the policies have noted that they have seen the whole log; a running service notes it now and then, and when it stops. */
+  /**
+   * Whether the policies have noted that they have seen the whole log; a running service notes it
+   * now and then, and when it stops.
+   */
   isReactedTo(): Promise<boolean>;
   /**
-   * Folds every account's stream anew, or those of the given streams that are accounts, and compares with what is read.
+   * Folds every account's stream anew, or those of the given streams that are accounts, and
+   * compares with what is read.
    * @returns the differences, and how many accounts were compared.
    */
-  differences(streams?: Iterable<string>): Promise<{ readonly accounts: number; readonly faults: string[] }>;
+  differences(
+    streams?: Iterable<string>,
+  ): Promise<{ readonly accounts: number; readonly faults: string[] }>;
   close(): Promise<void>;
 }
 
@@ -59,7 +76,10 @@ const LOG_TABLE_CHECKS: readonly Check[] = [
     fault: 'a stream has a row and no event',
     sql: `select s.stream from ledger.streams s where not exists (select from ledger.events e where e.stream = s.stream)`,
   },
-  { fault: 'an event id stands twice', sql: `select event_id from ledger.events group by event_id having count(*) > 1` },
+  {
+    fault: 'an event id stands twice',
+    sql: `select event_id from ledger.events group by event_id having count(*) > 1`,
+  },
   {
     fault: 'times go back',
     sql: `select 1 from (select recorded_at, lag(recorded_at) over (order by position) as before from ledger.events) t where recorded_at < before`,
@@ -81,9 +101,13 @@ const PARKING_CHECKS: readonly Check[] = [
  * Opens the stores of a data folder beside the service that runs on it.
  * @param environment what else the service was started with, as far as it says where the log is.
  */
-export async function openLedgerAudit(dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<LedgerAudit> {
+export async function openLedgerAudit(
+  dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<LedgerAudit> {
   const config = loadConfig({ DATA_DIR: dataDir, ...environment });
-  const checks = config.eventStore === undefined ? [...LOG_TABLE_CHECKS, ...PARKING_CHECKS] : PARKING_CHECKS;
+  const checks =
+    config.eventStore === undefined ? [...LOG_TABLE_CHECKS, ...PARKING_CHECKS] : PARKING_CHECKS;
   const core = await openCore({
     config,
     logger: pino({ level: 'silent' }),
@@ -105,12 +129,20 @@ export async function openLedgerAudit(dataDir: string, environment: Readonly<Rec
     isUpToDate: async () => {
       const head = await core.log.head();
       const checkpoints = await liveCheckpoints(core.pool, names);
-      return checkpoints.length === names.length && checkpoints.every(({ position }) => core.log.compare(position, head) >= 0);
+      return (
+        checkpoints.length === names.length &&
+        checkpoints.every(({ position }) => core.log.compare(position, head) >= 0)
+      );
     },
     isReactedTo: async () => {
-      const { rows } = await core.pool.query<{ position: string | null }>('select position from ledger.policy_checkpoints');
+      const { rows } = await core.pool.query<{ position: string | null }>(
+        'select position from ledger.policy_checkpoints',
+      );
       const [checkpoint] = rows;
-      return checkpoint !== undefined && core.log.compare(checkpoint.position ?? undefined, await core.log.head()) >= 0;
+      return (
+        checkpoint !== undefined &&
+        core.log.compare(checkpoint.position ?? undefined, await core.log.head()) >= 0
+      );
     },
     differences: async (streams) => {
       const faults: string[] = [];
@@ -124,7 +156,9 @@ export async function openLedgerAudit(dataDir: string, environment: Readonly<Rec
         if (state.status === 'absent') continue;
         accounts++;
         faults.push(
-          ...(await readModels.differences(scope, accountRef, state)).map((fault) => `${state.accountId ?? 'account'}: ${fault}`),
+          ...(await readModels.differences(scope, accountRef, state)).map(
+            (fault) => `${state.accountId ?? 'account'}: ${fault}`,
+          ),
         );
       }
       return { accounts, faults };
@@ -157,7 +191,9 @@ async function allStreams({ log }: Core): Promise<ReadonlySet<string>> {
 /** `referral-account-<mode>.<tenant>.<reference>` */
 function scopeOf(stream: string): Scope | undefined {
   const [, mode, tenant] = /-(live|test)\.([^.]+)\.[^.]+$/.exec(stream) ?? [];
-  return tenant !== undefined && (mode === 'live' || mode === 'test') ? { tenant, mode } : undefined;
+  return tenant !== undefined && (mode === 'live' || mode === 'test')
+    ? { tenant, mode }
+    : undefined;
 }
 
 function openReadModels(core: Core) {
@@ -170,12 +206,22 @@ function openReadModels(core: Core) {
   const rewards = new RewardQueries(reads('rewards'));
   const balances = new RewardBalanceQueries(reads('reward-balances'));
 
-  const ofRewards = async (scope: Scope, accountRef: AccountRef, state: OpenAccount): Promise<string[]> => {
+  const ofRewards = async (
+    scope: Scope,
+    accountRef: AccountRef,
+    state: OpenAccount,
+  ): Promise<string[]> => {
     const read = await rewards.list(scope, { accountRef });
     const withoutList = (facts: RewardFacts) => ({ ...facts, redemptions: null });
     const byId = (a: RewardFacts, b: RewardFacts) => (a.rewardId < b.rewardId ? -1 : 1);
-    const folded = [...state.rewards.values()].map((reward) => rewardFacts(state, accountRef, reward)).sort(byId);
-    const faults = unequal('rewards', [...read].sort(byId).map(withoutList), folded.map(withoutList));
+    const folded = [...state.rewards.values()]
+      .map((reward) => rewardFacts(state, accountRef, reward))
+      .sort(byId);
+    const faults = unequal(
+      'rewards',
+      [...read].sort(byId).map(withoutList),
+      folded.map(withoutList),
+    );
     for (const { redemptions, redeemedCredit } of read) {
       const sum = redemptions?.reduce((total, { quantityRedeemed }) => total + quantityRedeemed, 0);
       faults.push(...unequal('sum of a reward’s redemptions', sum ?? null, redeemedCredit));
@@ -183,13 +229,21 @@ function openReadModels(core: Core) {
     return faults;
   };
 
-  const ofBalances = async (scope: Scope, accountRef: AccountRef, state: OpenAccount): Promise<string[]> => {
+  const ofBalances = async (
+    scope: Scope,
+    accountRef: AccountRef,
+    state: OpenAccount,
+  ): Promise<string[]> => {
     const credit = [...state.rewards.values()].filter(({ value }) => value.type === 'CREDIT');
-    const available = credit.filter(({ phase, dateCancelled }) => phase === 'AVAILABLE' && dateCancelled === null);
-    const read = (await balances.list(scope, { accountRef, type: 'CREDIT', now: Date.now() })).map((balance) => ({
-      redeemed: balance.totalRedeemedCredit,
-      available: balance.totalAvailableCredit,
-    }));
+    const available = credit.filter(
+      ({ phase, dateCancelled }) => phase === 'AVAILABLE' && dateCancelled === null,
+    );
+    const read = (await balances.list(scope, { accountRef, type: 'CREDIT', now: Date.now() })).map(
+      (balance) => ({
+        redeemed: balance.totalRedeemedCredit,
+        available: balance.totalAvailableCredit,
+      }),
+    );
     const folded = {
       redeemed: credit.reduce((sum, { redeemed }) => sum + redeemed, 0),
       available: available.reduce((sum, reward) => sum + amountLeft(reward), 0),
@@ -197,16 +251,33 @@ function openReadModels(core: Core) {
     return unequal('credit', read, credit.length === 0 ? [] : [folded]);
   };
 
-  const ofReferral = async (scope: Scope, accountRef: AccountRef, { referral }: OpenAccount): Promise<string[]> => {
-    const { items } = await referrals.list(scope, { referredAccountRef: accountRef }, { limit: 10, offset: 0 });
-    const read = items.map(({ referralId, referredStatus, referrerStatus, dateReferralStarted, dateReferralPaid, dateReferralEnded }) => ({
-      referralId,
-      referredStatus,
-      referrerStatus,
-      dateReferralStarted,
-      dateReferralPaid,
-      dateReferralEnded,
-    }));
+  const ofReferral = async (
+    scope: Scope,
+    accountRef: AccountRef,
+    { referral }: OpenAccount,
+  ): Promise<string[]> => {
+    const { items } = await referrals.list(
+      scope,
+      { referredAccountRef: accountRef },
+      { limit: 10, offset: 0 },
+    );
+    const read = items.map(
+      ({
+        referralId,
+        referredStatus,
+        referrerStatus,
+        dateReferralStarted,
+        dateReferralPaid,
+        dateReferralEnded,
+      }) => ({
+        referralId,
+        referredStatus,
+        referrerStatus,
+        dateReferralStarted,
+        dateReferralPaid,
+        dateReferralEnded,
+      }),
+    );
     const folded = referral && {
       referralId: referral.referralId,
       referredStatus: referral.referredStatus,
@@ -218,24 +289,36 @@ function openReadModels(core: Core) {
     return unequal('referral', read, folded ? [folded] : []);
   };
 
-  const ofUsers = async (scope: Scope, accountRef: AccountRef, state: OpenAccount): Promise<string[]> => {
+  const ofUsers = async (
+    scope: Scope,
+    accountRef: AccountRef,
+    state: OpenAccount,
+  ): Promise<string[]> => {
     const faults: string[] = [];
     const read = await users.byPersons(scope, state.persons.toArray());
     for (const person of state.persons) {
       const folded = userFacts(state, accountRef, person);
       faults.push(...unequal('user', read.get(person), folded));
       for (const code of Object.values(folded?.referralCodes ?? {})) {
-        faults.push(...unequal('owner of a code', (await codes.byCode(scope, code))?.person, person));
+        faults.push(
+          ...unequal('owner of a code', (await codes.byCode(scope, code))?.person, person),
+        );
       }
     }
     return faults;
   };
 
   return {
-    differences: async (scope: Scope, accountRef: AccountRef, state: OpenAccount): Promise<string[]> =>
+    differences: async (
+      scope: Scope,
+      accountRef: AccountRef,
+      state: OpenAccount,
+    ): Promise<string[]> =>
       (
         await Promise.all([
-          accounts.byRef(scope, accountRef).then((read) => unequal('account', read, accountFacts(state))),
+          accounts
+            .byRef(scope, accountRef)
+            .then((read) => unequal('account', read, accountFacts(state))),
           ofUsers(scope, accountRef, state),
           ofRewards(scope, accountRef, state),
           ofBalances(scope, accountRef, state),
@@ -247,8 +330,11 @@ function openReadModels(core: Core) {
 
 function unequal(what: string, read: unknown, folded: unknown): string[] {
   // Members that are undefined on one side and missing on the other are the same answer.
-  const plain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+  const plain = (value: unknown): unknown =>
+    value === undefined ? undefined : JSON.parse(JSON.stringify(value));
   return isDeepStrictEqual(plain(read), plain(folded))
     ? []
-    : [`${what} reads ${JSON.stringify(read) ?? 'nothing'}, folded ${JSON.stringify(folded) ?? 'nothing'}`];
+    : [
+        `${what} reads ${JSON.stringify(read) ?? 'nothing'}, folded ${JSON.stringify(folded) ?? 'nothing'}`,
+      ];
 }

@@ -9,7 +9,9 @@ export interface Answer {
   readonly ms: number;
 }
 
-/** The connection broke before the answer was there: whether the request had an effect is unknown. */
+/**
+ * The connection broke before the answer was there: whether the request had an effect is unknown.
+ */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
@@ -26,14 +28,23 @@ export interface LedgerClientOptions {
   readonly timeoutMs?: number;
 }
 
-/** A client of the interface over kept connections. It judges nothing: every answer is given back as it came. */
+/**
+ * A client of the interface over kept connections. It judges nothing: every answer is given back as
+ * it came.
+ */
 export class LedgerClient {
   private readonly agent: Agent;
   private readonly credentials: string;
   private readonly prefix: string;
   private readonly timeoutMs: number;
 
-  constructor({ url, apiKey, tenant = 'demo', connectionsMax = 64, timeoutMs = 30_000 }: LedgerClientOptions) {
+  constructor({
+    url,
+    apiKey,
+    tenant = 'demo',
+    connectionsMax = 64,
+    timeoutMs = 30_000,
+  }: LedgerClientOptions) {
     this.agent = new Agent({ keepAlive: true, maxSockets: connectionsMax });
     this.credentials = `Basic ${Buffer.from(`:${apiKey}`).toString('base64')}`;
     this.prefix = `${url}/api/v1/${tenant}/`;
@@ -46,7 +57,11 @@ export class LedgerClient {
   }
 
   /** @throws {NoAnswer} */
-  post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  post(
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
     return this.send('POST', path, JSON.stringify(body), headers);
   }
 
@@ -55,10 +70,16 @@ export class LedgerClient {
     this.agent.destroy();
   }
 
-  private send(method: string, path: string, body: string | undefined, headers: Readonly<Record<string, string>>): Promise<Answer> {
+  private send(
+    method: string,
+    path: string,
+    body: string | undefined,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
     const startedAt = performance.now();
     return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => reject(new NoAnswer(`${method} was not answered: ${error.message}`));
+      const fail = (error: Error): void =>
+        reject(new NoAnswer(`${method} was not answered: ${error.message}`));
       const sent = request(
         this.prefix + path,
         {
@@ -67,7 +88,9 @@ export class LedgerClient {
           timeout: this.timeoutMs,
           headers: {
             authorization: this.credentials,
-            ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+            ...(body === undefined
+              ? {}
+              : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
             ...headers,
           },
         },
@@ -79,7 +102,12 @@ export class LedgerClient {
           response.on('close', () => {
             if (!response.complete) return fail(new Error('the answer broke off'));
             const text = Buffer.concat(chunks).toString();
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed(text), ms: performance.now() - startedAt });
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              body: parsed(text),
+              ms: performance.now() - startedAt,
+            });
           });
         },
       );

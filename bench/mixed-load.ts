@@ -3,9 +3,10 @@ import { NoAnswer, positionOf, type Answer, type LedgerClient } from './ledger-c
 import type { SeededRandom } from './seeded-random.js';
 
 /**
- * A client that does what clients do (accounts, users, codes, conversions, rewards, redemptions, moderation) and keeps book of what it
- * was told, so that after a crash somebody can ask whether the service still stands by it. A write without an answer, or with a 503,
- * may have happened or not: from then on both are believed, until a repetition with the same key tells.
+ * A client that does what clients do (accounts, users, codes, conversions, rewards, redemptions,
+ * moderation) and keeps book of what it was told, so that after a crash somebody can ask whether
+ * the service still stands by it. A write without an answer, or with a 503, may have happened or
+ * not: from then on both are believed, until a repetition with the same key tells.
  */
 
 /** A write with an idempotency key, to be repeated after the crash. */
@@ -26,7 +27,10 @@ export interface BelievedAccount {
   readonly id: string;
   readonly status: Possible<string | undefined>;
   readonly firstName: Possible<string | undefined>;
-  /** Credit given by hand and spent, over all rewards of the account; an unknown amount may be in it or not. */
+  /**
+   * Credit given by hand and spent, over all rewards of the account; an unknown amount may be in it
+   * or not.
+   */
   granted: number;
   grantedPerhaps: number;
   redeemed: number;
@@ -74,7 +78,10 @@ export const referralsBody = z.object({
 const PAID = { status: 'PAID', billingIntervalType: 'MONTH', billingIntervalValue: 1, value: 9.5 };
 const UNIT = 'CENTS';
 
-/** One client in a closed loop: the next request goes out when the last one was answered. Ends at the first thing it cannot know. */
+/**
+ * One client in a closed loop: the next request goes out when the last one was answered. Ends at
+ * the first thing it cannot know.
+ */
 export class MixedLoad {
   readonly accounts = new Map<string, BelievedAccount>();
   readonly referrals: BelievedReferral[] = [];
@@ -171,7 +178,8 @@ export class MixedLoad {
     await this.write(`rewards/account/${accountId}/user/${accountId}`, body, (answer) => {
       account.grantedPerhaps = 0;
       const reward = rewardBody.safeParse(answer.body).data;
-      if (answer.status !== 201 || reward?.assignedCredit !== assigned) return this.unexpected('a reward', answer);
+      if (answer.status !== 201 || reward?.assignedCredit !== assigned)
+        return this.unexpected('a reward', answer);
       account.granted += assigned;
       this.rewards.push({ accountId, id: reward.id, assigned, cancelled: [false] });
     });
@@ -189,13 +197,23 @@ export class MixedLoad {
     await this.spend(accountId, 'credit/bulkredeem', { accountId, amount, unit: UNIT }, amount);
   }
 
-  private async spend(accountId: string, path: string, body: unknown, amount: number): Promise<void> {
+  private async spend(
+    accountId: string,
+    path: string,
+    body: unknown,
+    amount: number,
+  ): Promise<void> {
     const account = this.account(accountId);
     account.redeemedPerhaps = amount;
     await this.write(path, body, (answer) => {
       account.redeemedPerhaps = 0;
-      if (answer.status === 200 && redeemedBody.safeParse(answer.body).data?.creditRedeemed === amount) account.redeemed += amount;
-      else if (answer.status !== 400 || codeOf(answer) !== 'INVALD_REWARD_REDEMPTION') this.unexpected('a redemption', answer);
+      if (
+        answer.status === 200 &&
+        redeemedBody.safeParse(answer.body).data?.creditRedeemed === amount
+      )
+        account.redeemed += amount;
+      else if (answer.status !== 400 || codeOf(answer) !== 'INVALD_REWARD_REDEMPTION')
+        this.unexpected('a redemption', answer);
     });
   }
 
@@ -211,7 +229,8 @@ export class MixedLoad {
     cancelled.push(true);
     await this.write(`reward/${id}/cancel`, {}, (answer) => {
       if (answer.status === 200) return settle(cancelled, true);
-      if (answer.status !== 400 || codeOf(answer) !== 'REWARD_NOT_CANCELLABLE') this.unexpected('a cancelled reward', answer);
+      if (answer.status !== 400 || codeOf(answer) !== 'REWARD_NOT_CANCELLABLE')
+        this.unexpected('a cancelled reward', answer);
       settle(cancelled, false);
     });
   }
@@ -228,14 +247,18 @@ export class MixedLoad {
       actions.push({ referralId, action: `REFERRER_${status}` });
     }
     const certain = together.flatMap(({ referredId, referrerStatus: [before, ...others] }) =>
-      before !== undefined && others.every((other) => other === before) ? [{ referredId, before }] : [],
+      before !== undefined && others.every((other) => other === before)
+        ? [{ referredId, before }]
+        : [],
     );
     for (const { referrerStatus } of together) referrerStatus.push(status);
     this.moderationInDoubt = { status, referrals: certain };
     await this.write('referrals/moderate', { actions }, (answer) => {
       this.moderationInDoubt = undefined;
-      if (answer.status === 200) return together.forEach(({ referrerStatus }) => settle(referrerStatus, status));
-      if (answer.status !== 400 || codeOf(answer) !== 'MODERATION_NOT_POSSIBLE') this.unexpected('a moderation of several', answer);
+      if (answer.status === 200)
+        return together.forEach(({ referrerStatus }) => settle(referrerStatus, status));
+      if (answer.status !== 400 || codeOf(answer) !== 'MODERATION_NOT_POSSIBLE')
+        this.unexpected('a moderation of several', answer);
       for (const { referrerStatus } of together) referrerStatus.pop();
     });
   }
@@ -259,24 +282,38 @@ export class MixedLoad {
     await this.write('referrals/moderate', { actions: [{ referralId, action }] }, (answer) => {
       if (answer.status === 200) return settle(referral.referrerStatus, status);
       // What has been redeemed cannot be denied any more.
-      if (answer.status !== 400 || codeOf(answer) !== 'MODERATION_NOT_POSSIBLE') this.unexpected('a moderation', answer);
+      if (answer.status !== 400 || codeOf(answer) !== 'MODERATION_NOT_POSSIBLE')
+        this.unexpected('a moderation', answer);
       referral.referrerStatus.pop();
     });
   }
 
-  private async sync(id: string, status: string, code?: string, learn: () => void = () => undefined): Promise<BelievedAccount> {
+  private async sync(
+    id: string,
+    status: string,
+    code?: string,
+    learn: () => void = () => undefined,
+  ): Promise<BelievedAccount> {
     const account = this.account(id);
     const subscription = status === 'PAID' ? PAID : { status };
     account.status.push(status);
-    await this.write('accountsync', { id, subscription, ...(code === undefined ? {} : { referral: { code } }) }, (answer) => {
-      if (answer.status !== 200) return this.unexpected('an account', answer);
-      settle(account.status, status);
-      learn();
-    });
+    await this.write(
+      'accountsync',
+      { id, subscription, ...(code === undefined ? {} : { referral: { code } }) },
+      (answer) => {
+        if (answer.status !== 200) return this.unexpected('an account', answer);
+        settle(account.status, status);
+        learn();
+      },
+    );
     return account;
   }
 
-  private async identify(account: BelievedAccount, firstName: string, learn: (answer: Answer) => void): Promise<void> {
+  private async identify(
+    account: BelievedAccount,
+    firstName: string,
+    learn: (answer: Answer) => void,
+  ): Promise<void> {
     account.firstName.push(firstName);
     await this.write('user', { id: account.id, accountId: account.id, firstName }, (answer) => {
       if (answer.status !== 200) return this.unexpected('a user', answer);
@@ -285,14 +322,19 @@ export class MixedLoad {
     });
   }
 
-  /** `learn` is called with the answer, now or after the crash. @throws {Unknown} when there is none now. */
+  /**
+   * `learn` is called with the answer, now or after the crash. @throws {Unknown} when there is none
+   * now.
+   */
   private async write(path: string, body: unknown, learn: (answer: Answer) => void): Promise<void> {
     const keyed = this.random.chance(0.6)
       ? { path, body, key: this.newId('key'), answer: undefined as Answer | undefined, learn }
       : undefined;
     if (keyed) this.keyed.push(keyed);
     this.requests++;
-    const answer = await this.answered(this.client.post(path, body, keyed ? { 'Idempotency-Key': keyed.key } : {}));
+    const answer = await this.answered(
+      this.client.post(path, body, keyed ? { 'Idempotency-Key': keyed.key } : {}),
+    );
     if (keyed) keyed.answer = answer;
     const position = positionOf(answer);
     if (position !== undefined) this.positions.push(position);
@@ -310,8 +352,10 @@ export class MixedLoad {
       if (error instanceof NoAnswer) throw new Unknown();
       throw error;
     });
-    // A store that is away: as good as no answer. Any other 5xx is a fault, and whether it had an effect is unknown, too.
-    if (answer.status >= 500 && answer.status !== 503) this.unexpected('anything but a fault', answer);
+    // A store that is away: as good as no answer. Any other 5xx is a fault, and whether it had an
+    // effect is unknown, too.
+    if (answer.status >= 500 && answer.status !== 503)
+      this.unexpected('anything but a fault', answer);
     if (answer.status >= 500) throw new Unknown();
     return answer;
   }
@@ -319,7 +363,15 @@ export class MixedLoad {
   private account(id: string): BelievedAccount {
     const known = this.accounts.get(id);
     if (known) return known;
-    const account = { id, status: [undefined], firstName: [undefined], granted: 0, grantedPerhaps: 0, redeemed: 0, redeemedPerhaps: 0 };
+    const account = {
+      id,
+      status: [undefined],
+      firstName: [undefined],
+      granted: 0,
+      grantedPerhaps: 0,
+      redeemed: 0,
+      redeemedPerhaps: 0,
+    };
     this.accounts.set(id, account);
     return account;
   }
@@ -343,7 +395,8 @@ function settle<T>(possible: Possible<T>, value: T): void {
 }
 
 /** True when there is no doubt. */
-export const known = <T>(possible: readonly T[], value: T): boolean => possible.every((candidate) => candidate === value);
+export const known = <T>(possible: readonly T[], value: T): boolean =>
+  possible.every((candidate) => candidate === value);
 
 function codeOf({ body }: Answer): string | undefined {
   return z.object({ apiErrorCode: z.string() }).safeParse(body).data?.apiErrorCode;

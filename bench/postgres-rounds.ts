@@ -12,8 +12,9 @@ import type { SeededRandom } from './seeded-random.js';
 import { postgresPids, postmasterPid, statusOf, type ServiceProcess } from './service-process.js';
 
 /**
- * The embedded Postgres is killed, restarted or frozen under a service that works; the service has to live on, take writes again soon
- * after the database is back, and stand by everything that it ever said.
+ * The embedded Postgres is killed, restarted or frozen under a service that works; the service has
+ * to live on, take writes again soon after the database is back, and stand by everything that it
+ * ever said.
  */
 
 export const TROUBLES = [
@@ -43,7 +44,9 @@ export interface PostgresRoundsOptions {
 }
 
 export interface PostgresReport {
-  /** Milliseconds from the return of the database to the first write that was accepted, per round. */
+  /**
+   * Milliseconds from the return of the database to the first write that was accepted, per round.
+   */
   readonly backMs: readonly number[];
   readonly requests: number;
   readonly repeated: number;
@@ -53,7 +56,14 @@ export interface PostgresReport {
 
 /** @throws when the service ended or does not recover; what it did wrong is in the report. */
 export async function postgresRounds(options: PostgresRoundsOptions): Promise<PostgresReport> {
-  const { service, apiKey, rounds, random, isBusy = () => false, report = () => undefined } = options;
+  const {
+    service,
+    apiKey,
+    rounds,
+    random,
+    isBusy = () => false,
+    report = () => undefined,
+  } = options;
   const backMs: number[] = [];
   const violations: string[] = [];
   const totals = { requests: 0, repeated: 0, accounts: 0 };
@@ -90,11 +100,21 @@ interface Round {
 }
 
 async function oneRound(
-  { dataDir, service, apiKey, random, clients = 6, loadMs = { min: 200, max: 1_000 } }: PostgresRoundsOptions,
+  {
+    dataDir,
+    service,
+    apiKey,
+    random,
+    clients = 6,
+    loadMs = { min: 200, max: 1_000 },
+  }: PostgresRoundsOptions,
   { round, trouble, client }: Round,
 ) {
   const name = `p${round}-${random.seed}`;
-  const actors = Array.from({ length: clients }, (_, index) => new MixedLoad(client, `${name}-${index}`, random.fork()));
+  const actors = Array.from(
+    { length: clients },
+    (_, index) => new MixedLoad(client, `${name}-${index}`, random.fork()),
+  );
   const running = Promise.all(actors.map((actor) => actor.run()));
   await delay(random.integer(loadMs.min, loadMs.max));
   await make(trouble, dataDir, random);
@@ -108,15 +128,32 @@ async function oneRound(
   await running;
   await whenReady(service);
   // What was written last is shown, with all that it set off.
-  const last = await client.post('accountsync', { id: `${name}-last`, subscription: { status: 'TRIAL' } });
-  const shown = await client.get('users?limit=0', { 'Ledger-Position-At-Least': positionOf(last) ?? '' });
-  const faults = shown.status === 200 ? [] : [`the end of the round is not shown: ${last.status}, ${shown.status}`];
+  const last = await client.post('accountsync', {
+    id: `${name}-last`,
+    subscription: { status: 'TRIAL' },
+  });
+  const shown = await client.get('users?limit=0', {
+    'Ledger-Position-At-Least': positionOf(last) ?? '',
+  });
+  const faults =
+    shown.status === 200
+      ? []
+      : [`the end of the round is not shown: ${last.status}, ${shown.status}`];
   const keyed = actors.flatMap((actor) => actor.keyed);
-  faults.push(...actors.flatMap((actor) => actor.violations), ...(await brokenPromises(client, actors)));
+  faults.push(
+    ...actors.flatMap((actor) => actor.violations),
+    ...(await brokenPromises(client, actors)),
+  );
   const books = await audited(dataDir);
   faults.push(...books.faults);
   const requests = actors.reduce((sum, actor) => sum + actor.requests, 0);
-  return { backMs: Math.max(0, accepted - back), requests, repeated: keyed.length, accounts: books.accounts, faults };
+  return {
+    backMs: Math.max(0, accepted - back),
+    requests,
+    repeated: keyed.length,
+    accounts: books.accounts,
+    faults,
+  };
 }
 
 async function make(trouble: Trouble, dataDir: string, random: SeededRandom): Promise<void> {
@@ -169,14 +206,18 @@ async function aBackend(dataDir: string, random: SeededRandom): Promise<number |
   return backends.length === 0 ? undefined : random.pick(backends);
 }
 
-/** Asks the database itself until it takes a write. @returns that moment. @throws when it does not come back. */
+/**
+ * Asks the database itself until it takes a write. @returns that moment. @throws when it does not
+ * come back.
+ */
 async function whenBack(dataDir: string, withinMs = 60_000): Promise<number> {
   const password = (await readFile(join(dataDir, 'postgres.password'), 'utf8')).trim();
   const deadline = performance.now() + withinMs;
   for (;;) {
     const port = (await readPostmasterFile(join(dataDir, 'postgres')))?.port;
     if (port !== undefined && port > 0 && (await answers(port, password))) return performance.now();
-    if (performance.now() > deadline) throw new Error(`the database is not back within ${withinMs} ms`);
+    if (performance.now() > deadline)
+      throw new Error(`the database is not back within ${withinMs} ms`);
     await delay(10);
   }
 }
@@ -205,20 +246,31 @@ async function answers(port: number, password: string): Promise<boolean> {
   }
 }
 
-/** Begins a write every 50 ms without waiting for the one before. @returns when one was accepted. @throws when none is, or the service ended. */
-async function firstAcceptedWrite(client: LedgerClient, service: ServiceProcess, name: string, withinMs = 60_000): Promise<number> {
+/**
+ * Begins a write every 50 ms without waiting for the one before. @returns when one was accepted.
+ * @throws when none is, or the service ended.
+ */
+async function firstAcceptedWrite(
+  client: LedgerClient,
+  service: ServiceProcess,
+  name: string,
+  withinMs = 60_000,
+): Promise<number> {
   const deadline = performance.now() + withinMs;
   let accepted: number | undefined;
   for (let n = 0; accepted === undefined; n++) {
-    void client.post('accountsync', { id: `${name}-back-${n}`, subscription: { status: 'TRIAL' } }).then(
-      ({ status }) => {
-        if (status === 200) accepted ??= performance.now();
-      },
-      () => undefined,
-    );
+    void client
+      .post('accountsync', { id: `${name}-back-${n}`, subscription: { status: 'TRIAL' } })
+      .then(
+        ({ status }) => {
+          if (status === 200) accepted ??= performance.now();
+        },
+        () => undefined,
+      );
     await delay(50);
     await mustLive(service);
-    if (performance.now() > deadline) throw new Error(`no write was accepted within ${withinMs} ms:\n${service.output()}`);
+    if (performance.now() > deadline)
+      throw new Error(`no write was accepted within ${withinMs} ms:\n${service.output()}`);
   }
   return accepted;
 }
@@ -227,14 +279,18 @@ async function whenReady(service: ServiceProcess, withinMs = 60_000): Promise<vo
   const deadline = performance.now() + withinMs;
   while ((await statusOf(`${service.url}/health/ready`)) !== 200) {
     await mustLive(service);
-    if (performance.now() > deadline) throw new Error(`not ready again within ${withinMs} ms:\n${service.output()}`);
+    if (performance.now() > deadline)
+      throw new Error(`not ready again within ${withinMs} ms:\n${service.output()}`);
     await delay(20);
   }
 }
 
 async function mustLive(service: ServiceProcess): Promise<void> {
   const ended = await Promise.race([service.exited, Promise.resolve(undefined)]);
-  if (ended) throw new Error(`the service ended (${ended.code ?? ended.signal ?? 'unknown'}):\n${service.output()}`);
+  if (ended)
+    throw new Error(
+      `the service ended (${ended.code ?? ended.signal ?? 'unknown'}):\n${service.output()}`,
+    );
 }
 
 function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
@@ -244,10 +300,15 @@ function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
     .map(({ item }) => item);
 }
 
-/** Processes that compute until they are ended, or this one ends. They end by themselves after two minutes. */
+/**
+ * Processes that compute until they are ended, or this one ends. They end by themselves after two
+ * minutes.
+ */
 function startBusy(count: number): () => void {
   const busy = Array.from({ length: count }, () =>
-    spawn(process.execPath, ['-e', 'const end = Date.now() + 120_000; while (Date.now() < end);'], { stdio: 'ignore' }),
+    spawn(process.execPath, ['-e', 'const end = Date.now() + 120_000; while (Date.now() < end);'], {
+      stdio: 'ignore',
+    }),
   );
   const end = (): void => busy.forEach((one) => one.kill('SIGKILL'));
   process.once('exit', end);

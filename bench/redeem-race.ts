@@ -3,8 +3,9 @@ import type { Answer, LedgerClient } from './ledger-client.js';
 import type { SeededRandom } from './seeded-random.js';
 
 /**
- * Many callers at once for one reward that cannot pay them all. Whoever answers (one process, or several over the same log), the
- * answers must be those of some order of the calls, one after the other.
+ * Many callers at once for one reward that cannot pay them all. Whoever answers (one process, or
+ * several over the same log), the answers must be those of some order of the calls, one after the
+ * other.
  */
 
 export interface RaceOptions {
@@ -31,8 +32,15 @@ export interface RaceReport {
 const UNIT = 'CENTS';
 const AMOUNT_MAX = 50;
 
-const redeemedBody = z.object({ creditRedeemed: z.number(), creditAvailable: z.number(), unit: z.string() });
-const refusedBody = z.object({ statusCode: z.literal(400), apiErrorCode: z.literal('INVALD_REWARD_REDEMPTION') });
+const redeemedBody = z.object({
+  creditRedeemed: z.number(),
+  creditAvailable: z.number(),
+  unit: z.string(),
+});
+const refusedBody = z.object({
+  statusCode: z.literal(400),
+  apiErrorCode: z.literal('INVALD_REWARD_REDEMPTION'),
+});
 const rewardBody = z.object({
   id: z.string(),
   assignedCredit: z.number(),
@@ -40,7 +48,12 @@ const rewardBody = z.object({
   redemptions: z.array(z.object({ id: z.string(), quantityRedeemed: z.number() })),
 });
 const balanceBody = z.array(
-  z.object({ type: z.string(), totalAssignedCredit: z.number(), totalRedeemedCredit: z.number(), totalAvailableCredit: z.number() }),
+  z.object({
+    type: z.string(),
+    totalAssignedCredit: z.number(),
+    totalRedeemedCredit: z.number(),
+    totalAvailableCredit: z.number(),
+  }),
 );
 
 interface Call {
@@ -48,8 +61,16 @@ interface Call {
   readonly answer: Answer;
 }
 
-/** Makes an account with one reward that is worth about half of what is asked for, and lets all callers ask at the same time. */
-export async function raceForOneReward({ clients, name, random, callers = 64 }: RaceOptions): Promise<RaceReport> {
+/**
+ * Makes an account with one reward that is worth about half of what is asked for, and lets all
+ * callers ask at the same time.
+ */
+export async function raceForOneReward({
+  clients,
+  name,
+  random,
+  callers = 64,
+}: RaceOptions): Promise<RaceReport> {
   const [first] = clients;
   if (!first) throw new Error('a race needs a client');
   const amounts = Array.from({ length: callers }, () => random.integer(1, AMOUNT_MAX));
@@ -80,37 +101,58 @@ export async function raceForOneReward({ clients, name, random, callers = 64 }: 
     ...notOneAfterTheOther(accepted, assigned),
     ...refused
       .filter(({ amount }) => amount <= assigned - redeemed)
-      .map(({ amount }) => `${amount} refused although ${assigned - redeemed} were left in the end`),
+      .map(
+        ({ amount }) => `${amount} refused although ${assigned - redeemed} were left in the end`,
+      ),
   ];
-  for (const client of clients) violations.push(...(await wrongReads(client, { accountId: name, rewardId, assigned }, accepted)));
+  for (const client of clients)
+    violations.push(
+      ...(await wrongReads(client, { accountId: name, rewardId, assigned }, accepted)),
+    );
   return { accepted: accepted.length, refused: refused.length, assigned, redeemed, ms, violations };
 }
 
-async function makeReward(client: LedgerClient, accountId: string, assignedCredit: number): Promise<string> {
+async function makeReward(
+  client: LedgerClient,
+  accountId: string,
+  assignedCredit: number,
+): Promise<string> {
   await accepted(client.post('accountsync', { id: accountId, subscription: { status: 'TRIAL' } }));
   await accepted(client.post('user', { id: accountId, accountId }));
   const given = await accepted(
-    client.post(`rewards/account/${accountId}/user/${accountId}`, { type: 'CREDIT', unit: UNIT, assignedCredit }),
+    client.post(`rewards/account/${accountId}/user/${accountId}`, {
+      type: 'CREDIT',
+      unit: UNIT,
+      assignedCredit,
+    }),
   );
   return rewardBody.parse(given.body).id;
 }
 
 async function accepted(answered: Promise<Answer>): Promise<Answer> {
   const answer = await answered;
-  if (answer.status >= 300) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  if (answer.status >= 300)
+    throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer;
 }
 
-/** 200 with what was asked for, or 400 with the code of a redemption that cannot be; nothing else. */
+/**
+ * 200 with what was asked for, or 400 with the code of a redemption that cannot be; nothing else.
+ */
 function badAnswers(calls: readonly Call[]): string[] {
   return calls.flatMap(({ amount, answer: { status, body } }) => {
     const isRight =
-      status === 200 ? redeemedBody.safeParse(body).data?.creditRedeemed === amount : status === 400 && refusedBody.safeParse(body).success;
+      status === 200
+        ? redeemedBody.safeParse(body).data?.creditRedeemed === amount
+        : status === 400 && refusedBody.safeParse(body).success;
     return isRight ? [] : [`${amount} answered ${status} ${JSON.stringify(body)}`];
   });
 }
 
-/** What each answer says is left is what the one before it said, less its own amount: two that saw the same credit break the chain. */
+/**
+ * What each answer says is left is what the one before it said, less its own amount: two that saw
+ * the same credit break the chain.
+ */
 function notOneAfterTheOther(accepted: readonly Call[], assigned: number): string[] {
   const steps = accepted.flatMap(({ amount, answer }) => {
     const left = redeemedBody.safeParse(answer.body).data?.creditAvailable;
@@ -118,7 +160,8 @@ function notOneAfterTheOther(accepted: readonly Call[], assigned: number): strin
   });
   let before = assigned;
   for (const { amount, left } of steps.sort((a, b) => b.left - a.left)) {
-    if (before - amount !== left) return [`${left} left after ${amount} although ${before} were there before`];
+    if (before - amount !== left)
+      return [`${left} left after ${amount} although ${before} were there before`];
     before = left;
   }
   return [];
@@ -127,11 +170,16 @@ function notOneAfterTheOther(accepted: readonly Call[], assigned: number): strin
 /** Right after the answers, in every process: balance and reward are what the answers add up to. */
 async function wrongReads(
   client: LedgerClient,
-  { accountId, rewardId, assigned }: { readonly accountId: string; readonly rewardId: string; readonly assigned: number },
+  {
+    accountId,
+    rewardId,
+    assigned,
+  }: { readonly accountId: string; readonly rewardId: string; readonly assigned: number },
   calls: readonly Call[],
 ): Promise<string[]> {
   const redeemed = sum(calls.map(({ amount }) => amount));
-  // The client wrote through several processes: only the position tells the one that is asked now how much it has to know.
+  // The client wrote through several processes: only the position tells the one that is asked now
+  // how much it has to know.
   const atLeast = newest(calls);
   const headers = atLeast === undefined ? undefined : { 'Ledger-Position-At-Least': atLeast };
   const [balanceAnswer, rewardAnswer] = await Promise.all([
@@ -139,7 +187,9 @@ async function wrongReads(
     client.get(`reward/${rewardId}`, headers),
   ]);
   const violations: string[] = [];
-  const balance = balanceBody.safeParse(balanceAnswer.body).data?.find(({ type }) => type === 'CREDIT');
+  const balance = balanceBody
+    .safeParse(balanceAnswer.body)
+    .data?.find(({ type }) => type === 'CREDIT');
   const expected = {
     type: 'CREDIT',
     totalAssignedCredit: assigned,
@@ -147,20 +197,33 @@ async function wrongReads(
     totalAvailableCredit: assigned - redeemed,
   };
   if (JSON.stringify(balance) !== JSON.stringify(expected)) {
-    violations.push(`balance ${balanceAnswer.status} ${JSON.stringify(balanceAnswer.body)} instead of ${JSON.stringify(expected)}`);
+    violations.push(
+      `balance ${balanceAnswer.status} ${JSON.stringify(balanceAnswer.body)} instead of ${JSON.stringify(expected)}`,
+    );
   }
   const reward = rewardBody.safeParse(rewardAnswer.body).data;
-  const quantities = reward?.redemptions.map(({ quantityRedeemed }) => quantityRedeemed).sort(byNumber);
+  const quantities = reward?.redemptions
+    .map(({ quantityRedeemed }) => quantityRedeemed)
+    .sort(byNumber);
   const amounts = calls.map(({ amount }) => amount).sort(byNumber);
-  if (reward?.redeemedCredit !== redeemed || JSON.stringify(quantities) !== JSON.stringify(amounts)) {
-    violations.push(`reward ${rewardAnswer.status} ${JSON.stringify(rewardAnswer.body)} instead of redemptions of ${amounts.join(', ')}`);
+  if (
+    reward?.redeemedCredit !== redeemed ||
+    JSON.stringify(quantities) !== JSON.stringify(amounts)
+  ) {
+    violations.push(
+      `reward ${rewardAnswer.status} ${JSON.stringify(rewardAnswer.body)} instead of redemptions of ${amounts.join(', ')}`,
+    );
   }
   return violations;
 }
 
-/** A position is the log's own text; that its number stands behind the dash is known here alone, as a test may. */
+/**
+ * A position is the log's own text; that its number stands behind the dash is known here alone, as
+ * a test may.
+ */
 function newest(calls: readonly Call[]): string | undefined {
-  const numberOf = (position: string): number => Number(position.slice(position.lastIndexOf('-') + 1));
+  const numberOf = (position: string): number =>
+    Number(position.slice(position.lastIndexOf('-') + 1));
   const positions = calls.flatMap(({ answer }) => {
     const position = answer.headers['ledger-position'];
     return typeof position === 'string' ? [position] : [];
@@ -168,5 +231,6 @@ function newest(calls: readonly Call[]): string | undefined {
   return positions.sort((a, b) => numberOf(b) - numberOf(a))[0];
 }
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const sum = (values: readonly number[]): number =>
+  values.reduce((total, value) => total + value, 0);
 const byNumber = (a: number, b: number): number => a - b;

@@ -1,4 +1,6 @@
-/** Chance that comes out the same for the same seed, so that a round that failed can be run again. */
+/**
+ * Chance that comes out the same for the same seed, so that a round that failed can be run again.
+ */
 export class SeededRandom {
   private state: number;
 

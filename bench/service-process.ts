@@ -10,14 +10,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isServerOf, readPostmasterFile } from '../src/embedded-postgres/postmaster-file.js';
 import { SeededRandom } from './seeded-random.js';
 
-/** The compiled service as a process of its own, started, stopped and killed the way an operator (or the machine) would. */
+/**
+ * The compiled service as a process of its own, started, stopped and killed the way an operator (or
+ * the machine) would.
+ */
 export interface ServiceProcess {
   readonly url: string;
   readonly port: number;
-  /** What it wrote, the newest part: for the report of a failure, and for the keys of a first start. */
+  /**
+   * What it wrote, the newest part: for the report of a failure, and for the keys of a first start.
+   */
   readonly output: () => string;
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
-  /** Waits for the first 200 of /health/ready. @returns milliseconds since the start of the process. @throws when it ended or is late. */
+  readonly exited: Promise<{
+    readonly code: number | null;
+    readonly signal: NodeJS.Signals | null;
+  }>;
+  /**
+   * Waits for the first 200 of /health/ready. @returns milliseconds since the start of the process.
+   * @throws when it ended or is late.
+   */
   ready(withinMs?: number): Promise<number>;
   /** The process that serves, also when npm stands before it. @throws when there is none. */
   pid(): Promise<number>;
@@ -47,7 +58,10 @@ const RUNNING = new Set<() => void>();
 // Nothing that was started here outlives this process, whatever it dies of (short of kill -9).
 process.once('exit', () => RUNNING.forEach((end) => end()));
 
-/** Starts the service; it is up when `ready` says so. Logs warnings and worse unless LOG_LEVEL is given. */
+/**
+ * Starts the service; it is up when `ready` says so. Logs warnings and worse unless LOG_LEVEL is
+ * given.
+ */
 export async function startServiceProcess({
   env,
   port: wanted,
@@ -58,12 +72,21 @@ export async function startServiceProcess({
   const root = projectRoot();
   const port = wanted ?? (await freePort());
   const [command, args] =
-    by === 'npm' ? ['npm', ['start', '--silent']] : [process.execPath, [...nodeOptions, join(root, 'dist/bin/main.js')]];
+    by === 'npm'
+      ? ['npm', ['start', '--silent']]
+      : [process.execPath, [...nodeOptions, join(root, 'dist/bin/main.js')]];
   const startedAt = performance.now();
   const child = spawn(command, args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      LOG_LEVEL: 'warn',
+      ...env,
+    },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -72,7 +95,10 @@ export async function startServiceProcess({
       onOutput(text);
     });
   }
-  const exited = once(child, 'exit').then(() => ({ code: child.exitCode, signal: child.signalCode }));
+  const exited = once(child, 'exit').then(() => ({
+    code: child.exitCode,
+    signal: child.signalCode,
+  }));
   const end = (): void => void child.kill('SIGKILL');
   RUNNING.add(end);
   let ended = false;
@@ -103,7 +129,8 @@ export async function startServiceProcess({
       for (;;) {
         if ((await statusOf(`${url}/health/ready`)) === 200) return performance.now() - startedAt;
         if (ended) throw new Error(`the service ended before it was ready:\n${output}`);
-        if (performance.now() - startedAt > withinMs) throw new Error(`the service was not ready within ${withinMs} ms:\n${output}`);
+        if (performance.now() - startedAt > withinMs)
+          throw new Error(`the service was not ready within ${withinMs} ms:\n${output}`);
         await delay(LOOK_EVERY_MS);
       }
     },
@@ -125,7 +152,10 @@ export function printedKey(output: string): string {
   return key;
 }
 
-/** The HTTP status of a plain GET on a connection of its own; undefined when there was no answer within the time. */
+/**
+ * The HTTP status of a plain GET on a connection of its own; undefined when there was no answer
+ * within the time.
+ */
 export function statusOf(url: string, withinMs = 3_000): Promise<number | undefined> {
   return new Promise((resolve) => {
     const sent = get(url, { agent: false, timeout: withinMs }, (response) => {
@@ -147,11 +177,17 @@ export async function postmasterPid(dataDir: string): Promise<number | undefined
   return server && (await isServerOf(pgdata, server.pid)) ? server.pid : undefined;
 }
 
-/** The embedded server of a data folder and all its sessions. A postmaster's children have process groups of their own. */
+/**
+ * The embedded server of a data folder and all its sessions. A postmaster's children have process
+ * groups of their own.
+ */
 export async function postgresPids(dataDir: string): Promise<readonly number[]> {
   const postmaster = await postmasterPid(dataDir);
   if (postmaster === undefined) return [];
-  return [postmaster, ...(await processes()).filter(({ parent }) => parent === postmaster).map(({ pid }) => pid)];
+  return [
+    postmaster,
+    ...(await processes()).filter(({ parent }) => parent === postmaster).map(({ pid }) => pid),
+  ];
 }
 
 /** Removes a data folder; a server that was left running on it goes first. */
@@ -176,15 +212,22 @@ export function projectRoot(): string {
   return folder;
 }
 
-/** Below the ports that the system gives to outgoing connections, or one of those could take it while the service is down. */
+/**
+ * Below the ports that the system gives to outgoing connections, or one of those could take it
+ * while the service is down.
+ */
 async function freePort(): Promise<number> {
-  const random = new SeededRandom(process.pid * 7_919 + Math.trunc(performance.timeOrigin + performance.now()));
+  const random = new SeededRandom(
+    process.pid * 7_919 + Math.trunc(performance.timeOrigin + performance.now()),
+  );
   for (;;) {
     const port = random.integer(10_000, 19_999);
     const isFree = await new Promise<boolean>((resolve) => {
       const probe = createServer();
       probe.once('error', () => resolve(false));
-      probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
+      probe.listen({ port, host: '127.0.0.1', exclusive: true }, () =>
+        probe.close(() => resolve(true)),
+      );
     });
     if (isFree) return port;
   }
@@ -215,9 +258,12 @@ async function servingProcess(pid: number): Promise<number | undefined> {
   let generation = [pid];
   while (generation.length > 0) {
     for (const candidate of generation) {
-      const [program = '', ...args] = (await readFile(`/proc/${candidate}/cmdline`, 'utf8').catch(() => '')).split('\0');
+      const [program = '', ...args] = (
+        await readFile(`/proc/${candidate}/cmdline`, 'utf8').catch(() => '')
+      ).split('\0');
       const script = args.find((argument) => !argument.startsWith('-')) ?? '';
-      if (basename(program) === 'node' && /(^|\/)(scripts\/start\.mjs|bin\/main\.js)$/.test(script)) return candidate;
+      if (basename(program) === 'node' && /(^|\/)(scripts\/start\.mjs|bin\/main\.js)$/.test(script))
+        return candidate;
     }
     generation = all.filter(({ parent }) => generation.includes(parent)).map((child) => child.pid);
   }

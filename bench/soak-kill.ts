@@ -3,8 +3,9 @@ import { seedFrom, SeededRandom } from './seeded-random.js';
 import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
 
 /**
- * kill -9 under load and `npm start` again, over and over on the same data; in some rounds Postgres dies as well. Fails (exit 1) with
- * what was lost, doubled or contradicted, and the seed. `SOAK_ROUNDS` (20), `SOAK_SEED`, `SOAK_READY_MS` (3 000: the median allowed).
+ * kill -9 under load and `npm start` again, over and over on the same data; in some rounds Postgres
+ * dies as well. Fails (exit 1) with what was lost, doubled or contradicted, and the seed.
+ * `SOAK_ROUNDS` (20), `SOAK_SEED`, `SOAK_READY_MS` (3 000: the median allowed).
  */
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 20);
 const READY_MS = Number(process.env.SOAK_READY_MS ?? 3_000);
@@ -39,7 +40,8 @@ async function main(): Promise<void> {
       ...(median < READY_MS ? [] : [`ready after ${median.toFixed(0)} ms, more than ${READY_MS}`]),
       ...(code === 0 ? [] : [`the last stop ended with ${code}`]),
     ];
-    if (faults.length > 0) throw new Error(`${faults.length} faults:\n  ${faults.slice(0, 50).join('\n  ')}`);
+    if (faults.length > 0)
+      throw new Error(`${faults.length} faults:\n  ${faults.slice(0, 50).join('\n  ')}`);
   } finally {
     await service.kill();
     await removeDataDir(dataDir);

@@ -3,9 +3,10 @@ import { seedFrom, SeededRandom } from './seeded-random.js';
 import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
 
 /**
- * Postgres is killed, restarted and frozen under one service that is never started again, over and over; in every second round two busy
- * processes run beside. Fails (exit 1) with what was lost, doubled or contradicted, and the seed. `SOAK_ROUNDS` (300), `SOAK_SEED`,
- * `SOAK_BACK_MS` (5 000: how soon after the return of the database a write must be accepted).
+ * Postgres is killed, restarted and frozen under one service that is never started again, over and
+ * over; in every second round two busy processes run beside. Fails (exit 1) with what was lost,
+ * doubled or contradicted, and the seed. `SOAK_ROUNDS` (300), `SOAK_SEED`, `SOAK_BACK_MS` (5 000:
+ * how soon after the return of the database a write must be accepted).
  */
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 300);
 const BACK_MS = Number(process.env.SOAK_BACK_MS ?? 5_000);
@@ -35,10 +36,13 @@ async function main(): Promise<void> {
     const code = await service.terminate();
     const faults = [
       ...result.violations,
-      ...(worst <= BACK_MS ? [] : [`a write was accepted only after ${worst.toFixed(0)} ms, more than ${BACK_MS}`]),
+      ...(worst <= BACK_MS
+        ? []
+        : [`a write was accepted only after ${worst.toFixed(0)} ms, more than ${BACK_MS}`]),
       ...(code === 0 ? [] : [`the stop ended with ${code}`]),
     ];
-    if (faults.length > 0) throw new Error(`${faults.length} faults:\n  ${faults.slice(0, 50).join('\n  ')}`);
+    if (faults.length > 0)
+      throw new Error(`${faults.length} faults:\n  ${faults.slice(0, 50).join('\n  ')}`);
   } finally {
     await service.kill();
     await removeDataDir(dataDir);

@@ -10,14 +10,19 @@ import { LedgerClient } from './ledger-client.js';
 import { makeDataDir, removeDataDir, startServiceProcess } from './service-process.js';
 
 /**
- * All projections of a long log are rebuilt, switched, rolled back and switched again by the command line while the service is read and written.
- * Fails (exit 1) when a read fails, shows anything but what the ledger says, or lacks a write that was answered before it, and when the switch of
- * a projection holds up its writer for longer than 50 ms; for how long the switch of all at once did is told. `SOAK_EVENTS` (1 000 000), `SOAK_READERS` (8).
+ * All projections of a long log are rebuilt, switched, rolled back and switched again by the
+ * command line while the service is read and written. Fails (exit 1) when a read fails, shows
+ * anything but what the ledger says, or lacks a write that was answered before it, and when the
+ * switch of a projection holds up its writer for longer than 50 ms; for how long the switch of all
+ * at once did is told. `SOAK_EVENTS` (1 000 000), `SOAK_READERS` (8).
  */
 const EVENTS = Number(process.env.SOAK_EVENTS ?? 1_000_000);
 const READERS = Number(process.env.SOAK_READERS ?? 8);
 const SWITCH_MS = 50;
-/** What the balances of every account that `writeBalanceEvents` makes come to: 9 rewards in cents, 16 in points, each with 100 left. */
+/**
+ * What the balances of every account that `writeBalanceEvents` makes come to: 9 rewards in cents,
+ * 16 in points, each with 100 left.
+ */
 const AVAILABLE = { CENTS: 900, PTS: 1_600 };
 
 /** What went wrong, the first of each kind of it. */
@@ -31,7 +36,9 @@ class Faults {
   }
 
   get lines(): readonly string[] {
-    return [...this.seen].map(([kind, { count, first }]) => `${kind}: ${count} times, first ${first}`);
+    return [...this.seen].map(
+      ([kind, { count, first }]) => `${kind}: ${count} times, first ${first}`,
+    );
   }
 }
 
@@ -48,7 +55,10 @@ class Load {
     private readonly accounts: number,
     private readonly faults: Faults,
   ) {
-    this.work = Promise.all([...Array.from({ length: READERS }, (_, number) => this.read(number)), this.writeAndRead()]);
+    this.work = Promise.all([
+      ...Array.from({ length: READERS }, (_, number) => this.read(number)),
+      this.writeAndRead(),
+    ]);
   }
 
   async stop(): Promise<void> {
@@ -59,7 +69,8 @@ class Load {
   private async read(reader: number): Promise<void> {
     for (let turn = reader; !this.isOver; turn += READERS) {
       const balance = await this.balanceOf(`account-${(turn * 7_919) % this.accounts}`);
-      if (balance && JSON.stringify(balance) !== JSON.stringify(AVAILABLE)) this.faults.add('a mixture', JSON.stringify(balance));
+      if (balance && JSON.stringify(balance) !== JSON.stringify(AVAILABLE))
+        this.faults.add('a mixture', JSON.stringify(balance));
     }
   }
 
@@ -68,11 +79,16 @@ class Load {
     await this.client.post('accountsync', { id: 'writer', subscription: { status: 'TRIAL' } });
     await this.client.post('user', { id: 'u', accountId: 'writer', firstName: 'Ann' });
     for (let given = 1; !this.isOver; given++) {
-      const answer = await this.client.post('rewards/account/writer/user/u', { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1 });
+      const answer = await this.client.post('rewards/account/writer/user/u', {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit: 1,
+      });
       if (answer.status !== 201) this.faults.add('a write that failed', String(answer.status));
       this.writes += 1;
       const balance = await this.balanceOf('writer');
-      if (balance && balance['CENTS'] !== given) this.faults.add('a write that is not seen', `${balance['CENTS'] ?? 0} of ${given}`);
+      if (balance && balance['CENTS'] !== given)
+        this.faults.add('a write that is not seen', `${balance['CENTS'] ?? 0} of ${given}`);
     }
   }
 
@@ -84,9 +100,14 @@ class Load {
       this.faults.add('a read that failed', `${status} ${JSON.stringify(body)}`);
       return undefined;
     }
-    const items = body as readonly { readonly unit: string; readonly totalAvailableCredit: number }[];
+    const items = body as readonly {
+      readonly unit: string;
+      readonly totalAvailableCredit: number;
+    }[];
     const sorted = [...items].sort((a, b) => a.unit.localeCompare(b.unit));
-    return Object.fromEntries(sorted.map(({ unit, totalAvailableCredit }) => [unit, totalAvailableCredit]));
+    return Object.fromEntries(
+      sorted.map(({ unit, totalAvailableCredit }) => [unit, totalAvailableCredit]),
+    );
   }
 }
 
@@ -96,14 +117,18 @@ async function main(): Promise<void> {
     const apiKey = await fill(dataDir);
     const service = await startServiceProcess({ env: { DATA_DIR: dataDir } });
     try {
-      console.log(`ready after ${((await service.ready(1_800_000)) / 1_000).toFixed(0)} s, the live projections caught up`);
+      console.log(
+        `ready after ${((await service.ready(1_800_000)) / 1_000).toFixed(0)} s, the live projections caught up`,
+      );
       const client = new LedgerClient({ url: service.url, apiKey, tenant: 'bench' });
       const faults = new Faults();
       const load = new Load(client, Math.ceil(EVENTS / 50), faults);
       await operate(dataDir, faults, load);
       await load.stop();
       client.close();
-      console.log(`${load.reads} reads, ${load.writes} writes; slowest read ${load.slowestMs.toFixed(0)} ms`);
+      console.log(
+        `${load.reads} reads, ${load.writes} writes; slowest read ${load.slowestMs.toFixed(0)} ms`,
+      );
       const code = await service.terminate();
       if (code !== 0) faults.add('the end of the service', String(code));
       if (faults.lines.length > 0) throw new Error(faults.lines.join('\n'));
@@ -119,9 +144,20 @@ async function main(): Promise<void> {
 async function fill(dataDir: string): Promise<string> {
   const actor = { kind: 'system' as const, id: 'soak' };
   const config = loadConfig({ DATA_DIR: dataDir });
-  const core = await openCore({ config, logger: pino({ level: 'warn' }), actor, applicationName: 'soak-rebuild', fsync: false });
+  const core = await openCore({
+    config,
+    logger: pino({ level: 'warn' }),
+    actor,
+    applicationName: 'soak-rebuild',
+    fsync: false,
+  });
   try {
-    const options = { alias: 'bench', programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM } as const;
+    const options = {
+      alias: 'bench',
+      programType: 'API_ONLY',
+      openEndpoints: false,
+      program: DEFAULT_PROGRAM,
+    } as const;
     const made = await core.tenantCommands.create(options);
     if ('refused' in made) throw new Error(made.refused);
     console.log(`${await writeBalanceEvents(core, EVENTS)} events written`);
@@ -136,7 +172,9 @@ async function operate(dataDir: string, faults: Faults, load: Load): Promise<voi
     const before = { reads: load.reads, at: performance.now() };
     const document = await command(dataDir, 'projection', ...words);
     const seconds = (performance.now() - before.at) / 1_000;
-    console.log(`${words.join(' ')}: ${seconds.toFixed(1)} s, ${load.reads - before.reads} reads meanwhile`);
+    console.log(
+      `${words.join(' ')}: ${seconds.toFixed(1)} s, ${load.reads - before.reads} reads meanwhile`,
+    );
     return document;
   };
   const switched = async (...words: readonly string[]): Promise<number> => {
@@ -155,10 +193,16 @@ async function operate(dataDir: string, faults: Faults, load: Load): Promise<voi
   }
 }
 
-async function command(dataDir: string, ...words: readonly string[]): Promise<Record<string, unknown>> {
+async function command(
+  dataDir: string,
+  ...words: readonly string[]
+): Promise<Record<string, unknown>> {
   const program = join(import.meta.dirname, '../src/cli/cli.js');
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir };
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...words, '--json'], { env, maxBuffer: 64 * 1024 * 1024 });
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...words, '--json'], {
+    env,
+    maxBuffer: 64 * 1024 * 1024,
+  });
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 

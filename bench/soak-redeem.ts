@@ -1,11 +1,18 @@
 import { LedgerClient } from './ledger-client.js';
 import { raceForOneReward } from './redeem-race.js';
 import { seedFrom, SeededRandom } from './seeded-random.js';
-import { makeDataDir, printedKey, removeDataDir, startServiceProcess, type ServiceProcess } from './service-process.js';
+import {
+  makeDataDir,
+  printedKey,
+  removeDataDir,
+  startServiceProcess,
+  type ServiceProcess,
+} from './service-process.js';
 
 /**
- * 64 parallel redemptions of one reward, again and again; in every second round half of them go to a second process on the same data.
- * Fails (exit 1) with what was wrong and the seed. `SOAK_ROUNDS` (200), `SOAK_SEED`.
+ * 64 parallel redemptions of one reward, again and again; in every second round half of them go to
+ * a second process on the same data. Fails (exit 1) with what was wrong and the seed. `SOAK_ROUNDS`
+ * (200), `SOAK_SEED`.
  */
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 200);
 const seed = seedFrom(process.env.SOAK_SEED);
@@ -17,9 +24,15 @@ async function run(first: ServiceProcess, second: ServiceProcess): Promise<void>
   const totals = { accepted: 0, refused: 0, longestMs: 0 };
   for (let round = 1; round <= ROUNDS; round++) {
     const taking = round % 2 === 0 ? clients : clients.slice(0, 1);
-    const report = await raceForOneReward({ clients: taking, name: `race-${seed}-${round}`, random });
+    const report = await raceForOneReward({
+      clients: taking,
+      name: `race-${seed}-${round}`,
+      random,
+    });
     if (report.violations.length > 0) {
-      throw new Error(`round ${round} over ${taking.length} process(es):\n  ${report.violations.join('\n  ')}`);
+      throw new Error(
+        `round ${round} over ${taking.length} process(es):\n  ${report.violations.join('\n  ')}`,
+      );
     }
     totals.accepted += report.accepted;
     totals.refused += report.refused;

@@ -13,11 +13,13 @@ import type { CommandMeta } from '../src/event-log/envelope.js';
 import { makeDataDir, removeDataDir } from './service-process.js';
 
 /**
- * How long a redemption takes, from the command to the stored event, in accounts whose streams are short, long and very long. They take
- * turns, command by command, each with its stream in memory, as a service that runs has it; and once for the longest: how long the
- * first command after a start takes, which folds the whole stream.
+ * How long a redemption takes, from the command to the stored event, in accounts whose streams are
+ * short, long and very long. They take turns, command by command, each with its stream in memory,
+ * as a service that runs has it; and once for the longest: how long the first command after a start
+ * takes, which folds the whole stream.
  *
- * `BENCH_COMMANDS` (400) per length. Without fsync, unless `BENCH_FSYNC=1`: waiting for a disk would hide what grows.
+ * `BENCH_COMMANDS` (400) per length. Without fsync, unless `BENCH_FSYNC=1`: waiting for a disk
+ * would hide what grows.
  */
 const LENGTHS = [10, 1_000, 100_000] as const;
 const COMMANDS = Number(process.env.BENCH_COMMANDS ?? 400);
@@ -30,7 +32,14 @@ const scope: Scope = { tenant: 'bench', mode: 'live' };
 
 const meta = (): CommandMeta => {
   const id = randomUUID();
-  return { scope, commandId: id, correlationId: id, causationId: id, actor: { kind: 'api-key', id: 'bench' }, idempotency: null };
+  return {
+    scope,
+    commandId: id,
+    correlationId: id,
+    causationId: id,
+    actor: { kind: 'api-key', id: 'bench' },
+    idempotency: null,
+  };
 };
 
 const send = (core: Core, ref: string, request: AccountRequest): Promise<AccountOutcome> =>
@@ -41,7 +50,9 @@ interface BenchAccount {
   readonly rewardId: string;
 }
 
-/** An account whose stream has about so many events, nearly all of them redemptions of one reward. */
+/**
+ * An account whose stream has about so many events, nearly all of them redemptions of one reward.
+ */
 async function makeAccount(core: Core, id: string, length: number): Promise<BenchAccount> {
   const ref = core.names.accountRef(scope, id);
   const subscription = { status: 'TRIAL' as const };
@@ -52,12 +63,33 @@ async function makeAccount(core: Core, id: string, length: number): Promise<Benc
     currency: undefined,
     codes: [],
   });
-  const user = { userId: id, changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
+  const user = {
+    userId: id,
+    changes: {},
+    referralCode: undefined,
+    referralCodes: {},
+    paymentProviderId: undefined,
+    codes: [],
+  };
   await send(core, ref, { type: 'UpsertUser', ...user });
-  const value = { type: 'CREDIT' as const, unit: UNIT, assignedCredit: 1_000_000_000, currency: null };
-  const terms = { name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null };
+  const value = {
+    type: 'CREDIT' as const,
+    unit: UNIT,
+    assignedCredit: 1_000_000_000,
+    currency: null,
+  };
+  const terms = {
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+  };
   const given = await send(core, ref, { type: 'CreateReward', userId: id, value, ...terms });
-  const reward = given.kind === 'accepted' && given.state.status === 'open' ? given.state.rewards.first() : undefined;
+  const reward =
+    given.kind === 'accepted' && given.state.status === 'open'
+      ? given.state.rewards.first()
+      : undefined;
   if (!reward) throw new Error('no reward was given');
 
   const stream = core.names.accountStream(scope, ref);
@@ -96,17 +128,26 @@ async function redeem(core: Core, { ref, rewardId }: BenchAccount): Promise<numb
 }
 
 async function run(core: Core): Promise<void> {
-  await core.tenantCommands.create({ alias: scope.tenant, programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
+  await core.tenantCommands.create({
+    alias: scope.tenant,
+    programType: 'API_ONLY',
+    openEndpoints: false,
+    program: DEFAULT_PROGRAM,
+  });
   const accounts = new Map<number, BenchAccount[]>();
   for (const length of LENGTHS) {
     const count = length > 10 ? 1 : Math.ceil(COMMANDS / COMMANDS_PER_ACCOUNT);
     const made: BenchAccount[] = [];
-    for (let n = 0; n < count; n++) made.push(await makeAccount(core, `bench-${length}-${n}`, length));
+    for (let n = 0; n < count; n++)
+      made.push(await makeAccount(core, `bench-${length}-${n}`, length));
     accounts.set(length, made);
   }
   const first = new Map<number, number>();
-  for (const [length, made] of accounts) for (const account of made) first.set(length, await redeem(core, account));
-  for (const made of accounts.values()) for (let n = 0; n < 20; n++) for (const account of made.slice(0, 5)) await redeem(core, account);
+  for (const [length, made] of accounts)
+    for (const account of made) first.set(length, await redeem(core, account));
+  for (const made of accounts.values())
+    for (let n = 0; n < 20; n++)
+      for (const account of made.slice(0, 5)) await redeem(core, account);
 
   const times = new Map<number, number[]>(LENGTHS.map((length) => [length, []]));
   for (let n = 0; n < COMMANDS; n++) {
@@ -116,7 +157,9 @@ async function run(core: Core): Promise<void> {
     }
   }
   const shortest = median(times.get(LENGTHS[0]) ?? []);
-  console.log(`${COMMANDS} commands each, fsync ${process.env.BENCH_FSYNC === '1' ? 'on' : 'off'}, medians`);
+  console.log(
+    `${COMMANDS} commands each, fsync ${process.env.BENCH_FSYNC === '1' ? 'on' : 'off'}, medians`,
+  );
   console.log('  length   command ms   to length 10   first command ms (folds the stream)');
   for (const length of LENGTHS) {
     const ms = median(times.get(length) ?? []);
@@ -127,7 +170,9 @@ async function run(core: Core): Promise<void> {
       ratio.toFixed(2).padStart(15),
       (first.get(length) ?? NaN).toFixed(1).padStart(19),
     ];
-    console.log(`${columns.join('')}${length === LENGTHS[0] ? '' : `   ${ratio <= AIM ? 'met' : 'missed'} (${AIM})`}`);
+    console.log(
+      `${columns.join('')}${length === LENGTHS[0] ? '' : `   ${ratio <= AIM ? 'met' : 'missed'} (${AIM})`}`,
+    );
   }
 }
 

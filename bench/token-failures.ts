@@ -3,9 +3,10 @@ import { Agent, request } from 'node:http';
 import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
 
 /**
- * How long the service takes to turn a user token down, per kind of fault: the time must not tell what was wrong. The kinds take turns on
- * one kept connection, so that a slow spell of the machine hits all; medians, and each as a ratio to that of a forged signature.
- * Exits with 1 when a median lies outside 1 / `BOUND` to `BOUND`.
+ * How long the service takes to turn a user token down, per kind of fault: the time must not tell
+ * what was wrong. The kinds take turns on one kept connection, so that a slow spell of the machine
+ * hits all; medians, and each as a ratio to that of a forged signature. Exits with 1 when a median
+ * lies outside 1 / `BOUND` to `BOUND`.
  *
  * `BENCH_ROUNDS` (400), `BENCH_BOUND` (1.5).
  */
@@ -13,9 +14,14 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 400);
 const BOUND = Number(process.env.BENCH_BOUND ?? 1.5);
 const WARM_UP = 50;
 
-const part = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const part = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
-function signed(claims: unknown, secret: string, header: unknown = { alg: 'HS256', typ: 'JWT' }): string {
+function signed(
+  claims: unknown,
+  secret: string,
+  header: unknown = { alg: 'HS256', typ: 'JWT' },
+): string {
   const input = `${part(header)}.${part(claims)}`;
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
@@ -33,7 +39,10 @@ function tokensOf(secret: string): ReadonlyMap<string, string> {
     ['alg none', `${part({ alg: 'none' })}.${payload}.`],
     ['alg RS256', signed({ user }, secret, { alg: 'RS256', typ: 'JWT' })],
     ['claims that are no JSON', signed('{', secret)],
-    ['a claim twice', signed('{"user":{"id":"a","accountId":"b"},"user":{"id":"c","accountId":"d"}}', secret)],
+    [
+      'a claim twice',
+      signed('{"user":{"id":"a","accountId":"b"},"user":{"id":"c","accountId":"d"}}', secret),
+    ],
     ['expired', signed({ user, exp: 1 }, secret)],
     ['of another tenant', signed({ sub: 'an account:somebody@elsewhere:users' }, secret)],
     ['good, on a route for keys', signed({ user }, secret)],
@@ -44,15 +53,20 @@ function tokensOf(secret: string): ReadonlyMap<string, string> {
 function timed(agent: Agent, url: string, token: string): Promise<number> {
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
-    const sent = request(url, { agent, headers: { 'x-saasquatch-user-token': token } }, (response) => {
-      if (response.statusCode !== 401) reject(new Error(`answered ${response.statusCode}`));
-      response.resume().on('end', () => resolve(performance.now() - startedAt));
-    });
+    const sent = request(
+      url,
+      { agent, headers: { 'x-saasquatch-user-token': token } },
+      (response) => {
+        if (response.statusCode !== 401) reject(new Error(`answered ${response.statusCode}`));
+        response.resume().on('end', () => resolve(performance.now() - startedAt));
+      },
+    );
     sent.on('error', reject).end();
   });
 }
 
-const median = (times: readonly number[]): number => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? NaN;
+const median = (times: readonly number[]): number =>
+  [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? NaN;
 
 async function main(): Promise<void> {
   const dataDir = await makeDataDir();

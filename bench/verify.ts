@@ -15,8 +15,9 @@ import { migrateToLatest } from '../src/postgres/migrator.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
 
 /**
- * Events a second that `ledger verify` recomputes, against a bare read of the same pages through the same port with nothing done to them. All events
- * are of the tenant that is verified: its chain costs the most. Both take turns, so that a slow spell hits both.
+ * Events a second that `ledger verify` recomputes, against a bare read of the same pages through
+ * the same port with nothing done to them. All events are of the tenant that is verified: its chain
+ * costs the most. Both take turns, so that a slow spell hits both.
  *
  * `BENCH_EVENTS` (300 000) and `BENCH_ROUNDS` (3).
  */
@@ -26,7 +27,10 @@ const AIM = 100_000;
 const SCOPE: Scope = { tenant: 'demo', mode: 'live' };
 const PATIENCE = { signal: new AbortController().signal, awayMsMax: 10_000 };
 
-/** As appends would leave it: 50 events a stream, some 600 bytes of data and metadata each, as a redemption has. */
+/**
+ * As appends would leave it: 50 events a stream, some 600 bytes of data and metadata each, as a
+ * redemption has.
+ */
 async function fill(pool: Pool): Promise<void> {
   await pool.query(
     `insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
@@ -46,7 +50,10 @@ async function fill(pool: Pool): Promise<void> {
 
 interface Rate {
   readonly perSecond: number;
-  /** Of this process, in microseconds an event: what stays the same when others use the machine, too. */
+  /**
+   * Of this process, in microseconds an event: what stays the same when others use the machine,
+   * too.
+   */
   readonly cpu: number;
 }
 
@@ -55,16 +62,21 @@ async function rate(work: () => Promise<number>): Promise<Rate> {
   const events = await work();
   if (events !== EVENTS) throw new Error(`${events} events instead of ${EVENTS}`);
   const { user, system } = process.cpuUsage(before);
-  return { perSecond: (events * 1_000) / (performance.now() - startedAt), cpu: (user + system) / events };
+  return {
+    perSecond: (events * 1_000) / (performance.now() - startedAt),
+    cpu: (user + system) / events,
+  };
 }
 
 async function bareRead(log: PostgresEventLog): Promise<number> {
   const reader = new LogReader(log, PATIENCE);
-  for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead()) reader.take(page.length);
+  for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead())
+    reader.take(page.length);
   return reader.count;
 }
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const shown = ({ perSecond, cpu }: Rate): string =>
   `${Math.round(perSecond).toLocaleString('en')} events/s (${cpu.toFixed(1)} µs of CPU each)`;
@@ -78,9 +90,17 @@ try {
   const log = await PostgresEventLog.open({ url: server.url, readTimeoutMs: 60_000 });
   const names = new KeyedNames(Buffer.alloc(32, 1));
   const chainSigner = new ChainSigner(Buffer.alloc(32, 2));
-  const sealing = new ChainSealing({ pool, log, chains: new ChainNames(names), signer: chainSigner });
+  const sealing = new ChainSealing({
+    pool,
+    log,
+    chains: new ChainNames(names),
+    signer: chainSigner,
+  });
   const verify = async (): Promise<number> => {
-    const { ok, events } = await verifyLedger({ pool, log, names, chainSigner }, { scope: SCOPE, ...PATIENCE });
+    const { ok, events } = await verifyLedger(
+      { pool, log, names, chainSigner },
+      { scope: SCOPE, ...PATIENCE },
+    );
     return ok ? events : 0;
   };
   say(`sealing: ${shown(await rate(async () => (await sealing.sealToHead()).events))}`);
@@ -94,7 +114,9 @@ try {
   }
   const verified = median(verifications);
   const ratio = (verified / median(reads)).toFixed(2);
-  say(`verify: ${Math.round(verified).toLocaleString('en')} events/s (aim: ${AIM.toLocaleString('en')}), ${ratio} of a bare read`);
+  say(
+    `verify: ${Math.round(verified).toLocaleString('en')} events/s (aim: ${AIM.toLocaleString('en')}), ${ratio} of a bare read`,
+  );
   await log.close();
   await pool.end();
 } finally {

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 
 /** By address of a store: the variable that names a file with its password. A file does not show in `docker inspect`, an address does. */
-export const PASSWORD_FILES = { DATABASE_URL: 'DATABASE_PASSWORD_FILE', EVENT_STORE_URL: 'EVENT_STORE_PASSWORD_FILE' };
+export const PASSWORD_FILES = {
+  DATABASE_URL: 'DATABASE_PASSWORD_FILE',
+  EVENT_STORE_URL: 'EVENT_STORE_PASSWORD_FILE',
+};
 
 /**
  * The addresses with the passwords in them that the files hold: what the service's configuration reads.
@@ -17,7 +20,8 @@ export function addressesWithPasswords(environment) {
     const password = passwordIn(file, fileVariable);
     // By hand: the address of a cluster names several hosts, which no URL parser takes.
     const parts = /^([a-z+]+:\/\/)([^@/?#:]+)(@.+)$/.exec(environment[address]?.trim() ?? '');
-    if (!parts) throw new Error(`${address} must name a user and no password, since ${fileVariable} is set`);
+    if (!parts)
+      throw new Error(`${address} must name a user and no password, since ${fileVariable} is set`);
     complete[address] = `${parts[1]}${parts[2]}:${encodeURIComponent(password)}${parts[3]}`;
   }
   return complete;
@@ -28,7 +32,10 @@ function passwordIn(file, variable) {
   try {
     password = readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new Error(`${variable} names a file that cannot be read: ${error.code ?? 'unknown error'}`, { cause: error });
+    throw new Error(
+      `${variable} names a file that cannot be read: ${error.code ?? 'unknown error'}`,
+      { cause: error },
+    );
   }
   if (password === '') throw new Error(`${variable} names an empty file`);
   return password;

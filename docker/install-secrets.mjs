@@ -1,7 +1,16 @@
 // node docker/install-secrets.mjs <uid>:<gid> <folder> <secret file>...
 // Copies secrets into a folder, readable for that user alone. A secret of compose is the file of the host, with the host's owner and mode,
 // whatever the compose file asks for; the master key must be closed to all but its owner, and its owner must be the service.
-import { chownSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 
 const [owner, folder, ...secrets] = process.argv.slice(2);

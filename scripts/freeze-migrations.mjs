@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Records the digests of new migrations in docs/generated/migrations.json. What is recorded is never recorded anew: a database
-// somewhere has run it as it was, so a change of mind is a further migration.
+// Records the digests of new migrations in docs/generated/migrations.json. What is recorded is
+// never recorded anew: a database somewhere has run it as it was, so a change of mind is a further
+// migration.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +17,9 @@ for (const file of readdirSync(join(root, 'migrations')).sort()) {
     .update(readFileSync(join(root, 'migrations', file)))
     .digest('hex');
   if (frozen[file] !== undefined && frozen[file] !== digest) {
-    process.stderr.write(`${file} was changed after it was frozen: bring it back and write a new migration\n`);
+    process.stderr.write(
+      `${file} was changed after it was frozen: bring it back and write a new migration\n`,
+    );
     changed += 1;
   }
   frozen[file] ??= digest;

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { buildOrExit } from './build-if-stale.mjs';
 
 /**
- * Runs what makes sense against the EventStoreDB at ESDB_URL: every test has a namespace of its own there, so the same server will do again.
- * Says at the end what ran, and what did not and why.
+ * Runs what makes sense against the EventStoreDB at ESDB_URL: every test has a namespace of its own
+ * there, so the same server will do again. Says at the end what ran, and what did not and why.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -39,7 +39,9 @@ const NOT_HERE = [
 
 function main() {
   if (!process.env.ESDB_URL) {
-    process.stderr.write('ESDB_URL is not set: give the address of an EventStoreDB, for instance esdb://127.0.0.1:2113?tls=false\n');
+    process.stderr.write(
+      'ESDB_URL is not set: give the address of an EventStoreDB, for instance esdb://127.0.0.1:2113?tls=false\n',
+    );
     return 2;
   }
   buildOrExit();
@@ -48,19 +50,34 @@ function main() {
   try {
     const report = join(folder, 'report.json');
     const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-    const args = ['--selectProjects', 'service', '--runInBand', '--forceExit', '--json', '--outputFile', report, ...process.argv.slice(2)];
-    const { status, stdout } = spawnSync(process.execPath, [jest, ...args, '--runTestsByPath', ...suites.map(([, file]) => file)], {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'inherit'],
-      encoding: 'utf8',
-    });
+    const args = [
+      '--selectProjects',
+      'service',
+      '--runInBand',
+      '--forceExit',
+      '--json',
+      '--outputFile',
+      report,
+      ...process.argv.slice(2),
+    ];
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [jest, ...args, '--runTestsByPath', ...suites.map(([, file]) => file)],
+      {
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'inherit'],
+        encoding: 'utf8',
+      },
+    );
     if (!existsSync(report)) {
       process.stderr.write(`the tests did not run: jest ended with ${status}\n`);
       return 1;
     }
     const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
     // What tests say that they leave out.
-    const leftOut = stdout.split('\n').flatMap((line) => /^not run: (.+)$/.exec(line.trim())?.[1] ?? []);
+    const leftOut = stdout
+      .split('\n')
+      .flatMap((line) => /^not run: (.+)$/.exec(line.trim())?.[1] ?? []);
     tell(suites, testResults, leftOut);
     return status ?? 1;
   } finally {
@@ -74,11 +91,15 @@ function tell(suites, testResults, leftOut) {
   const skipped = [...leftOut];
   for (const [title, file, begin = ''] of suites) {
     const found = testResults.find(({ name }) => relative(root, name) === file);
-    const tests = (found?.assertionResults ?? []).filter(({ fullName }) => fullName.startsWith(begin));
+    const tests = (found?.assertionResults ?? []).filter(({ fullName }) =>
+      fullName.startsWith(begin),
+    );
     const count = (status) => tests.filter((test) => test.status === status).length;
     const failed = count('failed') + (found?.status !== 'passed' && tests.length === 0 ? 1 : 0);
     print(`  ${title}: ${count('passed')} passed, ${failed} failed, ${count('pending')} skipped`);
-    skipped.push(...tests.filter(({ status }) => status === 'pending').map(({ fullName }) => fullName));
+    skipped.push(
+      ...tests.filter(({ status }) => status === 'pending').map(({ fullName }) => fullName),
+    );
   }
   print('skipped:');
   for (const name of skipped) print(`  ${name}`);

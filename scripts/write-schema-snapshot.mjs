@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Writes docs/generated/schema.txt from an empty database that ran all migrations. To be run after adding a migration.
+// Writes docs/generated/schema.txt from an empty database that ran all migrations. To be run after
+// adding a migration.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { buildOrExit } from './build-if-stale.mjs';
 
 buildOrExit();
-const { startEmbeddedPostgres } = await import('../dist/src/embedded-postgres/embedded-postgres.js');
+const { startEmbeddedPostgres } =
+  await import('../dist/src/embedded-postgres/embedded-postgres.js');
 const { openPool } = await import('../dist/src/postgres/database.js');
 const { migrateToLatest } = await import('../dist/src/postgres/migrator.js');
 const { describeSchema } = await import('../dist/src/postgres/schema-description.js');

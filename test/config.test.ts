@@ -34,7 +34,9 @@ test('nothing has to be set', () => {
 });
 
 test('an empty variable counts as unset', () => {
-  expect(loadConfig({ PORT: '', DATABASE_URL: ' ', EVENT_STORE_URL: '', ROLES: '' })).toEqual(loadConfig({}));
+  expect(loadConfig({ PORT: '', DATABASE_URL: ' ', EVENT_STORE_URL: '', ROLES: '' })).toEqual(
+    loadConfig({}),
+  );
 });
 
 test('every variable is taken over', () => {
@@ -74,27 +76,50 @@ test.each([
   [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535'],
   [{ PORT: '3e3' }, 'PORT must be a whole number from 0 to 65535'],
   [{ HOST: 'two words' }, 'HOST must be an address or a host name'],
-  [{ PUBLIC_URL: 'refer.example.com' }, 'PUBLIC_URL must be an absolute http or https address without query or fragment'],
+  [
+    { PUBLIC_URL: 'refer.example.com' },
+    'PUBLIC_URL must be an absolute http or https address without query or fragment',
+  ],
   [{ ROLES: 'api,cook' }, 'ROLES must be a comma list of api, projector, worker'],
   [{ ROLES: ',' }, 'ROLES must be a comma list of api, projector, worker'],
-  [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent'],
+  [
+    { LOG_LEVEL: 'loud' },
+    'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent',
+  ],
   [
     { WEBHOOK_ALLOW_CIDRS: '10.0.0.0/33' },
     'WEBHOOK_ALLOW_CIDRS must be a comma list of addresses or ranges such as 10.0.0.0/8 or fd00::/8',
   ],
-  [{ EVENT_STORE_URL: 'http://store:2113' }, expect.stringMatching(/^EVENT_STORE_URL must be an EventStoreDB address: esdb:/) as string],
+  [
+    { EVENT_STORE_URL: 'http://store:2113' },
+    expect.stringMatching(/^EVENT_STORE_URL must be an EventStoreDB address: esdb:/) as string,
+  ],
   [
     { EVENT_STORE_URL: 'esdb://store:2113?colour=blue' },
-    expect.stringMatching(/^EVENT_STORE_URL has an unknown option colour; known are tls, /) as string,
+    expect.stringMatching(
+      /^EVENT_STORE_URL has an unknown option colour; known are tls, /,
+    ) as string,
   ],
-  [{ EVENT_STORE_NAMESPACE: 'a b' }, 'EVENT_STORE_NAMESPACE must be up to 60 letters, digits, dots, dashes and underscores'],
+  [
+    { EVENT_STORE_NAMESPACE: 'a b' },
+    'EVENT_STORE_NAMESPACE must be up to 60 letters, digits, dots, dashes and underscores',
+  ],
 ])('%j is one clear line', (environment, line) => {
   expect(problemsOf(environment)).toEqual([line]);
 });
 
 test('all bad variables are named at once, and no value is shown', () => {
-  const problems = problemsOf({ PORT: 'x', LOG_LEVEL: 'y', DATABASE_URL: 'mysql://root:hunter2@db/ledger' });
-  expect(problems.map((line) => line.split(' ')[0]).sort()).toEqual(['DATABASE_URL', 'LOG_LEVEL', 'MASTER_KEY_FILE', 'PORT']);
+  const problems = problemsOf({
+    PORT: 'x',
+    LOG_LEVEL: 'y',
+    DATABASE_URL: 'mysql://root:hunter2@db/ledger',
+  });
+  expect(problems.map((line) => line.split(' ')[0]).sort()).toEqual([
+    'DATABASE_URL',
+    'LOG_LEVEL',
+    'MASTER_KEY_FILE',
+    'PORT',
+  ]);
   expect(problems.join('\n')).not.toContain('hunter2');
 });
 
@@ -115,10 +140,12 @@ test.each([
 
 test('docs/configuration.md says what the code does', () => {
   const page = readFileSync(join(__dirname, '../docs/configuration.md'), 'utf8');
-  const documented = [...page.matchAll(/^\| `([A-Z_]+)` +\| (.*?) +\| (.*?) +\|$/gm)].map(([, name, fallback, meaning]) => ({
-    name,
-    default: fallback,
-    meaning,
-  }));
+  const documented = [...page.matchAll(/^\| `([A-Z_]+)` +\| (.*?) +\| (.*?) +\|$/gm)].map(
+    ([, name, fallback, meaning]) => ({
+      name,
+      default: fallback,
+      meaning,
+    }),
+  );
   expect(documented).toEqual(SETTINGS);
 });

@@ -14,7 +14,14 @@ export function redemption() {
   return {
     id: randomUUID(),
     type: 'CreditRedeemed',
-    data: { rewardId: randomUUID(), person: randomUUID(), rewardType: 'CREDIT', unit: 'CENTS', redemptionId: randomUUID(), amount: 1250 },
+    data: {
+      rewardId: randomUUID(),
+      person: randomUUID(),
+      rewardType: 'CREDIT',
+      unit: 'CENTS',
+      redemptionId: randomUUID(),
+      amount: 1250,
+    },
     metadata: {
       v: 1,
       at: 1_795_000_000_000,
@@ -36,11 +43,16 @@ export const throughPort =
   async (stream, revision) => {
     const { data, metadata, ...event } = redemption();
     const texts = { ...event, data: JSON.stringify(data), metadata: JSON.stringify(metadata) };
-    const result = await log.append(stream, revision === 0 ? 'no-stream' : BigInt(revision - 1), [texts]);
+    const result = await log.append(stream, revision === 0 ? 'no-stream' : BigInt(revision - 1), [
+      texts,
+    ]);
     if (result.kind !== 'appended') throw new Error('a conflict where there can be none');
   };
 
-/** The client's own call. Credentials of its own make it take the classic path; without TLS they are not sent. */
+/**
+ * The client's own call. Credentials of its own make it take the classic path; without TLS they are
+ * not sent.
+ */
 export const byBareClient =
   (client: EventStoreDBClient, namespace: string): Append =>
   async (stream, revision) => {

@@ -28,7 +28,10 @@ export interface CatchUpMemoryOptions {
   readonly sampleEvery: number;
   /** Microseconds of work for each event: more than the store needs to send it. */
   readonly slownessUs: number;
-  /** Collects what nobody holds any more. Default: what `--expose-gc` gives; without it figures say when a collection came last. */
+  /**
+   * Collects what nobody holds any more. Default: what `--expose-gc` gives; without it figures say
+   * when a collection came last.
+   */
   readonly collect?: () => unknown;
   readonly onSample?: (sample: MemorySample) => void;
 }
@@ -38,15 +41,28 @@ export const smallEvent = () => ({
   id: randomUUID(),
   type: 'CreditRedeemed',
   data: JSON.stringify({ rewardId: 'a-reward', amount: 1 }),
-  metadata: JSON.stringify({ v: 1, at: 1_795_000_000_000, command: 'a-command', tenant: 'demo', mode: 'live' }),
+  metadata: JSON.stringify({
+    v: 1,
+    at: 1_795_000_000_000,
+    command: 'a-command',
+    tenant: 'demo',
+    mode: 'live',
+  }),
 });
 
 /**
- * Follows the log with a consumer that is slower than the store, and weighs the process now and then. A tail that read ahead of its consumer
- * would grow by what it has read.
+ * Follows the log with a consumer that is slower than the store, and weighs the process now and
+ * then. A tail that read ahead of its consumer would grow by what it has read.
  */
 export async function catchUpMemory(options: CatchUpMemoryOptions): Promise<MemoryReport> {
-  const { log, events, sampleEvery, slownessUs, collect = globalThis.gc, onSample = () => undefined } = options;
+  const {
+    log,
+    events,
+    sampleEvery,
+    slownessUs,
+    collect = globalThis.gc,
+    onSample = () => undefined,
+  } = options;
   const samples: MemorySample[] = [];
   const ending = new AbortController();
   const startedAt = performance.now();
@@ -67,7 +83,9 @@ export async function catchUpMemory(options: CatchUpMemoryOptions): Promise<Memo
   return {
     samples,
     eventsPerSecond: seen / seconds,
-    heapGrowthBytes: growth(samples.map(({ heapBytes, externalBytes }) => heapBytes + externalBytes)),
+    heapGrowthBytes: growth(
+      samples.map(({ heapBytes, externalBytes }) => heapBytes + externalBytes),
+    ),
     residentGrowthBytes: growth(samples.map(({ residentBytes }) => residentBytes)),
   };
 }
@@ -86,6 +104,7 @@ function weigh(events: number, collect: (() => unknown) | undefined): MemorySamp
 
 function growth(values: readonly number[]): number {
   const third = Math.max(1, Math.floor(values.length / 3));
-  const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
+  const mean = (some: readonly number[]): number =>
+    some.reduce((sum, value) => sum + value, 0) / some.length;
   return mean(values.slice(-third)) - mean(values.slice(0, third));
 }

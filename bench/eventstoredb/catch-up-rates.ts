@@ -1,4 +1,10 @@
-import { FORWARDS, START, streamNameFilter, type EventStoreDBClient, type Position } from '@eventstore/db-client';
+import {
+  FORWARDS,
+  START,
+  streamNameFilter,
+  type EventStoreDBClient,
+  type Position,
+} from '@eventstore/db-client';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { startClock, type Rate } from './rate.js';
 
@@ -36,7 +42,10 @@ export const byReadAll =
     return clock(seen);
   };
 
-/** The client's own pages of everything in the store: it has no filter for them, so only what is not ours makes it slower. */
+/**
+ * The client's own pages of everything in the store: it has no filter for them, so only what is not
+ * ours makes it slower.
+ */
 export const byBarePages =
   (client: EventStoreDBClient, prefix: string, from: Position | typeof START): CatchUp =>
   async (events) => {
@@ -44,10 +53,18 @@ export const byBarePages =
     let seen = 0;
     for (let position = from; seen < events;) {
       let read = 0;
-      for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: position, maxCount: PAGE + 1 })) {
+      for await (const { event } of client.readAll({
+        direction: FORWARDS,
+        fromPosition: position,
+        maxCount: PAGE + 1,
+      })) {
         read += 1;
         // The event at the position itself was there before.
-        if (event === undefined || (position !== START && event.position.commit === position.commit)) continue;
+        if (
+          event === undefined ||
+          (position !== START && event.position.commit === position.commit)
+        )
+          continue;
         if (event.streamId.startsWith(prefix)) seen += 1;
         position = event.position;
       }
@@ -61,7 +78,10 @@ export const byBareSubscription =
   (client: EventStoreDBClient, prefix: string, from: Position | typeof START): CatchUp =>
   async (events) => {
     const clock = startClock();
-    const subscription = client.subscribeToAll({ fromPosition: from, filter: streamNameFilter({ prefixes: [prefix] }) });
+    const subscription = client.subscribeToAll({
+      fromPosition: from,
+      filter: streamNameFilter({ prefixes: [prefix] }),
+    });
     let seen = 0;
     for await (const { event } of subscription) {
       if (event !== undefined) seen += 1;

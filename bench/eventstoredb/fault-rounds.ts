@@ -10,8 +10,9 @@ import { LogScan } from './log-scan.js';
 import { inflict, planFaults, type FaultKind } from './store-faults.js';
 
 /**
- * A service on a store that misbehaves, under mixed load over HTTP: round after round things go wrong, are put right, and the service is held
- * to everything it said. What goes wrong is drawn from `random` alone; how far the load has come by then is up to the machine.
+ * A service on a store that misbehaves, under mixed load over HTTP: round after round things go
+ * wrong, are put right, and the service is held to everything it said. What goes wrong is drawn
+ * from `random` alone; how far the load has come by then is up to the machine.
  */
 
 export interface FaultRoundsOptions {
@@ -27,7 +28,9 @@ export interface FaultRoundsOptions {
   readonly random: SeededRandom;
   /** Clients at a time. Default 8. */
   readonly clients?: number;
-  /** The books are looked at from inside after so many rounds, and after the last one. Default 10. */
+  /**
+   * The books are looked at from inside after so many rounds, and after the last one. Default 10.
+   */
   readonly auditEvery?: number;
   readonly report?: (line: string) => void;
 }
@@ -51,7 +54,17 @@ const BACK_WITHIN_MS = 90_000;
 
 /** @throws when the service does not come back; what it did wrong is in the report. */
 export async function faultRounds(options: FaultRoundsOptions): Promise<FaultReport> {
-  const { double, environment, apiKey, rounds, from = 1, random, clients = 8, auditEvery = 10, report = () => undefined } = options;
+  const {
+    double,
+    environment,
+    apiKey,
+    rounds,
+    from = 1,
+    random,
+    clients = 8,
+    auditEvery = 10,
+    report = () => undefined,
+  } = options;
   let { service } = options;
   const scan = new LogScan();
   const inflicted = new Map<FaultKind, number>();
@@ -78,14 +91,19 @@ export async function faultRounds(options: FaultRoundsOptions): Promise<FaultRep
     double.faults.clear();
     if (!(await crowd.isServed())) {
       void crowd.leave();
-      throw new Error(`round ${round} (${names}): nobody is served ${BACK_WITHIN_MS} ms after all faults were lifted\n${service.output()}`);
+      throw new Error(
+        `round ${round} (${names}): nobody is served ${BACK_WITHIN_MS} ms after all faults were lifted\n${service.output()}`,
+      );
     }
     const actors = await crowd.leave();
 
     const client = new LedgerClient({ url: service.url, apiKey });
     const keyed = actors.flatMap((actor) => actor.keyed);
     const open = keyed.filter(({ answer }) => answer === undefined).length;
-    const found = [...actors.flatMap((actor) => actor.violations), ...(await brokenPromises(client, actors))];
+    const found = [
+      ...actors.flatMap((actor) => actor.violations),
+      ...(await brokenPromises(client, actors)),
+    ];
     client.close();
     if (round % auditEvery === 0 || round === rounds) {
       const books = await audited(environment, scan);
@@ -102,10 +120,22 @@ export async function faultRounds(options: FaultRoundsOptions): Promise<FaultRep
         (found.length > 0 ? `, ${found.length} FAULTS\n  ${found.join('\n  ')}` : ''),
     );
   }
-  return { requests, repeated, unanswered, accounts, events: scan.events, faults: inflicted, violations, service };
+  return {
+    requests,
+    repeated,
+    unanswered,
+    accounts,
+    events: scan.events,
+    faults: inflicted,
+    violations,
+    service,
+  };
 }
 
-/** So many clients side by side. One that got no answer gives up, and another takes its place as soon as the service says that it is ready. */
+/**
+ * So many clients side by side. One that got no answer gives up, and another takes its place as
+ * soon as the service says that it is ready.
+ */
 class Crowd {
   private readonly actors: MixedLoad[] = [];
   private readonly client: LedgerClient;
@@ -123,10 +153,14 @@ class Crowd {
     this.places = Array.from({ length: clients }, (_, place) => this.fill(place, random.fork()));
   }
 
-  /** Waits for so many acknowledged writes as make it sure that the service works again. @returns false when that takes too long. */
+  /**
+   * Waits for so many acknowledged writes as make it sure that the service works again. @returns
+   * false when that takes too long.
+   */
   async isServed(): Promise<boolean> {
     const deadline = performance.now() + BACK_WITHIN_MS;
-    const served = (): number => this.actors.reduce((sum, actor) => sum + actor.positions.length, 0);
+    const served = (): number =>
+      this.actors.reduce((sum, actor) => sum + actor.positions.length, 0);
     const before = served();
     while (served() < before + 3 * this.places.length) {
       if (performance.now() > deadline) return false;
@@ -146,7 +180,11 @@ class Crowd {
 
   private async fill(place: number, random: SeededRandom): Promise<void> {
     for (let turn = 0; !this.isOver; turn++) {
-      const actor = new MixedLoad(this.client, `${this.name}p${place}t${turn}-${random.seed}`, random.fork());
+      const actor = new MixedLoad(
+        this.client,
+        `${this.name}p${place}t${turn}-${random.seed}`,
+        random.fork(),
+      );
       this.actors.push(actor);
       await actor.run();
       while (!this.isOver && (await statusOf(`${this.url}/health/ready`)) !== 200) await delay(20);
@@ -160,7 +198,8 @@ async function audited(
 ): Promise<{ readonly accounts: number; readonly faults: readonly string[] }> {
   const books = await openLedgerAudit(environment.DATA_DIR, environment);
   try {
-    if (!(await reachesHead(books))) return { accounts: 0, faults: ['the read models do not reach the head of the log'] };
+    if (!(await reachesHead(books)))
+      return { accounts: 0, faults: ['the read models do not reach the head of the log'] };
     const { streams, faults: logFaults } = await scan.advance(books.log);
     const { accounts, faults } = await books.differences(streams);
     return { accounts, faults: [...logFaults, ...(await books.logFaults()), ...faults] };

@@ -15,8 +15,9 @@ export interface ScanResult {
 }
 
 /**
- * Reads the log through its port from where it stood the last time, and holds it to what always holds: positions rise, the revisions of a
- * stream are dense, no event stands twice, and a command with a key has one effect.
+ * Reads the log through its port from where it stood the last time, and holds it to what always
+ * holds: positions rise, the revisions of a stream are dense, no event stands twice, and a command
+ * with a key has one effect.
  */
 export class LogScan {
   private position: Position | undefined;
@@ -48,17 +49,22 @@ export class LogScan {
   private judge(log: EventLog, event: RecordedEvent): string[] {
     const { id, stream, revision, position } = event;
     const faults: string[] = [];
-    if (log.compare(this.position, position) >= 0) faults.push(`position ${position} comes after ${this.position ?? 'nothing'}`);
+    if (log.compare(this.position, position) >= 0)
+      faults.push(`position ${position} comes after ${this.position ?? 'nothing'}`);
     this.position = position;
     const expected = (this.revisions.get(stream) ?? -1n) + 1n;
-    if (revision !== expected) faults.push(`revision ${revision} of a stream stands where ${expected} should`);
+    if (revision !== expected)
+      faults.push(`revision ${revision} of a stream stands where ${expected} should`);
     this.revisions.set(stream, revision);
     if (this.ids.has(id)) faults.push(`the event ${id} stands twice`);
     this.ids.add(id);
     return [...faults, ...this.judgeEffect(event)];
   }
 
-  /** One command, one append: its events lie side by side, and no two of them say the same of the same thing. */
+  /**
+   * One command, one append: its events lie side by side, and no two of them say the same of the
+   * same thing.
+   */
   private judgeEffect({ stream, revision, type, data, metadata }: RecordedEvent): string[] {
     const { command, key } = storedMetadata.parse(JSON.parse(metadata));
     if (key === undefined) return [];

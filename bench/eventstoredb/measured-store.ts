@@ -7,7 +7,9 @@ import { parseEventStoreUrl, type EventStoreAddress } from '../../src/event-log/
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { NewEvent } from '../../src/event-log/event-log.js';
 
-/** A store to measure against: the server at `ESDB_URL`, else the double in a process of its own. */
+/**
+ * A store to measure against: the server at `ESDB_URL`, else the double in a process of its own.
+ */
 export interface MeasuredStore {
   readonly url: string;
   readonly address: EventStoreAddress;
@@ -21,9 +23,17 @@ const DOUBLE_HEAP_MB = 4_096;
 
 export async function openMeasuredStore(): Promise<MeasuredStore> {
   const given = process.env.ESDB_URL;
-  if (given) return { url: given, address: parseEventStoreUrl(given), kind: 'server at ESDB_URL', stop: () => Promise.resolve() };
+  if (given)
+    return {
+      url: given,
+      address: parseEventStoreUrl(given),
+      kind: 'server at ESDB_URL',
+      stop: () => Promise.resolve(),
+    };
   const program = join(import.meta.dirname, 'double-process.js');
-  const child = spawn(process.execPath, [`--max-old-space-size=${DOUBLE_HEAP_MB}`, program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [`--max-old-space-size=${DOUBLE_HEAP_MB}`, program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
   return {
     url,
@@ -41,9 +51,15 @@ export async function openMeasuredStore(): Promise<MeasuredStore> {
 export const STREAM_PREFIX = 'account-';
 
 /** A log of its own in the store, which may hold others. */
-export function openOwnLog(address: EventStoreAddress): { readonly log: EventStoreDbEventLog; readonly namespace: string } {
+export function openOwnLog(address: EventStoreAddress): {
+  readonly log: EventStoreDbEventLog;
+  readonly namespace: string;
+} {
   const namespace = `b${randomBytes(6).toString('hex')}-`;
-  return { log: new EventStoreDbEventLog({ address, owner: 'bench', namespace, prefix: STREAM_PREFIX }), namespace };
+  return {
+    log: new EventStoreDbEventLog({ address, owner: 'bench', namespace, prefix: STREAM_PREFIX }),
+    namespace,
+  };
 }
 
 const STREAMS = 100;
@@ -51,7 +67,11 @@ const EVENTS_AT_ONCE = 500;
 const APPENDS_AT_ONCE = 4;
 
 /** Appends so many events, to a hundred streams in turn. */
-export async function fill(log: EventStoreDbEventLog, events: number, make: () => NewEvent): Promise<void> {
+export async function fill(
+  log: EventStoreDbEventLog,
+  events: number,
+  make: () => NewEvent,
+): Promise<void> {
   const revisions = new Map<string, bigint>();
   let left = events;
   const one = async (first: number): Promise<void> => {
@@ -59,7 +79,11 @@ export async function fill(log: EventStoreDbEventLog, events: number, make: () =
       const stream = `${STREAM_PREFIX}${turn % STREAMS}`;
       const count = Math.min(EVENTS_AT_ONCE, left);
       left -= count;
-      const appended = await log.append(stream, revisions.get(stream) ?? 'no-stream', Array.from({ length: count }, make));
+      const appended = await log.append(
+        stream,
+        revisions.get(stream) ?? 'no-stream',
+        Array.from({ length: count }, make),
+      );
       if (appended.kind === 'conflict') throw new Error('somebody else writes to the benchmark');
       revisions.set(stream, appended.revision);
     }

@@ -1,4 +1,7 @@
-/** How fast something went, and what it cost this process: the second does not depend on what else the machine does. */
+/**
+ * How fast something went, and what it cost this process: the second does not depend on what else
+ * the machine does.
+ */
 export interface Rate {
   readonly perSecond: number;
   /** Microseconds of this process's CPU time for each. */
@@ -11,6 +14,9 @@ export function startClock(): (done: number) => Rate {
   const cpu = process.cpuUsage();
   return (done) => {
     const { user, system } = process.cpuUsage(cpu);
-    return { perSecond: done / ((performance.now() - startedAt) / 1000), cpuUs: (user + system) / done };
+    return {
+      perSecond: done / ((performance.now() - startedAt) / 1000),
+      cpuUs: (user + system) / done,
+    };
   };
 }

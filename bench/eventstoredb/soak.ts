@@ -4,9 +4,9 @@ import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from '../
 import { faultRounds, type FaultReport } from './fault-rounds.js';
 
 /**
- * The service on a store that misbehaves at random, under mixed load over HTTP. Fails (exit 1) with what was lost, doubled or contradicted,
- * and the seed. `--rounds` (500); `--seed`: the same choice of faults again, `--from`: from this round on. `SOAK_ROUNDS` and
- * `SOAK_SEED` say the same.
+ * The service on a store that misbehaves at random, under mixed load over HTTP. Fails (exit 1) with
+ * what was lost, doubled or contradicted, and the seed. `--rounds` (500); `--seed`: the same choice
+ * of faults again, `--from`: from this round on. `SOAK_ROUNDS` and `SOAK_SEED` say the same.
  */
 const ROUNDS = Number(option('rounds') ?? process.env.SOAK_ROUNDS ?? 500);
 const FROM = Number(option('from') ?? 1);
@@ -18,7 +18,10 @@ async function main(): Promise<void> {
   console.log(`seed ${seed}`);
   const startedAt = performance.now();
   const double = await startEventStoreDbDouble();
-  const environment = { DATA_DIR: await makeDataDir(), EVENT_STORE_URL: `${double.url}&defaultDeadline=${DEADLINE_MS}` };
+  const environment = {
+    DATA_DIR: await makeDataDir(),
+    EVENT_STORE_URL: `${double.url}&defaultDeadline=${DEADLINE_MS}`,
+  };
   let service = await startServiceProcess({ env: environment });
   try {
     await service.ready();
@@ -35,8 +38,12 @@ async function main(): Promise<void> {
     ({ service } = report);
     const code = await service.terminate();
     console.log(summary(report, (performance.now() - startedAt) / 1000));
-    const violations = [...report.violations, ...(code === 0 ? [] : [`the last stop ended with ${code}`])];
-    if (violations.length > 0) throw new Error(`${violations.length} faults:\n  ${violations.slice(0, 50).join('\n  ')}`);
+    const violations = [
+      ...report.violations,
+      ...(code === 0 ? [] : [`the last stop ended with ${code}`]),
+    ];
+    if (violations.length > 0)
+      throw new Error(`${violations.length} faults:\n  ${violations.slice(0, 50).join('\n  ')}`);
   } finally {
     await service.kill();
     await removeDataDir(environment.DATA_DIR);
@@ -44,7 +51,10 @@ async function main(): Promise<void> {
   }
 }
 
-function summary({ requests, repeated, unanswered, accounts, events, faults }: FaultReport, seconds: number): string {
+function summary(
+  { requests, repeated, unanswered, accounts, events, faults }: FaultReport,
+  seconds: number,
+): string {
   const each = [...faults].map(([name, count]) => `${name} ${count}`).sort();
   return [
     `${ROUNDS - FROM + 1} rounds in ${seconds.toFixed(0)} s, seed ${seed}: ${requests} requests, ${repeated} writes repeated (${unanswered} without an answer before),`,

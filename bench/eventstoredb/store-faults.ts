@@ -45,8 +45,14 @@ export function planFaults(random: SeededRandom): readonly PlannedFault[] {
   }));
 }
 
-/** Lets the fault happen; what lasts is over when this returns, what waits for calls may still wait. */
-export async function inflict(fault: PlannedFault, double: EventStoreDbDouble, killService: () => Promise<void>): Promise<void> {
+/**
+ * Lets the fault happen; what lasts is over when this returns, what waits for calls may still wait.
+ */
+export async function inflict(
+  fault: PlannedFault,
+  double: EventStoreDbDouble,
+  killService: () => Promise<void>,
+): Promise<void> {
   const { calls, ms, how } = fault;
   const { faults } = double;
   await delay(fault.afterMs);
@@ -56,7 +62,8 @@ export async function inflict(fault: PlannedFault, double: EventStoreDbDouble, k
     case 'answer late':
       return faults.next('answer-late', calls, { ms });
     case 'polite end':
-      // Of subscriptions: a read that ends so has been answered in full, for a server that breaks off ends it with an error.
+      // Of subscriptions: a read that ends so has been answered in full, for a server that breaks
+      // off ends it with an error.
       return faults.next('stream-ended', calls, { methods: ['subscribe'] });
     case 'cut':
       for (let cut = 0; cut < calls; cut++) {

@@ -4,7 +4,9 @@ import { codeOwners, referralCodes } from './table.js';
 
 export const codeKey = (code: string): string => code.toLowerCase();
 
-const ownerRow = ({ event }: { readonly event: { readonly person: PersonId } }) => [codeOwners.key(event.person)];
+const ownerRow = ({ event }: { readonly event: { readonly person: PersonId } }) => [
+  codeOwners.key(event.person),
+];
 
 /** Codes and who owns them. A code whose owner is forgotten has no row: it no longer resolves. */
 export const referralCodesProjector = defineProjector({
@@ -40,11 +42,13 @@ export const referralCodesProjector = defineProjector({
     },
     UserBlocked: {
       keys: ownerRow,
-      apply: ({ event }, rows) => codeOwners.change(rows, [event.person], (row) => ({ ...row, blocked: true })),
+      apply: ({ event }, rows) =>
+        codeOwners.change(rows, [event.person], (row) => ({ ...row, blocked: true })),
     },
     UserUnblocked: {
       keys: ownerRow,
-      apply: ({ event }, rows) => codeOwners.change(rows, [event.person], (row) => ({ ...row, blocked: false })),
+      apply: ({ event }, rows) =>
+        codeOwners.change(rows, [event.person], (row) => ({ ...row, blocked: false })),
     },
     ReferralCodeAssigned: {
       keys({ event: { code }, tenant, mode }) {

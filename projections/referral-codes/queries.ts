@@ -40,7 +40,9 @@ export class ReferralCodeQueries {
           .where('c.tenant', '=', given.tenant)
           .where('c.mode', '=', given.mode)
           .where('c.code_key', '=', given.codeKey)
-          .select(({ fn }) => jsonBuildObject({ code: fn.toJson('c'), owner: fn.toJson('o') }).as('json')),
+          .select(({ fn }) =>
+            jsonBuildObject({ code: fn.toJson('c'), owner: fn.toJson('o') }).as('json'),
+          ),
     });
     return found && referralCodeFacts(found.code, found.owner);
   }

@@ -6,7 +6,13 @@ import { COUNTED_BY, referralCounts, type CountedBy, type ReferralRow } from './
 
 type Counted = Pick<
   ReferralRow,
-  'tenant' | 'mode' | 'referrer_account_ref' | 'referrer_user_id' | 'referred_user_id' | 'referred_status' | 'referrer_status'
+  | 'tenant'
+  | 'mode'
+  | 'referrer_account_ref'
+  | 'referrer_user_id'
+  | 'referred_user_id'
+  | 'referred_status'
+  | 'referrer_status'
 >;
 
 /** The party under which a referral counts; undefined where the person is forgotten. */
@@ -16,7 +22,11 @@ export function partyOf(
     referrerAccountRef,
     referrerUserId,
     referredUserId,
-  }: { referrerAccountRef?: string; referrerUserId?: string | null; referredUserId?: string | null },
+  }: {
+    referrerAccountRef?: string;
+    referrerUserId?: string | null;
+    referredUserId?: string | null;
+  },
 ): string | undefined {
   switch (countedBy) {
     case 'all':
@@ -26,18 +36,27 @@ export function partyOf(
     case 'referrer-user':
       return referrerUserId ?? undefined;
     case 'referrer-account-user':
-      return referrerAccountRef === undefined || referrerUserId == null ? undefined : `${referrerAccountRef}/${referrerUserId}`;
+      return referrerAccountRef === undefined || referrerUserId == null
+        ? undefined
+        : `${referrerAccountRef}/${referrerUserId}`;
     case 'referred-user':
       return referredUserId ?? undefined;
   }
 }
 
 /** The counters that a referral takes part in. */
-export function countKeys(referral: Omit<Counted, 'referred_status' | 'referrer_status'>): RowKey[] {
-  return partiesOf(referral).map(([countedBy, party]) => referralCounts.key(referral.tenant, referral.mode, countedBy, party));
+export function countKeys(
+  referral: Omit<Counted, 'referred_status' | 'referrer_status'>,
+): RowKey[] {
+  return partiesOf(referral).map(([countedBy, party]) =>
+    referralCounts.key(referral.tenant, referral.mode, countedBy, party),
+  );
 }
 
-/** Moves a referral from where it counted to where it counts now. Undefined: nowhere. Counters in which it stays are left alone. */
+/**
+ * Moves a referral from where it counted to where it counts now. Undefined: nowhere. Counters in
+ * which it stays are left alone.
+ */
 export function recount(rows: Rows, before: Counted | undefined, after: Counted): void {
   const { left, entered } = moves(before, after);
   for (const place of left) add(rows, after, place, -1);
@@ -47,10 +66,15 @@ export function recount(rows: Rows, before: Counted | undefined, after: Counted)
 /** The counters that `recount` changes. */
 export function recountKeys(before: Counted, after: Counted): RowKey[] {
   const { left, entered } = moves(before, after);
-  return [...left, ...entered].map(({ countedBy, party }) => referralCounts.key(after.tenant, after.mode, countedBy, party));
+  return [...left, ...entered].map(({ countedBy, party }) =>
+    referralCounts.key(after.tenant, after.mode, countedBy, party),
+  );
 }
 
-function moves(before: Counted | undefined, after: Counted): { readonly left: readonly Place[]; readonly entered: readonly Place[] } {
+function moves(
+  before: Counted | undefined,
+  after: Counted,
+): { readonly left: readonly Place[]; readonly entered: readonly Place[] } {
   const [from, to] = [before ? placesOf(before) : [], placesOf(after)];
   return {
     left: from.filter((place) => !to.some((other) => isSame(place, other))),
@@ -58,7 +82,8 @@ function moves(before: Counted | undefined, after: Counted): { readonly left: re
   };
 }
 
-export const statusKey = (referred: SideStatus, referrer: SideStatus): string => `${referred} ${referrer}`;
+export const statusKey = (referred: SideStatus, referrer: SideStatus): string =>
+  `${referred} ${referrer}`;
 
 /** One number of one counter. */
 interface Place {
@@ -67,14 +92,20 @@ interface Place {
   readonly status: string;
 }
 
-const isSame = (a: Place, b: Place): boolean => a.countedBy === b.countedBy && a.party === b.party && a.status === b.status;
+const isSame = (a: Place, b: Place): boolean =>
+  a.countedBy === b.countedBy && a.party === b.party && a.status === b.status;
 
 function placesOf(referral: Counted): Place[] {
   const status = statusKey(referral.referred_status, referral.referrer_status);
   return partiesOf(referral).map(([countedBy, party]) => ({ countedBy, party, status }));
 }
 
-function add(rows: Rows, { tenant, mode }: Counted, { countedBy, party, status }: Place, step: 1 | -1): void {
+function add(
+  rows: Rows,
+  { tenant, mode }: Counted,
+  { countedBy, party, status }: Place,
+  step: 1 | -1,
+): void {
   const counted = referralCounts.get(rows, tenant, mode, countedBy, party)?.referrals ?? {};
   const { [status]: number = 0, ...others } = counted;
   const left = number + step > 0 ? { ...others, [status]: number + step } : others;
@@ -82,7 +113,9 @@ function add(rows: Rows, { tenant, mode }: Counted, { countedBy, party, status }
   else referralCounts.put(rows, { tenant, mode, counted_by: countedBy, party, referrals: left });
 }
 
-function partiesOf(referral: Pick<Counted, 'referrer_account_ref' | 'referrer_user_id' | 'referred_user_id'>): [CountedBy, string][] {
+function partiesOf(
+  referral: Pick<Counted, 'referrer_account_ref' | 'referrer_user_id' | 'referred_user_id'>,
+): [CountedBy, string][] {
   const parties = {
     referrerAccountRef: referral.referrer_account_ref,
     referrerUserId: referral.referrer_user_id,

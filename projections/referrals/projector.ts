@@ -3,7 +3,13 @@ import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { countKeys, recount, recountKeys } from './counting.js';
 import { startedReferral } from './started-referral.js';
-import { referralCounts, referralRewards, referrals, type ReferralRow, type RewardedSide } from './table.js';
+import {
+  referralCounts,
+  referralRewards,
+  referrals,
+  type ReferralRow,
+  type RewardedSide,
+} from './table.js';
 
 /**
  * Referrals with the statuses of both sides and their rewards. A side that is forgotten keeps its
@@ -61,13 +67,21 @@ export const referralsProjector = defineProjector({
     RewardGranted: {
       keys({ event: { referralId, source } }) {
         const side = rewardedSide(source);
-        return referralId === null || side === undefined ? [] : [referralRewards.key(referralId, side)];
+        return referralId === null || side === undefined
+          ? []
+          : [referralRewards.key(referralId, side)];
       },
       /** A forgotten owner's reward is in no read, not in the other side's referral either. */
       apply({ event: { referralId, source, rewardId, owner }, tenant, mode }, rows) {
         const side = rewardedSide(source);
         if (referralId === null || side === undefined || !owner.value?.userId) return;
-        referralRewards.put(rows, { referral_id: referralId, side, tenant, mode, reward_id: rewardId });
+        referralRewards.put(rows, {
+          referral_id: referralId,
+          side,
+          tenant,
+          mode,
+          reward_id: rewardId,
+        });
       },
     },
   },
@@ -76,7 +90,9 @@ export const referralsProjector = defineProjector({
     // The accounts' indexes serve. An account is referred once in its life, so there is no order to
     // keep for that side.
     lookups: ({ accountRef, persons }) => [
-      referrals.lookup({ referred_account_ref: [accountRef], referred_person: [...persons] }, [{ column: 'referral_id' }]),
+      referrals.lookup({ referred_account_ref: [accountRef], referred_person: [...persons] }, [
+        { column: 'referral_id' },
+      ]),
       referrals.lookup({ referrer_account_ref: [accountRef], referrer_person: [...persons] }, [
         { column: 'date_started', descending: true },
         { column: 'referral_id' },
@@ -86,7 +102,10 @@ export const referralsProjector = defineProjector({
     keys: ({ persons }, rows) =>
       referrals.found(rows).flatMap((row) => {
         const { after, sides } = without(row, persons);
-        return [...recountKeys(row, after), ...sides.map((side) => referralRewards.key(row.referral_id, side))];
+        return [
+          ...recountKeys(row, after),
+          ...sides.map((side) => referralRewards.key(row.referral_id, side)),
+        ];
       }),
 
     clean({ persons }, rows) {
@@ -110,7 +129,11 @@ function countersOfRow({ event }: AboutReferral, rows: Pick<Rows, 'get'>): RowKe
   return row ? countKeys(row) : [];
 }
 
-function change(rows: Rows, { referralId, at }: { readonly referralId: string; readonly at: number }, changes: Partial<ReferralRow>): void {
+function change(
+  rows: Rows,
+  { referralId, at }: { readonly referralId: string; readonly at: number },
+  changes: Partial<ReferralRow>,
+): void {
   const before = referrals.get(rows, referralId);
   if (!before) return;
   const after: ReferralRow = { ...before, ...changes, date_changed: at };
@@ -128,9 +151,22 @@ function without(
   const after: ReferralRow = {
     ...before,
     ...(referred ? { referred_account_id: null, referred_user_id: null } : {}),
-    ...(referrer ? { referrer_account_id: null, referrer_user_id: null, referral_code_used: null, share_link_used: null } : {}),
+    ...(referrer
+      ? {
+          referrer_account_id: null,
+          referrer_user_id: null,
+          referral_code_used: null,
+          share_link_used: null,
+        }
+      : {}),
   };
-  return { after, sides: [...(referred ? (['referred'] as const) : []), ...(referrer ? (['referrer'] as const) : [])] };
+  return {
+    after,
+    sides: [
+      ...(referred ? (['referred'] as const) : []),
+      ...(referrer ? (['referrer'] as const) : []),
+    ],
+  };
 }
 
 function erase(rows: Rows, before: ReferralRow, persons: ReadonlySet<string>): void {

@@ -13,7 +13,13 @@ import {
   type TimeRange,
 } from '../../src/projecting/following/live-reads.js';
 import { partyOf } from './counting.js';
-import type { CountedBy, ReferralCountRow, ReferralRewardRow, ReferralRow, RewardedSide } from './table.js';
+import type {
+  CountedBy,
+  ReferralCountRow,
+  ReferralRewardRow,
+  ReferralRow,
+  RewardedSide,
+} from './table.js';
 
 /** All that are given must hold. User ids are text as the client spells it. */
 export interface ReferralFilter {
@@ -85,8 +91,9 @@ export class ReferralQueries {
   }
 
   /**
-   * The referrals that a person made, newest start first, ties by id, a page at a time. A page is a stretch of the account's referrals, so
-   * that it costs the same however many there are; it may hold none of the person's. One that starts meanwhile is in no later page.
+   * The referrals that a person made, newest start first, ties by id, a page at a time. A page is a
+   * stretch of the account's referrals, so that it costs the same however many there are; it may
+   * hold none of the person's. One that starts meanwhile is in no later page.
    * @param after what the page before ended with.
    */
   async pageMadeBy(
@@ -94,7 +101,10 @@ export class ReferralQueries {
     { accountRef, person }: { readonly accountRef: AccountRef; readonly person: PersonId },
     after: ReferralPlace | undefined,
     limit: number,
-  ): Promise<{ readonly items: readonly ReferralFacts[]; readonly next: ReferralPlace | undefined }> {
+  ): Promise<{
+    readonly items: readonly ReferralFacts[];
+    readonly next: ReferralPlace | undefined;
+  }> {
     const rows = await this.reads.all({
       name: after ? 'referrals_made_after' : 'referrals_made',
       prepared: true,
@@ -110,7 +120,9 @@ export class ReferralQueries {
                 eb.and(
                   present([
                     given.after && eb('date_started', '<=', given.after),
-                    given.after && given.afterId && eb('date_started', '<', given.after).or('referral_id', '>', given.afterId),
+                    given.after &&
+                      given.afterId &&
+                      eb('date_started', '<', given.after).or('referral_id', '>', given.afterId),
                   ]),
                 ),
               )
@@ -124,20 +136,31 @@ export class ReferralQueries {
           .orderBy('r.referral_id'),
     });
     const last = rows.at(-1)?.referral;
-    const own = rows.filter(({ referral }) => referral.referrer_person === person && referral.tenant === tenant && referral.mode === mode);
+    const own = rows.filter(
+      ({ referral }) =>
+        referral.referrer_person === person && referral.tenant === tenant && referral.mode === mode,
+    );
     return {
       items: own.map(referralFacts),
-      next: last && rows.length === limit ? { dateStarted: last.date_started, referralId: last.referral_id } : undefined,
+      next:
+        last && rows.length === limit
+          ? { dateStarted: last.date_started, referralId: last.referral_id }
+          : undefined,
     };
   }
 
   /**
-   * Newest start first, ties by id. The total comes from kept counters for everybody, for a referring account, user or both, and for
-   * a referred user, each also by status. Other combinations are counted along the most selective index: an account is referred once,
-   * filters on both parties meet in few rows, and a range of dates counts what is in it.
+   * Newest start first, ties by id. The total comes from kept counters for everybody, for a
+   * referring account, user or both, and for a referred user, each also by status. Other
+   * combinations are counted along the most selective index: an account is referred once, filters
+   * on both parties meet in few rows, and a range of dates counts what is in it.
    */
   // eslint-disable-next-line max-lines-per-function -- one statement
-  async list({ tenant, mode }: Scope, filter: ReferralFilter, { limit, offset }: PageRequest): Promise<ListPage<ReferralFacts>> {
+  async list(
+    { tenant, mode }: Scope,
+    filter: ReferralFilter,
+    { limit, offset }: PageRequest,
+  ): Promise<ListPage<ReferralFacts>> {
     const counter = counterFor(filter);
     const list = await this.reads.first({
       name: 'referrals',
@@ -171,9 +194,11 @@ export class ReferralQueries {
             .where((row) =>
               row.and(
                 present([
-                  given.referrerAccountRef && row('referrer_account_ref', '=', given.referrerAccountRef),
+                  given.referrerAccountRef &&
+                    row('referrer_account_ref', '=', given.referrerAccountRef),
                   given.referrerUserId && row('referrer_user_id', '=', given.referrerUserId),
-                  given.referredAccountRef && row('referred_account_ref', '=', given.referredAccountRef),
+                  given.referredAccountRef &&
+                    row('referred_account_ref', '=', given.referredAccountRef),
                   given.referredUserId && row('referred_user_id', '=', given.referredUserId),
                   given.referredStatus && row('referred_status', '=', given.referredStatus),
                   given.referrerStatus && row('referrer_status', '=', given.referrerStatus),
@@ -205,7 +230,12 @@ export class ReferralQueries {
           // The kept counter of a person goes down piece by piece.
           const keptOrCounted = kept && eb.case().when(gone.anybody).then(counted).else(kept).end();
           const namesNobody = !given.referrerUserId && !given.referredUserId;
-          const page = matching.selectAll().orderBy('date_started', 'desc').orderBy('referral_id').limit(given.limit).offset(given.offset);
+          const page = matching
+            .selectAll()
+            .orderBy('date_started', 'desc')
+            .orderBy('referral_id')
+            .limit(given.limit)
+            .offset(given.offset);
           const items = eb
             .selectFrom(page.as('r'))
             .select((row) => withRewards(row, gone).as('item'))
@@ -217,7 +247,10 @@ export class ReferralQueries {
           }).as('json');
         }),
     });
-    return { totalCount: totalOf(list?.total, filter), items: (list?.items ?? []).map(({ item }) => referralFacts(item)) };
+    return {
+      totalCount: totalOf(list?.total, filter),
+      items: (list?.items ?? []).map(({ item }) => referralFacts(item)),
+    };
   }
 }
 
@@ -225,8 +258,18 @@ export class ReferralQueries {
 type Total = number | ReferralCountRow['referrals'] | null;
 
 /** The kept counter that answers a filter, if one does. */
-function counterFor(filter: ReferralFilter): { readonly countedBy: CountedBy; readonly party: string } | undefined {
-  const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId, started, paid, ended } = filter;
+function counterFor(
+  filter: ReferralFilter,
+): { readonly countedBy: CountedBy; readonly party: string } | undefined {
+  const {
+    referrerAccountRef,
+    referrerUserId,
+    referredAccountRef,
+    referredUserId,
+    started,
+    paid,
+    ended,
+  } = filter;
   if (referredAccountRef !== undefined || started || paid || ended) return undefined;
   const byReferrer = referrerAccountRef !== undefined || referrerUserId !== undefined;
   if (byReferrer && referredUserId !== undefined) return undefined;
@@ -244,7 +287,10 @@ function counterFor(filter: ReferralFilter): { readonly countedBy: CountedBy; re
   return party === undefined ? undefined : { countedBy, party };
 }
 
-function totalOf(total: Total | undefined, { referredStatus, referrerStatus }: ReferralFilter): number {
+function totalOf(
+  total: Total | undefined,
+  { referredStatus, referrerStatus }: ReferralFilter,
+): number {
   if (typeof total === 'number') return total;
   return Object.entries(total ?? {})
     .filter(([status]) => {

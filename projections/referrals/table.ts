@@ -30,8 +30,9 @@ export type ReferralRow = {
 };
 
 /**
- * Most sides are approved, so the lists by status have small indexes over the others; approved ones are found along `newest_first`.
- * An account is referred once, so `by_referred_account` finds a row or two.
+ * Most sides are approved, so the lists by status have small indexes over the others; approved ones
+ * are found along `newest_first`. An account is referred once, so `by_referred_account` finds a row
+ * or two.
  */
 export const referrals = new TableOf<ReferralRow>({
   name: 'referrals',
@@ -63,9 +64,13 @@ export const referrals = new TableOf<ReferralRow>({
   indexes: {
     newest_first: { definition: '(tenant, mode, date_started desc, referral_id)' },
     by_referrer_account: { definition: '(referrer_account_ref, date_started desc, referral_id)' },
-    by_referrer_user: { definition: '(tenant, mode, referrer_user_id, date_started desc, referral_id)' },
+    by_referrer_user: {
+      definition: '(tenant, mode, referrer_user_id, date_started desc, referral_id)',
+    },
     by_referred_account: { definition: '(referred_account_ref)' },
-    by_referred_user: { definition: '(tenant, mode, referred_user_id, date_started desc, referral_id)' },
+    by_referred_user: {
+      definition: '(tenant, mode, referred_user_id, date_started desc, referral_id)',
+    },
     by_referred_status: {
       definition: `(tenant, mode, referred_status, date_started desc, referral_id) where referred_status <> 'APPROVED'`,
     },
@@ -89,8 +94,9 @@ export type ReferralRewardRow = {
 };
 
 /**
- * Which reward a side got. A table of its own, since the referrer's reward is a fact of another account than the referral: every row
- * comes from one account's stream, so that an account can be built anew without touching what others wrote.
+ * Which reward a side got. A table of its own, since the referrer's reward is a fact of another
+ * account than the referral: every row comes from one account's stream, so that an account can be
+ * built anew without touching what others wrote.
  */
 export const referralRewards = new TableOf<ReferralRewardRow>({
   name: 'referral_rewards',
@@ -105,8 +111,17 @@ export const referralRewards = new TableOf<ReferralRewardRow>({
   indexes: {},
 });
 
-/** Of whom referrals are counted; the party is '' for all, an account's ref, a user's id, or both with a slash between. */
-export const COUNTED_BY = ['all', 'referrer-account', 'referrer-user', 'referrer-account-user', 'referred-user'] as const;
+/**
+ * Of whom referrals are counted; the party is '' for all, an account's ref, a user's id, or both
+ * with a slash between.
+ */
+export const COUNTED_BY = [
+  'all',
+  'referrer-account',
+  'referrer-user',
+  'referrer-account-user',
+  'referred-user',
+] as const;
 export type CountedBy = (typeof COUNTED_BY)[number];
 
 export type ReferralCountRow = {
@@ -118,7 +133,10 @@ export type ReferralCountRow = {
   readonly referrals: Readonly<Record<string, number>>;
 };
 
-/** Kept so that a list's total is one row. A row whose numbers are all zero is deleted: its party may be a person's id. */
+/**
+ * Kept so that a list's total is one row. A row whose numbers are all zero is deleted: its party
+ * may be a person's id.
+ */
 export const referralCounts = new TableOf<ReferralCountRow>({
   name: 'referral_counts',
   columns: {

@@ -2,8 +2,8 @@ import type { RewardSource } from '../../src/domain/account/account.events.js';
 import type { RewardType } from '../../src/domain/program.js';
 
 /**
- * A balance is the sum of what each reward contributes to it, and nothing else. So a reward's change is: take away what it
- * contributed, change it, add what it contributes now.
+ * A balance is the sum of what each reward contributes to it, and nothing else. So a reward's
+ * change is: take away what it contributed, change it, add what it contributes now.
  */
 
 /** What counts of a reward. Times are epoch milliseconds. */
@@ -93,18 +93,24 @@ export function contribution(item: BalanceItem): Figures {
 }
 
 /**
- * The item as the clock has it: what is scheduled for now or before is available, and redeemed if it redeems itself; what expires now or
- * before is expired.
+ * The item as the clock has it: what is scheduled for now or before is available, and redeemed if
+ * it redeems itself; what expires now or before is expired.
  */
 export function atTime<I extends BalanceItem>(item: I, now: number): I {
   const becomesAvailable = item.phase === 'PENDING' && (item.date_scheduled_for ?? 0) <= now;
-  const redeemed = becomesAvailable && !item.cancelled && item.redeems_automatically ? item.assigned : item.redeemed;
-  if (item.date_expires !== null && item.date_expires <= now) return { ...item, redeemed, phase: 'EXPIRED' };
+  const redeemed =
+    becomesAvailable && !item.cancelled && item.redeems_automatically
+      ? item.assigned
+      : item.redeemed;
+  if (item.date_expires !== null && item.date_expires <= now)
+    return { ...item, redeemed, phase: 'EXPIRED' };
   return becomesAvailable ? { ...item, redeemed, phase: 'AVAILABLE' } : item;
 }
 
 /** When the clock will next change what the item contributes; null: never, as things stand. */
-export function nextDue(item: Pick<BalanceItem, 'cancelled' | 'phase' | 'date_scheduled_for' | 'date_expires'>): number | null {
+export function nextDue(
+  item: Pick<BalanceItem, 'cancelled' | 'phase' | 'date_scheduled_for' | 'date_expires'>,
+): number | null {
   if (item.cancelled || item.phase === 'EXPIRED') return null;
   const scheduled = item.phase === 'PENDING' ? item.date_scheduled_for : null;
   if (scheduled === null || item.date_expires === null) return scheduled ?? item.date_expires;

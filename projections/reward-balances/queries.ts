@@ -12,7 +12,11 @@ interface Tables {
   readonly reward_balances: BalanceRow;
 }
 
-type SummedBalance = Figures & { readonly type: RewardType; readonly unit_key: string; readonly unit: string | null };
+type SummedBalance = Figures & {
+  readonly type: RewardType;
+  readonly unit_key: string;
+  readonly unit: string | null;
+};
 
 export interface BalanceFilter {
   readonly accountRef: AccountRef;
@@ -27,10 +31,14 @@ export class RewardBalanceQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
   /**
-   * One entry per type and unit, ordered by type, then unit; right at `now`, also where the clock has passed a date of which the
-   * ledger has no event yet: those few rewards are moved to their bucket here, with the same arithmetic as in the projector.
+   * One entry per type and unit, ordered by type, then unit; right at `now`, also where the clock
+   * has passed a date of which the ledger has no event yet: those few rewards are moved to their
+   * bucket here, with the same arithmetic as in the projector.
    */
-  async list({ tenant, mode }: Scope, { accountRef, userId, type, now }: BalanceFilter): Promise<BalanceFacts[]> {
+  async list(
+    { tenant, mode }: Scope,
+    { accountRef, userId, type, now }: BalanceFilter,
+  ): Promise<BalanceFacts[]> {
     const found = await this.reads.first({
       name: 'balances',
       prepared: true,
@@ -41,7 +49,13 @@ export class RewardBalanceQueries {
           const summed = eb
             .selectFrom('reward_balances')
             .select(['type', 'unit_key'])
-            .select((row) => sql<string | null>`(array_agg(${row.ref('unit')} order by ${row.ref('first_revision')}))[1]`.as('unit'))
+            .select((row) =>
+              sql<
+                string | null
+              >`(array_agg(${row.ref('unit')} order by ${row.ref('first_revision')}))[1]`.as(
+                'unit',
+              ),
+            )
             .select(({ fn }) => FIGURES.map((figure) => fn.sum<number>(figure).as(figure)))
             .where('account_ref', '=', given.accountRef)
             .where('tenant', '=', given.tenant)
@@ -60,27 +74,43 @@ export class RewardBalanceQueries {
             .where((row) => row('user_id', '=', row.fn.coalesce(given.userId, 'user_id')))
             .where((row) => row('type', '=', row.fn.coalesce(given.type, 'type')))
             .where((row) => row.not(gone.is(row.ref('person'))));
-          return jsonBuildObject({ balances: jsonArrayFrom(summed), due: jsonArrayFrom(due) }).as('json');
+          return jsonBuildObject({ balances: jsonArrayFrom(summed), due: jsonArrayFrom(due) }).as(
+            'json',
+          );
         }),
     });
-    const balances = new Map((found?.balances ?? []).map((balance) => [`${balance.type} ${balance.unit_key}`, balance]));
+    const balances = new Map(
+      (found?.balances ?? []).map((balance) => [`${balance.type} ${balance.unit_key}`, balance]),
+    );
     for (const item of found?.due ?? []) {
       const key = `${item.type} ${item.unit_key}`;
       const balance = balances.get(key);
-      if (balance) balances.set(key, { ...balance, ...sum(difference(balance, contribution(item)), contribution(atTime(item, now))) });
+      if (balance)
+        balances.set(key, {
+          ...balance,
+          ...sum(difference(balance, contribution(item)), contribution(atTime(item, now))),
+        });
     }
     return [...balances.values()].sort(byTypeThenUnit).map(balanceFacts);
   }
 }
 
 const FIGURES: readonly (keyof Figures)[] = [
-  ...(['count', 'redeemed_credit', 'available_credit', 'pending_credit', 'expired_credit', 'cancelled_credit'] as const),
+  ...([
+    'count',
+    'redeemed_credit',
+    'available_credit',
+    'pending_credit',
+    'expired_credit',
+    'cancelled_credit',
+  ] as const),
   ...(['discount_percent', 'referred_percent', 'referrer_percent', 'fuel_tank_codes'] as const),
 ];
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const byTypeThenUnit = (a: SummedBalance, b: SummedBalance): number => byText(a.type, b.type) || byText(a.unit_key, b.unit_key);
+const byTypeThenUnit = (a: SummedBalance, b: SummedBalance): number =>
+  byText(a.type, b.type) || byText(a.unit_key, b.unit_key);
 
 function balanceFacts(balance: SummedBalance): BalanceFacts {
   return {

@@ -44,7 +44,10 @@ export const balanceItems = new TableOf<BalanceItemRow>({
     due_at: 'bigint',
   },
   primaryKey: ['reward_id'],
-  indexes: { due: { definition: '(account_ref, due_at) where due_at is not null' }, by_person: { definition: '(person)' } },
+  indexes: {
+    due: { definition: '(account_ref, due_at) where due_at is not null' },
+    by_person: { definition: '(person)' },
+  },
 });
 
 export type BalanceRow = Figures & {
@@ -57,11 +60,17 @@ export type BalanceRow = Figures & {
   readonly user_id: string;
   /** As the first reward of the kind spelled it. */
   readonly unit: string | null;
-  /** Where that reward stands in its account's stream: of several people's spellings the earliest is shown. */
+  /**
+   * Where that reward stands in its account's stream: of several people's spellings the earliest is
+   * shown.
+   */
   readonly first_revision: number;
 };
 
-/** One row per person, type and unit; there from the first reward of the kind on, even when all its figures are zero. */
+/**
+ * One row per person, type and unit; there from the first reward of the kind on, even when all its
+ * figures are zero.
+ */
 export const balances = new TableOf<BalanceRow>({
   name: 'reward_balances',
   columns: {

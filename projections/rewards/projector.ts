@@ -1,4 +1,7 @@
-import { listedRedemptions, type ListedRedemption } from '../../src/domain/account/bulk-redemption.js';
+import {
+  listedRedemptions,
+  type ListedRedemption,
+} from '../../src/domain/account/bulk-redemption.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { redemptions, rewards, type RewardRow } from './table.js';
@@ -67,7 +70,10 @@ export const rewardsProjector = defineProjector({
       keys: rewardRow,
       apply({ event: { at, rewardId } }, rows) {
         // Cancelled again, by request after a moderation: the first time stands.
-        change(rows, rewardId, (row) => ({ date_cancelled: row.date_cancelled ?? at, date_changed: at }));
+        change(rows, rewardId, (row) => ({
+          date_cancelled: row.date_cancelled ?? at,
+          date_changed: at,
+        }));
       },
     },
     RewardRestored: {
@@ -88,7 +94,9 @@ export const rewardsProjector = defineProjector({
     ],
 
     dependents(_forgotten, rows) {
-      const ids = rewards.found(rows).flatMap((row) => (row.redeemed_times > 0 ? [row.reward_id] : []));
+      const ids = rewards
+        .found(rows)
+        .flatMap((row) => (row.redeemed_times > 0 ? [row.reward_id] : []));
       return ids.length === 0 ? [] : [redemptions.lookup({ reward_id: ids })];
     },
 
@@ -107,15 +115,25 @@ function rewardRow({ event }: { readonly event: { readonly rewardId: string } })
   return [rewards.key(event.rewardId)];
 }
 
-function redemptionRows({ rewardId, redemptionId }: Pick<ListedRedemption, 'rewardId' | 'redemptionId'>): RowKey[] {
+function redemptionRows({
+  rewardId,
+  redemptionId,
+}: Pick<ListedRedemption, 'rewardId' | 'redemptionId'>): RowKey[] {
   return [rewards.key(rewardId), redemptions.key(rewardId, redemptionId)];
 }
 
-function change(rows: Rows, rewardId: string, changes: (row: RewardRow) => Partial<RewardRow>): void {
+function change(
+  rows: Rows,
+  rewardId: string,
+  changes: (row: RewardRow) => Partial<RewardRow>,
+): void {
   rewards.change(rows, [rewardId], (row) => ({ ...row, ...changes(row) }));
 }
 
-function redeemed({ rewardId, redemptionId, amount, at }: Omit<ListedRedemption, 'person'>, rows: Rows): void {
+function redeemed(
+  { rewardId, redemptionId, amount, at }: Omit<ListedRedemption, 'person'>,
+  rows: Rows,
+): void {
   const row = rewards.get(rows, rewardId);
   if (!row) return;
   const number = row.redeemed_times + 1;

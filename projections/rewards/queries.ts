@@ -24,7 +24,10 @@ interface RewardWithRedemptions {
   readonly redemptions: readonly RedemptionRow[];
 }
 
-/** The reward with its redemptions, oldest first. Most rewards have none and are not looked up for it. */
+/**
+ * The reward with its redemptions, oldest first. Most rewards have none and are not looked up for
+ * it.
+ */
 function withRedemptions(eb: ExpressionBuilder<Tables & { r: RewardRow }, 'r'>) {
   const redemptions = eb
     .selectFrom('redemptions as d')
@@ -59,7 +62,10 @@ export class RewardQueries {
   }
 
   /** The rewards of these ids that there are, by id. */
-  async byIds({ tenant, mode }: Scope, rewardIds: readonly string[]): Promise<ReadonlyMap<string, RewardFacts>> {
+  async byIds(
+    { tenant, mode }: Scope,
+    rewardIds: readonly string[],
+  ): Promise<ReadonlyMap<string, RewardFacts>> {
     if (rewardIds.length === 0) return new Map();
     const found = await this.reads.all({
       name: 'rewards_by_ids',
@@ -78,7 +84,8 @@ export class RewardQueries {
   }
 
   /**
-   * The rewards of a person, newest first, ties by id, a page at a time, as for referrals (`pageMadeBy`).
+   * The rewards of a person, newest first, ties by id, a page at a time, as for referrals
+   * (`pageMadeBy`).
    * @param after what the page before ended with.
    */
   async pageOf(
@@ -102,7 +109,9 @@ export class RewardQueries {
                 eb.and(
                   present([
                     given.after && eb('date_given', '<=', given.after),
-                    given.after && given.afterId && eb('date_given', '<', given.after).or('reward_id', '>', given.afterId),
+                    given.after &&
+                      given.afterId &&
+                      eb('date_given', '<', given.after).or('reward_id', '>', given.afterId),
                   ]),
                 ),
               )
@@ -111,24 +120,36 @@ export class RewardQueries {
               .limit(given.limit)
               .as('r'),
           )
-          .select((eb) => jsonBuildObject({ ...withRedemptions(eb), isGone: gone.is(eb.ref('r.person')) }).as('json'))
+          .select((eb) =>
+            jsonBuildObject({ ...withRedemptions(eb), isGone: gone.is(eb.ref('r.person')) }).as(
+              'json',
+            ),
+          )
           .orderBy('r.date_given', 'desc')
           .orderBy('r.reward_id'),
     });
     const last = rows.at(-1)?.reward;
     const own = rows.filter(
-      ({ reward, isGone }) => reward.person === person && !isGone && reward.tenant === tenant && reward.mode === mode,
+      ({ reward, isGone }) =>
+        reward.person === person && !isGone && reward.tenant === tenant && reward.mode === mode,
     );
     return {
       items: own.map((row) => rewardFacts(row, this.clock())),
-      next: last && rows.length === limit ? { dateGiven: last.date_given, rewardId: last.reward_id } : undefined,
+      next:
+        last && rows.length === limit
+          ? { dateGiven: last.date_given, rewardId: last.reward_id }
+          : undefined,
     };
   }
 
   /** All rewards of an account, newest first, ties by id. @param userId as the client spells it. */
   async list(
     { tenant, mode }: Scope,
-    { accountRef, userId, type }: { readonly accountRef: AccountRef; readonly userId?: string; readonly type?: RewardType },
+    {
+      accountRef,
+      userId,
+      type,
+    }: { readonly accountRef: AccountRef; readonly userId?: string; readonly type?: RewardType },
   ): Promise<RewardFacts[]> {
     const rows = await this.reads.all({
       name: 'rewards_of_account',
@@ -157,11 +178,29 @@ export class RewardQueries {
   }
 }
 
-/** Right by the clock, also where the ledger has not recorded yet that a reward became available and was redeemed by itself. */
-function redemptionsOf({ reward: row, redemptions }: RewardWithRedemptions, now: number): NonNullable<RewardFacts['redemptions']> {
+/**
+ * Right by the clock, also where the ledger has not recorded yet that a reward became available and
+ * was redeemed by itself.
+ */
+function redemptionsOf(
+  { reward: row, redemptions }: RewardWithRedemptions,
+  now: number,
+): NonNullable<RewardFacts['redemptions']> {
   const { reward_id, assigned_credit, date_scheduled_for: due } = row;
-  if (row.redeems_automatically && row.redeemed_times === 0 && row.date_cancelled === null && due !== null && due <= now) {
-    return [{ id: automaticRedemptionId(reward_id), dateRedeemed: due, quantityRedeemed: assigned_credit ?? 0 }];
+  if (
+    row.redeems_automatically &&
+    row.redeemed_times === 0 &&
+    row.date_cancelled === null &&
+    due !== null &&
+    due <= now
+  ) {
+    return [
+      {
+        id: automaticRedemptionId(reward_id),
+        dateRedeemed: due,
+        quantityRedeemed: assigned_credit ?? 0,
+      },
+    ];
   }
   return redemptions.map(({ redemption_id, date_redeemed, quantity }) => ({
     id: redemption_id,
@@ -193,7 +232,8 @@ function rewardFacts(found: RewardWithRedemptions, now: number): RewardFacts {
     discountPercent: row.discount_percent,
     monthsDiscountIsValid: row.months_discount_is_valid,
     assignedCredit: row.assigned_credit,
-    redeemedCredit: redemptions && redemptions.reduce((sum, { quantityRedeemed }) => sum + quantityRedeemed, 0),
+    redeemedCredit:
+      redemptions && redemptions.reduce((sum, { quantityRedeemed }) => sum + quantityRedeemed, 0),
     redemptions,
     amount: row.amount,
     fuelTankCode: row.fuel_tank_code,

@@ -4,8 +4,8 @@ import type { LedgerEvent, Rows } from '../../src/projecting/projector.js';
 import { userAccounts, userCounts, users, type UserAccountRow, type UserRow } from './table.js';
 
 /**
- * Users as they are shown and found. A person whose key is destroyed has no row; events about such a
- * person are passed over.
+ * Users as they are shown and found. A person whose key is destroyed has no row; events about such
+ * a person are passed over.
  */
 export const usersProjector = defineProjector({
   name: 'users',
@@ -73,7 +73,9 @@ export const usersProjector = defineProjector({
     UserProfileChanged: {
       keys: userRow,
       apply({ event }, rows) {
-        changeUser(rows, event, ({ profile }) => profileColumns({ ...profile, ...event.changes.value }));
+        changeUser(rows, event, ({ profile }) =>
+          profileColumns({ ...profile, ...event.changes.value }),
+        );
       },
     },
     ReferralCodeAssigned: {
@@ -140,7 +142,10 @@ function changeUser(
   users.change(rows, [person], (row) => ({ ...row, ...changes(row), date_changed: at }));
 }
 
-type ProfileColumns = Pick<UserRow, 'user_id' | 'email' | 'first_name' | 'last_name' | 'search' | 'profile'>;
+type ProfileColumns = Pick<
+  UserRow,
+  'user_id' | 'email' | 'first_name' | 'last_name' | 'search' | 'profile'
+>;
 
 function profileColumns(profile: Profile): ProfileColumns {
   const { id, email, firstName, lastName } = profile;

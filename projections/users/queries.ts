@@ -40,7 +40,11 @@ export class UserQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
   /** @param userId as the client spells it. */
-  async byUserId({ tenant, mode }: Scope, accountRef: AccountRef, userId: string): Promise<UserFacts | undefined> {
+  async byUserId(
+    { tenant, mode }: Scope,
+    accountRef: AccountRef,
+    userId: string,
+  ): Promise<UserFacts | undefined> {
     const found = await this.reads.first({
       name: 'user_by_id',
       prepared: true,
@@ -61,7 +65,10 @@ export class UserQueries {
   }
 
   /** The users that there are of these persons, by person. */
-  async byPersons({ tenant, mode }: Scope, persons: readonly PersonId[]): Promise<ReadonlyMap<PersonId, UserFacts>> {
+  async byPersons(
+    { tenant, mode }: Scope,
+    persons: readonly PersonId[],
+  ): Promise<ReadonlyMap<PersonId, UserFacts>> {
     if (persons.length === 0) return new Map();
     const found = await this.reads.all({
       name: 'users_by_persons',
@@ -80,11 +87,16 @@ export class UserQueries {
   }
 
   /**
-   * Newest first, ties by person. `query` is a piece of text of the e-mail address, the first, last or full name, or the id, in any
-   * case. The total is a kept counter; with a query it counts the matches among the scope's users, which reads all of them.
+   * Newest first, ties by person. `query` is a piece of text of the e-mail address, the first, last
+   * or full name, or the id, in any case. The total is a kept counter; with a query it counts the
+   * matches among the scope's users, which reads all of them.
    */
-  async list({ tenant, mode }: Scope, { query, limit, offset }: PageRequest & { readonly query?: string }): Promise<ListPage<UserFacts>> {
-    const pattern = query === undefined || query === '' ? undefined : containing(query.toLowerCase());
+  async list(
+    { tenant, mode }: Scope,
+    { query, limit, offset }: PageRequest & { readonly query?: string },
+  ): Promise<ListPage<UserFacts>> {
+    const pattern =
+      query === undefined || query === '' ? undefined : containing(query.toLowerCase());
     const list = await this.reads.first({
       name: 'users',
       prepared: false,
@@ -96,19 +108,35 @@ export class UserQueries {
             .where('tenant', '=', given.tenant)
             .where('mode', '=', given.mode)
             .where((eb) => eb.and(present([given.pattern && eb('search', 'like', given.pattern)])));
-          const kept = eb.selectFrom('user_counts').where('tenant', '=', given.tenant).where('mode', '=', given.mode).select('users');
-          const page = matching.selectAll().orderBy('date_created', 'desc').orderBy('person').limit(given.limit).offset(given.offset);
+          const kept = eb
+            .selectFrom('user_counts')
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .select('users');
+          const page = matching
+            .selectAll()
+            .orderBy('date_created', 'desc')
+            .orderBy('person')
+            .limit(given.limit)
+            .offset(given.offset);
           const items = eb
             .selectFrom(page.as('u'))
             .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
             .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('item'))
             .orderBy('u.date_created', 'desc')
             .orderBy('u.person');
-          const counted = given.pattern ? matching.select(({ fn }) => fn.countAll<number>().as('users')) : kept;
-          return jsonBuildObject({ total: counted.$asScalar(), items: jsonArrayFrom(items) }).as('json');
+          const counted = given.pattern
+            ? matching.select(({ fn }) => fn.countAll<number>().as('users'))
+            : kept;
+          return jsonBuildObject({ total: counted.$asScalar(), items: jsonArrayFrom(items) }).as(
+            'json',
+          );
         }),
     });
-    return { totalCount: list?.total ?? 0, items: (list?.items ?? []).map(({ item }) => userFacts(item)) };
+    return {
+      totalCount: list?.total ?? 0,
+      items: (list?.items ?? []).map(({ item }) => userFacts(item)),
+    };
   }
 }
 
@@ -126,7 +154,10 @@ function userFacts({ user, account, referrerIsGone }: UserWithAccount): UserFact
     paymentProviderId: account?.payment_provider_id ?? null,
     referredBy:
       account?.referred_person === user.person
-        ? { code: referrerIsGone ? null : account.referred_by_code, isConverted: account.is_converted }
+        ? {
+            code: referrerIsGone ? null : account.referred_by_code,
+            isConverted: account.is_converted,
+          }
         : null,
   };
 }

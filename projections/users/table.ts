@@ -75,7 +75,9 @@ export const userAccounts = new TableOf<UserAccountRow>({
     is_converted: 'boolean not null',
   },
   primaryKey: ['account_ref'],
-  indexes: { by_referrer: { definition: '(referred_by_person) where referred_by_person is not null' } },
+  indexes: {
+    by_referrer: { definition: '(referred_by_person) where referred_by_person is not null' },
+  },
 });
 
 export type UserCountRow = { readonly tenant: string; readonly mode: Mode; readonly users: number };

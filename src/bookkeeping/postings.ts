@@ -4,28 +4,55 @@ import { listedRedemptions } from '../domain/account/bulk-redemption.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**
- * The credit of one account in double entry, derived from its events: every posting takes an amount from one ledger account (debit) and gives
- * it to another (credit), so debits equal credits in every unit. The picture is in docs/ledger.md.
+ * The credit of one account in double entry, derived from its events: every posting takes an amount
+ * from one ledger account (debit) and gives it to another (credit), so debits equal credits in
+ * every unit. The picture is in docs/ledger.md.
  */
 
 /**
- * `programme`: what the programmes of the tenant have cost. `scheduled` and `available`: what is owed, later or now. `redeemed`, `expired`,
- * `cancelled`: what became of it. `forfeited`: what belonged to people who are forgotten.
+ * `programme`: what the programmes of the tenant have cost. `scheduled` and `available`: what is
+ * owed, later or now. `redeemed`, `expired`, `cancelled`: what became of it. `forfeited`: what
+ * belonged to people who are forgotten.
  */
-export const LEDGER_ACCOUNTS = ['programme', 'scheduled', 'available', 'redeemed', 'expired', 'cancelled', 'forfeited'] as const;
+export const LEDGER_ACCOUNTS = [
+  'programme',
+  'scheduled',
+  'available',
+  'redeemed',
+  'expired',
+  'cancelled',
+  'forfeited',
+] as const;
 export type LedgerAccount = (typeof LEDGER_ACCOUNTS)[number];
 
-export type PostingType = 'issued' | 'scheduled' | 'available' | 'redeemed' | 'expired' | 'cancelled' | 'restored' | 'forfeited';
+export type PostingType =
+  | 'issued'
+  | 'scheduled'
+  | 'available'
+  | 'redeemed'
+  | 'expired'
+  | 'cancelled'
+  | 'restored'
+  | 'forfeited';
 
 /** The facts that move credit. */
 export const POSTED_TYPES = [
   ...(['RewardGranted', 'RewardBecameAvailable', 'RewardExpired', 'CreditRedeemed'] as const),
-  ...(['AccountCreditRedeemed', 'RedeemedRewardsListed', 'RewardCancelled', 'RewardRestored', 'ErasureRequested'] as const),
+  ...([
+    'AccountCreditRedeemed',
+    'RedeemedRewardsListed',
+    'RewardCancelled',
+    'RewardRestored',
+    'ErasureRequested',
+  ] as const),
 ] as const satisfies readonly AccountEvent['type'][];
 
 export type PostedEvent = AccountEventOf<(typeof POSTED_TYPES)[number]>;
 
-/** An event of the account's stream, with what a line of a statement says of it. Times are epoch milliseconds. */
+/**
+ * An event of the account's stream, with what a line of a statement says of it. Times are epoch
+ * milliseconds.
+ */
 export interface Entry {
   readonly event: PostedEvent;
   readonly eventId: string;
@@ -73,7 +100,10 @@ interface CreditReward {
   readonly posted: Standing;
 }
 
-/** Folds the entries of one account, in order, into postings. Never throws: facts that no rule of today would produce may stand in the log. */
+/**
+ * Folds the entries of one account, in order, into postings. Never throws: facts that no rule of
+ * today would produce may stand in the log.
+ */
 export class AccountPostings {
   private readonly rewards = new Map<string, CreditReward>();
   private readonly spellings = new Map<string, string>();
@@ -87,9 +117,19 @@ export class AccountPostings {
       case 'RewardGranted':
         return this.grant(entry, event);
       case 'RewardBecameAvailable':
-        return this.change(entry, event.rewardId, 'available', (reward) => (reward.phase = 'AVAILABLE'));
+        return this.change(
+          entry,
+          event.rewardId,
+          'available',
+          (reward) => (reward.phase = 'AVAILABLE'),
+        );
       case 'RewardExpired':
-        return this.change(entry, event.rewardId, 'expired', (reward) => (reward.phase = 'EXPIRED'));
+        return this.change(
+          entry,
+          event.rewardId,
+          'expired',
+          (reward) => (reward.phase = 'EXPIRED'),
+        );
       case 'CreditRedeemed':
         return this.change(entry, event.rewardId, 'redeemed', (reward) => {
           reward.redeemed += event.amount;
@@ -107,21 +147,30 @@ export class AccountPostings {
           reward.redeemedByClock = false;
         });
       case 'RewardRestored':
-        return this.change(entry, event.rewardId, 'restored', (reward) => (reward.cancelled = false));
+        return this.change(
+          entry,
+          event.rewardId,
+          'restored',
+          (reward) => (reward.cancelled = false),
+        );
       case 'ErasureRequested':
         return this.forget(entry, event);
     }
   }
 
   /**
-   * Posts what the dates say up to `now` and the log has not recorded yet. When an event of it comes later, it posts nothing more: so the
-   * figures at the end of a month stay what they were.
+   * Posts what the dates say up to `now` and the log has not recorded yet. When an event of it
+   * comes later, it posts nothing more: so the figures at the end of a month stay what they were.
    */
   settle(now: number): readonly Posting[] {
     this.clock = Math.max(this.clock, now);
     return [...this.rewards.values()]
       .flatMap((reward) => this.settleReward(reward))
-      .sort((a, b) => a.effectiveAt - b.effectiveAt || (a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0));
+      .sort(
+        (a, b) =>
+          a.effectiveAt - b.effectiveAt ||
+          (a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0),
+      );
   }
 
   /** Every unit that the account ever had credit in, in lower case, as it was first spelled. */
@@ -132,13 +181,18 @@ export class AccountPostings {
   /** What the account may spend, by unit in lower case, as far as it was posted. */
   available(): Map<string, number> {
     const sums = new Map([...this.spellings.keys()].map((key) => [key, 0]));
-    for (const { unitKey: key, posted } of this.rewards.values()) sums.set(key, (sums.get(key) ?? 0) + posted.available);
+    for (const { unitKey: key, posted } of this.rewards.values())
+      sums.set(key, (sums.get(key) ?? 0) + posted.available);
     return sums;
   }
 
   /** Units in which somebody who is not forgotten was ever given credit. */
   unitsOfThePresent(): ReadonlySet<string> {
-    return new Set([...this.rewards.values()].filter(({ forgotten }) => !forgotten).map((reward) => reward.unitKey));
+    return new Set(
+      [...this.rewards.values()]
+        .filter(({ forgotten }) => !forgotten)
+        .map((reward) => reward.unitKey),
+    );
   }
 
   /** Rewards whose date passed before `before`, of which the log has no event. */
@@ -148,7 +202,8 @@ export class AccountPostings {
         !cancelled &&
         !forgotten &&
         phase !== 'EXPIRED' &&
-        ((phase === 'PENDING' && scheduledFor !== null && scheduledFor < before) || (expires !== null && expires < before)),
+        ((phase === 'PENDING' && scheduledFor !== null && scheduledFor < before) ||
+          (expires !== null && expires < before)),
     );
   }
 
@@ -177,14 +232,22 @@ export class AccountPostings {
     return this.move(reward, dateScheduledFor === null ? 'issued' : 'scheduled', entry, event.at);
   }
 
-  private change(entry: Entry, rewardId: string, type: PostingType, change: (reward: CreditReward) => void): readonly Posting[] {
+  private change(
+    entry: Entry,
+    rewardId: string,
+    type: PostingType,
+    change: (reward: CreditReward) => void,
+  ): readonly Posting[] {
     const reward = this.rewards.get(rewardId);
     if (!reward) return [];
     change(reward);
     return this.move(reward, type, entry, entry.event.at);
   }
 
-  private redeemListed(entry: Entry, event: AccountEventOf<'RedeemedRewardsListed'>): readonly Posting[] {
+  private redeemListed(
+    entry: Entry,
+    event: AccountEventOf<'RedeemedRewardsListed'>,
+  ): readonly Posting[] {
     const adjustment = this.adjustments.get(event.redemptionId);
     return listedRedemptions(event).flatMap(({ rewardId, amount, at }) => {
       const reward = this.rewards.get(rewardId);
@@ -193,7 +256,13 @@ export class AccountPostings {
       reward.redeemed += amount;
       return [
         ...became,
-        ...transfers(reward, this.targetOf(reward), { type: 'redeemed', entry, effectiveAt: at, byClock: false, adjustment }),
+        ...transfers(reward, this.targetOf(reward), {
+          type: 'redeemed',
+          entry,
+          effectiveAt: at,
+          byClock: false,
+          adjustment,
+        }),
       ];
     });
   }
@@ -204,7 +273,10 @@ export class AccountPostings {
     return this.move(reward, 'available', entry, reward.scheduledFor ?? at);
   }
 
-  private forget(entry: Entry, { persons, at }: AccountEventOf<'ErasureRequested'>): readonly Posting[] {
+  private forget(
+    entry: Entry,
+    { persons, at }: AccountEventOf<'ErasureRequested'>,
+  ): readonly Posting[] {
     return [...this.rewards.values()]
       .filter(({ person, forgotten }) => !forgotten && persons.includes(person))
       .flatMap((reward) => {
@@ -220,7 +292,13 @@ export class AccountPostings {
     const isExpired = expires !== null && expires <= this.clock;
     const steps: Posting[] = [];
     const step = (type: PostingType, at: number, target: Partial<Standing>): void =>
-      void steps.push(...transfers(reward, { ...nothing(), ...target }, { type, entry: granted, effectiveAt: at, byClock: true }));
+      void steps.push(
+        ...transfers(
+          reward,
+          { ...nothing(), ...target },
+          { type, entry: granted, effectiveAt: at, byClock: true },
+        ),
+      );
     const left = reward.assigned - reward.redeemed;
     const { redeemed } = reward;
     if (isAvailable && posted.scheduled !== 0) {
@@ -234,46 +312,77 @@ export class AccountPostings {
     return steps;
   }
 
-  private move(reward: CreditReward, type: PostingType, entry: Entry, effectiveAt: number): readonly Posting[] {
+  private move(
+    reward: CreditReward,
+    type: PostingType,
+    entry: Entry,
+    effectiveAt: number,
+  ): readonly Posting[] {
     return transfers(reward, this.targetOf(reward), { type, entry, effectiveAt, byClock: false });
   }
 
-  /** Where the reward's credit belongs by its events, and by the clock as far as that was settled. */
+  /**
+   * Where the reward's credit belongs by its events, and by the clock as far as that was settled.
+   */
   private targetOf(reward: CreditReward): Standing {
-    const { assigned, phase, scheduledFor, expires, cancelled, forgotten, redeemedByClock } = reward;
+    const { assigned, phase, scheduledFor, expires, cancelled, forgotten, redeemedByClock } =
+      reward;
     const redeemed = redeemedByClock && !cancelled ? assigned : reward.redeemed;
     const left = assigned - redeemed;
     const target = { ...nothing(), programme: -assigned };
     target.redeemed = redeemed;
     if (forgotten) target.forfeited = left;
     else if (cancelled) target.cancelled = left;
-    else if (phase === 'EXPIRED' || (expires !== null && expires <= this.clock)) target.expired = left;
-    else if (phase === 'PENDING' && (scheduledFor ?? Infinity) > this.clock) target.scheduled = left;
+    else if (phase === 'EXPIRED' || (expires !== null && expires <= this.clock))
+      target.expired = left;
+    else if (phase === 'PENDING' && (scheduledFor ?? Infinity) > this.clock)
+      target.scheduled = left;
     else target.available = left;
     return target;
   }
 }
 
-type Said = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & { readonly adjustment?: Adjustment | undefined };
+type Said = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {
+  readonly adjustment?: Adjustment | undefined;
+};
 
-const nothing = (): Standing => ({ programme: 0, scheduled: 0, available: 0, redeemed: 0, expired: 0, cancelled: 0, forfeited: 0 });
+const nothing = (): Standing => ({
+  programme: 0,
+  scheduled: 0,
+  available: 0,
+  redeemed: 0,
+  expired: 0,
+  cancelled: 0,
+  forfeited: 0,
+});
 
 /** Brings what stands to the target, by as few transfers as that takes. */
 function transfers(reward: CreditReward, target: Standing, said: Said): Posting[] {
   const { posted, rewardId, unitKey: key, assigned } = reward;
   const wanted = { ...target, programme: -assigned };
-  const taken = LEDGER_ACCOUNTS.map((account) => ({ account, amount: posted[account] - wanted[account] })).filter(
-    ({ amount }) => amount > 0,
-  );
-  const given = LEDGER_ACCOUNTS.map((account) => ({ account, amount: wanted[account] - posted[account] })).filter(
-    ({ amount }) => amount > 0,
-  );
+  const taken = LEDGER_ACCOUNTS.map((account) => ({
+    account,
+    amount: posted[account] - wanted[account],
+  })).filter(({ amount }) => amount > 0);
+  const given = LEDGER_ACCOUNTS.map((account) => ({
+    account,
+    amount: wanted[account] - posted[account],
+  })).filter(({ amount }) => amount > 0);
   const { event } = said.entry;
-  const adjustment = said.adjustment ?? (!said.byClock && 'adjustment' in event ? event.adjustment : undefined);
+  const adjustment =
+    said.adjustment ?? (!said.byClock && 'adjustment' in event ? event.adjustment : undefined);
   const postings: Posting[] = [];
   for (let from = taken.shift(), to = given.shift(); from && to;) {
     const amount = Math.min(from.amount, to.amount);
-    postings.push({ ...said, rewardId, unitKey: key, amount, debit: from.account, credit: to.account, adjustment });
+    postings.push({
+      ...said,
+      rewardId,
+      unitKey: key,
+      amount,
+      debit: from.account,
+      credit: to.account,
+      adjustment,
+    });
     from.amount -= amount;
     to.amount -= amount;
     if (from.amount === 0) from = taken.shift();

@@ -2,8 +2,9 @@ import { LEDGER_ACCOUNTS, type LedgerAccount, type Posting } from './postings.js
 import { effectOnAvailable } from './statement.js';
 
 /**
- * What became of all accounts' credit in one unit over a period: opening + issued − redeemed − expired − cancelled + restored = closing. All of
- * it is credit that may be spent: what is scheduled counts as issued on its date.
+ * What became of all accounts' credit in one unit over a period: opening + issued − redeemed −
+ * expired − cancelled + restored = closing. All of it is credit that may be spent: what is
+ * scheduled counts as issued on its date.
  */
 export interface RollForward {
   /** As the first account spelled it. */
@@ -22,9 +23,14 @@ export interface RollForward {
   readonly trialBalance: readonly TrialBalanceLine[];
   readonly debits: number;
   readonly credits: number;
-  /** Dates that the log recorded more than an hour late within the period. The figures go by the dates. */
+  /**
+   * Dates that the log recorded more than an hour late within the period. The figures go by the
+   * dates.
+   */
   readonly recordedLate: number;
-  /** Dates that passed more than an hour ago, of which the log has no event. The figures have them. */
+  /**
+   * Dates that passed more than an hour ago, of which the log has no event. The figures have them.
+   */
   readonly overdue: number;
 }
 
@@ -49,7 +55,13 @@ const FROM: Readonly<Record<LedgerAccount, Movement>> = {
   forfeited: 'cancelled',
 };
 const TO: Readonly<Record<LedgerAccount, Movement>> = { ...FROM, cancelled: 'cancelled' };
-const ADDS: Readonly<Record<Movement, boolean>> = { issued: true, restored: true, redeemed: false, expired: false, cancelled: false };
+const ADDS: Readonly<Record<Movement, boolean>> = {
+  issued: true,
+  restored: true,
+  redeemed: false,
+  expired: false,
+  cancelled: false,
+};
 
 interface UnitSums {
   readonly unit: string;
@@ -61,7 +73,10 @@ interface UnitSums {
   overdue: number;
 }
 
-/** Adds up the accounts of a tenant, one after the other. Sums are exact, however many accounts there are. */
+/**
+ * Adds up the accounts of a tenant, one after the other. Sums are exact, however many accounts
+ * there are.
+ */
 export class RollForwardSums {
   private readonly units = new Map<string, UnitSums>();
 
@@ -87,7 +102,9 @@ export class RollForwardSums {
   }
 
   result(): RollForward[] {
-    return [...this.units].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sums]) => rollForward(sums));
+    return [...this.units]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, sums]) => rollForward(sums));
   }
 
   private of(unitKey: string, spelled: string): UnitSums {
@@ -108,7 +125,9 @@ export class RollForwardSums {
 }
 
 const isLate = ({ byClock, type, entry, effectiveAt }: Posting): boolean =>
-  !byClock && (type === 'available' || type === 'expired') && entry.recordedAt - effectiveAt > LATE_MS;
+  !byClock &&
+  (type === 'available' || type === 'expired') &&
+  entry.recordedAt - effectiveAt > LATE_MS;
 
 const zeros = (): Record<LedgerAccount, bigint> => ({
   programme: 0n,
@@ -120,8 +139,17 @@ const zeros = (): Record<LedgerAccount, bigint> => ({
   forfeited: 0n,
 });
 
-function rollForward({ unit, opening, moved, debit, credit, recordedLate, overdue }: UnitSums): RollForward {
-  const total = (sums: Record<LedgerAccount, bigint>): bigint => Object.values(sums).reduce((sum, amount) => sum + amount, 0n);
+function rollForward({
+  unit,
+  opening,
+  moved,
+  debit,
+  credit,
+  recordedLate,
+  overdue,
+}: UnitSums): RollForward {
+  const total = (sums: Record<LedgerAccount, bigint>): bigint =>
+    Object.values(sums).reduce((sum, amount) => sum + amount, 0n);
   return {
     unit,
     opening: exact(opening),
@@ -147,13 +175,17 @@ function rollForward({ unit, opening, moved, debit, credit, recordedLate, overdu
 /** @throws {RangeError} rather than to say a figure that is not quite right. */
 function exact(amount: bigint): number {
   const number = Number(amount);
-  if (!Number.isSafeInteger(number)) throw new RangeError('a sum is beyond 2^53 and cannot be said exactly');
+  if (!Number.isSafeInteger(number))
+    throw new RangeError('a sum is beyond 2^53 and cannot be said exactly');
   return number;
 }
 
 /** Why the figures do not hold together; empty: they do. */
-export function faultsOf(figures: RollForward): readonly { readonly ledger: number; readonly against: number; readonly kind: string }[] {
-  const { opening, issued, redeemed, expired, cancelled, restored, closing, debits, credits } = figures;
+export function faultsOf(
+  figures: RollForward,
+): readonly { readonly ledger: number; readonly against: number; readonly kind: string }[] {
+  const { opening, issued, redeemed, expired, cancelled, restored, closing, debits, credits } =
+    figures;
   const rolled = opening + issued - redeemed - expired - cancelled + restored;
   return [
     ...(rolled === closing ? [] : [{ kind: 'roll-forward', ledger: rolled, against: closing }]),

@@ -2,7 +2,9 @@ import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { AccountPostings, type Entry, type Posting, type PostingType } from './postings.js';
 
-/** What an account had of each unit, and why. Times are ISO 8601; amounts are integers in the unit. */
+/**
+ * What an account had of each unit, and why. Times are ISO 8601; amounts are integers in the unit.
+ */
 export interface Statement {
   readonly account: string;
   /** The newest position that counts; null: nothing of the account stood in the log. */
@@ -12,7 +14,10 @@ export interface Statement {
   readonly digest: string;
 }
 
-/** `opening` and `closing` are what the account may spend: assigned less redeemed of what is available. */
+/**
+ * `opening` and `closing` are what the account may spend: assigned less redeemed of what is
+ * available.
+ */
 export interface StatementUnit {
   readonly unit: string;
   readonly opening: number;
@@ -38,7 +43,9 @@ export interface StatementOf {
   readonly position: Position | null;
   /** Of one account, in order, and no later than the statement. */
   readonly entries: readonly Entry[];
-  /** What was recorded before is in the opening; undefined: the opening is zero. Epoch milliseconds. */
+  /**
+   * What was recorded before is in the opening; undefined: the opening is zero. Epoch milliseconds.
+   */
   readonly from: number | undefined;
   /** Dates up to here have passed. Epoch milliseconds. */
   readonly clock: number;
@@ -46,13 +53,23 @@ export interface StatementOf {
 }
 
 /** Pure: the same input gives the same bytes. */
-export function statementOf({ account, position, entries, from, clock, unit }: StatementOf): Statement {
+export function statementOf({
+  account,
+  position,
+  entries,
+  from,
+  clock,
+  unit,
+}: StatementOf): Statement {
   const postings = new AccountPostings();
   const isBefore = ({ recordedAt }: Entry): boolean => from !== undefined && recordedAt < from;
   for (const entry of entries) if (isBefore(entry)) postings.post(entry);
   if (from !== undefined) postings.settle(from - 1);
   const opening = postings.available();
-  const lines = [...entries.filter((entry) => !isBefore(entry)).flatMap((entry) => postings.post(entry)), ...postings.settle(clock)];
+  const lines = [
+    ...entries.filter((entry) => !isBefore(entry)).flatMap((entry) => postings.post(entry)),
+    ...postings.settle(clock),
+  ];
   const wanted = unit?.toLowerCase();
   const units = [...postings.units]
     .filter(([key]) => wanted === undefined || key === wanted)
@@ -78,7 +95,10 @@ function unitOf(unit: string, opening: number, postings: readonly Posting[]): St
   return { unit, opening, closing: balance, lines };
 }
 
-/** What moves between other ledger accounts than these is no business of the account's owner any more. */
+/**
+ * What moves between other ledger accounts than these is no business of the account's owner any
+ * more.
+ */
 const isShown = ({ debit, credit }: Posting): boolean =>
   [debit, credit].some((account) => account === 'available' || account === 'scheduled');
 
@@ -87,7 +107,11 @@ export function effectOnAvailable({ debit, credit, amount }: Posting): number {
   return debit === 'available' ? -amount : 0;
 }
 
-function lineOf({ entry, effectiveAt, type, rewardId, byClock, adjustment }: Posting, amount: number, balance: number): StatementLine {
+function lineOf(
+  { entry, effectiveAt, type, rewardId, byClock, adjustment }: Posting,
+  amount: number,
+  balance: number,
+): StatementLine {
   const { eventId, position, recordedAt } = entry;
   return {
     eventId,
@@ -95,7 +119,11 @@ function lineOf({ entry, effectiveAt, type, rewardId, byClock, adjustment }: Pos
     recordedAt: iso(recordedAt),
     effectiveAt: iso(effectiveAt),
     type,
-    actor: byClock ? 'system:clock' : adjustment ? `operator:${adjustment.by.value ?? 'anonymous'}` : entry.actor,
+    actor: byClock
+      ? 'system:clock'
+      : adjustment
+        ? `operator:${adjustment.by.value ?? 'anonymous'}`
+        : entry.actor,
     rewardId,
     amount,
     balance,

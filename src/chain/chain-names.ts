@@ -7,10 +7,12 @@ const SCOPED_STREAM = /^referral-[a-z]+-(live|test)\.([^.]+)\./;
 const KIND_ENDS_AFTER = STREAM_PREFIX.length;
 
 /**
- * Which events make up which chain. There is one chain for each tenant and mode: all streams of that tenant and mode, and the tenant's own stream
- * (keys, switches, programs), which counts for both modes. The list of all tenants is in none of them.
+ * Which events make up which chain. There is one chain for each tenant and mode: all streams of
+ * that tenant and mode, and the tenant's own stream (keys, switches, programs), which counts for
+ * both modes. The list of all tenants is in none of them.
  *
- * A chain is called after the mode and the hash in the name of the tenant's own stream: that event says no alias in its name.
+ * A chain is called after the mode and the hash in the name of the tenant's own stream: that event
+ * says no alias in its name.
  */
 export class ChainNames {
   private readonly known = new Map<string, string>();
@@ -23,21 +25,28 @@ export class ChainNames {
 
   /** None, one, or both of a tenant. */
   ofStream(stream: string): readonly string[] {
-    if (stream.startsWith(TENANT_STREAM)) return MODES.map((mode) => `${mode}.${stream.slice(TENANT_STREAM.length)}`);
+    if (stream.startsWith(TENANT_STREAM))
+      return MODES.map((mode) => `${mode}.${stream.slice(TENANT_STREAM.length)}`);
     const [, mode, tenant] = SCOPED_STREAM.exec(stream) ?? [];
     return mode === undefined || tenant === undefined ? [] : [`${mode}.${this.tenantHash(tenant)}`];
   }
 
-  /** Whether a stream is in the chain of this scope: as `ofStream` says, and fast, for it is asked for every event of a log. */
+  /**
+   * Whether a stream is in the chain of this scope: as `ofStream` says, and fast, for it is asked
+   * for every event of a log.
+   */
   membership({ tenant, mode }: Scope): (stream: string) => boolean {
     const own = this.names.tenantStream(tenant);
     const scope = `${mode}.${tenant}.`;
     return (stream) =>
-      (stream.startsWith(STREAM_PREFIX) && stream.startsWith(scope, stream.indexOf('-', KIND_ENDS_AFTER) + 1)) || stream === own;
+      (stream.startsWith(STREAM_PREFIX) &&
+        stream.startsWith(scope, stream.indexOf('-', KIND_ENDS_AFTER) + 1)) ||
+      stream === own;
   }
 
   private tenantHash(tenant: string): string {
-    const known = this.known.get(tenant) ?? this.names.tenantStream(tenant).slice(TENANT_STREAM.length);
+    const known =
+      this.known.get(tenant) ?? this.names.tenantStream(tenant).slice(TENANT_STREAM.length);
     this.known.set(tenant, known);
     return known;
   }

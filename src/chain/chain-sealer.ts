@@ -15,7 +15,10 @@ export interface ChainSealerOptions {
   readonly log: EventLog;
   readonly sealing: ChainSealing;
   readonly logger: Pick<Logger, 'warn'>;
-  /** So long an event may stand unsealed; each round makes a row for each tenant and mode that something happened in. */
+  /**
+   * So long an event may stand unsealed; each round makes a row for each tenant and mode that
+   * something happened in.
+   */
   readonly everyMs?: number;
 }
 
@@ -39,12 +42,13 @@ const STOPS: Readonly<Record<SealingStop, string>> = {
   removed:
     'what was sealed last is not in the log any more: `ledger verify` says which events, `ledger acknowledge-loss` lets sealing go on',
   'seal-removed': 'the seal of the log is not there: `ledger verify` says more',
-  'seal-signature': 'the seal of the log was not signed here, or what was sealed is gone: `ledger verify` says more',
+  'seal-signature':
+    'the seal of the log was not signed here, or what was sealed is gone: `ledger verify` says more',
 };
 
 /**
- * Seals what comes, round after round. One process leads (advisory lock), which only spares the others the work: what is written counts by the
- * checkpoint that it was made on.
+ * Seals what comes, round after round. One process leads (advisory lock), which only spares the
+ * others the work: what is written counts by the checkpoint that it was made on.
  */
 export class ChainSealer {
   private readonly stopping = new AbortController();
@@ -56,14 +60,20 @@ export class ChainSealer {
   private stopped: SealingStop | null = null;
 
   constructor(private readonly options: ChainSealerOptions) {
-    this.leadership = new Leadership(options.pool, [LOCK], { answerWithinMs: 5_000, onLost: () => undefined });
+    this.leadership = new Leadership(options.pool, [LOCK], {
+      answerWithinMs: 5_000,
+      onLost: () => undefined,
+    });
   }
 
   start(): void {
     this.running ??= this.run();
   }
 
-  /** Finishes the batch in hand, unless a store does not answer: what is not sealed is sealed by whoever leads next. */
+  /**
+   * Finishes the batch in hand, unless a store does not answer: what is not sealed is sealed by
+   * whoever leads next.
+   */
   async stop(): Promise<void> {
     this.stopping.abort();
     const patience = new AbortController();
@@ -98,7 +108,8 @@ export class ChainSealer {
       } catch (error) {
         if (signal.aborted) return;
         const problem = errorNameAndCode(error);
-        if (problem !== this.interruption) this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
+        if (problem !== this.interruption)
+          this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
         this.interruption = problem;
         await pause(backOffMs(failures++, RETRY), signal);
       }
@@ -108,9 +119,14 @@ export class ChainSealer {
   private async round(signal: AbortSignal): Promise<void> {
     const known = this.broken.size;
     const { broken, stopped } = await this.options.sealing.sealToHead({ signal });
-    if (stopped !== null && stopped !== this.stopped) this.options.logger.warn({ reason: stopped }, STOPS[stopped]);
+    if (stopped !== null && stopped !== this.stopped)
+      this.options.logger.warn({ reason: stopped }, STOPS[stopped]);
     this.stopped = stopped;
     for (const chain of broken) this.broken.add(chain);
-    if (this.broken.size > known) this.options.logger.warn({ chains: this.broken.size }, 'chains end in a seal that was not signed here');
+    if (this.broken.size > known)
+      this.options.logger.warn(
+        { chains: this.broken.size },
+        'chains end in a seal that was not signed here',
+      );
   }
 }

@@ -2,9 +2,23 @@ import type { Pool } from 'pg';
 import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
 import { CHAIN_START, markOf, nextLink, type ChainLink } from './chain-link.js';
 import type { ChainNames } from './chain-names.js';
-import { ChainSeals, sealText, type ChainCheckpoint, type ChainSeal, type SealedEvents } from './chain-seals.js';
+import {
+  ChainSeals,
+  sealText,
+  type ChainCheckpoint,
+  type ChainSeal,
+  type SealedEvents,
+} from './chain-seals.js';
 import type { ChainSigner } from './chain-signer.js';
-import { beginLogSeal, isLogSealed, LOG_START, nextLogLink, sealLog, type LogLink, type SealingStop } from './log-seal.js';
+import {
+  beginLogSeal,
+  isLogSealed,
+  LOG_START,
+  nextLogLink,
+  sealLog,
+  type LogLink,
+  type SealingStop,
+} from './log-seal.js';
 
 export interface ChainSealingOptions {
   readonly pool: Pool;
@@ -16,7 +30,10 @@ export interface ChainSealingOptions {
 }
 
 export interface SealedBatch {
-  /** How many events of the log were sealed; 0: the sealer is at the head, or somebody else was first. */
+  /**
+   * How many events of the log were sealed; 0: the sealer is at the head, or somebody else was
+   * first.
+   */
   readonly events: number;
   readonly checkpoint: ChainCheckpoint;
   /** Chains that were left as they are because this installation did not sign their newest seal. */
@@ -29,10 +46,12 @@ export interface SealedBatch {
 const BATCH_MAX = 1_000;
 
 /**
- * Follows the log in order and seals what came, chain by chain. Any number of processes may do so at the same time: each batch begins with what is
- * stored, and counts only if the checkpoint is still where it was then.
+ * Follows the log in order and seals what came, chain by chain. Any number of processes may do so
+ * at the same time: each batch begins with what is stored, and counts only if the checkpoint is
+ * still where it was then.
  *
- * A chain whose newest seal was not signed here is not gone on with. To build on it would give a signature of ours to whatever somebody put there.
+ * A chain whose newest seal was not signed here is not gone on with. To build on it would give a
+ * signature of ours to whatever somebody put there.
  */
 export class ChainSealing {
   constructor(private readonly options: ChainSealingOptions) {}
@@ -50,24 +69,41 @@ export class ChainSealing {
     const { made, broken } = await this.sealsOver(seals, events);
     const after = sealLog(this.options.signer, seals.logId, events.reduce(nextLogLink, before));
     if (!(await seals.add(checkpoint, after, made))) return this.nothing(seals, broken);
-    const moved = { position: last.position, events: after.events, version: checkpoint.version + 1n };
+    const moved = {
+      position: last.position,
+      events: after.events,
+      version: checkpoint.version + 1n,
+    };
     return { events: events.length, checkpoint: moved, broken, stopped: null };
   }
 
   /** Where the whole log stands at the checkpoint, or why nothing is sealed on top of that. */
-  private async logLinkAt(seals: ChainSeals, checkpoint: ChainCheckpoint): Promise<LogLink | SealingStop> {
+  private async logLinkAt(
+    seals: ChainSeals,
+    checkpoint: ChainCheckpoint,
+  ): Promise<LogLink | SealingStop> {
     const { log, signer, batchMax = BATCH_MAX } = this.options;
     const seal = await seals.logSeal();
     if (seal === undefined)
-      return (await log.head()) === undefined && checkpoint.position === undefined ? this.begun(seals) : 'seal-removed';
+      return (await log.head()) === undefined && checkpoint.position === undefined
+        ? this.begun(seals)
+        : 'seal-removed';
     if (!isLogSealed(signer, seals.logId, seal)) return 'seal-signature';
     if (await seals.isLossOpen()) return 'lost';
-    if (seal.position !== null && !(await log.holds({ position: seal.position, eventId: seal.eventId ?? '' }))) return 'removed';
-    if (seal.events > checkpoint.events) return (await seals.checkpoint()).version === checkpoint.version ? 'seal-signature' : seal;
+    if (
+      seal.position !== null &&
+      !(await log.holds({ position: seal.position, eventId: seal.eventId ?? '' }))
+    )
+      return 'removed';
+    if (seal.events > checkpoint.events)
+      return (await seals.checkpoint()).version === checkpoint.version ? 'seal-signature' : seal;
     let link: LogLink = seal;
     // A release that knew no seal of the log has sealed chains since.
     while (link.events < checkpoint.events) {
-      const events = await log.readAll(link.position ?? undefined, Math.min(batchMax, checkpoint.events - link.events));
+      const events = await log.readAll(
+        link.position ?? undefined,
+        Math.min(batchMax, checkpoint.events - link.events),
+      );
       if (events.length === 0) return 'removed';
       link = events.reduce(nextLogLink, link);
     }
@@ -83,7 +119,10 @@ export class ChainSealing {
    * Seals everything up to where the head is now.
    * @param onProgress how many events of the log are sealed.
    */
-  async sealToHead({ signal, onProgress }: { signal?: AbortSignal; onProgress?: (events: number) => void } = {}): Promise<SealedBatch> {
+  async sealToHead({
+    signal,
+    onProgress,
+  }: { signal?: AbortSignal; onProgress?: (events: number) => void } = {}): Promise<SealedBatch> {
     const { log } = this.options;
     const head = await log.head();
     const broken = new Set<string>();
@@ -93,7 +132,8 @@ export class ChainSealing {
       for (const chain of batch.broken) broken.add(chain);
       onProgress?.(batch.checkpoint.events);
       if (batch.stopped !== null) return { ...batch, events: sealed, broken: [...broken] };
-      const isAtEnd = batch.events === 0 && (await log.readAll(batch.checkpoint.position, 1)).length === 0;
+      const isAtEnd =
+        batch.events === 0 && (await log.readAll(batch.checkpoint.position, 1)).length === 0;
       if (isAtEnd || signal?.aborted || log.compare(batch.checkpoint.position, head) >= 0)
         return { events: sealed, checkpoint: batch.checkpoint, broken: [...broken], stopped: null };
     }
@@ -106,7 +146,10 @@ export class ChainSealing {
   private async sealsOver(
     seals: ChainSeals,
     events: readonly RecordedEvent[],
-  ): Promise<{ readonly made: readonly (ChainSeal & SealedEvents)[]; readonly broken: readonly string[] }> {
+  ): Promise<{
+    readonly made: readonly (ChainSeal & SealedEvents)[];
+    readonly broken: readonly string[];
+  }> {
     const { chains, signer } = this.options;
     const parts = new Map<string, RecordedEvent[]>();
     for (const event of events) {
@@ -116,17 +159,26 @@ export class ChainSealing {
         part.push(event);
       }
     }
-    const newest = new Map((await seals.newest([...parts.keys()])).map((seal) => [seal.chain, seal]));
+    const newest = new Map(
+      (await seals.newest([...parts.keys()])).map((seal) => [seal.chain, seal]),
+    );
     const broken = [...newest.values()]
       .filter((seal) => !signer.isSigned(sealText(seals.logId, seal), seal.signature))
       .map(({ chain }) => chain);
     const made = [...parts]
       .filter(([chain]) => !broken.includes(chain))
-      .map(([chain, part]) => this.seal(seals.logId, chain, newest.get(chain) ?? CHAIN_START, part));
+      .map(([chain, part]) =>
+        this.seal(seals.logId, chain, newest.get(chain) ?? CHAIN_START, part),
+      );
     return { made, broken };
   }
 
-  private seal(logId: string, chain: string, before: ChainLink, part: readonly RecordedEvent[]): ChainSeal & SealedEvents {
+  private seal(
+    logId: string,
+    chain: string,
+    before: ChainLink,
+    part: readonly RecordedEvent[],
+  ): ChainSeal & SealedEvents {
     let link = before;
     const marks = part.map((event) => markOf((link = nextLink(link, event))));
     const seal = { ...link, chain, position: link.position ?? '' };

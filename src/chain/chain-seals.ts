@@ -33,8 +33,14 @@ export interface ChainCheckpoint {
   readonly version: bigint;
 }
 
-/** What a seal's signature is made over. The first line keeps it apart from everything else that the key may sign. */
-export const sealText = (logId: string, { chain, events, position, digest, places }: Omit<ChainSeal, 'signature'>): string =>
+/**
+ * What a seal's signature is made over. The first line keeps it apart from everything else that the
+ * key may sign.
+ */
+export const sealText = (
+  logId: string,
+  { chain, events, position, digest, places }: Omit<ChainSeal, 'signature'>,
+): string =>
   ['referral-ledger chain seal 1', logId, chain, events, position, digest, places, ''].join('\n');
 
 interface SealRow {
@@ -67,12 +73,19 @@ export class ChainSeals {
   ) {}
 
   async checkpoint(): Promise<ChainCheckpoint> {
-    const { rows } = await this.pool.query<{ position: string | null; events: bigint; version: bigint }>(
-      'select position, events, version from ledger.chain_checkpoints where log_id = $1',
-      [this.logId],
-    );
+    const { rows } = await this.pool.query<{
+      position: string | null;
+      events: bigint;
+      version: bigint;
+    }>('select position, events, version from ledger.chain_checkpoints where log_id = $1', [
+      this.logId,
+    ]);
     const [row] = rows;
-    return { position: row?.position ?? undefined, events: Number(row?.events ?? 0n), version: row?.version ?? 0n };
+    return {
+      position: row?.position ?? undefined,
+      events: Number(row?.events ?? 0n),
+      version: row?.version ?? 0n,
+    };
   }
 
   /** The newest seal of each of these chains that has one. */
@@ -122,7 +135,10 @@ export class ChainSeals {
 
   /** Whether the log lost its end and nobody has acknowledged that. */
   async isLossOpen(): Promise<boolean> {
-    const { rows } = await this.pool.query('select from ledger.log_losses where log_id = $1 and acknowledged_at is null', [this.logId]);
+    const { rows } = await this.pool.query(
+      'select from ledger.log_losses where log_id = $1 and acknowledged_at is null',
+      [this.logId],
+    );
     return rows.length > 0;
   }
 
@@ -133,7 +149,9 @@ export class ChainSeals {
       const sealed: readonly SealedAt[] = await this.newestBefore(before);
       const [first] = sealed;
       if (first === undefined) return;
-      yield sealed.flatMap(({ ids, positions }) => ids.flatMap((eventId, place) => [{ eventId, position: positions[place] ?? '' }]));
+      yield sealed.flatMap(({ ids, positions }) =>
+        ids.flatMap((eventId, place) => [{ eventId, position: positions[place] ?? '' }]),
+      );
       before = first.at;
     }
   }
@@ -152,8 +170,15 @@ export class ChainSeals {
     return readLogSeal(this.pool, this.logId);
   }
 
-  /** Adds seals and moves the checkpoint, both or neither. False: somebody else has moved it since it was read. */
-  add(before: ChainCheckpoint, after: LogSeal, seals: readonly (ChainSeal & SealedEvents)[]): Promise<boolean> {
+  /**
+   * Adds seals and moves the checkpoint, both or neither. False: somebody else has moved it since
+   * it was read.
+   */
+  add(
+    before: ChainCheckpoint,
+    after: LogSeal,
+    seals: readonly (ChainSeal & SealedEvents)[],
+  ): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
       const { position, events } = after;
       const isMoved = await this.moveCheckpoint(client, before, {
@@ -171,7 +196,10 @@ export class ChainSeals {
     { version }: ChainCheckpoint,
     { position, events }: Pick<ChainCheckpoint, 'position' | 'events'>,
   ): Promise<boolean> {
-    await client.query('insert into ledger.chain_checkpoints (log_id) values ($1) on conflict do nothing', [this.logId]);
+    await client.query(
+      'insert into ledger.chain_checkpoints (log_id) values ($1) on conflict do nothing',
+      [this.logId],
+    );
     const { rowCount } = await client.query(
       `update ledger.chain_checkpoints set position = $3, events = $4, version = version + 1, updated_at = now()
         where log_id = $1 and version = $2`,
@@ -180,7 +208,10 @@ export class ChainSeals {
     return rowCount === 1;
   }
 
-  private async insert(client: PoolClient, seals: readonly (ChainSeal & SealedEvents)[]): Promise<void> {
+  private async insert(
+    client: PoolClient,
+    seals: readonly (ChainSeal & SealedEvents)[],
+  ): Promise<void> {
     const rows = seals.map(({ marks, ...seal }) => ({ ...seal, marks: marks.join('') }));
     // One statement however many chains a batch touches.
     await client.query(

@@ -4,8 +4,9 @@ import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * Signs with Ed25519. The key comes from the master key, so all processes of an installation have it, nobody who has the database alone has it, and
- * there is no second file to lose. The same text has the same signature always.
+ * Signs with Ed25519. The key comes from the master key, so all processes of an installation have
+ * it, nobody who has the database alone has it, and there is no second file to lose. The same text
+ * has the same signature always.
  */
 export class ChainSigner {
   private readonly privateKey: KeyObject;
@@ -15,9 +16,15 @@ export class ChainSigner {
 
   /** @param seed 32 bytes. */
   constructor(seed: Buffer) {
-    this.privateKey = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
+    this.privateKey = createPrivateKey({
+      key: Buffer.concat([PKCS8_PREFIX, seed]),
+      format: 'der',
+      type: 'pkcs8',
+    });
     this.publicKeyObject = createPublicKey(this.privateKey);
-    this.publicKey = this.publicKeyObject.export({ format: 'der', type: 'spki' }).toString('base64');
+    this.publicKey = this.publicKeyObject
+      .export({ format: 'der', type: 'spki' })
+      .toString('base64');
   }
 
   /** In base64. */

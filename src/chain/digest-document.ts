@@ -34,9 +34,22 @@ export interface DigestDocument extends Scope {
   readonly publicKey?: string | undefined;
 }
 
-/** What the signature of a digest document is made over. The first line keeps it apart from everything else that the key may sign. */
-export const digestText = ({ log, tenant, mode, events, position, digest, places }: DigestDocument): string =>
-  ['referral-ledger chain digest 1', log, tenant, mode, events, position, digest, places, ''].join('\n');
+/**
+ * What the signature of a digest document is made over. The first line keeps it apart from
+ * everything else that the key may sign.
+ */
+export const digestText = ({
+  log,
+  tenant,
+  mode,
+  events,
+  position,
+  digest,
+  places,
+}: DigestDocument): string =>
+  ['referral-ledger chain digest 1', log, tenant, mode, events, position, digest, places, ''].join(
+    '\n',
+  );
 
 /** Undefined: this is no digest document. */
 export function asDigestDocument(value: unknown): DigestDocument | undefined {
@@ -44,9 +57,15 @@ export function asDigestDocument(value: unknown): DigestDocument | undefined {
   return success ? data : undefined;
 }
 
-/** False: it says that it is signed, but not by this installation, or something in it was changed. */
+/**
+ * False: it says that it is signed, but not by this installation, or something in it was changed.
+ */
 export function isAuthentic(document: DigestDocument, signer: ChainSigner): boolean {
   const { signature, publicKey } = document;
   if (signature === undefined && publicKey === undefined) return true;
-  return publicKey === signer.publicKey && signature !== undefined && signer.isSigned(digestText(document), signature);
+  return (
+    publicKey === signer.publicKey &&
+    signature !== undefined &&
+    signer.isSigned(digestText(document), signature)
+  );
 }

@@ -13,8 +13,8 @@ export interface OutputOptions {
 }
 
 /**
- * Opens the stores on the configuration of the service, beside it or without it (the embedded server is then started for this command
- * and stopped again), and closes them whatever happens.
+ * Opens the stores on the configuration of the service, beside it or without it (the embedded
+ * server is then started for this command and stopped again), and closes them whatever happens.
  */
 export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
   const config = loadConfig();
@@ -25,11 +25,14 @@ export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> 
 }
 
 /**
- * Shows its presence during the work: what a command appends beside the end of a `log copy` would stay in the log that is left. A copy that
- * was finished before counts no more.
+ * Shows its presence during the work: what a command appends beside the end of a `log copy` would
+ * stay in the log that is left. A copy that was finished before counts no more.
  * @throws {AnotherLogFollowed} when the database was moved meanwhile.
  */
-export async function whilePresent<T>({ pool, followedLog }: Pick<Core, 'pool' | 'followedLog'>, work: () => Promise<T>): Promise<T> {
+export async function whilePresent<T>(
+  { pool, followedLog }: Pick<Core, 'pool' | 'followedLog'>,
+  work: () => Promise<T>,
+): Promise<T> {
   const presence = new CommandPresence(pool);
   await presence.start();
   try {
@@ -40,8 +43,14 @@ export async function whilePresent<T>({ pool, followedLog }: Pick<Core, 'pool' |
   }
 }
 
-/** What was opened is closed whatever happens. Work that is done stands: that something could not be closed after it is only noted. */
-export async function withOpened<C extends { close(): Promise<void> }, T>(opened: C, work: (opened: C) => Promise<T>): Promise<T> {
+/**
+ * What was opened is closed whatever happens. Work that is done stands: that something could not be
+ * closed after it is only noted.
+ */
+export async function withOpened<C extends { close(): Promise<void> }, T>(
+  opened: C,
+  work: (opened: C) => Promise<T>,
+): Promise<T> {
   try {
     return await work(opened);
   } finally {
@@ -52,10 +61,12 @@ export async function withOpened<C extends { close(): Promise<void> }, T>(opened
 }
 
 /** Standard output belongs to the answer. */
-export const commandLogger = (): Logger => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
+export const commandLogger = (): Logger =>
+  pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
 
 /** Exactly one JSON document. */
-export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+export const printJson = (value: unknown): void =>
+  void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 
 /** A note beside the answer. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -85,7 +96,12 @@ export async function readJsonFile(path: string): Promise<unknown> {
   }
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 const DURATION_MAX_MS = 366 * 86_400_000;
 
 /** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds. @throws {CommandError} */
@@ -94,6 +110,8 @@ export function parseDuration(duration: string): number {
   const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(duration) ?? [];
   const ms = Number(number) * (UNITS_MS[unit] ?? NaN);
   if (number === '' || !(ms <= DURATION_MAX_MS))
-    throw new CommandError(`${JSON.stringify(duration)} is no duration such as 30m, 24h or 7d, of a year at most`);
+    throw new CommandError(
+      `${JSON.stringify(duration)} is no duration such as 30m, 24h or 7d, of a year at most`,
+    );
   return ms;
 }

@@ -28,7 +28,10 @@ const THINGS: Readonly<Record<ProgressPhase, string>> = {
   verifying: 'events',
 };
 
-/** Says once a second how far a copy or a verification is: on a terminal in one line that changes, elsewhere in plain lines. */
+/**
+ * Says once a second how far a copy or a verification is: on a terminal in one line that changes,
+ * elsewhere in plain lines.
+ */
 export class CopyProgress {
   private phase: ProgressPhase | undefined;
   private readonly seen: { at: number; events: number }[] = [];
@@ -61,7 +64,9 @@ export class CopyProgress {
   /** Events a second; 0: not known yet. */
   private rate(now: number, events: number): number {
     const [oldest] = this.seen;
-    return oldest === undefined || now === oldest.at ? 0 : ((events - oldest.events) * 1_000) / (now - oldest.at);
+    return oldest === undefined || now === oldest.at
+      ? 0
+      : ((events - oldest.events) * 1_000) / (now - oldest.at);
   }
 
   private say(line: string): void {
@@ -72,9 +77,15 @@ export class CopyProgress {
 }
 
 /** `copied 12000 of 50000 events (24 %), 3400 a second, 12 s left` */
-export function progressLine(phase: ProgressPhase, events: number, total: number | undefined, rate: number): string {
+export function progressLine(
+  phase: ProgressPhase,
+  events: number,
+  total: number | undefined,
+  rate: number,
+): string {
   const share = total === undefined ? '' : ` of ${total}`;
-  const percent = total === undefined || total === 0 ? '' : ` (${Math.floor((events * 100) / total)} %)`;
+  const percent =
+    total === undefined || total === 0 ? '' : ` (${Math.floor((events * 100) / total)} %)`;
   const speed = rate > 0 ? `, ${Math.round(rate)} a second` : '';
   const left = rate > 0 && total !== undefined ? `, ${duration((total - events) / rate)} left` : '';
   return `${VERBS[phase]} ${events}${share} ${THINGS[phase]}${percent}${speed}${left}`;

@@ -23,53 +23,104 @@ export function addChainCommands(cli: Command): void {
   withLedgerOptions(ledger.command('digest <tenant>'))
     .description('what the chain of a tenant holds now, a JSON document to be kept elsewhere')
     .option('--sign', 'with the signature of this installation')
-    .action(async (tenant: string, { mode, by, sign = false }: LedgerOptions & { sign?: boolean }) => {
-      const scope = scopeOf(tenant, mode);
-      const document = await onChain(scope, by, 'ledger digest', async (core, signal, progress) => ({
-        result: await digest(core, { scope, sign, signal }, progress),
-        parameters: { sign },
-      }));
-      printJson(document);
-    });
+    .action(
+      async (tenant: string, { mode, by, sign = false }: LedgerOptions & { sign?: boolean }) => {
+        const scope = scopeOf(tenant, mode);
+        const document = await onChain(
+          scope,
+          by,
+          'ledger digest',
+          async (core, signal, progress) => ({
+            result: await digest(core, { scope, sign, signal }, progress),
+            parameters: { sign },
+          }),
+        );
+        printJson(document);
+      },
+    );
 
   withLedgerOptions(ledger.command('verify <tenant>'))
-    .description('recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken')
+    .description(
+      'recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken',
+    )
     .option('--digest <file>', 'what ledger digest said some time ago')
-    .action(async (tenant: string, { mode, by, json, digest: path }: LedgerOptions & { digest?: string }) => {
-      const scope = scopeOf(tenant, mode);
-      const outside = path === undefined ? undefined : await readDigest(path, scope);
-      const verified = await onChain(scope, by, 'ledger verify', async (core, signal, progress) => {
-        const result = await verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress: progress.at });
-        return { result, parameters: { digest: outside?.digest }, stands: 'the chain was verified' };
-      });
-      reportVerification(verified, { json });
-    });
+    .action(
+      async (
+        tenant: string,
+        { mode, by, json, digest: path }: LedgerOptions & { digest?: string },
+      ) => {
+        const scope = scopeOf(tenant, mode);
+        const outside = path === undefined ? undefined : await readDigest(path, scope);
+        const verified = await onChain(
+          scope,
+          by,
+          'ledger verify',
+          async (core, signal, progress) => {
+            const result = await verifyLedger(core, {
+              scope,
+              outside,
+              signal,
+              awayMsMax: AWAY_MS_MAX,
+              onProgress: progress.at,
+            });
+            return {
+              result,
+              parameters: { digest: outside?.digest },
+              stands: 'the chain was verified',
+            };
+          },
+        );
+        reportVerification(verified, { json });
+      },
+    );
 
   ledger
     .command('acknowledge-loss')
-    .description('after the log lost its end: puts on record who knows and why; until then ledger verify exits 3')
+    .description(
+      'after the log lost its end: puts on record who knows and why; until then ledger verify exits 3',
+    )
     .requiredOption('--reason <text>', 'what happened, for whoever looks at the ledger later')
     .option('--by <name>', 'who acknowledges it; else who is logged in')
     .option('--json', 'one JSON document')
     .action(acknowledge);
 }
 
-async function acknowledge({ reason, by, json }: LedgerOptions & { reason: string }): Promise<void> {
-  const options = { reason: filled('--reason', reason), by: filled('--by', by ?? operatingSystemUser()), warn: note };
+async function acknowledge({
+  reason,
+  by,
+  json,
+}: LedgerOptions & { reason: string }): Promise<void> {
+  const options = {
+    reason: filled('--reason', reason),
+    by: filled('--by', by ?? operatingSystemUser()),
+    warn: note,
+  };
   const stopping = new AbortController();
   const acknowledged = await withCore((core) =>
-    acknowledgeLoss(core, { ...options, signal: stopping.signal, awayMsMax: AWAY_MS_MAX }, (loss) => auditLoss(core, loss, options)),
+    acknowledgeLoss(core, { ...options, signal: stopping.signal, awayMsMax: AWAY_MS_MAX }, (loss) =>
+      auditLoss(core, loss, options),
+    ),
   );
   if (json) return printJson(acknowledged);
   const { from, to, seals } = acknowledged;
-  process.stdout.write(`acknowledged: the log lost what stood behind position ${to ?? 'none'}, up to ${from ?? 'unknown'}\n`);
+  process.stdout.write(
+    `acknowledged: the log lost what stood behind position ${to ?? 'none'}, up to ${from ?? 'unknown'}\n`,
+  );
   note(`${seals.length} seals of what was lost are kept with the acknowledgement`);
 }
 
 type ChainWork<T> = (core: Core, signal: AbortSignal, progress: CopyProgress) => Promise<Done<T>>;
 
-/** Work on the chain of a tenant that exists, with progress, which an interrupt ends, and an audit event at the end of it. */
-async function onChain<T>(scope: Scope, by: string | undefined, operation: string, work: ChainWork<T>): Promise<T> {
+/**
+ * Work on the chain of a tenant that exists, with progress, which an interrupt ends, and an audit
+ * event at the end of it.
+ */
+async function onChain<T>(
+  scope: Scope,
+  by: string | undefined,
+  operation: string,
+  work: ChainWork<T>,
+): Promise<T> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   const progress = new CopyProgress(process.stderr);
@@ -77,7 +128,8 @@ async function onChain<T>(scope: Scope, by: string | undefined, operation: strin
   try {
     return await audited(scope, by, operation, (core) => work(core, stopping.signal, progress));
   } catch (error) {
-    if (error instanceof Stopped) throw new CommandError('stopped before the end; no break was met so far');
+    if (error instanceof Stopped)
+      throw new CommandError('stopped before the end; no break was met so far');
     throw error instanceof BrokenSeal ? new CommandError(error.message, 3) : error;
   } finally {
     progress.end();
@@ -94,14 +146,16 @@ async function digest(
   const onProgress = (events: number): void => progress.at('sealing', events, undefined);
   const document = await ledgerDigest(core, { ...asked, onProgress });
   if (signal.aborted) throw new CommandError('stopped; run the same command again');
-  if (document === null) throw new CommandError(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
+  if (document === null)
+    throw new CommandError(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
   return document;
 }
 
 /** @throws {CommandError} of exit 1: with this file nothing can be compared. */
 export async function readDigest(path: string, { tenant, mode }: Scope): Promise<DigestDocument> {
   const document = asDigestDocument(await readJsonFile(path));
-  if (document === undefined) throw new CommandError(`${path} is no digest as ledger digest prints it`);
+  if (document === undefined)
+    throw new CommandError(`${path} is no digest as ledger digest prints it`);
   if (document.tenant !== tenant || document.mode !== mode)
     throw new CommandError(`${path} is the digest of ${document.tenant} in ${document.mode} mode`);
   return document;
@@ -113,7 +167,9 @@ export function reportVerification(verified: Verification, { json }: OutputOptio
   if (json) printJson(verified);
   if (firstBroken !== null) throw new CommandError(broken(firstBroken), 3);
   if (json) return;
-  process.stdout.write(`OK: ${events} events are as they were sealed, up to position ${position ?? 'none'}\ndigest ${recomputed}\n`);
+  process.stdout.write(
+    `OK: ${events} events are as they were sealed, up to position ${position ?? 'none'}\ndigest ${recomputed}\n`,
+  );
   note(`${seals} seals compared`);
 }
 
@@ -123,10 +179,12 @@ const WHAT: Readonly<Record<BreakReason, string>> = {
   inserted: 'was never sealed where it stands',
   reordered: 'stood elsewhere in the log when it was sealed',
   'seal-signature': 'is the first one under a seal that this installation did not sign',
-  'outside-digest': 'or one before it is not as the digest from outside says, though the seals agree: both were made anew',
+  'outside-digest':
+    'or one before it is not as the digest from outside says, though the seals agree: both were made anew',
   lost: 'or behind it was lost with the end of the log: `ledger acknowledge-loss` once that is understood',
   'seal-removed': 'was sealed, and the seal of the whole log is not there',
-  'digest-signature': 'is what a digest file is about that is not as it was signed; the log agrees with its seals',
+  'digest-signature':
+    'is what a digest file is about that is not as it was signed; the log agrees with its seals',
 };
 
 function broken({ position, eventId, reason }: ChainBreak): string {

@@ -3,7 +3,10 @@ import { digestOf } from '../foundation/canonical-json.js';
 import { scopeOf } from '../operations/audited.js';
 import { CommandError } from '../operations/command-error.js';
 import { readBalanceFile } from '../operations/ledger/balance-file.js';
-import { reconcileLedger, type Reconciliation } from '../operations/ledger/ledger-reconciliation.js';
+import {
+  reconcileLedger,
+  type Reconciliation,
+} from '../operations/ledger/ledger-reconciliation.js';
 import { replayLedger, type Replay } from '../operations/ledger/ledger-replay.js';
 import { note, printJson, printTable } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
@@ -31,48 +34,62 @@ export function addLedgerChecks(cli: Command): void {
     .option('--as-of <time>', 'as it stood then')
     .option('--position <position>', 'as it stood there')
     .option('--resume-from <position>', 'where an earlier run stopped')
-    .action(async (alias: string, { mode, by, json, account: accountId, ...options }: ReplayCommandOptions) => {
-      const scope = scopeOf(alias, mode);
-      const stopping = new AbortController();
-      const stop = (): void => stopping.abort();
-      const progress = new CopyProgress(process.stderr);
-      const onProgress = (accounts: number, total: number): void => progress.at('replaying', accounts, total);
-      process.on('SIGINT', stop).on('SIGTERM', stop);
-      try {
-        const replay = await audited(scope, by, 'ledger replay', async (core) => {
-          const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-          const result = await replayLedger(core, scope, request, { signal: stopping.signal, onProgress, note });
-          const account = accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
-          return { result, parameters: { account, ...options } };
-        });
-        progress.end();
-        reportReplay(replay, json);
-      } finally {
-        progress.end();
-        process.off('SIGINT', stop).off('SIGTERM', stop);
-      }
-    });
+    .action(
+      async (
+        alias: string,
+        { mode, by, json, account: accountId, ...options }: ReplayCommandOptions,
+      ) => {
+        const scope = scopeOf(alias, mode);
+        const stopping = new AbortController();
+        const stop = (): void => stopping.abort();
+        const progress = new CopyProgress(process.stderr);
+        const onProgress = (accounts: number, total: number): void =>
+          progress.at('replaying', accounts, total);
+        process.on('SIGINT', stop).on('SIGTERM', stop);
+        try {
+          const replay = await audited(scope, by, 'ledger replay', async (core) => {
+            const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+            const result = await replayLedger(core, scope, request, {
+              signal: stopping.signal,
+              onProgress,
+              note,
+            });
+            const account =
+              accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
+            return { result, parameters: { account, ...options } };
+          });
+          progress.end();
+          reportReplay(replay, json);
+        } finally {
+          progress.end();
+          process.off('SIGINT', stop).off('SIGTERM', stop);
+        }
+      },
+    );
 
   withLedgerOptions(ledger.command('reconcile <tenant>'))
     .description('the roll-forward and trial balance of each unit, and what does not agree')
     .option('--period <YYYY-MM>', 'this month, in UTC; else everything up to now')
     .option('--against <file>', 'a CSV file account,unit,balance to compare with')
-    .action(async (alias: string, { mode, by, json, period, against: path }: ReconcileCommandOptions) => {
-      const scope = scopeOf(alias, mode);
-      const against = path === undefined ? undefined : await readBalanceFile(path);
-      const progress = new CopyProgress(process.stderr);
-      try {
-        const reconciliation = await audited(scope, by, 'ledger reconcile', async (core) => {
-          const onProgress = (accounts: number): void => progress.at('reconciling', accounts, undefined);
-          const result = await reconcileLedger(core, scope, { period, against }, { onProgress });
-          return { result, parameters: { period, against: against && digestOf(against.text) } };
-        });
-        progress.end();
-        reportReconciliation(reconciliation, json);
-      } finally {
-        progress.end();
-      }
-    });
+    .action(
+      async (alias: string, { mode, by, json, period, against: path }: ReconcileCommandOptions) => {
+        const scope = scopeOf(alias, mode);
+        const against = path === undefined ? undefined : await readBalanceFile(path);
+        const progress = new CopyProgress(process.stderr);
+        try {
+          const reconciliation = await audited(scope, by, 'ledger reconcile', async (core) => {
+            const onProgress = (accounts: number): void =>
+              progress.at('reconciling', accounts, undefined);
+            const result = await reconcileLedger(core, scope, { period, against }, { onProgress });
+            return { result, parameters: { period, against: against && digestOf(against.text) } };
+          });
+          progress.end();
+          reportReconciliation(reconciliation, json);
+        } finally {
+          progress.end();
+        }
+      },
+    );
 }
 
 function reportReplay(replay: Replay, json: boolean | undefined): void {
@@ -91,8 +108,15 @@ function reportReplay(replay: Replay, json: boolean | undefined): void {
       ]),
     );
   }
-  if (differences.length > 0) throw new CommandError(`${count(differences.length)} between the ledger and its read models`, 2);
-  if (!json) process.stdout.write(`OK: ${events} events up to ${position ?? 'the beginning'} say what the read models show\n`);
+  if (differences.length > 0)
+    throw new CommandError(
+      `${count(differences.length)} between the ledger and its read models`,
+      2,
+    );
+  if (!json)
+    process.stdout.write(
+      `OK: ${events} events up to ${position ?? 'the beginning'} say what the read models show\n`,
+    );
 }
 
 function reportReconciliation(reconciliation: Reconciliation, json: boolean | undefined): void {
@@ -100,9 +124,30 @@ function reportReconciliation(reconciliation: Reconciliation, json: boolean | un
   if (json) printJson(reconciliation);
   else {
     printTable(
-      ['unit', 'opening', 'issued', 'redeemed', 'expired', 'cancelled', 'restored', 'closing', 'scheduled', 'debits', 'credits'],
+      [
+        'unit',
+        'opening',
+        'issued',
+        'redeemed',
+        'expired',
+        'cancelled',
+        'restored',
+        'closing',
+        'scheduled',
+        'debits',
+        'credits',
+      ],
       units.map(({ unit, ...sums }) => [
-        ...[unit, sums.opening, sums.issued, -sums.redeemed, -sums.expired, -sums.cancelled, sums.restored, sums.closing].map(String),
+        ...[
+          unit,
+          sums.opening,
+          sums.issued,
+          -sums.redeemed,
+          -sums.expired,
+          -sums.cancelled,
+          sums.restored,
+          sums.closing,
+        ].map(String),
         ...[sums.scheduled, sums.debits, sums.credits].map(String),
       ]),
     );
@@ -119,9 +164,13 @@ function reportReconciliation(reconciliation: Reconciliation, json: boolean | un
       );
   }
   const overdue = units.reduce((sum, unit) => sum + unit.overdue, 0);
-  if (overdue > 0) note(`${overdue} dates passed more than an hour ago and are not recorded yet: see whether the jobs run`);
+  if (overdue > 0)
+    note(
+      `${overdue} dates passed more than an hour ago and are not recorded yet: see whether the jobs run`,
+    );
   if (differences.length > 0) throw new CommandError(`NOT OK: ${count(differences.length)}`, 2);
   if (!json) process.stdout.write('OK\n');
 }
 
-const count = (differences: number): string => (differences === 1 ? '1 difference' : `${differences} differences`);
+const count = (differences: number): string =>
+  differences === 1 ? '1 difference' : `${differences} differences`;

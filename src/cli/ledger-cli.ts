@@ -45,18 +45,28 @@ export function addLedgerCommands(cli: Command): void {
     .option('--from <time>', 'what was recorded before is in the opening')
     .option('--to <time>', 'the last moment that counts')
     .option('--unit <unit>', 'this unit only')
-    .addOption(new Option('--format <format>', 'how it looks').choices(['table', 'csv', 'json']).default('table'))
-    .action(async (alias: string, accountId: string, { format, mode, by, json, ...options }: StatementOptions) => {
-      const scope = scopeOf(alias, mode);
-      const statement = await audited(scope, by, 'ledger statement', async (core) => {
-        const result = await statementOfAccount(core, scope, { accountId, ...options });
-        const account = core.names.accountRef(scope, accountId);
-        return { result, parameters: { account, ...options }, digest: result.digest };
-      });
-      if (json || format === 'json') return printJson(statement);
-      if (format === 'csv') return void process.stdout.write(statementCsv(statement));
-      printStatement(statement);
-    });
+    .addOption(
+      new Option('--format <format>', 'how it looks')
+        .choices(['table', 'csv', 'json'])
+        .default('table'),
+    )
+    .action(
+      async (
+        alias: string,
+        accountId: string,
+        { format, mode, by, json, ...options }: StatementOptions,
+      ) => {
+        const scope = scopeOf(alias, mode);
+        const statement = await audited(scope, by, 'ledger statement', async (core) => {
+          const result = await statementOfAccount(core, scope, { accountId, ...options });
+          const account = core.names.accountRef(scope, accountId);
+          return { result, parameters: { account, ...options }, digest: result.digest };
+        });
+        if (json || format === 'json') return printJson(statement);
+        if (format === 'csv') return void process.stdout.write(statementCsv(statement));
+        printStatement(statement);
+      },
+    );
 
   for (const [name, type, description] of [
     ['close', 'ClosePeriod', 'puts on record that a month is done with'],
@@ -70,7 +80,11 @@ export function addLedgerCommands(cli: Command): void {
         const scope = scopeOf(alias, mode);
         const who = by ?? operatingSystemUser();
         const changed = await audited(scope, who, `ledger ${name}`, async (core) => {
-          const result = await changePeriod(core, scope, type, { period, comment: filled('--comment', comment), by: who });
+          const result = await changePeriod(core, scope, type, {
+            period,
+            comment: filled('--comment', comment),
+            by: who,
+          });
           return { result, parameters: { period }, stands: `${period} is ${result.status}` };
         });
         if (json) return printJson(changed);
@@ -95,21 +109,28 @@ export function addLedgerCommands(cli: Command): void {
         withOwnKeys(core, key, (keyed) => adjustOnRecord(core, scope, request, keyed)),
       );
       if (json) return printJson(adjusted);
-      process.stdout.write(`adjusted by ${request.amount} ${request.unit}: event ${adjusted.eventId} at ${adjusted.position ?? ''}\n`);
+      process.stdout.write(
+        `adjusted by ${request.amount} ${request.unit}: event ${adjusted.eventId} at ${adjusted.position ?? ''}\n`,
+      );
     });
 
   withLedgerOptions(ledger.command('export <tenant>'))
     .description('the events as JSON lines, opened; people who are forgotten stay anonymous')
     .option('--from <time>', 'recorded then or later')
     .option('--to <time>', 'recorded then or earlier')
-    .action(async (alias: string, { mode, by, from, to }: LedgerOptions & { from?: string; to?: string }) => {
-      const scope = scopeOf(alias, mode);
-      const exported = await audited(scope, by, 'ledger export', async (core) => {
-        const result = await exportLedger(core, scope, { from, to }, writeOut);
-        return { result, parameters: { from, to }, digest: result.digest };
-      });
-      note(`${exported.events} events; digest ${exported.digest}`);
-    });
+    .action(
+      async (
+        alias: string,
+        { mode, by, from, to }: LedgerOptions & { from?: string; to?: string },
+      ) => {
+        const scope = scopeOf(alias, mode);
+        const exported = await audited(scope, by, 'ledger export', async (core) => {
+          const result = await exportLedger(core, scope, { from, to }, writeOut);
+          return { result, parameters: { from, to }, digest: result.digest };
+        });
+        note(`${exported.events} events; digest ${exported.digest}`);
+      },
+    );
 }
 
 function adjustmentOf(accountId: string, options: AdjustOptions, by: string): AdjustmentRequest {
@@ -125,18 +146,21 @@ function adjustmentOf(accountId: string, options: AdjustOptions, by: string): Ad
 }
 
 function parseIdempotencyKey(key: string | undefined): string | undefined {
-  if (key !== undefined && !isIdempotencyKey(key)) throw new CommandError('--idempotency-key must be 1 to 255 printable characters');
+  if (key !== undefined && !isIdempotencyKey(key))
+    throw new CommandError('--idempotency-key must be 1 to 255 printable characters');
   return key;
 }
 
 function parseAmount(text: string): number {
   const amount = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(amount) || amount === 0) throw new CommandError('--amount takes a whole number such as +500 or -500');
+  if (!Number.isSafeInteger(amount) || amount === 0)
+    throw new CommandError('--amount takes a whole number such as +500 or -500');
   return amount;
 }
 
 function parseUnit(unit: string): string {
-  if (!/^[^\u0000-\u001f\u007f]{1,64}$/.test(unit) || unit.trim() === '') throw new CommandError('--unit must be 1 to 64 characters');
+  if (!/^[^\u0000-\u001f\u007f]{1,64}$/.test(unit) || unit.trim() === '')
+    throw new CommandError('--unit must be 1 to 64 characters');
   return unit;
 }
 

@@ -14,7 +14,8 @@ export interface LedgerOptions extends OutputOptions {
 
 /** The group of commands, made by whoever comes first. */
 export const ledgerGroup = (cli: Command): Command =>
-  cli.commands.find((command) => command.name() === 'ledger') ?? cli.command('ledger').description('the ledger of a tenant, for finance');
+  cli.commands.find((command) => command.name() === 'ledger') ??
+  cli.command('ledger').description('the ledger of a tenant, for finance');
 
 export const withLedgerOptions = (command: Command): Command =>
   command
@@ -23,7 +24,12 @@ export const withLedgerOptions = (command: Command): Command =>
     .option('--json', 'one JSON document');
 
 /** Runs the work on the stores and leaves its audit event in the log. */
-export function audited<T>(scope: Scope, by: string | undefined, operation: string, work: (core: Core) => Promise<Done<T>>): Promise<T> {
+export function audited<T>(
+  scope: Scope,
+  by: string | undefined,
+  operation: string,
+  work: (core: Core) => Promise<Done<T>>,
+): Promise<T> {
   const who = filled('--by', by ?? operatingSystemUser());
   return withCore(async (core) => {
     await checkTenant(core, scope.tenant);

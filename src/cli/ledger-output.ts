@@ -4,9 +4,23 @@ import { printTable } from './command-line.js';
 
 /** How figures of the ledger look to people and to spreadsheets. */
 
-const CSV_HEAD = ['unit', 'eventId', 'position', 'recordedAt', 'effectiveAt', 'type', 'actor', 'rewardId', 'amount', 'balance'] as const;
+const CSV_HEAD = [
+  'unit',
+  'eventId',
+  'position',
+  'recordedAt',
+  'effectiveAt',
+  'type',
+  'actor',
+  'rewardId',
+  'amount',
+  'balance',
+] as const;
 
-/** A row for the opening and the closing of each unit, and one for each line between them. RFC 4180, with a header. */
+/**
+ * A row for the opening and the closing of each unit, and one for each line between them. RFC 4180,
+ * with a header.
+ */
 export function statementCsv({ units }: Statement): string {
   const rows = units.flatMap(({ unit, opening, closing, lines }) => [
     [unit, '', '', '', '', 'opening', '', '', '', opening],
@@ -46,16 +60,18 @@ export function printStatement({ account, position, units, digest }: Statement):
       [unit, 'recorded', 'effective', 'who', 'reward', 'amount', 'balance', 'event'],
       [
         ['opening', '', '', '', '', '', String(opening), ''],
-        ...lines.map(({ type, recordedAt, effectiveAt, actor, rewardId, amount, balance, eventId }) => [
-          type,
-          recordedAt,
-          effectiveAt,
-          actor,
-          rewardId,
-          String(amount),
-          String(balance),
-          eventId,
-        ]),
+        ...lines.map(
+          ({ type, recordedAt, effectiveAt, actor, rewardId, amount, balance, eventId }) => [
+            type,
+            recordedAt,
+            effectiveAt,
+            actor,
+            rewardId,
+            String(amount),
+            String(balance),
+            eventId,
+          ],
+        ),
         ['closing', '', '', '', '', '', String(closing), ''],
       ],
     );

@@ -26,12 +26,19 @@ export function addLogCommands(cli: Command): void {
     .description('copies the whole log to another store; can be stopped, and run again to go on')
     .requiredOption('--from <url>', 'postgresql://…, esdb://…, or the word embedded')
     .requiredOption('--to <url>', 'the same')
-    .option('--while-running', 'a first pass beside the running service; the last one needs it stopped')
+    .option(
+      '--while-running',
+      'a first pass beside the running service; the last one needs it stopped',
+    )
     .option('--json', 'one JSON document')
     .action(async (options: CopyCommandOptions) => reportCopy(await copy(options), options));
 }
 
-async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Promise<LogMoveResult> {
+async function copy({
+  from,
+  to,
+  whileRunning = false,
+}: CopyCommandOptions): Promise<LogMoveResult> {
   const addresses = { from: parseLogAddress('--from', from), to: parseLogAddress('--to', to) };
   const config = loadConfig();
   const logger = commandLogger();
@@ -57,7 +64,9 @@ async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Pro
       awayMsMax: AWAY_MS_MAX,
     });
   } catch (error) {
-    throw error instanceof Stopped ? new CommandError('stopped; run the same command again to go on') : error;
+    throw error instanceof Stopped
+      ? new CommandError('stopped; run the same command again to go on')
+      : error;
   } finally {
     progress.end();
     process.off('SIGINT', stop).off('SIGTERM', stop);
@@ -66,9 +75,26 @@ async function copy({ from, to, whileRunning = false }: CopyCommandOptions): Pro
   }
 }
 
-/** Prints what a copy came to. @throws {CommandError} of exit 2 for a difference, of exit 1 for a copy that is not the last one. */
-export function reportCopy(result: LogMoveResult, { whileRunning = false, json }: Pick<CopyCommandOptions, 'whileRunning' | 'json'>): void {
-  const { events, streams, found, appended, digest, differences, isOrderSame, otherOrigins, cameSince, isRecorded } = result;
+/**
+ * Prints what a copy came to. @throws {CommandError} of exit 2 for a difference, of exit 1 for a
+ * copy that is not the last one.
+ */
+export function reportCopy(
+  result: LogMoveResult,
+  { whileRunning = false, json }: Pick<CopyCommandOptions, 'whileRunning' | 'json'>,
+): void {
+  const {
+    events,
+    streams,
+    found,
+    appended,
+    digest,
+    differences,
+    isOrderSame,
+    otherOrigins,
+    cameSince,
+    isRecorded,
+  } = result;
   const ok = differences.length === 0 && isOrderSame;
   if (json)
     printJson({
@@ -86,7 +112,9 @@ export function reportCopy(result: LogMoveResult, { whileRunning = false, json }
     });
   if (!ok) throw new CommandError(difference(result), 2);
   if (cameSince > 0 && !whileRunning) {
-    throw new CommandError(`${cameSince} events came to the source since: stop what writes to it and run the same command again`);
+    throw new CommandError(
+      `${cameSince} events came to the source since: stop what writes to it and run the same command again`,
+    );
   }
   if (!json)
     process.stdout.write(
@@ -98,13 +126,16 @@ export function reportCopy(result: LogMoveResult, { whileRunning = false, json }
     );
   if (isRecorded) note('The service moves over at its next start on the log at --to.');
   else if (whileRunning)
-    note(`${cameSince} events came since. This was a first pass: stop the service and run again without --while-running.`);
+    note(
+      `${cameSince} events came since. This was a first pass: stop the service and run again without --while-running.`,
+    );
   else note('The database of this configuration follows another log: it does not move over.');
 }
 
 function difference({ differences, isOrderSame }: LogMoveResult): string {
   if (!isOrderSame) return 'the logs hold the same streams in another order: the target is no copy';
   const shown = differences.slice(0, NAMES_SHOWN_MAX).join(', ');
-  const more = differences.length > NAMES_SHOWN_MAX ? ` and ${differences.length - NAMES_SHOWN_MAX} more` : '';
+  const more =
+    differences.length > NAMES_SHOWN_MAX ? ` and ${differences.length - NAMES_SHOWN_MAX} more` : '';
   return `the logs differ in ${shown}${more}: the target is no copy`;
 }

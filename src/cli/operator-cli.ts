@@ -13,9 +13,12 @@ export function addOperatorCommands(cli: Command): void {
     .requiredOption('--role <role...>', `what the key opens: ${OPERATOR_ROLES.join(', ')}`)
     .option('--json', 'one JSON document (the answer always is)')
     .action((name: string, { role }: { role: readonly string[] }) => {
-      if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(name)) throw new CommandError('a name is 1 to 64 letters, digits and . _ @ -');
+      if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(name))
+        throw new CommandError('a name is 1 to 64 letters, digits and . _ @ -');
       printJson(makeOperatorKey(name, role.map(roleIn)));
-      note('This key is shown this once. Add the entry to the list in OPERATORS_FILE and restart the service.');
+      note(
+        'This key is shown this once. Add the entry to the list in OPERATORS_FILE and restart the service.',
+      );
     });
 }
 

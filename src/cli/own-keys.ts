@@ -9,12 +9,18 @@ import { ProcessPresence } from '../postgres/process-presence.js';
 import { note } from './command-line.js';
 
 /**
- * Runs a command's work with its idempotency key, or with one that is made for it: the answer of an effect may be lost, and the key that is
- * named then makes the repetition harmless. The process shows its presence meanwhile: a claim that it leaves by a
- * crash can be told from one that is at work.
- * @throws {CommandError} in an operator's words: for what a service answers with 409 and 422, and for work that may stand.
+ * Runs a command's work with its idempotency key, or with one that is made for it: the answer of an
+ * effect may be lost, and the key that is named then makes the repetition harmless. The process
+ * shows its presence meanwhile: a claim that it leaves by a crash can be told from one that is at
+ * work.
+ * @throws {CommandError} in an operator's words: for what a service answers with 409 and 422, and
+ * for work that may stand.
  */
-export async function withOwnKeys<T>(core: Core, given: string | undefined, work: (keyed: KeyedBy) => Promise<T>): Promise<T> {
+export async function withOwnKeys<T>(
+  core: Core,
+  given: string | undefined,
+  work: (keyed: KeyedBy) => Promise<T>,
+): Promise<T> {
   const key = given ?? randomUUID();
   const presence = new ProcessPresence(core.pool);
   await presence.start();
@@ -26,13 +32,17 @@ export async function withOwnKeys<T>(core: Core, given: string | undefined, work
     return result;
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw error instanceof KeyRefused ? new CommandError(KEY_REFUSALS[error.refused]) : mayStand(error, key);
+    throw error instanceof KeyRefused
+      ? new CommandError(KEY_REFUSALS[error.refused])
+      : mayStand(error, key);
   } finally {
     await presence.stop().catch(() => undefined);
   }
 }
 
-/** A refusal is known; after anything else the effect may be in the log although nobody was told. */
+/**
+ * A refusal is known; after anything else the effect may be in the log although nobody was told.
+ */
 function mayStand(error: unknown, key: string): CommandError {
   return new CommandError(
     `${firstLine(error)}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,

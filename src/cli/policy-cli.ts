@@ -1,16 +1,24 @@
 import type { Command } from 'commander';
 import { CommandError } from '../operations/command-error.js';
-import { parseParkedId, retryParkedReactions, showParked } from '../operations/policies/policy-commands.js';
+import {
+  parseParkedId,
+  retryParkedReactions,
+  showParked,
+} from '../operations/policies/policy-commands.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 
 const LIMIT_MAX = 10_000;
 
 /** `policy …` */
 export function addPolicyCommands(cli: Command): void {
-  const policy = cli.command('policy').description('reactions to events: what stands still, and trying it again');
+  const policy = cli
+    .command('policy')
+    .description('reactions to events: what stands still, and trying it again');
   policy
     .command('parked')
-    .description('the reactions that failed again and again, and the streams that cannot be read; oldest first')
+    .description(
+      'the reactions that failed again and again, and the streams that cannot be read; oldest first',
+    )
     .option('--limit <number>', `entries to show, up to ${LIMIT_MAX}`, '1000')
     .option('--json', 'one JSON document')
     .action(async ({ json, limit }: OutputOptions & { limit: string }) => {
@@ -20,7 +28,14 @@ export function addPolicyCommands(cli: Command): void {
       if (parked.length === 0) return void process.stdout.write('nothing stands still\n');
       printTable(
         ['id', 'policy', 'event', 'position', 'reason', 'since'],
-        parked.map(({ id, policy: name, eventId, position, reason, since }) => [id, name, eventId, position, reason, since]),
+        parked.map(({ id, policy: name, eventId, position, reason, since }) => [
+          id,
+          name,
+          eventId,
+          position,
+          reason,
+          since,
+        ]),
       );
       if (parked.length === most) note(`the oldest ${most}; there may be more`);
     });
@@ -33,7 +48,10 @@ export function addPolicyCommands(cli: Command): void {
     .action(retryCommand);
 }
 
-async function retryCommand(id: string | undefined, { all = false, json }: OutputOptions & { all?: boolean }): Promise<void> {
+async function retryCommand(
+  id: string | undefined,
+  { all = false, json }: OutputOptions & { all?: boolean },
+): Promise<void> {
   if (id !== undefined && all) throw new CommandError('name one reaction, or say --all');
   const one = id === undefined ? undefined : parseParkedId(id);
   const stopping = new AbortController();
@@ -41,9 +59,14 @@ async function retryCommand(id: string | undefined, { all = false, json }: Outpu
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
     const onProgress = (retried: number): void => note(`${retried} tried`);
-    const result = await withCore((core) => retryParkedReactions(core, one, { signal: stopping.signal, onProgress }));
+    const result = await withCore((core) =>
+      retryParkedReactions(core, one, { signal: stopping.signal, onProgress }),
+    );
     if (json) printJson(result);
-    else process.stdout.write(`${result.retried} tried again: ${result.done} done, ${result.parked} still parked\n`);
+    else
+      process.stdout.write(
+        `${result.retried} tried again: ${result.done} done, ${result.parked} still parked\n`,
+      );
     if (stopping.signal.aborted) throw new CommandError('stopped; what was not tried is as it was');
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
@@ -52,6 +75,7 @@ async function retryCommand(id: string | undefined, { all = false, json }: Outpu
 
 function parseLimit(text: string): number {
   const limit = Number(text);
-  if (!/^\d{1,5}$/.test(text) || limit < 1 || limit > LIMIT_MAX) throw new CommandError(`--limit takes a number from 1 to ${LIMIT_MAX}`);
+  if (!/^\d{1,5}$/.test(text) || limit < 1 || limit > LIMIT_MAX)
+    throw new CommandError(`--limit takes a number from 1 to ${LIMIT_MAX}`);
   return limit;
 }

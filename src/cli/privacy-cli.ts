@@ -16,7 +16,9 @@ import { note, printJson, withCore, type OutputOptions } from './command-line.js
 
 /** `privacy …`. */
 export function addPrivacyCommands(cli: Command): void {
-  const privacy = cli.command('privacy').description('what becomes of people who asked to be forgotten');
+  const privacy = cli
+    .command('privacy')
+    .description('what becomes of people who asked to be forgotten');
   privacy
     .command('scrub')
     .description('makes erased bytes leave the files of Postgres now; a job does it daily')
@@ -27,46 +29,78 @@ export function addPrivacyCommands(cli: Command): void {
         const pool = openPool({ url: databaseUrl, max: 1, applicationName: 'ledger-scrub' });
         try {
           const names = accountProjectors.map(({ name }) => name);
-          return await scrub(pool, { readModels: () => readModelsReachHead(pool, log, names), progress: note });
+          return await scrub(pool, {
+            readModels: () => readModelsReachHead(pool, log, names),
+            progress: note,
+          });
         } finally {
           await pool.end();
         }
       });
-      if (!scrubbed.walRemoved) note('This role may not switch the write-ahead log: its old segments go as the server is set up.');
+      if (!scrubbed.walRemoved)
+        note(
+          'This role may not switch the write-ahead log: its old segments go as the server is set up.',
+        );
       if (json) return printJson(scrubbed);
       process.stdout.write(`${scrubbed.tables} tables rewritten\n`);
     });
 
   privacy
     .command('replay-erasures')
-    .description('destroys the keys of everybody whose erasure stands in the log; after a restore, before the service is started')
-    .option('--from <file>', 'what list-erasures said of a newer copy of the log: it is entered in this one, too')
+    .description(
+      'destroys the keys of everybody whose erasure stands in the log; after a restore, before the service is started',
+    )
+    .option(
+      '--from <file>',
+      'what list-erasures said of a newer copy of the log: it is entered in this one, too',
+    )
     .option('--json', 'one JSON document')
     .action(async ({ json, from }: OutputOptions & { from?: string }) => {
       const listed = from === undefined ? [] : await readErasures(from);
       const replayed = await withCore(async (core) => {
-        const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, { fromStart: true });
+        const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, {
+          fromStart: true,
+        });
         const alive = await aliveOf(core, listed);
-        for (const erasure of listed) await core.commands.execute(new RepeatErasureEnvelope(causeOf(erasure.erasureId), erasure));
+        for (const erasure of listed)
+          await core.commands.execute(
+            new RepeatErasureEnvelope(causeOf(erasure.erasureId), erasure),
+          );
         await core.followedLog.hideUntilCaughtUp();
         return { events, destroyed: destroyed + alive };
       });
       if (json) return printJson(replayed);
-      process.stdout.write(`${replayed.events} events read, ${replayed.destroyed} keys destroyed\n`);
+      process.stdout.write(
+        `${replayed.events} events read, ${replayed.destroyed} keys destroyed\n`,
+      );
     });
 
   privacy
     .command('list-erasures')
-    .description('every erasure in the log, a JSON document a line, without personal data; for replay-erasures --from')
+    .description(
+      'every erasure in the log, a JSON document a line, without personal data; for replay-erasures --from',
+    )
     .action(async () => {
       await withCore(async ({ log, codec }) => {
-        for (let page = await log.readAll(undefined, PAGE); page.length > 0; page = await log.readAll(page.at(-1)?.position, PAGE)) {
+        for (
+          let page = await log.readAll(undefined, PAGE);
+          page.length > 0;
+          page = await log.readAll(page.at(-1)?.position, PAGE)
+        ) {
           const requested = page.filter(({ type }) => type === 'ErasureRequested');
           for (const { event, envelope, recorded } of await codec.decodeAll(requested)) {
             if (event.type !== 'ErasureRequested' || envelope.mode === null) continue;
             const { erasureId, persons, account, suppressed } = event;
             const { tenant, mode } = envelope;
-            const listed = { tenant, mode, accountRef: accountRefOf(recorded.stream) ?? '', erasureId, persons, account, suppressed };
+            const listed = {
+              tenant,
+              mode,
+              accountRef: accountRefOf(recorded.stream) ?? '',
+              erasureId,
+              persons,
+              account,
+              suppressed,
+            };
             process.stdout.write(`${JSON.stringify(listed satisfies ListedErasure)}\n`);
           }
         }
@@ -98,13 +132,17 @@ async function readErasures(path: string): Promise<readonly ListedErasure[]> {
       try {
         return LISTED.parse(JSON.parse(line));
       } catch {
-        throw new CommandError(`${path}: line ${number} is no erasure as list-erasures writes them`);
+        throw new CommandError(
+          `${path}: line ${number} is no erasure as list-erasures writes them`,
+        );
       }
     });
 }
 
 async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promise<number> {
-  const subjects = listed.flatMap(({ persons, account }) => (account === null ? persons : [...persons, account]));
+  const subjects = listed.flatMap(({ persons, account }) =>
+    account === null ? persons : [...persons, account],
+  );
   return [...(await keys.load(new Set(subjects))).values()].filter((key) => key !== null).length;
 }
 

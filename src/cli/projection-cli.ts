@@ -13,7 +13,11 @@ import {
   swapProjections,
   type DiffDocument,
 } from '../operations/projections/projection-commands.js';
-import { chosenProjectors, withProjections, type ProjectionOperator } from '../operations/projections/projection-operator.js';
+import {
+  chosenProjectors,
+  withProjections,
+  type ProjectionOperator,
+} from '../operations/projections/projection-operator.js';
 import { repairProjections, retryParked } from '../operations/projections/projection-repairs.js';
 import { Interrupted } from '../projecting/generations/catch-up.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
@@ -32,12 +36,17 @@ interface RebuildCommandOptions extends ActorOptions {
   readonly mode?: string;
 }
 
-const BY = ['--by <who>', 'who does it, for the history; default: the user of the operating system'] as const;
+const BY = [
+  '--by <who>',
+  'who does it, for the history; default: the user of the operating system',
+] as const;
 const JSON_OUT = ['--json', 'one JSON document'] as const;
 
 /** `projection …` */
 export function addProjectionCommands(cli: Command): void {
-  const projection = cli.command('projection').description('the read models: how they are, and making them anew');
+  const projection = cli
+    .command('projection')
+    .description('the read models: how they are, and making them anew');
   projection
     .command('status')
     .description('where each projection stands')
@@ -45,20 +54,40 @@ export function addProjectionCommands(cli: Command): void {
     .action(async ({ json }: OutputOptions) => {
       const shown = await operate({}, showStatus);
       if (json) return printJson(shown);
-      const head = ['projection', 'generation', 'position', 'events behind', 'seconds behind', 'parked', 'ready', 'previous', 'last error'];
+      const head = [
+        'projection',
+        'generation',
+        'position',
+        'events behind',
+        'seconds behind',
+        'parked',
+        'ready',
+        'previous',
+        'last error',
+      ];
       printTable(
         head,
         shown.map(({ head: _, ...row }) =>
-          [row.name, row.generation, row.position, row.lagEvents, row.lagSeconds, row.parked, row.ready, row.previous, row.lastError].map(
-            cell,
-          ),
+          [
+            row.name,
+            row.generation,
+            row.position,
+            row.lagEvents,
+            row.lagSeconds,
+            row.parked,
+            row.ready,
+            row.previous,
+            row.lastError,
+          ].map(cell),
         ),
       );
     });
   projection
     .command('rebuild')
     .argument('[name]')
-    .description('builds a new generation beside the live one and switches nothing; with --tenant, puts that part right in place')
+    .description(
+      'builds a new generation beside the live one and switches nothing; with --tenant, puts that part right in place',
+    )
     .option('--all', 'all projections, in one pass over the log')
     .option('--dry-run', 'says what would be built; changes nothing')
     .option('--resume', 'goes on from where a stopped rebuild was, with the same release')
@@ -71,7 +100,9 @@ export function addProjectionCommands(cli: Command): void {
   projection
     .command('diff')
     .argument('<name>')
-    .description('the rows in which the new generation differs from the live one, at one position; exit 2 if there are any')
+    .description(
+      'the rows in which the new generation differs from the live one, at one position; exit 2 if there are any',
+    )
     .option('--limit <rows>', 'rows to show', '1000')
     .option(...JSON_OUT)
     .action(diffCommand);
@@ -82,9 +113,16 @@ export function addProjectionCommands(cli: Command): void {
     .option('--all', 'all that have one, at once')
     .option(...BY)
     .option(...JSON_OUT)
-    .action(async (name: string | undefined, { all = false, ...options }: RebuildCommandOptions) => {
-      print(await operate(options, (operator) => swapProjections(operator, chosenProjectors(operator.parts, name, all), all)), options);
-    });
+    .action(
+      async (name: string | undefined, { all = false, ...options }: RebuildCommandOptions) => {
+        print(
+          await operate(options, (operator) =>
+            swapProjections(operator, chosenProjectors(operator.parts, name, all), all),
+          ),
+          options,
+        );
+      },
+    );
   projection
     .command('rollback')
     .argument('<name>')
@@ -107,7 +145,11 @@ export function addProjectionCommands(cli: Command): void {
     .action(async (name: string | undefined, options: ActorOptions) => {
       print(
         await operate(options, (operator, progress) =>
-          retryParked(operator, chosenProjectors(operator.parts, name, name === undefined), progress.read),
+          retryParked(
+            operator,
+            chosenProjectors(operator.parts, name, name === undefined),
+            progress.read,
+          ),
         ),
         options,
       );
@@ -123,24 +165,33 @@ export function addProjectionCommands(cli: Command): void {
     });
 }
 
-async function rebuildCommand(name: string | undefined, options: RebuildCommandOptions): Promise<void> {
+async function rebuildCommand(
+  name: string | undefined,
+  options: RebuildCommandOptions,
+): Promise<void> {
   const { all = false, dryRun = false, resume = false, tenant, account, mode } = options;
-  if (tenant === undefined && (account !== undefined || mode !== undefined)) throw new CommandError('--account and --mode need --tenant');
-  if (tenant !== undefined && (dryRun || resume)) throw new CommandError('--dry-run and --resume are for whole projections');
+  if (tenant === undefined && (account !== undefined || mode !== undefined))
+    throw new CommandError('--account and --mode need --tenant');
+  if (tenant !== undefined && (dryRun || resume))
+    throw new CommandError('--dry-run and --resume are for whole projections');
   if (dryRun && resume) throw new CommandError('--dry-run and --resume exclude each other');
   if (tenant !== undefined) checkAlias(tenant);
   const scopeMode = parseMode(mode ?? 'live');
   const document = await operate(options, (operator, progress) => {
     const projectors = chosenProjectors(operator.parts, name, all);
     if (dryRun) return planRebuild(operator, projectors);
-    if (tenant === undefined) return rebuildProjections(operator, projectors, { resume, onProgress: progress.rebuild });
+    if (tenant === undefined)
+      return rebuildProjections(operator, projectors, { resume, onProgress: progress.rebuild });
     const target = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
     return repairProjections(operator, projectors, target, progress.read);
   });
   print(document, options);
 }
 
-async function diffCommand(name: string, options: OutputOptions & { limit: string }): Promise<void> {
+async function diffCommand(
+  name: string,
+  options: OutputOptions & { limit: string },
+): Promise<void> {
   const limit = parseLimit(options.limit);
   const diff = await operate({}, async (operator) => {
     const [projector] = chosenProjectors(operator.parts, name);
@@ -153,12 +204,25 @@ async function diffCommand(name: string, options: OutputOptions & { limit: strin
 }
 
 function printDiff({ differences, rows, position }: DiffDocument): void {
-  if (differences.length === 0) process.stdout.write(`no difference in ${rows} rows at position ${position ?? 'none'}\n`);
+  if (differences.length === 0)
+    process.stdout.write(`no difference in ${rows} rows at position ${position ?? 'none'}\n`);
   else
     printTable(
       ['table', 'tenant', 'mode', 'account', 'key', 'kind', 'column', 'live', 'new'],
       differences.flatMap(({ table, tenant, mode, account, key, kind, columns }) =>
-        columns.map((each) => [table, tenant, mode, account, JSON.stringify(key), kind, each.column, each.live, each.new].map(cell)),
+        columns.map((each) =>
+          [
+            table,
+            tenant,
+            mode,
+            account,
+            JSON.stringify(key),
+            kind,
+            each.column,
+            each.live,
+            each.new,
+          ].map(cell),
+        ),
       ),
     );
 }
@@ -184,7 +248,10 @@ async function operate<T>(
         let read = 0;
         const head = await core.log.head();
         try {
-          return await work(operator, { rebuild: shown.at, read: (events, last) => shown.folded((read += events), last, head) });
+          return await work(operator, {
+            rebuild: shown.at,
+            read: (events, last) => shown.folded((read += events), last, head),
+          });
         } finally {
           shown.end();
         }
@@ -192,7 +259,9 @@ async function operate<T>(
     );
   } catch (error) {
     throw error instanceof Interrupted
-      ? new CommandError('stopped; nothing that is read was changed. A rebuild goes on with --resume')
+      ? new CommandError(
+          'stopped; nothing that is read was changed. A rebuild goes on with --resume',
+        )
       : error;
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
@@ -207,12 +276,17 @@ function checkedActor(by: string | undefined): string {
 
 function parseLimit(text: string): number {
   const limit = Number(text);
-  if (!/^\d{1,6}$/.test(text) || limit < 1) throw new CommandError('--limit takes a number from 1 to 999999');
+  if (!/^\d{1,6}$/.test(text) || limit < 1)
+    throw new CommandError('--limit takes a number from 1 to 999999');
   return limit;
 }
 
 const cell = (value: unknown): string =>
-  value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  value === null || value === undefined
+    ? ''
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
 
 /** People get the same as a table for each list in the document, and a line for each figure. */
 function print(document: object | undefined, { json }: OutputOptions): void {

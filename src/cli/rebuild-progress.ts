@@ -5,9 +5,16 @@ const EVERY_MS = 1_000;
 /** A rate is taken over this time, so that it follows a store that became slower. */
 const RATE_OVER_MS = 10_000;
 
-/** Says once a second how far a rebuild or repair is: on a terminal in one line that changes, elsewhere in plain lines. */
+/**
+ * Says once a second how far a rebuild or repair is: on a terminal in one line that changes,
+ * elsewhere in plain lines.
+ */
 export class RebuildProgress {
-  private readonly seen: { readonly at: number; readonly events: number; readonly fraction: number }[] = [];
+  private readonly seen: {
+    readonly at: number;
+    readonly events: number;
+    readonly fraction: number;
+  }[] = [];
   private phase = '';
   private saidAt = -Infinity;
   private isLineOpen = false;
@@ -24,13 +31,25 @@ export class RebuildProgress {
       case 'folding':
         return this.folded(progress.events, progress.last, progress.until);
       case 'following':
-        return this.say(`${progress.projection}: followed ${progress.events} events`, `following ${progress.projection}`);
+        return this.say(
+          `${progress.projection}: followed ${progress.events} events`,
+          `following ${progress.projection}`,
+        );
       case 'writing':
-        return this.say(`${progress.projection}: writing ${progress.rows} rows`, `writing ${progress.projection}`);
+        return this.say(
+          `${progress.projection}: writing ${progress.rows} rows`,
+          `writing ${progress.projection}`,
+        );
       case 'indexing':
-        return this.say(`${progress.projection}: making indexes`, `indexing ${progress.projection}`);
+        return this.say(
+          `${progress.projection}: making indexes`,
+          `indexing ${progress.projection}`,
+        );
       case 'verifying':
-        return this.say(`${progress.projection}: comparing with the live one`, `verifying ${progress.projection}`);
+        return this.say(
+          `${progress.projection}: comparing with the live one`,
+          `verifying ${progress.projection}`,
+        );
     }
   };
 

@@ -5,7 +5,10 @@ import { CommandError } from '../operations/command-error.js';
 
 type AddCommands = (cli: Command) => void;
 
-/** The groups of commands, in the order of the help. A command loads the code of its own group only: it starts twice as fast. */
+/**
+ * The groups of commands, in the order of the help. A command loads the code of its own group only:
+ * it starts twice as fast.
+ */
 const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['tenant', async () => (await import('./tenant-cli.js')).addTenantCommands],
   ['program', async () => (await import('./tenant-cli.js')).addProgramCommands],
@@ -30,8 +33,9 @@ async function ledgerCommands(): Promise<AddCommands> {
 }
 
 /**
- * The command line for operators. Answers the exit code: 0 fine, 1 error (one clear line on standard error; nothing changed, unless the line
- * says what may stand), 2 a difference was found, 3 the chain is broken.
+ * The command line for operators. Answers the exit code: 0 fine, 1 error (one clear line on
+ * standard error; nothing changed, unless the line says what may stand), 2 a difference was found,
+ * 3 the chain is broken.
  * @param words what stands behind the name of the program.
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
@@ -43,7 +47,9 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   });
   const named = GROUPS.get(words[0] ?? '');
   for (const load of named === undefined ? GROUPS.values() : [named]) (await load())(cli);
-  applyToAll(cli, (command) => command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false));
+  applyToAll(cli, (command) =>
+    command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false),
+  );
   // Whoever reads may have had enough (`… | head`): that is no fault of the command's.
   process.stdout.on('error', () => undefined);
   try {
@@ -64,10 +70,12 @@ function applyToAll(command: Command, apply: (command: Command) => void): void {
 /** No stack trace, and of an unforeseen error no more than its first line. */
 function linesOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.problems;
-  if (error instanceof OperatorRefusal) return [error.inWords(optionOf).split('\n')[0] || error.name];
+  if (error instanceof OperatorRefusal)
+    return [error.inWords(optionOf).split('\n')[0] || error.name];
   const message = error instanceof Error ? error.message : '';
   return [message.split('\n')[0] || (error instanceof Error ? error.name : 'unknown error')];
 }
 
 /** `--as-of` for `asOf`. */
-const optionOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+const optionOf = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

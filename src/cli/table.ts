@@ -1,6 +1,6 @@
 /**
- * Tables for people. The work is linear in what is shown: that of cli-table3 grows with the square of the rows and of the lines in a
- * cell (100 lines in one cell: minutes).
+ * Tables for people. The work is linear in what is shown: that of cli-table3 grows with the square
+ * of the rows and of the lines in a cell (100 lines in one cell: minutes).
  */
 
 /** Longest text of a cell, in characters; `--json` has all of it. */
@@ -14,7 +14,9 @@ const NAMED_MAX = 5;
 /** The first of a list, a line each, and how many more there are. */
 export function firstOf(items: readonly string[]): string {
   const more = items.length - NAMED_MAX;
-  return more > 0 ? [...items.slice(0, NAMED_MAX), `and ${more} more`].join('\n') : items.join('\n');
+  return more > 0
+    ? [...items.slice(0, NAMED_MAX), `and ${more} more`].join('\n')
+    : items.join('\n');
 }
 
 interface Cell {
@@ -22,10 +24,18 @@ interface Cell {
   readonly width: number;
 }
 
-/** The table as lines, each with its line break: a head, and a rule between rows. A row that is shorter than the head has empty cells. */
-export function* tableLines(head: readonly string[], rows: readonly (readonly string[])[]): Iterable<string> {
+/**
+ * The table as lines, each with its line break: a head, and a rule between rows. A row that is
+ * shorter than the head has empty cells.
+ */
+export function* tableLines(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): Iterable<string> {
   const table = [head, ...rows].map((row) => head.map((_, column) => cellOf(row[column] ?? '')));
-  const widths = head.map((_, column) => table.reduce((widest, row) => Math.max(widest, row[column]?.width ?? 0), 0));
+  const widths = head.map((_, column) =>
+    table.reduce((widest, row) => Math.max(widest, row[column]?.width ?? 0), 0),
+  );
   const rule = (left: string, between: string, right: string): string =>
     `${left}${widths.map((width) => '─'.repeat(width + 2)).join(between)}${right}\n`;
   yield rule('┌', '┬', '┐');

@@ -2,11 +2,23 @@ import type { Command } from 'commander';
 import type { Refused } from '../domain/refusal.js';
 import { CALL_WINDOWS, COUNTED_CALLS, type OpenRules } from '../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM, programsOf } from '../domain/tenant/program-document.js';
-import type { TenantCommand, OpenTenant, ProgramDocument } from '../domain/tenant/tenant.decider.js';
+import type {
+  TenantCommand,
+  OpenTenant,
+  ProgramDocument,
+} from '../domain/tenant/tenant.decider.js';
 import { checkAlias, parseMode, parseOrigins, parseRateLimits } from '../operations/arguments.js';
 import { CommandError } from '../operations/command-error.js';
 import { parseProgram } from '../operations/tenants/program-schema.js';
-import { note, parseDuration, printJson, printTable, readJsonFile, withCore, type OutputOptions } from './command-line.js';
+import {
+  note,
+  parseDuration,
+  printJson,
+  printTable,
+  readJsonFile,
+  withCore,
+  type OutputOptions,
+} from './command-line.js';
 
 interface UpdateOptions {
   readonly openEndpoints?: boolean;
@@ -16,7 +28,11 @@ interface UpdateOptions {
   readonly rateLimit?: readonly string[];
 }
 
-const changedRulesOf = ({ tokenExpiry, allowOrigin, rateLimit }: UpdateOptions): Partial<OpenRules> => ({
+const changedRulesOf = ({
+  tokenExpiry,
+  allowOrigin,
+  rateLimit,
+}: UpdateOptions): Partial<OpenRules> => ({
   ...(tokenExpiry === undefined ? {} : { tokensMustExpire: tokenExpiry }),
   ...(allowOrigin === undefined ? {} : { allowedOrigins: parseOrigins(allowOrigin) }),
   ...(rateLimit === undefined ? {} : { rateLimits: parseRateLimits(rateLimit) }),
@@ -32,20 +48,26 @@ export function addTenantCommands(cli: Command): void {
     .option('--payment-provider', 'accounts come from a payment provider')
     .option('--open-endpoints', 'switch the open endpoints on')
     .option('--json', 'one JSON document (the answer always is)')
-    .action(async (alias: string, options: { program?: string; paymentProvider?: boolean; openEndpoints?: boolean }) => {
-      checkAlias(alias);
-      const program = options.program === undefined ? DEFAULT_PROGRAM : await readProgram(options.program);
-      const made = await withCore(({ tenantCommands }) =>
-        tenantCommands.create({
-          alias,
-          programType: options.paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
-          openEndpoints: options.openEndpoints ?? false,
-          program,
-        }),
-      );
-      printJson(accepted(made, alias));
-      note('These secrets are shown this once.');
-    });
+    .action(
+      async (
+        alias: string,
+        options: { program?: string; paymentProvider?: boolean; openEndpoints?: boolean },
+      ) => {
+        checkAlias(alias);
+        const program =
+          options.program === undefined ? DEFAULT_PROGRAM : await readProgram(options.program);
+        const made = await withCore(({ tenantCommands }) =>
+          tenantCommands.create({
+            alias,
+            programType: options.paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
+            openEndpoints: options.openEndpoints ?? false,
+            program,
+          }),
+        );
+        printJson(accepted(made, alias));
+        note('These secrets are shown this once.');
+      },
+    );
 
   tenant
     .command('list')
@@ -56,7 +78,12 @@ export function addTenantCommands(cli: Command): void {
       if (json) return printJson(tenants);
       printTable(
         ['alias', 'program type', 'open endpoints', 'programs'],
-        tenants.map((row) => [row.alias, row.programType, row.openEndpoints ? 'on' : 'off', row.programs.map(({ id }) => id).join(', ')]),
+        tenants.map((row) => [
+          row.alias,
+          row.programType,
+          row.openEndpoints ? 'on' : 'off',
+          row.programs.map(({ id }) => id).join(', '),
+        ]),
       );
     });
 
@@ -77,28 +104,51 @@ export function addTenantCommands(cli: Command): void {
     .option('--no-payment-provider', 'an API-only program')
     .option('--token-expiry', 'refuse user tokens without exp')
     .option('--no-token-expiry', 'take user tokens without exp')
-    .option('--allow-origin <origin...>', 'the only origins whose pages may read open endpoints; * for all')
-    .option('--rate-limit <call=number...>', `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`)
+    .option(
+      '--allow-origin <origin...>',
+      'the only origins whose pages may read open endpoints; * for all',
+    )
+    .option(
+      '--rate-limit <call=number...>',
+      `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`,
+    )
     .option('--json', 'one JSON document')
-    .action(async (alias: string, { openEndpoints, paymentProvider, json, ...rules }: OutputOptions & UpdateOptions) => {
-      checkAlias(alias);
-      const now = Date.now();
-      const changes = changedRulesOf(rules);
-      const commands: TenantCommand[] = [
-        ...(Object.keys(changes).length === 0 ? [] : [{ type: 'ChangeOpenRules', changes, now } as const]),
-        ...(openEndpoints === undefined ? [] : [{ type: 'SwitchOpenEndpoints', openEndpoints, now } as const]),
-        ...(paymentProvider === undefined
-          ? []
-          : [{ type: 'ChangeProgramType', programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY', now } as const]),
-      ];
-      if (commands.length === 0) throw new CommandError('nothing to change was named: see tenant update --help');
-      const tenantAfter = await withCore(async ({ tenantCommands }) => {
-        let after: OpenTenant | undefined;
-        for (const command of commands) after = accepted(await tenantCommands.execute(alias, command), alias);
-        return after;
-      });
-      if (tenantAfter) show(tenantAfter, json);
-    });
+    .action(
+      async (
+        alias: string,
+        { openEndpoints, paymentProvider, json, ...rules }: OutputOptions & UpdateOptions,
+      ) => {
+        checkAlias(alias);
+        const now = Date.now();
+        const changes = changedRulesOf(rules);
+        const commands: TenantCommand[] = [
+          ...(Object.keys(changes).length === 0
+            ? []
+            : [{ type: 'ChangeOpenRules', changes, now } as const]),
+          ...(openEndpoints === undefined
+            ? []
+            : [{ type: 'SwitchOpenEndpoints', openEndpoints, now } as const]),
+          ...(paymentProvider === undefined
+            ? []
+            : [
+                {
+                  type: 'ChangeProgramType',
+                  programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
+                  now,
+                } as const,
+              ]),
+        ];
+        if (commands.length === 0)
+          throw new CommandError('nothing to change was named: see tenant update --help');
+        const tenantAfter = await withCore(async ({ tenantCommands }) => {
+          let after: OpenTenant | undefined;
+          for (const command of commands)
+            after = accepted(await tenantCommands.execute(alias, command), alias);
+          return after;
+        });
+        if (tenantAfter) show(tenantAfter, json);
+      },
+    );
 
   tenant
     .command('rotate-key <alias>')
@@ -110,8 +160,15 @@ export function addTenantCommands(cli: Command): void {
       checkAlias(alias);
       const graceMs = parseDuration(options.grace);
       const mode = parseMode(options.mode);
-      const fresh = accepted(await withCore(({ tenantCommands }) => tenantCommands.rotateKeys(alias, [mode], graceMs)), alias);
-      printJson({ alias, ...(fresh.live ? { liveApiKey: fresh.live } : {}), ...(fresh.test ? { testApiKey: fresh.test } : {}) });
+      const fresh = accepted(
+        await withCore(({ tenantCommands }) => tenantCommands.rotateKeys(alias, [mode], graceMs)),
+        alias,
+      );
+      printJson({
+        alias,
+        ...(fresh.live ? { liveApiKey: fresh.live } : {}),
+        ...(fresh.test ? { testApiKey: fresh.test } : {}),
+      });
       note(`This key is shown this once. The one before stays good for ${options.grace}.`);
     });
 }
@@ -127,11 +184,20 @@ export function addProgramCommands(cli: Command): void {
       checkAlias(alias);
       const document = await readProgram(file);
       const after = await withCore(async ({ tenantCommands }) =>
-        accepted(await tenantCommands.execute(alias, { type: 'ApplyProgram', program: document, now: Date.now() }), alias),
+        accepted(
+          await tenantCommands.execute(alias, {
+            type: 'ApplyProgram',
+            program: document,
+            now: Date.now(),
+          }),
+          alias,
+        ),
       );
       const applied = shown(after).programs.find(({ id }) => id === document.id);
       if (json) return printJson({ alias, ...applied });
-      process.stdout.write(`${alias}: program ${document.id} is at version ${applied?.version ?? 0}\n`);
+      process.stdout.write(
+        `${alias}: program ${document.id} is at version ${applied?.version ?? 0}\n`,
+      );
     });
 
   program
@@ -151,7 +217,12 @@ function shown(tenant: OpenTenant) {
     openEndpoints: tenant.openEndpoints,
     tokensMustExpire: tenant.openRules.tokensMustExpire,
     allowedOrigins: tenant.openRules.allowedOrigins,
-    rateLimits: Object.fromEntries(COUNTED_CALLS.map((call) => [call, tenant.openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls])),
+    rateLimits: Object.fromEntries(
+      COUNTED_CALLS.map((call) => [
+        call,
+        tenant.openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls,
+      ]),
+    ),
     defaultProgram: tenant.defaultProgramId,
     programs: programsOf(tenant).map(({ id, version, isDefault }) => ({
       id,
@@ -179,12 +250,18 @@ function show(tenant: OpenTenant, json: boolean | undefined): void {
       ['open endpoints', facts.openEndpoints ? 'on' : 'off'],
       ['user tokens must expire', facts.tokensMustExpire ? 'yes' : 'no'],
       ['allowed origins', facts.allowedOrigins.join(', ') || 'all'],
-      ...Object.entries(facts.rateLimits).map(([call, calls]) => ['rate limit', `${call}: ${calls}`]),
+      ...Object.entries(facts.rateLimits).map(([call, calls]) => [
+        'rate limit',
+        `${call}: ${calls}`,
+      ]),
       ...facts.programs.map(({ id, version, default: isDefault }) => [
         'program',
         `${id}, version ${version}${isDefault ? ', default' : ''}`,
       ]),
-      ...facts.keys.map(({ keyId, validUntil }) => ['API key', validUntil === null ? keyId : `${keyId}, good until ${validUntil}`]),
+      ...facts.keys.map(({ keyId, validUntil }) => [
+        'API key',
+        validUntil === null ? keyId : `${keyId}, good until ${validUntil}`,
+      ]),
     ],
   );
 }
@@ -198,7 +275,8 @@ async function existing(alias: string): Promise<OpenTenant> {
 
 async function readProgram(file: string): Promise<ProgramDocument> {
   const program = parseProgram(await readJsonFile(file));
-  if ('problems' in program && Array.isArray(program.problems)) throw new CommandError(`${file}: ${program.problems.join('; ')}`);
+  if ('problems' in program && Array.isArray(program.problems))
+    throw new CommandError(`${file}: ${program.problems.join('; ')}`);
   return program as ProgramDocument;
 }
 

@@ -22,7 +22,10 @@ export function addTokenCommands(cli: Command): void {
     .description('a token of one user; with --write it may write these fields, without it reads')
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--user <id>', 'the user in it')
-    .option('--write <field=value...>', 'a field that the token carries; values that begin with { or [, true and false are JSON')
+    .option(
+      '--write <field=value...>',
+      'a field that the token carries; values that begin with { or [, true and false are JSON',
+    )
     .option('--expires <duration>', 'how long it is good', '1h')
     .option('--mode <mode>', 'live or test', 'live')
     .option('--json', 'one JSON document')
@@ -34,7 +37,11 @@ export function addTokenCommands(cli: Command): void {
       // What checks bodies takes longer to load than all the rest: other commands do without it.
       const { fieldsOf, idOf } = await import('./token-fields.js');
       const claims = {
-        user: { id: idOf('--user', options.user), accountId: idOf('--account', options.account), ...fieldsOf(options.write ?? []) },
+        user: {
+          id: idOf('--user', options.user),
+          accountId: idOf('--account', options.account),
+          ...fieldsOf(options.write ?? []),
+        },
       };
       const secret = await withCore(async ({ tenants, tokenSecrets }) => {
         const tenant = await tenants.read(alias);
@@ -42,7 +49,10 @@ export function addTokenCommands(cli: Command): void {
         return tokenSecrets.of(tenant).find((candidate) => candidate.mode === mode)?.secret;
       });
       if (!secret) throw new CommandError(`the tenant ${alias} has no secret for ${mode} mode`);
-      const token = jwt.sign(claims, secret, { algorithm: 'HS256', expiresIn: Math.floor(expiresMs / 1_000) });
+      const token = jwt.sign(claims, secret, {
+        algorithm: 'HS256',
+        expiresIn: Math.floor(expiresMs / 1_000),
+      });
       if (options.json) return printJson({ token });
       process.stdout.write(`${token}\n`);
     });

@@ -6,17 +6,23 @@ import { CommandError } from '../operations/command-error.js';
 
 /** @throws {CommandError} */
 export function idOf(option: string, id: string): string {
-  if (!isIdentifier(id)) throw new CommandError(`${option} must be 1 to 255 characters without control characters`);
+  if (!isIdentifier(id))
+    throw new CommandError(`${option} must be 1 to 255 characters without control characters`);
   return id;
 }
 
-/** What the token says of its user, checked as a body would be: a claim that no body can repeat is of no use. */
+/**
+ * What the token says of its user, checked as a body would be: a claim that no body can repeat is
+ * of no use.
+ */
 export function fieldsOf(written: readonly string[]): Readonly<Record<string, unknown>> {
   const fields = Object.fromEntries(written.map(fieldOf));
   const known: object = readable(fields);
   const [unknown] = Object.keys(fields).filter((name) => !Object.hasOwn(known, name));
   if (unknown !== undefined)
-    throw new CommandError(`--write: ${JSON.stringify(unknown.slice(0, 64))} is no field of a user, or has no value`);
+    throw new CommandError(
+      `--write: ${JSON.stringify(unknown.slice(0, 64))} is no field of a user, or has no value`,
+    );
   return fields;
 }
 
@@ -39,7 +45,8 @@ function readable(fields: Readonly<Record<string, unknown>>): UserRequest {
   try {
     return parseRequest(UserRequest, fields);
   } catch (error) {
-    if (error instanceof ApiError) throw new CommandError(`--write: ${(error.body.validationErrors ?? []).join('; ')}`);
+    if (error instanceof ApiError)
+      throw new CommandError(`--write: ${(error.body.validationErrors ?? []).join('; ')}`);
     throw error;
   }
 }

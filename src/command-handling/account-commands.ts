@@ -18,7 +18,10 @@ import type { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 import type { TenantDirectory } from './tenant-directory.js';
 
-export type AccountOutcome = Exclude<Outcome<AccountState, AccountEvent>, { kind: 'held' | 'in-need' }>;
+export type AccountOutcome = Exclude<
+  Outcome<AccountState, AccountEvent>,
+  { kind: 'held' | 'in-need' }
+>;
 
 type AcceptedOutcome = Extract<AccountOutcome, { kind: 'accepted' }>;
 
@@ -30,7 +33,10 @@ export interface AccountCommandsParts {
   readonly erasures: ErasureProcess;
 }
 
-/** The one door for the accounts of a tenant: decides, fetches what the decision needs, and ends a moderation that is in the way. */
+/**
+ * The one door for the accounts of a tenant: decides, fetches what the decision needs, and ends a
+ * moderation that is in the way.
+ */
 export class AccountCommands {
   private readonly names: KeyedNames;
 
@@ -39,7 +45,11 @@ export class AccountCommands {
   }
 
   /** @throws {TooBusy} {EventLogUnavailable}; after these the same command may be sent again. */
-  async execute(meta: CommandMeta, account: AccountRef, request: AccountRequest): Promise<AccountOutcome> {
+  async execute(
+    meta: CommandMeta,
+    account: AccountRef,
+    request: AccountRequest,
+  ): Promise<AccountOutcome> {
     const { streams, sources, moderations } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
     const resolver = new NeedResolver(sources, meta, account);
@@ -49,7 +59,14 @@ export class AccountCommands {
       const tenant = await this.tenant(meta.scope);
       const outcome = await streams.accounts.handle(stream, meta, (state) => {
         const { provided } = resolver;
-        return decideRequest(state, request, { now: sources.clock(), account, tenant, provided, commandId, ids });
+        return decideRequest(state, request, {
+          now: sources.clock(),
+          account,
+          tenant,
+          provided,
+          commandId,
+          ids,
+        });
       });
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') {
@@ -58,12 +75,17 @@ export class AccountCommands {
       } else {
         // The command has its outcome already: what becomes of the tidying-up does not change it.
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
-        return outcome.kind === 'accepted' ? this.carriedOut(meta, account, request, outcome) : outcome;
+        return outcome.kind === 'accepted'
+          ? this.carriedOut(meta, account, request, outcome)
+          : outcome;
       }
     }
   }
 
-  /** An erasure that was asked for is carried out, and what very many rewards were redeemed by is recorded, before the answer. */
+  /**
+   * An erasure that was asked for is carried out, and what very many rewards were redeemed by is
+   * recorded, before the answer.
+   */
   private async carriedOut(
     meta: CommandMeta,
     account: AccountRef,
@@ -72,11 +94,17 @@ export class AccountCommands {
   ): Promise<AccountOutcome> {
     const requested = outcome.events.find((event) => event.type === 'ErasureRequested');
     if (requested) {
-      const position = await this.parts.erasures.drive(meta.scope, account, requested.erasureId, meta);
+      const position = await this.parts.erasures.drive(
+        meta.scope,
+        account,
+        requested.erasureId,
+        meta,
+      );
       return { ...outcome, position: position ?? outcome.position };
     }
     const listed = this.listRedeemed(meta, account, outcome);
-    // The effect is in the log: a client that was told of an outage would ask for it twice. What is not listed a policy lists.
+    // The effect is in the log: a client that was told of an outage would ask for it twice. What is
+    // not listed a policy lists.
     return type === 'ListRedeemedRewards' ? listed : listed.catch(() => outcome);
   }
 
@@ -84,7 +112,11 @@ export class AccountCommands {
    * Also what another command left at a crash.
    * @throws {EventLogUnavailable} {TooBusy}
    */
-  private async listRedeemed(meta: CommandMeta, account: AccountRef, outcome: AcceptedOutcome): Promise<AcceptedOutcome> {
+  private async listRedeemed(
+    meta: CommandMeta,
+    account: AccountRef,
+    outcome: AcceptedOutcome,
+  ): Promise<AcceptedOutcome> {
     if (outcome.state.remains.unlisted.size === 0) return outcome;
     const stream = this.names.accountStream(meta.scope, account);
     for (;;) {
@@ -101,9 +133,11 @@ export class AccountCommands {
     return {
       uuid: deterministicId,
       within: (cause) => idWithin(account, cause),
-      rewardOfEvent: (userEventId, programId, rule) => eventRewardId(account, userEventId, programId, rule),
+      rewardOfEvent: (userEventId, programId, rule) =>
+        eventRewardId(account, userEventId, programId, rule),
       userRef: (userId) => names.userRef(scope, account, userId),
-      batchRef: (userId, idempotencyKey) => names.digest('event-batch', scope.tenant, scope.mode, account, userId, idempotencyKey),
+      batchRef: (userId, idempotencyKey) =>
+        names.digest('event-batch', scope.tenant, scope.mode, account, userId, idempotencyKey),
     };
   }
 

@@ -27,8 +27,8 @@ export interface CommandBusParts {
 }
 
 /**
- * Nest's CommandBus with every handler on it, made without a Nest application: the service, the command line and the benchmarks send their
- * commands through the same one.
+ * Nest's CommandBus with every handler on it, made without a Nest application: the service, the
+ * command line and the benchmarks send their commands through the same one.
  */
 export function openCommandBus(parts: CommandBusParts): CommandBus {
   const { streams, names, accounts, moderations, erasures, announceTenant } = parts;

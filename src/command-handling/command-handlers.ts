@@ -30,7 +30,10 @@ import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, Sides } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 
-/** One handler per command of commands.ts; each loads, decides and appends through the loop of its kind of stream. */
+/**
+ * One handler per command of commands.ts; each loads, decides and appends through the loop of its
+ * kind of stream.
+ */
 
 @CommandHandler(AccountCommandEnvelope)
 export class AccountCommandHandler implements ICommandHandler<AccountCommandEnvelope> {
@@ -50,7 +53,11 @@ export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEn
 
   async execute({ meta, code, link }: FollowShareLinkEnvelope): Promise<void> {
     const now = Date.now();
-    const stream = this.names.shareLinkStream(meta.scope, code, new Date(now).toISOString().slice(0, 10));
+    const stream = this.names.shareLinkStream(
+      meta.scope,
+      code,
+      new Date(now).toISOString().slice(0, 10),
+    );
     await this.streams.shareLinks.handle(stream, meta, () => followShareLink({ ...link, now }));
   }
 }
@@ -70,8 +77,10 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
     const asked = sidesAskedFor(actions);
     // Before anything is looked up: what the first time went through may be gone by now.
     const { moderationId, holds } = await this.process.place(meta, asked);
-    if (holds === 'another-request') return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
-    if (holds === 'this-request') return { ...(await this.process.drive(meta.scope, moderationId, meta)), replayed: true };
+    if (holds === 'another-request')
+      return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
+    if (holds === 'this-request')
+      return { ...(await this.process.drive(meta.scope, moderationId, meta)), replayed: true };
     const known = await this.findAll(meta, new Set(actions.map(({ referralId }) => referralId)));
     const items = new Map<string, ModerationItem>();
     const reasons: string[] = [];
@@ -85,19 +94,35 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
   }
 
   /** Those that are there, by their id. */
-  private async findAll(meta: CommandMeta, referralIds: ReadonlySet<string>): Promise<ReadonlyMap<string, ModerationItem>> {
+  private async findAll(
+    meta: CommandMeta,
+    referralIds: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, ModerationItem>> {
     const limit = pLimit(LOADS_AT_ONCE);
-    const found = await Promise.all([...referralIds].map((referralId) => limit(() => this.find(meta, referralId))));
+    const found = await Promise.all(
+      [...referralIds].map((referralId) => limit(() => this.find(meta, referralId))),
+    );
     return new Map(found.flatMap((item) => (item ? [[item.referralId, item] as const] : [])));
   }
 
-  private async find({ scope }: CommandMeta, referralId: string): Promise<ModerationItem | undefined> {
+  private async find(
+    { scope }: CommandMeta,
+    referralId: string,
+  ): Promise<ModerationItem | undefined> {
     const referredAccount = accountOfId(referralId);
     if (referredAccount === undefined) return undefined;
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referredAccount));
+    const { state } = await this.streams.accounts.load(
+      this.names.accountStream(scope, referredAccount),
+    );
     const referral = referralOf(state, referralId);
     if (!referral) return undefined;
-    return { referralId, referred: undefined, referrer: undefined, referredAccount, referrerAccount: referral.referrer.account };
+    return {
+      referralId,
+      referred: undefined,
+      referrer: undefined,
+      referredAccount,
+      referrerAccount: referral.referrer.account,
+    };
   }
 }
 
@@ -109,8 +134,10 @@ export class AuditCommandHandler implements ICommandHandler<AuditCommandEnvelope
   ) {}
 
   async execute({ meta, account, person }: AuditCommandEnvelope): Promise<Position | null> {
-    const outcome = await this.streams.audits.handle(this.names.auditStream(meta.scope, account), meta, (state) =>
-      decideAudit(state, { type: 'RecordLook', account, person, now: Date.now() }),
+    const outcome = await this.streams.audits.handle(
+      this.names.auditStream(meta.scope, account),
+      meta,
+      (state) => decideAudit(state, { type: 'RecordLook', account, person, now: Date.now() }),
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
   }
@@ -128,18 +155,23 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
     const alias = meta.scope.tenant;
     if (command.type === 'CreateTenant') await this.enterAlias(meta, alias);
     const stream = this.names.tenantStream(alias);
-    const outcome = await this.streams.tenants.handle(stream, meta, (state) => decideTenant(state, command));
+    const outcome = await this.streams.tenants.handle(stream, meta, (state) =>
+      decideTenant(state, command),
+    );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
     // It stands, announced or not; a failure here would lose keys that are shown once.
     await this.announce(alias).catch(() => undefined);
-    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') throw new Error('a tenant was changed and is not there');
+    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent')
+      throw new Error('a tenant was changed and is not there');
     return outcome.state;
   }
 
   private async enterAlias(meta: CommandMeta, alias: string): Promise<void> {
     const register = this.names.tenantRegisterStream();
-    await this.streams.tenantRegister.handle(register, { ...meta, commandId: randomUUID() }, (state) =>
-      decideRegister(state, { type: 'EnterAlias', alias, now: Date.now() }),
+    await this.streams.tenantRegister.handle(
+      register,
+      { ...meta, commandId: randomUUID() },
+      (state) => decideRegister(state, { type: 'EnterAlias', alias, now: Date.now() }),
     );
   }
 }
@@ -153,7 +185,9 @@ export class PeriodCommandHandler implements ICommandHandler<PeriodCommandEnvelo
 
   async execute({ meta, command }: PeriodCommandEnvelope): Promise<PeriodOutcome> {
     const stream = this.names.periodsStream(meta.scope);
-    const outcome = await this.streams.periods.handle(stream, meta, (state) => decidePeriod(state, command));
+    const outcome = await this.streams.periods.handle(stream, meta, (state) =>
+      decidePeriod(state, command),
+    );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
     if (outcome.kind !== 'accepted') throw new Error('a period waits for nothing');
     return { position: outcome.position };
@@ -170,7 +204,9 @@ export class OperationCommandHandler implements ICommandHandler<OperationCommand
   async execute({ meta, operation }: OperationCommandEnvelope): Promise<Position | null> {
     const day = new Date(operation.now).toISOString().slice(0, 10);
     const stream = this.names.operationsStream(meta.scope, day);
-    const outcome = await this.streams.operations.handle(stream, meta, () => decideOperation(operation));
+    const outcome = await this.streams.operations.handle(stream, meta, () =>
+      decideOperation(operation),
+    );
     return outcome.kind === 'accepted' ? outcome.position : null;
   }
 }
@@ -195,5 +231,7 @@ function sidesAskedFor(actions: ModerationCommandEnvelope['actions']): Sides {
 
 /** Of several actions on one referral the later one counts, side by side. */
 function definedOf<T extends object>(members: T): Partial<T> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
 }

@@ -14,8 +14,9 @@ import type { AccountOutcome } from './account-commands.js';
 import type { ErasureCause, ListedErasure } from './processes/erasure-process.js';
 
 /**
- * Every change of a ledger is one of these commands, one class per kind of stream, sent through Nest's CommandBus (command-bus.ts). The
- * classes are Nest's by type alone: an operator's command that changes nothing does not load the framework.
+ * Every change of a ledger is one of these commands, one class per kind of stream, sent through
+ * Nest's CommandBus (command-bus.ts). The classes are Nest's by type alone: an operator's command
+ * that changes nothing does not load the framework.
  */
 const CommandOf = Object as unknown as abstract new <R>() => Command<R>;
 
@@ -48,7 +49,9 @@ export class FollowShareLinkEnvelope extends CommandOf<void> {
 export interface ModerationOutcome {
   /** The key was used for another request. */
   readonly refused?: Refusal;
-  /** Empty: done. Else one line per reason, each beginning with the referral's id; nothing changed. */
+  /**
+   * Empty: done. Else one line per reason, each beginning with the referral's id; nothing changed.
+   */
   readonly reasons: readonly string[];
   readonly position: Position | null;
   /** The same command had been given before; this is its outcome. */

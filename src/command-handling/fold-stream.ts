@@ -22,7 +22,11 @@ export function nothing<S, E extends DomainEvent>({ initialState }: Folding<S, E
   };
 }
 
-export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded: Folded<S>, decoded: readonly Decoded[]): Folded<S> {
+export function fold<S, E extends DomainEvent>(
+  { evolve }: Folding<S, E>,
+  folded: Folded<S>,
+  decoded: readonly Decoded[],
+): Folded<S> {
   let { state, revision, position, eventId } = folded;
   const bytes = folded.bytes + bytesOf(decoded.map(({ recorded }) => recorded));
   for (const { event, envelope, recorded } of decoded) {
@@ -30,9 +34,20 @@ export function fold<S, E extends DomainEvent>({ evolve }: Folding<S, E>, folded
     revision = recorded.revision;
     position = recorded.position;
     eventId = recorded.id;
-    folded.handled.note(envelope, { lastRevision: recorded.revision, recordedAt: recorded.recordedAt });
+    folded.handled.note(envelope, {
+      lastRevision: recorded.revision,
+      recordedAt: recorded.recordedAt,
+    });
   }
-  return { state, revision, position, eventId, epoch: folded.epoch, handled: folded.handled, bytes };
+  return {
+    state,
+    revision,
+    position,
+    eventId,
+    epoch: folded.epoch,
+    handled: folded.handled,
+    bytes,
+  };
 }
 
 const PAGE = 500;

@@ -6,7 +6,12 @@ import type { Decision } from '../domain/decision.js';
 import type { Refusal } from '../domain/refusal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { CommandMeta, Envelope } from '../event-log/envelope.js';
-import { AppendTooLarge, LogWentBack, type EventLog, type Position } from '../event-log/event-log.js';
+import {
+  AppendTooLarge,
+  LogWentBack,
+  type EventLog,
+  type Position,
+} from '../event-log/event-log.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, nothing, pages, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
@@ -14,7 +19,10 @@ import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
 import { bytesOf, endOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
 
-/** The one loop between a command and the log: load, fold, decide, append. Nothing else knows about revisions. */
+/**
+ * The one loop between a command and the log: load, fold, decide, append. Nothing else knows about
+ * revisions.
+ */
 
 export interface StreamKind<S, E extends DomainEvent> extends Folding<S, E> {
   /** Whose plain values stand in a state; left out: nobody's. */
@@ -34,14 +42,20 @@ export type Outcome<S, E> =
       /** The effect stood there already, from the same command before. */
       readonly replayed: boolean;
     }
-  | { readonly kind: 'refused'; readonly refused: Refusal; readonly details: readonly string[]; readonly position: Position | null }
+  | {
+      readonly kind: 'refused';
+      readonly refused: Refusal;
+      readonly details: readonly string[];
+      readonly position: Position | null;
+    }
   | { readonly kind: 'held'; readonly heldBy: string }
   | { readonly kind: 'in-need'; readonly needs: readonly Need[] };
 
 type Decide<S, E> = (state: S) => Decision<E> | Promise<Decision<E>>;
 
-// Commands of this process queue per stream, so a conflict means another process. One that has a queue of its own for the stream goes on
-// without reading anew and wins more often than not: of 64 commands beside such a queue, 16 tries turned some away. A try takes milliseconds.
+// Commands of this process queue per stream, so a conflict means another process. One that has a
+// queue of its own for the stream goes on without reading anew and wins more often than not: of 64
+// commands beside such a queue, 16 tries turned some away. A try takes milliseconds.
 const TRIES_MAX = 256;
 const WAITING_PER_STREAM_MAX = 1_000;
 const TOO_LARGE = 'all that would have to be recorded at once is too large';
@@ -62,15 +76,20 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 
   /**
-   * Decides on the stream and appends what was decided. `decide` may be called several times, each time with a newer state.
-   * A decision on a remembered state is trusted only as far as the append proves it: a refusal is made again on the newest state.
+   * Decides on the stream and appends what was decided. `decide` may be called several times, each
+   * time with a newer state. A decision on a remembered state is trusted only as far as the append
+   * proves it: a refusal is made again on the newest state.
    * @throws {TooBusy} {EventLogUnavailable}; after these the same command may be sent again.
    */
   handle(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
     return this.queue.run(stream, () => this.handleNext(stream, meta, decide));
   }
 
-  private async handleNext(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
+  private async handleNext(
+    stream: string,
+    meta: CommandMeta,
+    decide: Decide<S, E>,
+  ): Promise<Outcome<S, E>> {
     const remembered = this.cache.get(stream);
     let folded = remembered ?? (await this.refresh(stream));
     let isNewest = remembered === undefined;
@@ -105,18 +124,25 @@ export class CommandHandling<S, E extends DomainEvent> {
     this.cache.forget(stream);
   }
 
-  /** Drops what is remembered of streams that show one of these subjects in plain; undefined: of all streams. */
+  /**
+   * Drops what is remembered of streams that show one of these subjects in plain; undefined: of all
+   * streams.
+   */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.cache.forgetSubjects(subjects);
   }
 
-  /** What the command did, an earlier time. Undefined: the log lost it a moment ago; then it takes effect again. */
+  /**
+   * What the command did, an earlier time. Undefined: the log lost it a moment ago; then it takes
+   * effect again.
+   */
   private async again(
     stream: string,
     before: HandledCommand | 'another-request',
     { position }: Folded<S>,
   ): Promise<Outcome<S, E> | undefined> {
-    if (before === 'another-request') return { kind: 'refused', refused: 'IDEMPOTENCY_KEY_REUSED', details: [], position };
+    if (before === 'another-request')
+      return { kind: 'refused', refused: 'IDEMPOTENCY_KEY_REUSED', details: [], position };
     const again = await this.replayed(stream, before);
     return again !== undefined && again.events.length > 0 ? again : undefined;
   }
@@ -130,7 +156,12 @@ export class CommandHandling<S, E extends DomainEvent> {
   ): Promise<Outcome<S, E> | undefined> {
     const appended = await this.append(stream, folded, meta, events);
     if (appended === 'too-large') {
-      return { kind: 'refused', refused: 'RECORD_TOO_LARGE', details: [TOO_LARGE], position: folded.position };
+      return {
+        kind: 'refused',
+        refused: 'RECORD_TOO_LARGE',
+        details: [TOO_LARGE],
+        position: folded.position,
+      };
     }
     if (!appended) return undefined;
     const { eventIds, after } = appended;
@@ -139,30 +170,38 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 
   /**
-   * Undefined: somebody else was faster, or this very command was, an earlier time: its answer was lost, and the log keeps what was decided
-   * then. That is why the ids are this decision's alone: the append of another decision is never taken for a repetition of this one.
-   * `too-large`: more than one append holds, however often it is tried.
+   * Undefined: somebody else was faster, or this very command was, an earlier time: its answer was
+   * lost, and the log keeps what was decided then. That is why the ids are this decision's alone:
+   * the append of another decision is never taken for a repetition of this one. `too-large`: more
+   * than one append holds, however often it is tried.
    */
   private async append(
     stream: string,
     folded: Folded<S>,
     { scope, ...meta }: CommandMeta,
     events: readonly E[],
-  ): Promise<{ readonly eventIds: readonly string[]; readonly after: Folded<S> } | 'too-large' | undefined> {
+  ): Promise<
+    { readonly eventIds: readonly string[]; readonly after: Folded<S> } | 'too-large' | undefined
+  > {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
     const eventIds = events.map((_, step) => deterministicId(decision, step));
     const before = this.cache.forgets;
     const { epoch } = this.log;
     const encoded = await this.codec.encode(events, envelope, eventIds);
-    const appended = await this.log.append(stream, folded.revision, encoded, endOf(folded)).catch((error: unknown) => {
-      if (error instanceof AppendTooLarge) return undefined;
-      throw error;
-    });
+    const appended = await this.log
+      .append(stream, folded.revision, encoded, endOf(folded))
+      .catch((error: unknown) => {
+        if (error instanceof AppendTooLarge) return undefined;
+        throw error;
+      });
     if (appended === undefined) return 'too-large';
     if (appended.kind === 'conflict') return undefined;
     const { position, revision } = appended;
-    const state = events.reduce((before, event) => this.folding.evolve(before, event), folded.state);
+    const state = events.reduce(
+      (before, event) => this.folding.evolve(before, event),
+      folded.state,
+    );
     folded.handled.note(envelope, { lastRevision: revision, recordedAt: Date.now() });
     const after = {
       state,
@@ -202,11 +241,25 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 
   /** Undefined: the log lost its end while it was read. */
-  private async replayed(stream: string, command: HandledCommand): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }> | undefined> {
+  private async replayed(
+    stream: string,
+    command: HandledCommand,
+  ): Promise<Extract<Outcome<S, E>, { kind: 'accepted' }> | undefined> {
     const { log, codec, folding } = this;
     try {
-      const { events, eventIds, asOf } = await replay<S, E>({ log, codec, folding }, stream, command);
-      return { kind: 'accepted', events, eventIds, state: asOf.state, position: asOf.position, replayed: true };
+      const { events, eventIds, asOf } = await replay<S, E>(
+        { log, codec, folding },
+        stream,
+        command,
+      );
+      return {
+        kind: 'accepted',
+        events,
+        eventIds,
+        state: asOf.state,
+        position: asOf.position,
+        replayed: true,
+      };
     } catch (error) {
       if (error instanceof LogWentBack) return undefined;
       throw error;
@@ -215,11 +268,17 @@ export class CommandHandling<S, E extends DomainEvent> {
 }
 
 /** Looking up what an older state needs changes nothing; the decision is made again after it. */
-const isLookup = (decision: Decision<unknown>): boolean => 'needs' in decision && decision.needs.every(isLookupNeed);
+const isLookup = (decision: Decision<unknown>): boolean =>
+  'needs' in decision && decision.needs.every(isLookupNeed);
 
 function withoutEffect<S, E>(decision: Decision<E>, { state, position }: Folded<S>): Outcome<S, E> {
   if ('refused' in decision) {
-    return { kind: 'refused', refused: decision.refused, details: decision.details ?? [], position };
+    return {
+      kind: 'refused',
+      refused: decision.refused,
+      details: decision.details ?? [],
+      position,
+    };
   }
   if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
   if ('needs' in decision) return { kind: 'in-need', needs: decision.needs };

@@ -16,13 +16,16 @@ export interface HandledCommand {
   readonly recordedAt: number;
 }
 
-/** What the stream knows of a command: it was handled, another request was with its key, or nothing. */
+/**
+ * What the stream knows of a command: it was handled, another request was with its key, or nothing.
+ */
 export type Known = HandledCommand | 'another-request' | undefined;
 
 /**
- * The commands that took effect on a stream and may come again: keyed requests, and what policies send. A command is known by its id; a
- * keyed request also by its key, since the kept answer that named its command may be gone. An effect that is older than the promise says
- * nothing of its key: whoever comes then is decided anew, under another command id.
+ * The commands that took effect on a stream and may come again: keyed requests, and what policies
+ * send. A command is known by its id; a keyed request also by its key, since the kept answer that
+ * named its command may be gone. An effect that is older than the promise says nothing of its key:
+ * whoever comes then is decided anew, under another command id.
  */
 export class HandledCommands {
   /** Oldest first. */
@@ -45,15 +48,22 @@ export class HandledCommands {
     for (const old of this.byCommand.values()) {
       if (old.recordedAt > recorded.recordedAt - REMEMBERED_MS) break;
       this.byCommand.delete(old.commandId);
-      if (old.idempotency && this.byKey.get(old.idempotency.key)?.commandId === old.commandId) this.byKey.delete(old.idempotency.key);
+      if (old.idempotency && this.byKey.get(old.idempotency.key)?.commandId === old.commandId)
+        this.byKey.delete(old.idempotency.key);
     }
   }
 
-  find({ commandId, idempotency, askedAt = Date.now() }: Pick<CommandMeta, 'commandId' | 'idempotency' | 'askedAt'>): Known {
+  find({
+    commandId,
+    idempotency,
+    askedAt = Date.now(),
+  }: Pick<CommandMeta, 'commandId' | 'idempotency' | 'askedAt'>): Known {
     const same = this.byCommand.get(commandId);
     if (same) return same;
     const before = idempotency ? this.byKey.get(idempotency.key) : undefined;
     if (!before || before.recordedAt <= askedAt - REPLAYED_MS) return undefined;
-    return before.idempotency?.fingerprint === idempotency?.fingerprint ? before : 'another-request';
+    return before.idempotency?.fingerprint === idempotency?.fingerprint
+      ? before
+      : 'another-request';
   }
 }

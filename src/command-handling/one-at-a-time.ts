@@ -1,6 +1,7 @@
 /**
- * Runs work one after the other per key, in order of arrival; different keys run side by side. Within one process the commands of a
- * stream do not race each other: 64 parallel redemptions are 64 decisions in a row, not hundreds of conflicts.
+ * Runs work one after the other per key, in order of arrival; different keys run side by side.
+ * Within one process the commands of a stream do not race each other: 64 parallel redemptions are
+ * 64 decisions in a row, not hundreds of conflicts.
  */
 export class OneAtATime {
   private readonly tails = new Map<string, { last: Promise<unknown>; waiting: number }>();

@@ -18,7 +18,11 @@ export interface Replayed<S, E> {
  * @param lastRevision of its events.
  */
 export async function replay<S, E extends DomainEvent>(
-  { log, codec, folding }: { readonly log: EventLog; readonly codec: EventCodec; readonly folding: Folding<S, E> },
+  {
+    log,
+    codec,
+    folding,
+  }: { readonly log: EventLog; readonly codec: EventCodec; readonly folding: Folding<S, E> },
   stream: string,
   { lastRevision, commandId }: { readonly lastRevision: bigint; readonly commandId: string },
 ): Promise<Replayed<S, E>> {
@@ -26,7 +30,9 @@ export async function replay<S, E extends DomainEvent>(
   const events: E[] = [];
   const eventIds: string[] = [];
   for await (const page of pages(log.readStream(stream))) {
-    const decoded = (await codec.decodeAll(page)).filter(({ recorded }) => recorded.revision <= lastRevision);
+    const decoded = (await codec.decodeAll(page)).filter(
+      ({ recorded }) => recorded.revision <= lastRevision,
+    );
     asOf = fold(folding, asOf, decoded);
     for (const { event, envelope, recorded } of decoded) {
       if (envelope.commandId !== commandId) continue;

@@ -20,28 +20,41 @@ export interface Folded<S> {
 }
 
 /**
- * Bytes of memory that a remembered stream takes at most for each byte of its events as they are stored, metadata included. Measured over
- * accounts of many shapes (`npm run bench:remembered`, figures in docs/benchmarks.md): what is longest in the log, sealed texts and
- * metadata, takes least in a state.
+ * Bytes of memory that a remembered stream takes at most for each byte of its events as they are
+ * stored, metadata included. Measured over accounts of many shapes (`npm run bench:remembered`,
+ * figures in docs/benchmarks.md): what is longest in the log, sealed texts and metadata, takes
+ * least in a state.
  */
 export const HEAP_PER_STORED_BYTE = 2;
 /** Of a stream itself: its entry, its name, the empty state. */
 export const HEAP_PER_STREAM = 4 * 1024;
 
 /** What remembering these events adds, by the bytes that the log has of them. */
-export const bytesOf = (events: readonly { readonly data: string; readonly metadata: string }[]): number =>
-  HEAP_PER_STORED_BYTE * events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
+export const bytesOf = (
+  events: readonly { readonly data: string; readonly metadata: string }[],
+): number =>
+  HEAP_PER_STORED_BYTE *
+  events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
 
 /** So much all kinds of streams together may take, unless it is configured. */
 const REMEMBERED_BYTES = 512 * 1024 * 1024;
 
-/** The memory for remembered streams of every kind. When it is full, the stream that was used longest ago is dropped. */
+/**
+ * The memory for remembered streams of every kind. When it is full, the stream that was used
+ * longest ago is dropped.
+ */
 export class RememberedStreams {
   readonly #streams: LRUCache<string, { readonly of: object; readonly folded: Folded<unknown> }>;
 
-  /** @param bytesMax a stream that is larger by itself is not remembered: it is read anew each time. */
+  /**
+   * @param bytesMax a stream that is larger by itself is not remembered: it is read anew each time.
+   */
   constructor(bytesMax = REMEMBERED_BYTES) {
-    this.#streams = new LRUCache({ maxSize: bytesMax, maxEntrySize: bytesMax, sizeCalculation: ({ folded }) => Math.ceil(folded.bytes) });
+    this.#streams = new LRUCache({
+      maxSize: bytesMax,
+      maxEntrySize: bytesMax,
+      sizeCalculation: ({ folded }) => Math.ceil(folded.bytes),
+    });
   }
 
   /** What is remembered now, as estimated. */
@@ -67,7 +80,8 @@ export class RememberedStreams {
 
   /** Drops those of one kind that `isGone` says of. */
   deleteWhere(of: object, isGone: (folded: Folded<unknown>) => boolean): void {
-    for (const [stream, entry] of [...this.#streams.entries()]) if (entry.of === of && isGone(entry.folded)) this.#streams.delete(stream);
+    for (const [stream, entry] of [...this.#streams.entries()])
+      if (entry.of === of && isGone(entry.folded)) this.#streams.delete(stream);
   }
 }
 
@@ -115,14 +129,20 @@ export class StreamCache<S> {
     this.remembered.delete(stream);
   }
 
-  /** Drops what is remembered of streams that show one of these subjects in plain; undefined: of all streams. */
+  /**
+   * Drops what is remembered of streams that show one of these subjects in plain; undefined: of all
+   * streams.
+   */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.forgotten++;
     const { subjectsOf } = this;
     if (subjects === undefined) this.remembered.deleteWhere(this, () => true);
     else if (subjectsOf)
-      this.remembered.deleteWhere(this, ({ state }) => [...subjectsOf(state as S)].some((subject) => subjects.has(subject)));
+      this.remembered.deleteWhere(this, ({ state }) =>
+        [...subjectsOf(state as S)].some((subject) => subjects.has(subject)),
+      );
   }
 }
 
-const toNumber = (revision: ExpectedRevision): bigint => (revision === 'no-stream' ? -1n : revision);
+const toNumber = (revision: ExpectedRevision): bigint =>
+  revision === 'no-stream' ? -1n : revision;

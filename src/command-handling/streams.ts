@@ -1,6 +1,15 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
-import { evolve as evolveAccount, initialState as initialAccount, type AccountState } from '../domain/account/account.state.js';
-import { evolve as evolveAudit, initialState as initialAudit, type AuditEvent, type AuditState } from '../domain/audit/audit.decider.js';
+import {
+  evolve as evolveAccount,
+  initialState as initialAccount,
+  type AccountState,
+} from '../domain/account/account.state.js';
+import {
+  evolve as evolveAudit,
+  initialState as initialAudit,
+  type AuditEvent,
+  type AuditState,
+} from '../domain/audit/audit.decider.js';
 import {
   evolve as evolveTankCodes,
   initialState as noTankCodes,
@@ -19,7 +28,12 @@ import {
   type OperationEvent,
   type OperationsState,
 } from '../domain/operation/operation.decider.js';
-import { evolve as evolvePeriods, initialState as allOpen, type PeriodEvent, type PeriodsState } from '../domain/period/period.decider.js';
+import {
+  evolve as evolvePeriods,
+  initialState as allOpen,
+  type PeriodEvent,
+  type PeriodsState,
+} from '../domain/period/period.decider.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import {
@@ -69,22 +83,31 @@ function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
   if (state.status === 'absent') return;
   yield state.account;
   yield* state.users.keys();
-  // The account's own people who are gone already may have left texts in what is remembered of its referral.
+  // The account's own people who are gone already may have left texts in what is remembered of its
+  // referral.
   if (state.referral) yield state.referral.referred.person;
   if (state.attribution) yield state.attribution.codeSubject;
 }
 
 /** @param remembered what the streams of all kinds may take together. */
-export function openStreams(log: EventLog, codec: EventCodec, remembered = new RememberedStreams()): Streams {
+export function openStreams(
+  log: EventLog,
+  codec: EventCodec,
+  remembered = new RememberedStreams(),
+): Streams {
   const of = <S, E extends DomainEvent>(kind: StreamKind<S, E>): CommandHandling<S, E> =>
     new CommandHandling(log, codec, kind, remembered);
   return {
-    accounts: of({ initialState: initialAccount, evolve: evolveAccount, subjectsOf: subjectsOfAccount }),
+    accounts: of({
+      initialState: initialAccount,
+      evolve: evolveAccount,
+      subjectsOf: subjectsOfAccount,
+    }),
     reservations: of({
-        initialState: initialReservation,
-        evolve: evolveReservation,
-        subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
-      }),
+      initialState: initialReservation,
+      evolve: evolveReservation,
+      subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
+    }),
     tenants: of({ initialState: initialTenant, evolve: evolveTenant }),
     tenantRegister: of({ initialState: initialRegister, evolve: evolveRegister }),
     moderations: of({ initialState: initialModeration, evolve: evolveModeration }),

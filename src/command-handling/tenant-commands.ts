@@ -1,7 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Refused } from '../domain/refusal.js';
 import { MODES, type Mode } from '../domain/scope.js';
-import type { ApiKey, OpenTenant, ProgramDocument, ProgramType, SigningSecret, TenantCommand } from '../domain/tenant/tenant.decider.js';
+import type {
+  ApiKey,
+  OpenTenant,
+  ProgramDocument,
+  ProgramType,
+  SigningSecret,
+  TenantCommand,
+} from '../domain/tenant/tenant.decider.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { sealBytes } from '../privacy/subject-keys.js';
@@ -47,7 +54,8 @@ export class TenantCommands {
       now: Date.now(),
     });
     if ('refused' in changed) return changed;
-    const plainOf = (mode: Mode, of: typeof keys): string => of.find((secret) => secret.mode === mode)?.plain ?? '';
+    const plainOf = (mode: Mode, of: typeof keys): string =>
+      of.find((secret) => secret.mode === mode)?.plain ?? '';
     return {
       alias: tenant.alias,
       liveApiKey: plainOf('live', keys),
@@ -57,24 +65,42 @@ export class TenantCommands {
     };
   }
 
-  /** New keys for the modes; the old ones stay good for the grace. The new ones are returned by mode. */
-  async rotateKeys(alias: string, modes: readonly Mode[], graceMs: number): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
+  /**
+   * New keys for the modes; the old ones stay good for the grace. The new ones are returned by
+   * mode.
+   */
+  async rotateKeys(
+    alias: string,
+    modes: readonly Mode[],
+    graceMs: number,
+  ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
     const fresh = modes.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
     const keys = fresh.map(({ mode, plain }) => this.sealKey(mode, plain));
-    const changed = await this.execute(alias, { type: 'RotateKeys', keys, graceMs, now: Date.now() });
-    return 'refused' in changed ? changed : Object.fromEntries(fresh.map(({ mode, plain }) => [mode, plain]));
+    const changed = await this.execute(alias, {
+      type: 'RotateKeys',
+      keys,
+      graceMs,
+      now: Date.now(),
+    });
+    return 'refused' in changed
+      ? changed
+      : Object.fromEntries(fresh.map(({ mode, plain }) => [mode, plain]));
   }
 
   /** All tenants, in the order in which they were made. */
   async list(): Promise<OpenTenant[]> {
     const { state } = await this.streams.tenantRegister.load(this.names.tenantRegisterStream());
-    const tenants = await Promise.all(state.aliases.map((alias) => this.streams.tenants.load(this.names.tenantStream(alias))));
+    const tenants = await Promise.all(
+      state.aliases.map((alias) => this.streams.tenants.load(this.names.tenantStream(alias))),
+    );
     return tenants.flatMap((tenant) => (tenant.state.status === 'open' ? [tenant.state] : []));
   }
 
   /** The tenant after the command. */
   execute(alias: string, command: TenantCommand): Promise<OpenTenant | Refused> {
-    return this.commands.execute(new TenantCommandEnvelope(this.meta(alias, command.type), command));
+    return this.commands.execute(
+      new TenantCommandEnvelope(this.meta(alias, command.type), command),
+    );
   }
 
   private meta(alias: string, cause: string): CommandMeta {
@@ -91,11 +117,21 @@ export class TenantCommands {
 
   private sealKey(mode: Mode, plain: string): ApiKey {
     const keyId = `${mode}-${randomBytes(4).toString('hex')}`;
-    return { keyId, mode, hash: hashOfKey(plain), sealed: sealBytes(this.sealingKey, Buffer.from(plain), keyId).toString('base64') };
+    return {
+      keyId,
+      mode,
+      hash: hashOfKey(plain),
+      sealed: sealBytes(this.sealingKey, Buffer.from(plain), keyId).toString('base64'),
+    };
   }
 
   private sealSecret(mode: Mode, plain: string): SigningSecret {
-    return { mode, sealed: sealBytes(this.sealingKey, Buffer.from(plain), signingSecretContext(mode)).toString('base64') };
+    return {
+      mode,
+      sealed: sealBytes(this.sealingKey, Buffer.from(plain), signingSecretContext(mode)).toString(
+        'base64',
+      ),
+    };
   }
 }
 

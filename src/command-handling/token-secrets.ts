@@ -8,16 +8,25 @@ import type { TenantDirectory } from './tenant-directory.js';
 export interface TokenSecret {
   readonly id: string;
   readonly mode: Mode;
-  /** Of the UTF-8 bytes that the tenant was shown. Bytes alone would be tried as a PEM document first, at every token: forty times the work. */
+  /**
+   * Of the UTF-8 bytes that the tenant was shown. Bytes alone would be tried as a PEM document
+   * first, at every token: forty times the work.
+   */
   readonly secret: KeyObject;
 }
 
 /** The context that a signing secret is sealed with. */
 export const signingSecretContext = (mode: Mode): string => `signing-${mode}`;
 
-/** Opens what user tokens are verified with: the API keys that are still good, and the secrets that were issued for signing. */
+/**
+ * Opens what user tokens are verified with: the API keys that are still good, and the secrets that
+ * were issued for signing.
+ */
 export class TokenSecrets {
-  private readonly opened = new WeakMap<OpenTenant, readonly (TokenSecret & { readonly validUntil: number | null })[]>();
+  private readonly opened = new WeakMap<
+    OpenTenant,
+    readonly (TokenSecret & { readonly validUntil: number | null })[]
+  >();
 
   constructor(
     private readonly tenants: Pick<TenantDirectory, 'find' | 'read'>,
@@ -26,8 +35,8 @@ export class TokenSecrets {
   ) {}
 
   /**
-   * What `verify` makes of the tenant and its secrets. A "no" is made again on the tenant as the log has it now: a key of a moment ago
-   * counts, and every "no" takes the same way.
+   * What `verify` makes of the tenant and its secrets. A "no" is made again on the tenant as the
+   * log has it now: a key of a moment ago counts, and every "no" takes the same way.
    */
   async verify<T>(
     alias: string,
@@ -56,7 +65,12 @@ export class TokenSecrets {
         const id = signingSecretContext(mode);
         return { id, mode, secret: opened(sealed, id), validUntil: null };
       }),
-      ...keys.map(({ keyId: id, mode, sealed, validUntil }) => ({ id, mode, secret: opened(sealed, id), validUntil })),
+      ...keys.map(({ keyId: id, mode, sealed, validUntil }) => ({
+        id,
+        mode,
+        secret: opened(sealed, id),
+        validUntil,
+      })),
     ];
   }
 }

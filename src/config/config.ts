@@ -2,13 +2,25 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { CONNECTIONS_MIN } from '../core/connection-budget.js';
-import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from '../event-log/event-store-url.js';
+import {
+  InvalidEventStoreUrl,
+  parseEventStoreUrl,
+  type EventStoreAddress,
+} from '../event-log/event-store-url.js';
 
 export type Role = 'api' | 'projector' | 'worker';
 export const ROLES: readonly Role[] = ['api', 'projector', 'worker'];
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+const LOG_LEVELS: readonly LogLevel[] = [
+  'fatal',
+  'error',
+  'warn',
+  'info',
+  'debug',
+  'trace',
+  'silent',
+];
 
 /** A range of addresses, as `net.BlockList#addSubnet` takes it. */
 export interface Cidr {
@@ -31,7 +43,10 @@ export interface Config {
   readonly masterKeyFile: string;
   /** Undefined: nobody may call the operations interface. */
   readonly operatorsFile: string | undefined;
-  /** As configured, without a trailing slash; `publicUrlAt` gives the default once the port is known. */
+  /**
+   * As configured, without a trailing slash; `publicUrlAt` gives the default once the port is
+   * known.
+   */
   readonly publicUrl: string | undefined;
   readonly roles: ReadonlySet<Role>;
   readonly logLevel: LogLevel;
@@ -76,7 +91,14 @@ function webAddress() {
   return text
     .refine((value) => {
       const url = parseUrl(value);
-      return url !== undefined && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password;
+      return (
+        url !== undefined &&
+        /^https?:$/.test(url.protocol) &&
+        !url.search &&
+        !url.hash &&
+        !url.username &&
+        !url.password
+      );
     }, message)
     .transform((value) => value.replace(/\/+$/, ''));
 }
@@ -86,7 +108,10 @@ function cidrList() {
     listOf(value).flatMap((item) => {
       const cidr = parseCidr(item);
       if (cidr) return [cidr];
-      context.addIssue({ code: 'custom', message: 'must be a comma list of addresses or ranges such as 10.0.0.0/8 or fd00::/8' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must be a comma list of addresses or ranges such as 10.0.0.0/8 or fd00::/8',
+      });
       return [];
     }),
   );
@@ -131,19 +156,29 @@ function eventStoreAddress() {
   });
 }
 
-/** Everything that the service reads from its environment: how it is parsed, what stands in for it, and what it is for. */
+/**
+ * Everything that the service reads from its environment: how it is parsed, what stands in for it,
+ * and what it is for.
+ */
 const VARIABLES = {
   DATA_DIR: {
     schema: text.default('.data'),
     default: '`.data`',
-    meaning: 'Folder of the embedded Postgres and of the master key; made with mode 0700 when missing. Relative to the working directory.',
+    meaning:
+      'Folder of the embedded Postgres and of the master key; made with mode 0700 when missing. Relative to the working directory.',
   },
   HOST: {
-    schema: text.regex(/^[A-Za-z0-9.:%_-]+$/, 'must be an address or a host name').default('127.0.0.1'),
+    schema: text
+      .regex(/^[A-Za-z0-9.:%_-]+$/, 'must be an address or a host name')
+      .default('127.0.0.1'),
     default: '`127.0.0.1`',
     meaning: 'Address to listen on; `0.0.0.0` or `::` for all.',
   },
-  PORT: { schema: wholeNumber(0, 65_535).default(3000), default: '`3000`', meaning: 'Port to listen on; `0` takes any free one.' },
+  PORT: {
+    schema: wholeNumber(0, 65_535).default(3000),
+    default: '`3000`',
+    meaning: 'Port to listen on; `0` takes any free one.',
+  },
   DATABASE_URL: {
     schema: postgresAddress().optional(),
     default: 'embedded Postgres',
@@ -157,9 +192,15 @@ const VARIABLES = {
       'Puts the log on EventStoreDB (21.10 or newer), one node or a cluster: `esdb://user:password@host:2113,host:2113` or `esdb+discover://name`, with options behind `?`: `tls`, `tlsCAFile`, `userCertFile`, `userKeyFile`, `connectionName`, `keepAliveInterval`, `keepAliveTimeout`, `maxDiscoverAttempts`, `discoveryInterval`, `gossipTimeout`, `defaultDeadline` (the time for an append, in ms). A log that exists is moved with `cli log copy` first.',
   },
   EVENT_STORE_NAMESPACE: {
-    schema: text.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/, 'must be up to 60 letters, digits, dots, dashes and underscores').optional(),
+    schema: text
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/,
+        'must be up to 60 letters, digits, dots, dashes and underscores',
+      )
+      .optional(),
     default: 'none',
-    meaning: 'Put before the name of every stream in EventStoreDB (`staging-`), so that several ledgers can share one store.',
+    meaning:
+      'Put before the name of every stream in EventStoreDB (`staging-`), so that several ledgers can share one store.',
   },
   MASTER_KEY_FILE: {
     schema: text.optional(),
@@ -176,22 +217,26 @@ const VARIABLES = {
   PUBLIC_URL: {
     schema: webAddress().optional(),
     default: '`http://HOST:PORT`',
-    meaning: 'How the outside reaches the service: the start of share links, downloads and the OpenAPI page.',
+    meaning:
+      'How the outside reaches the service: the start of share links, downloads and the OpenAPI page.',
   },
   ROLES: {
     schema: setOf(ROLES).default(new Set(ROLES)),
     default: '`api,projector,worker`',
-    meaning: 'What this process does: answer HTTP, keep the read models, run policies and jobs (webhooks, exports, schedules).',
+    meaning:
+      'What this process does: answer HTTP, keep the read models, run policies and jobs (webhooks, exports, schedules).',
   },
   LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS).default('info'),
     default: '`info`',
-    meaning: 'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace`; `silent` for nothing.',
+    meaning:
+      'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace`; `silent` for nothing.',
   },
   WEBHOOK_ALLOW_CIDRS: {
     schema: cidrList().default([]),
     default: 'none',
-    meaning: 'Private, loopback or link-local ranges to which webhooks may be sent all the same, as a comma list: `10.0.0.0/8,fd00::/8`.',
+    meaning:
+      'Private, loopback or link-local ranges to which webhooks may be sent all the same, as a comma list: `10.0.0.0/8,fd00::/8`.',
   },
   TRUSTED_PROXIES: {
     schema: cidrList().default([]),
@@ -208,7 +253,8 @@ const VARIABLES = {
   STATEMENT_TIMEOUT_MS: {
     schema: wholeNumber(100, 600_000).default(10_000),
     default: '`10000`',
-    meaning: 'Longest statement on behalf of a request, in ms; then 503. Rebuilds and exports are not bound by it.',
+    meaning:
+      'Longest statement on behalf of a request, in ms; then 503. Rebuilds and exports are not bound by it.',
   },
   REMEMBERED_STREAMS_MB: {
     schema: wholeNumber(1, 100_000).default(512),
@@ -219,12 +265,14 @@ const VARIABLES = {
   REQUESTS_IN_FLIGHT_MAX: {
     schema: wholeNumber(1, 100_000).default(1000),
     default: '`1000`',
-    meaning: 'Requests worked on at a time; more are answered 503 with `Retry-After` instead of queueing without end.',
+    meaning:
+      'Requests worked on at a time; more are answered 503 with `Retry-After` instead of queueing without end.',
   },
   POSITION_WAIT_MS: {
     schema: wholeNumber(0, 60_000).default(5_000),
     default: '`5000`',
-    meaning: 'How long a read waits for the read models to reach the position it asks for (or the own write before it), in ms; then 503.',
+    meaning:
+      'How long a read waits for the read models to reach the position it asks for (or the own write before it), in ms; then 503.',
   },
   SHUTDOWN_GRACE_MS: {
     schema: wholeNumber(0, 600_000).default(10_000),
@@ -233,11 +281,13 @@ const VARIABLES = {
   },
 } as const;
 
-export const SETTINGS: readonly Setting[] = Object.entries(VARIABLES).map(([name, { default: fallback, meaning }]) => ({
-  name,
-  default: fallback,
-  meaning,
-}));
+export const SETTINGS: readonly Setting[] = Object.entries(VARIABLES).map(
+  ([name, { default: fallback, meaning }]) => ({
+    name,
+    default: fallback,
+    meaning,
+  }),
+);
 
 const environmentSchema = z.object({
   DATA_DIR: VARIABLES.DATA_DIR.schema,
@@ -265,7 +315,9 @@ const environmentSchema = z.object({
  * Parses the environment. An empty variable counts as unset; unknown variables are none of ours.
  * @throws {ConfigError} with one line for each variable that cannot be used.
  */
-export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+export function loadConfig(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Config {
   const given = Object.fromEntries(
     Object.keys(VARIABLES).flatMap((name) => {
       const value = environment[name]?.trim();
@@ -312,8 +364,14 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   };
 }
 
-/** How the outside reaches the service that listens on `port`: PUBLIC_URL, else made from the address it listens on. */
-export function publicUrlAt({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>, port: number): string {
+/**
+ * How the outside reaches the service that listens on `port`: PUBLIC_URL, else made from the
+ * address it listens on.
+ */
+export function publicUrlAt(
+  { publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>,
+  port: number,
+): string {
   if (publicUrl !== undefined) return publicUrl;
   // "All addresses" is nothing that a client can call.
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;

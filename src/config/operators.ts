@@ -23,7 +23,10 @@ const file = z.array(
 );
 export type OperatorEntry = z.infer<typeof file>[number];
 
-/** The operators of the HTTP interface, as their file lists them: names, roles and hashes of keys, never a key. */
+/**
+ * The operators of the HTTP interface, as their file lists them: names, roles and hashes of keys,
+ * never a key.
+ */
 export class Operators {
   constructor(private readonly entries: readonly OperatorEntry[] = []) {}
 
@@ -31,7 +34,9 @@ export class Operators {
   static async from(path: string | undefined): Promise<Operators> {
     if (path === undefined) return new Operators();
     const content = await readFile(path, 'utf8').catch((error: unknown) => {
-      throw new ConfigError([`OPERATORS_FILE cannot be read: ${errorCode(error) ?? 'unknown error'}`]);
+      throw new ConfigError([
+        `OPERATORS_FILE cannot be read: ${errorCode(error) ?? 'unknown error'}`,
+      ]);
     });
     const parsed = file.safeParse(jsonOf(content));
     if (!parsed.success) {
@@ -47,7 +52,8 @@ export class Operators {
   find(key: string): Operator | undefined {
     const hash = hashOf(key);
     let found: OperatorEntry | undefined;
-    for (const entry of this.entries) if (timingSafeEqual(hash, Buffer.from(entry.keySha256, 'hex'))) found = entry;
+    for (const entry of this.entries)
+      if (timingSafeEqual(hash, Buffer.from(entry.keySha256, 'hex'))) found = entry;
     return found && { name: found.name, roles: found.roles };
   }
 
@@ -58,7 +64,10 @@ export class Operators {
 }
 
 /** A new key of 192 random bits, and what the file is to hold of it. */
-export function makeOperatorKey(name: string, roles: readonly OperatorRole[]): { readonly key: string; readonly entry: OperatorEntry } {
+export function makeOperatorKey(
+  name: string,
+  roles: readonly OperatorRole[],
+): { readonly key: string; readonly entry: OperatorEntry } {
   const key = `operator_${randomBytes(24).toString('hex')}`;
   return { key, entry: { name, roles: [...roles], keySha256: hashOf(key).toString('hex') } };
 }

@@ -36,7 +36,10 @@ import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
 
-/** What every entry (service, command line, benchmark) stands on: the database, the log, and the one door for commands. */
+/**
+ * What every entry (service, command line, benchmark) stands on: the database, the log, and the one
+ * door for commands.
+ */
 export interface Core {
   readonly pool: pg.Pool;
   readonly log: EventLog;
@@ -55,7 +58,9 @@ export interface Core {
   readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  /** Drops what this process remembers of people whose keys were destroyed; undefined: of everybody. */
+  /**
+   * Drops what this process remembers of people whose keys were destroyed; undefined: of everybody.
+   */
   readonly forget: (subjects?: readonly SubjectId[]) => void;
   /** Signs the seals of the chains. */
   readonly chainSigner: ChainSigner;
@@ -75,7 +80,10 @@ export interface CoreOptions extends LedgerDatabaseOptions {
   readonly projectors?: readonly Projector[];
 }
 
-/** Opens the database and its log, and wires what stands on them. @throws {AnotherLogFollowed} {WrongMasterKey} */
+/**
+ * Opens the database and its log, and wires what stands on them. @throws {AnotherLogFollowed}
+ * {WrongMasterKey}
+ */
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { config } = options;
   const database = await openLedgerDatabase(options);
@@ -85,25 +93,47 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     for (const step of closing.splice(0)) await step();
   };
   try {
-    const followedLog = new FollowedLog(pool, options.projectors, new ChainSigner(purposeKey(masterKey, 'chain-signing')));
+    const followedLog = new FollowedLog(
+      pool,
+      options.projectors,
+      new ChainSigner(purposeKey(masterKey, 'chain-signing')),
+    );
     if (migrated.includes('0034_seal_the_whole_log')) await followedLog.beginSealing();
     const accept = (logId: string): Promise<void> => followedLog.accept(logId);
     const observed = options.observe === undefined ? {} : { observe: options.observe };
     const log =
       config.eventStore === undefined
-        ? await PostgresEventLog.open({ url, readConnectionsMax: connectionBudget(config).logReaders, ...observed })
-        : await openEventStoreDbLog(config.eventStore, config, names, { accept: orUnavailable(accept), ...observed });
+        ? await PostgresEventLog.open({
+            url,
+            readConnectionsMax: connectionBudget(config).logReaders,
+            ...observed,
+          })
+        : await openEventStoreDbLog(config.eventStore, config, names, {
+            accept: orUnavailable(accept),
+            ...observed,
+          });
     closing.unshift(() => log.close());
-    // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when it is reached.
-    if (config.eventStore === undefined) await followedLog.accept(await log.id(), (await log.head()) === undefined);
-    return { ...wire({ pool, log, names, masterKey, ...options }), followedLog, embedded, databaseUrl: url, close };
+    // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when
+    // it is reached.
+    if (config.eventStore === undefined)
+      await followedLog.accept(await log.id(), (await log.head()) === undefined);
+    return {
+      ...wire({ pool, log, names, masterKey, ...options }),
+      followedLog,
+      embedded,
+      databaseUrl: url,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** A log on EventStoreDB at this address, of the ledger with these names. It may be away yet: whoever asks it waits, or is told so. */
+/**
+ * A log on EventStoreDB at this address, of the ledger with these names. It may be away yet:
+ * whoever asks it waits, or is told so.
+ */
 export async function openEventStoreDbLog(
   address: EventStoreAddress,
   { eventStoreNamespace }: Pick<Config, 'eventStoreNamespace'>,
@@ -111,19 +141,30 @@ export async function openEventStoreDbLog(
   options: Pick<EventStoreDbEventLogOptions, 'observe' | 'accept' | 'appendTimeoutMs'> = {},
 ): Promise<EventLog> {
   // Its client takes a good part of a command's start to load.
-  const { EventStoreDbEventLog } = await import('../event-log/eventstoredb/eventstoredb-event-log.js');
+  const { EventStoreDbEventLog } =
+    await import('../event-log/eventstoredb/eventstoredb-event-log.js');
   const namespace = eventStoreNamespace === undefined ? {} : { namespace: eventStoreNamespace };
-  return new EventStoreDbEventLog({ address, owner: names.digest('event-log'), prefix: STREAM_PREFIX, ...namespace, ...options });
+  return new EventStoreDbEventLog({
+    address,
+    owner: names.digest('event-log'),
+    prefix: STREAM_PREFIX,
+    ...namespace,
+    ...options,
+  });
 }
 
-/** In the words of the log, whose users know what to do when it is away, and whose health check shows the line. */
+/**
+ * In the words of the log, whose users know what to do when it is away, and whose health check
+ * shows the line.
+ */
 function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string) => Promise<void> {
   return async (logId) => {
     try {
       await accept(logId);
     } catch (error) {
       if (error instanceof AnotherLogFollowed) throw new EventLogUnavailable(error.message);
-      if (isUnavailable(error)) throw new EventLogUnavailable('the database, which says whose log this is, is away');
+      if (isUnavailable(error))
+        throw new EventLogUnavailable('the database, which says whose log this is, is away');
       throw error;
     }
   };
@@ -148,7 +189,11 @@ function wire({
   const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
-  const streams = openStreams(log, codec, new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024));
+  const streams = openStreams(
+    log,
+    codec,
+    new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024),
+  );
   const forget = (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
     const known = subjects && new Set(subjects);
@@ -193,16 +238,26 @@ function wire({
 }
 
 /** @throws what the announcement throws, after it was noted. */
-async function announcedTenant(pool: pg.Pool, alias: string, logger: CoreOptions['logger']): Promise<void> {
+async function announcedTenant(
+  pool: pg.Pool,
+  alias: string,
+  logger: CoreOptions['logger'],
+): Promise<void> {
   try {
     await announceTenant(pool, alias);
   } catch (error) {
-    logger.warn({ tenant: alias }, 'a change of this tenant stands and could not be announced: other processes learn of it within seconds');
+    logger.warn(
+      { tenant: alias },
+      'a change of this tenant stands and could not be announced: other processes learn of it within seconds',
+    );
     throw error;
   }
 }
 
-/** The bus is opened for the first command: an operator's command that changes nothing does without the framework. */
+/**
+ * The bus is opened for the first command: an operator's command that changes nothing does without
+ * the framework.
+ */
 function commandsOf(parts: CommandBusParts): Commands {
   let opened: Promise<Commands> | undefined;
   const open = async (): Promise<Commands> => {
@@ -212,9 +267,14 @@ function commandsOf(parts: CommandBusParts): Commands {
   return { execute: async (command) => (await (opened ??= open())).execute(command) };
 }
 
-/** An error that says that a store is away or not ready, or that too much is asked of one stream: 503 outside, tried again inside. */
+/**
+ * An error that says that a store is away or not ready, or that too much is asked of one stream:
+ * 503 outside, tried again inside.
+ */
 export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
 
 /** An error that says that a store is away or not ready, for everybody. */
 export const isOutage = (error: unknown): boolean =>
-  error instanceof EventLogUnavailable || error instanceof ReadModelsIncomplete || isUnavailable(error);
+  error instanceof EventLogUnavailable ||
+  error instanceof ReadModelsIncomplete ||
+  isUnavailable(error);

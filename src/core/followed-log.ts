@@ -8,7 +8,10 @@ import { inTransaction } from '../postgres/transaction.js';
 import { replaceLiveGeneration } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
-/** The log that was opened is not the one that this database follows. The message says what an operator can do. */
+/**
+ * The log that was opened is not the one that this database follows. The message says what an
+ * operator can do.
+ */
 export class AnotherLogFollowed extends Error {
   override readonly name = 'AnotherLogFollowed';
 }
@@ -21,23 +24,30 @@ export interface LogCopy {
   readonly sourceHead: Position | null;
   readonly targetHead: Position | null;
   readonly events: number;
-  /** Of the event in the target to which policies had come in the source; null: they had not begun. */
+  /**
+   * Of the event in the target to which policies had come in the source; null: they had not begun.
+   */
   readonly policiesPosition: Position | null;
 }
 
 const LIVE = `select string_agg(projection || ' ' || generation, ',' order by projection) as live from ledger.projection_generations where state = 'live'`;
 const NOT_COPIED =
   'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
-const NOT_MOVED_YET = 'the log was copied to this one and is not used from here yet: start the service once, which moves over';
+const NOT_MOVED_YET =
+  'the log was copied to this one and is not used from here yet: start the service once, which moves over';
 
 /**
- * A database follows one log: its read models, policies and kept answers go by that log's positions and would make nonsense of another
- * one's. Which log it is stands in one row, and changes to a complete copy only, when a service starts on that.
+ * A database follows one log: its read models, policies and kept answers go by that log's positions
+ * and would make nonsense of another one's. Which log it is stands in one row, and changes to a
+ * complete copy only, when a service starts on that.
  */
 export class FollowedLog {
   private accepted: string | undefined;
 
-  /** @param projectors the read models, of a process that may move the database to a copy: a service. */
+  /**
+   * @param projectors the read models, of a process that may move the database to a copy: a
+   * service.
+   */
   constructor(
     private readonly pool: Pool,
     private readonly projectors?: readonly Projector[],
@@ -46,9 +56,11 @@ export class FollowedLog {
   ) {}
 
   /**
-   * To be called before anything is read from or appended to the log of this identity. The first log that a database meets becomes its own; copies
-   * of its own log are forgotten, for it may grow from now on.
-   * @param mayBegin false: the log is known to hold events, so nobody here can vouch for what it holds.
+   * To be called before anything is read from or appended to the log of this identity. The first
+   * log that a database meets becomes its own; copies of its own log are forgotten, for it may grow
+   * from now on.
+   * @param mayBegin false: the log is known to hold events, so nobody here can vouch for what it
+   * holds.
    * @throws {AnotherLogFollowed}
    */
   async accept(logId: string, mayBegin = true): Promise<void> {
@@ -58,7 +70,8 @@ export class FollowedLog {
   }
 
   /**
-   * A copy may have been finished between `accept` and the first sign of life of this process: it is forgotten, too.
+   * A copy may have been finished between `accept` and the first sign of life of this process: it
+   * is forgotten, too.
    * @throws {AnotherLogFollowed} when the database was moved meanwhile.
    */
   async confirm(): Promise<void> {
@@ -71,13 +84,19 @@ export class FollowedLog {
     return rows[0]?.live ?? '';
   }
 
-  /** Sealing begins for the log that this database followed before there was a seal of whole logs: once, with the migration that made room for it. */
+  /**
+   * Sealing begins for the log that this database followed before there was a seal of whole logs:
+   * once, with the migration that made room for it.
+   */
   async beginSealing(): Promise<void> {
     const followed = await followedLogId(this.pool);
     if (followed !== undefined && this.signer) await beginLogSeal(this.pool, followed, this.signer);
   }
 
-  /** The read models have caught up. @param live those that have, as `liveGenerations` said before that was looked at: others may have come since. */
+  /**
+   * The read models have caught up. @param live those that have, as `liveGenerations` said before
+   * that was looked at: others may have come since.
+   */
   async markRebuilt(live: string): Promise<void> {
     await this.pool.query(
       `update ledger.followed_log set rebuilt = true, shown = true where log_id = $1 and not (rebuilt and shown) and (${LIVE}) is not distinct from nullif($2, '')`,
@@ -86,16 +105,22 @@ export class FollowedLog {
   }
 
   /**
-   * Read models that came back with a backup may still show who was forgotten since: the next service answers 503 until they have caught
-   * up. One that runs keeps them up anyway, and would not look again.
+   * Read models that came back with a backup may still show who was forgotten since: the next
+   * service answers 503 until they have caught up. One that runs keeps them up anyway, and would
+   * not look again.
    */
   async hideUntilCaughtUp(): Promise<void> {
-    await this.pool.query(`update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnybody}`);
+    await this.pool.query(
+      `update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnybody}`,
+    );
   }
 
   private async settle(logId: string, mayBegin: boolean): Promise<void> {
     await inTransaction(this.pool, async (client) => {
-      const { rowCount } = await client.query('insert into ledger.followed_log (log_id) values ($1) on conflict do nothing', [logId]);
+      const { rowCount } = await client.query(
+        'insert into ledger.followed_log (log_id) values ($1) on conflict do nothing',
+        [logId],
+      );
       if (rowCount === 1 && mayBegin && this.signer) await beginLogSeal(client, logId, this.signer);
       const followed = await lockFollowedLog(client);
       if (followed === logId) return forgetCopiesOf(client, logId);
@@ -116,23 +141,29 @@ export async function followedLogId(db: Pool): Promise<string | undefined> {
 
 /** Whether a service runs on this database. */
 export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> {
-  const { rows } = await db.query<{ running: boolean }>(`select ${ProcessPresence.isAnybody} as running`);
+  const { rows } = await db.query<{ running: boolean }>(
+    `select ${ProcessPresence.isAnybody} as running`,
+  );
   return rows[0]?.running ?? false;
 }
 
 /** Whether a service, or a command of an operator, runs on this database: its log may grow. */
 export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
-  const { rows } = await db.query<{ mayGrow: boolean }>(`select ${ProcessPresence.isAnybody} or ${CommandPresence.isAnybody} as "mayGrow"`);
+  const { rows } = await db.query<{ mayGrow: boolean }>(
+    `select ${ProcessPresence.isAnybody} or ${CommandPresence.isAnybody} as "mayGrow"`,
+  );
   return rows[0]?.mayGrow ?? false;
 }
 
 /**
- * Puts a finished copy on record: the next service that starts on the target moves over. False, with nothing written, when a service or a command runs, or
- * has run meanwhile on another log, so that the source may hold more by now.
+ * Puts a finished copy on record: the next service that starts on the target moves over. False,
+ * with nothing written, when a service or a command runs, or has run meanwhile on another log, so
+ * that the source may hold more by now.
  */
 export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    if ((await lockFollowedLog(client)) !== copy.sourceId || (await mayLogGrow(client))) return false;
+    if ((await lockFollowedLog(client)) !== copy.sourceId || (await mayLogGrow(client)))
+      return false;
     const { sourceId, targetId, sourceHead, targetHead, events, policiesPosition } = copy;
     await client.query(
       `insert into ledger.log_copies (source_id, target_id, source_head, target_head, events, policies_position)
@@ -145,9 +176,14 @@ export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
   });
 }
 
-/** Held until the end of the transaction: who opens the log, records a copy or moves to one takes turns. */
+/**
+ * Held until the end of the transaction: who opens the log, records a copy or moves to one takes
+ * turns.
+ */
 async function lockFollowedLog(client: PoolClient): Promise<string | undefined> {
-  const { rows } = await client.query<{ log_id: string }>('select log_id from ledger.followed_log for update');
+  const { rows } = await client.query<{ log_id: string }>(
+    'select log_id from ledger.followed_log for update',
+  );
   return rows[0]?.log_id;
 }
 
@@ -157,7 +193,11 @@ async function forgetCopiesOf(client: PoolClient, logId: string): Promise<void> 
 
 type CopyToFollow = Pick<LogCopy, 'targetId' | 'policiesPosition'>;
 
-async function copyBetween(client: PoolClient, sourceId: string, targetId: string): Promise<CopyToFollow | undefined> {
+async function copyBetween(
+  client: PoolClient,
+  sourceId: string,
+  targetId: string,
+): Promise<CopyToFollow | undefined> {
   const { rows } = await client.query<{ policies_position: Position | null }>(
     'select policies_position from ledger.log_copies where source_id::text = $1 and target_id::text = $2',
     [sourceId, targetId],
@@ -166,14 +206,21 @@ async function copyBetween(client: PoolClient, sourceId: string, targetId: strin
 }
 
 /**
- * Read models begin again, empty, since their positions mean nothing any more; policies go on where they were, since what they set off
- * has happened already. Old generations are kept, as after any other change of generation.
+ * Read models begin again, empty, since their positions mean nothing any more; policies go on where
+ * they were, since what they set off has happened already. Old generations are kept, as after any
+ * other change of generation.
  */
-async function moveTo(client: PoolClient, { targetId, policiesPosition }: CopyToFollow, projectors: readonly Projector[]): Promise<void> {
+async function moveTo(
+  client: PoolClient,
+  { targetId, policiesPosition }: CopyToFollow,
+  projectors: readonly Projector[],
+): Promise<void> {
   for (const projector of projectors) await replaceLiveGeneration(client, projector);
   await replacePolicyCheckpoint(client, policiesPosition);
   await client.query('delete from ledger.log_copies');
   // Numbers of the other log: what they say of this one nobody knows.
-  await client.query('update ledger.idempotency_keys set log_position = null where log_position is not null');
+  await client.query(
+    'update ledger.idempotency_keys set log_position = null where log_position is not null',
+  );
   await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);
 }

@@ -2,7 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../embedded-postgres/embedded-postgres.js';
 import { openPool } from '../postgres/database.js';
 import { migrateToLatest } from '../postgres/migrator.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
@@ -35,11 +38,16 @@ export interface LedgerDatabaseOptions {
 export class WrongMasterKey extends Error {
   override readonly name = 'WrongMasterKey';
   constructor() {
-    super('the master key is not the one that this database was made with: restore the file from its backup');
+    super(
+      'the master key is not the one that this database was made with: restore the file from its backup',
+    );
   }
 }
 
-/** Opens the database (starts it, if it is the embedded one) and brings its schema up to date. @throws {WrongMasterKey} */
+/**
+ * Opens the database (starts it, if it is the embedded one) and brings its schema up to date.
+ * @throws {WrongMasterKey}
+ */
 export async function openLedgerDatabase({
   config,
   logger,
@@ -47,9 +55,17 @@ export async function openLedgerDatabase({
   fsync = true,
 }: LedgerDatabaseOptions): Promise<LedgerDatabase> {
   const masterKey = await loadMasterKey(config);
-  const embedded = config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: config.dataDir, logger, fsync }) : undefined;
+  const embedded =
+    config.databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir: config.dataDir, logger, fsync })
+      : undefined;
   const url = (): string => embedded?.url ?? config.databaseUrl ?? '';
-  const pool = openPool({ url, max: connectionBudget(config).requests, applicationName, statementTimeoutMs: config.statementTimeoutMs });
+  const pool = openPool({
+    url,
+    max: connectionBudget(config).requests,
+    applicationName,
+    statementTimeoutMs: config.statementTimeoutMs,
+  });
   const close = async (): Promise<void> => {
     await pool.end();
     await embedded?.stop();
@@ -66,11 +82,19 @@ export async function openLedgerDatabase({
   }
 }
 
-/** The first process leaves a digest of its key; later ones compare. A wrong key would split every name and lose every person. */
+/**
+ * The first process leaves a digest of its key; later ones compare. A wrong key would split every
+ * name and lose every person.
+ */
 async function checkMasterKey(pool: pg.Pool, names: KeyedNames): Promise<void> {
   const digest = names.digest('master-key-check');
-  await pool.query('insert into ledger.identity (master_key_check) values ($1) on conflict do nothing', [digest]);
-  const { rows } = await pool.query<{ master_key_check: string }>('select master_key_check from ledger.identity');
+  await pool.query(
+    'insert into ledger.identity (master_key_check) values ($1) on conflict do nothing',
+    [digest],
+  );
+  const { rows } = await pool.query<{ master_key_check: string }>(
+    'select master_key_check from ledger.identity',
+  );
   const known = Buffer.from(rows[0]?.master_key_check ?? '');
   const mine = Buffer.from(digest);
   if (known.length !== mine.length || !timingSafeEqual(known, mine)) throw new WrongMasterKey();

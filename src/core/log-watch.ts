@@ -1,10 +1,18 @@
-import { EventLogUnavailable, type EventLog, type Position, type SeenEvent } from '../event-log/event-log.js';
+import {
+  EventLogUnavailable,
+  type EventLog,
+  type Position,
+  type SeenEvent,
+} from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
 
 export interface LogWatchOptions {
   readonly log: EventLog;
   readonly logger: { error(fields: object, message: string): void };
-  /** What is kept in the database is put right. Called once for each loss, after what this process remembers was forgotten. */
+  /**
+   * What is kept in the database is put right. Called once for each loss, after what this process
+   * remembers was forgotten.
+   */
   readonly onLost?: (loss: LogLoss) => Promise<void>;
   readonly everyMs?: number;
 }
@@ -20,8 +28,9 @@ export interface LogLoss {
 const EVERY_MS = 500;
 
 /**
- * Looks every half second whether the log still ends in, or goes on behind, what this process has seen of it: for processes that neither
- * follow it nor append at the moment. Everything else that notices a loss says so here as well.
+ * Looks every half second whether the log still ends in, or goes on behind, what this process has
+ * seen of it: for processes that neither follow it nor append at the moment. Everything else that
+ * notices a loss says so here as well.
  */
 export class LogWatch {
   private readonly stopping = new AbortController();

@@ -1,7 +1,10 @@
 import type { InNeed } from './need.js';
 import type { Refused } from './refusal.js';
 
-/** Another process holds what the command needs; it is finished first, then the command is decided again. */
+/**
+ * Another process holds what the command needs; it is finished first, then the command is decided
+ * again.
+ */
 export interface Held {
   readonly heldBy: string;
 }
@@ -10,5 +13,8 @@ export interface Accepted<E> {
   readonly events: readonly E[];
 }
 
-/** What a decision comes to: facts to append (none: nothing left to do), the reason why not, what it must wait for, or what it needs first. */
+/**
+ * What a decision comes to: facts to append (none: nothing left to do), the reason why not, what it
+ * must wait for, or what it needs first.
+ */
 export type Decision<E> = Accepted<E> | Refused | Held | InNeed;

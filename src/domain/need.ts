@@ -6,8 +6,8 @@ import type { PromisedTank } from './program.js';
 import type { Refusal } from './refusal.js';
 
 /**
- * What a decision turns out to need from another stream. It is fetched, and then the command is decided again with it: a decider
- * cannot read, and only the decision knows what it comes to.
+ * What a decision turns out to need from another stream. It is fetched, and then the command is
+ * decided again with it: a decider cannot read, and only the decision knows what it comes to.
  */
 export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | Lookup;
 
@@ -26,7 +26,10 @@ export interface NeededTankCode {
   readonly lapses: number;
 }
 
-/** The referrer's account must know of the referral that is about to start, and say which ones it made lately. */
+/**
+ * The referrer's account must know of the referral that is about to start, and say which ones it
+ * made lately.
+ */
 export interface NeededAnnouncement {
   readonly kind: 'announcement';
   readonly referralId: string;
@@ -37,11 +40,24 @@ export interface NeededAnnouncement {
 export interface NeededReservation {
   readonly kind: 'reservation';
   readonly what:
-    | { readonly kind: 'code'; readonly code: string; readonly person: SubjectId; readonly programId: string }
+    | {
+        readonly kind: 'code';
+        readonly code: string;
+        readonly person: SubjectId;
+        readonly programId: string;
+      }
     /** A free one after the name. */
-    | { readonly kind: 'generated-code'; readonly name: string; readonly person: SubjectId; readonly programId: string }
+    | {
+        readonly kind: 'generated-code';
+        readonly name: string;
+        readonly person: SubjectId;
+        readonly programId: string;
+      }
     | { readonly kind: 'payment-provider-id'; readonly id: string; readonly subject: SubjectId };
-  /** How often reservations of the account have lapsed: one that was made before the newest lapse is not to be relied on. */
+  /**
+   * How often reservations of the account have lapsed: one that was made before the newest lapse is
+   * not to be relied on.
+   */
   readonly lapses: number;
 }
 
@@ -120,7 +136,10 @@ export interface InNeed {
 
 export const codesKey = (codes: readonly string[]): string => JSON.stringify(codes);
 
-/** The name that a generated code is made of is left out: the code is not made anew when the name changes meanwhile. */
+/**
+ * The name that a generated code is made of is left out: the code is not made anew when the name
+ * changes meanwhile.
+ */
 export function reservationKey({ what, lapses }: NeededReservation): string {
   switch (what.kind) {
     case 'code':
@@ -132,4 +151,5 @@ export function reservationKey({ what, lapses }: NeededReservation): string {
   }
 }
 
-export const isLookup = (need: Need): need is Lookup => need.kind === 'code-owner' || need.kind === 'referrer' || need.kind === 'subject';
+export const isLookup = (need: Need): need is Lookup =>
+  need.kind === 'code-owner' || need.kind === 'referrer' || need.kind === 'subject';

@@ -1,6 +1,7 @@
 /**
- * A value that identifies a person. In memory it is plain; in the log it is encrypted with the key of its subject.
- * Once that key is destroyed the value folds to `null`: the fact stays, the person is gone.
+ * A value that identifies a person. In memory it is plain; in the log it is encrypted with the key
+ * of its subject. Once that key is destroyed the value folds to `null`: the fact stays, the person
+ * is gone.
  */
 export interface Personal<T> {
   /** Whose key encrypts it: a person's or an account's id, never what a client chose. */

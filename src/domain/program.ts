@@ -1,12 +1,24 @@
-/** A program as the deciders see it: what is paid, to whom, when. Parsed from a program file; terms never change under their version. */
+/**
+ * A program as the deciders see it: what is paid, to whom, when. Parsed from a program file; terms
+ * never change under their version.
+ */
 
 export type RewardType = 'CREDIT' | 'PCT_DISCOUNT' | 'FUELTANK';
 export const REWARD_TYPES: readonly RewardType[] = ['CREDIT', 'PCT_DISCOUNT', 'FUELTANK'];
 
 /** What a reward is worth; one variant per type. Amounts are integers, up to 2^53-1. */
 export type RewardValue =
-  | { readonly type: 'CREDIT'; readonly unit: string; readonly assignedCredit: number; readonly currency: string | null }
-  | { readonly type: 'PCT_DISCOUNT'; readonly discountPercent: number; readonly monthsDiscountIsValid: number | null }
+  | {
+      readonly type: 'CREDIT';
+      readonly unit: string;
+      readonly assignedCredit: number;
+      readonly currency: string | null;
+    }
+  | {
+      readonly type: 'PCT_DISCOUNT';
+      readonly discountPercent: number;
+      readonly monthsDiscountIsValid: number | null;
+    }
   | {
       readonly type: 'FUELTANK';
       readonly fuelTankCode: string;
@@ -17,11 +29,16 @@ export type RewardValue =
 
 type TankValue = Extract<RewardValue, { type: 'FUELTANK' }>;
 
-/** What a program promises to somebody: a tank code is taken from the pool only when it is handed out. */
+/**
+ * What a program promises to somebody: a tank code is taken from the pool only when it is handed
+ * out.
+ */
 export type PromisedValue = Exclude<RewardValue, TankValue> | PromisedTank;
 export type PromisedTank = Omit<TankValue, 'fuelTankCode'>;
 
-/** How many rewards of one rule an account may be granted; null: no bound. Days are those of UTC. */
+/**
+ * How many rewards of one rule an account may be granted; null: no bound. Days are those of UTC.
+ */
 export interface RewardLimit {
   readonly total: number | null;
   readonly perDay: number | null;

@@ -1,4 +1,7 @@
-/** Why a command was refused. A closed set: each code is mapped to its answer in one place (src/http/writing/refusal-answers.ts). */
+/**
+ * Why a command was refused. A closed set: each code is mapped to its answer in one place
+ * (src/http/writing/refusal-answers.ts).
+ */
 export type Refusal =
   | 'ACCOUNT_NOT_FOUND'
   | 'USER_NOT_FOUND'

@@ -8,5 +8,8 @@ export interface Scope {
   readonly mode: Mode;
 }
 
-/** The keyed hash of an account id within its scope, 32 hex digits. Stands in streams, ids and rows instead of the id. */
+/**
+ * The keyed hash of an account id within its scope, 32 hex digits. Stands in streams, ids and rows
+ * instead of the id.
+ */
 export type AccountRef = string;

@@ -1,6 +1,17 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { link, mkdir, open, readFile, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  link,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +25,10 @@ import { type PostgresAccount, choosePostgresAccount } from './postgres-account.
 import { isAlive, isServerOf, readPostmasterFile } from './postmaster-file.js';
 
 export interface EmbeddedPostgresOptions {
-  /** Made (0700) when missing. The database lies in `postgres` below it, its password in `postgres.password`. */
+  /**
+   * Made (0700) when missing. The database lies in `postgres` below it, its password in
+   * `postgres.password`.
+   */
   readonly dataDir: string;
   readonly logger?: Logger;
   /** False only for tests: a power cut then loses the database. Default true. */
@@ -22,16 +36,28 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** Where the server is now; contains the password. Read it at every connect: after a crash the port may be another. */
+  /**
+   * Where the server is now; contains the password. Read it at every connect: after a crash the
+   * port may be another.
+   */
   readonly url: string;
   readonly port: number;
-  /** The server was running already, started by another process or left behind by one that was killed. */
+  /**
+   * The server was running already, started by another process or left behind by one that was
+   * killed.
+   */
   readonly attached: boolean;
-  /** Leaves the server; the last process to leave stops it. Never restarted for this process afterwards. */
+  /**
+   * Leaves the server; the last process to leave stops it. Never restarted for this process
+   * afterwards.
+   */
   stop(): Promise<void>;
 }
 
-/** All application data is in this database; the supervisor's own connection and its lock are in `postgres`. */
+/**
+ * All application data is in this database; the supervisor's own connection and its lock are in
+ * `postgres`.
+ */
 const DATABASE = 'ledger';
 const ROLE = 'ledger';
 /** Any constant: the only advisory lock in the database `postgres`. */
@@ -45,17 +71,22 @@ const POLL_MS = 4;
 const RESTART_DELAY_MAX_MS = 5_000;
 
 /**
- * Starts the Postgres that comes with the service, or attaches to it when it already runs on this data folder: any number of
- * processes share one server, and it outlives each of them until the last one stops it. While at least one runs, a server that
- * dies is started again, on the same port where possible.
+ * Starts the Postgres that comes with the service, or attaches to it when it already runs on this
+ * data folder: any number of processes share one server, and it outlives each of them until the
+ * last one stops it. While at least one runs, a server that dies is started again, on the same port
+ * where possible.
  * @throws {EmbeddedPostgresError} one line for the operator.
  */
-export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new EmbeddedPostgresError(`cannot make the data folder ${dataDir}: ${errorMessage(error)}`);
+    throw new EmbeddedPostgresError(
+      `cannot make the data folder ${dataDir}: ${errorMessage(error)}`,
+    );
   }
   const member = new Member(await realpath(dataDir), options.fsync ?? true, options.logger);
   await member.enter();
@@ -85,7 +116,10 @@ class Member implements EmbeddedPostgres {
     return `postgresql://${ROLE}:${this.password}@127.0.0.1:${this.port}/${DATABASE}?sslmode=disable`;
   }
 
-  /** Attaches to the running server or starts one. Only one process of a data folder is in here, or stopping it, at a time. */
+  /**
+   * Attaches to the running server or starts one. Only one process of a data folder is in here, or
+   * stopping it, at a time.
+   */
   async enter(): Promise<void> {
     const began = performance.now();
     const turn = await this.takeTurn();
@@ -125,10 +159,14 @@ class Member implements EmbeddedPostgres {
   private async shutDown(): Promise<void> {
     const server = await readPostmasterFile(this.pgdata);
     if (!server || !(await isServerOf(this.pgdata, server.pid))) return;
-    // Fast: running statements are cut off. Whoever still has one open has been told to stop as well.
+    // Fast: running statements are cut off. Whoever still has one open has been told to stop as
+    // well.
     process.kill(server.pid, 'SIGINT');
     if (!(await until(async () => !(await isServerOf(this.pgdata, server.pid)), STOP_WAIT_MS))) {
-      this.logger?.warn({ pid: server.pid }, 'the embedded Postgres is still shutting down; not waiting any longer');
+      this.logger?.warn(
+        { pid: server.pid },
+        'the embedded Postgres is still shutting down; not waiting any longer',
+      );
     }
   }
 
@@ -141,7 +179,10 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /** The password of this data folder, made by whoever comes first: written aside, then linked, so that nobody reads half of it. */
+  /**
+   * The password of this data folder, made by whoever comes first: written aside, then linked, so
+   * that nobody reads half of it.
+   */
   private async readPassword(): Promise<string> {
     const path = join(this.dataDir, 'postgres.password');
     const known = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -149,7 +190,10 @@ class Member implements EmbeddedPostgres {
       throw new EmbeddedPostgresError(`cannot read ${path}: ${errorMessage(error)}`);
     });
     if (known) return known.trim();
-    if (await this.isInitialised()) throw new EmbeddedPostgresError(`${path} is missing: it belongs to the database in ${this.pgdata}`);
+    if (await this.isInitialised())
+      throw new EmbeddedPostgresError(
+        `${path} is missing: it belongs to the database in ${this.pgdata}`,
+      );
     const made = randomBytes(32).toString('hex');
     const aside = `${path}.${randomBytes(6).toString('hex')}`;
     await writeFile(aside, `${made}\n`, { mode: 0o600, flag: 'wx', flush: true });
@@ -171,7 +215,10 @@ class Member implements EmbeddedPostgres {
     );
   }
 
-  /** True when a server of this data folder runs and this process is now a member of it; false when there is none. */
+  /**
+   * True when a server of this data folder runs and this process is now a member of it; false when
+   * there is none.
+   */
   private async attach(): Promise<boolean> {
     const deadline = performance.now() + READY_WAIT_MS;
     let refused: unknown;
@@ -204,7 +251,8 @@ class Member implements EmbeddedPostgres {
     await this.refuseOtherVersion(account);
     const deadline = performance.now() + READY_WAIT_MS;
     for (let attempt = 1; ; attempt++) {
-      const port = attempt === 1 && this.port > 0 && (await isFree(this.port)) ? this.port : await freePort();
+      const port =
+        attempt === 1 && this.port > 0 && (await isFree(this.port)) ? this.port : await freePort();
       if (await this.launchOn(port, account)) {
         await this.join(port);
         return;
@@ -217,7 +265,11 @@ class Member implements EmbeddedPostgres {
       const reason = await this.lastWords();
       // The last sessions of a server that was killed may hold its shared memory for a moment.
       const passes = /shared memory block|lock file/.test(reason);
-      if (performance.now() > deadline || (!passes && attempt >= PORT_ATTEMPTS) || (!passes && (await isFree(port)))) {
+      if (
+        performance.now() > deadline ||
+        (!passes && attempt >= PORT_ATTEMPTS) ||
+        (!passes && (await isFree(port)))
+      ) {
         throw new EmbeddedPostgresError(
           `the embedded Postgres does not start: ${reason || 'it said nothing'} (log: ${join(this.pgdata, 'log')})`,
         );
@@ -228,8 +280,17 @@ class Member implements EmbeddedPostgres {
 
   /** False when the server ended before it was ready. */
   private async launchOn(port: number, { prefix, binaries }: PostgresAccount): Promise<boolean> {
-    const settings = Object.entries(serverSettings(port, this.fsync)).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const [command = binaries.postgres, ...args] = [...prefix, binaries.postgres, '-D', this.pgdata, ...settings];
+    const settings = Object.entries(serverSettings(port, this.fsync)).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
+    const [command = binaries.postgres, ...args] = [
+      ...prefix,
+      binaries.postgres,
+      '-D',
+      this.pgdata,
+      ...settings,
+    ];
     const stale = await readPostmasterFile(this.pgdata);
     const words = await open(join(this.dataDir, 'postgres-start.log'), 'w', 0o600);
     try {
@@ -242,8 +303,9 @@ class Member implements EmbeddedPostgres {
           PATH: process.env.PATH,
           LC_ALL: 'C',
           TZ: 'UTC',
-          // A pid file left by a crash may name a pid that some other program has now, and Postgres would then refuse to start.
-          // It skips the pid that this variable names, meant for pg_ctl's parent; the file itself stays Postgres's to replace.
+          // A pid file left by a crash may name a pid that some other program has now, and Postgres
+          // would then refuse to start. It skips the pid that this variable names, meant for
+          // pg_ctl's parent; the file itself stays Postgres's to replace.
           ...(stale && isAlive(stale.pid) ? { PG_GRANDPARENT_PID: String(stale.pid) } : {}),
         },
       });
@@ -265,7 +327,9 @@ class Member implements EmbeddedPostgres {
         // Recovery is bounded by max_wal_size; a server that needs this long hangs.
         if (waited > READY_WAIT_MS) {
           child.kill('SIGQUIT');
-          throw new EmbeddedPostgresError(`the embedded Postgres was not ready within ${READY_WAIT_MS / 1000} s`);
+          throw new EmbeddedPostgresError(
+            `the embedded Postgres was not ready within ${READY_WAIT_MS / 1000} s`,
+          );
         }
         await delay(POLL_MS);
       }
@@ -278,7 +342,8 @@ class Member implements EmbeddedPostgres {
   private async initialise({ prefix, binaries }: PostgresAccount, alone: boolean): Promise<void> {
     if (alone) {
       for (const entry of await readdir(this.dataDir)) {
-        if (entry.startsWith('postgres.new-')) await rm(join(this.dataDir, entry), { recursive: true, force: true });
+        if (entry.startsWith('postgres.new-'))
+          await rm(join(this.dataDir, entry), { recursive: true, force: true });
       }
     }
     const made = join(this.dataDir, `postgres.new-${randomBytes(6).toString('hex')}`);
@@ -295,19 +360,26 @@ class Member implements EmbeddedPostgres {
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
-      // The password is 256 random bits, nothing that iterations would protect; they would only cost 3 ms at every connect.
+      // The password is 256 random bits, nothing that iterations would protect; they would only
+      // cost 3 ms at every connect.
       '--set=scram_iterations=1',
       ...(this.fsync ? [] : ['--no-sync']),
     ];
     try {
-      await promisify(execFile)(command, args, { cwd: this.dataDir, env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } });
+      await promisify(execFile)(command, args, {
+        cwd: this.dataDir,
+        env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+      });
       await rename(made, this.pgdata);
       await syncFolder(this.dataDir);
     } catch (error) {
       await rm(made, { recursive: true, force: true });
       if (await this.isInitialised()) return;
-      if (hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw new EmbeddedPostgresError(`${this.pgdata} holds files, but no database`);
-      throw new EmbeddedPostgresError(`cannot make the database in ${this.pgdata}: ${lastLine(stderrOf(error)) || errorMessage(error)}`);
+      if (hasCode(error, 'ENOTEMPTY', 'EEXIST'))
+        throw new EmbeddedPostgresError(`${this.pgdata} holds files, but no database`);
+      throw new EmbeddedPostgresError(
+        `cannot make the database in ${this.pgdata}: ${lastLine(stderrOf(error)) || errorMessage(error)}`,
+      );
     }
   }
 
@@ -343,7 +415,9 @@ class Member implements EmbeddedPostgres {
       );
       const [server] = rows;
       if (!server || !(await isSameFolder(server.folder, this.pgdata))) {
-        throw new EmbeddedPostgresError(`the Postgres on port ${port} is not the one of ${this.pgdata}: left alone`);
+        throw new EmbeddedPostgresError(
+          `the Postgres on port ${port} is not the one of ${this.pgdata}: left alone`,
+        );
       }
       await connection.query('select pg_advisory_lock_shared($1)', [MEMBERSHIP_LOCK]);
       if (!server.made) await makeDatabase(connection);
@@ -360,26 +434,41 @@ class Member implements EmbeddedPostgres {
     });
   }
 
-  /** The server is gone: come back with growing delay until it is there again or this process leaves. Never rejects. */
+  /**
+   * The server is gone: come back with growing delay until it is there again or this process
+   * leaves. Never rejects.
+   */
   private async recover(): Promise<void> {
     this.logger?.warn({ port: this.port }, 'lost the embedded Postgres');
-    for (let wait = 20; !this.leaving.signal.aborted; wait = Math.min(wait * 2, RESTART_DELAY_MAX_MS)) {
+    for (
+      let wait = 20;
+      !this.leaving.signal.aborted;
+      wait = Math.min(wait * 2, RESTART_DELAY_MAX_MS)
+    ) {
       try {
         await this.enter();
         return;
       } catch (error) {
-        this.logger?.warn({ reason: errorMessage(error), retryInMs: wait }, 'cannot bring the embedded Postgres back yet');
+        this.logger?.warn(
+          { reason: errorMessage(error), retryInMs: wait },
+          'cannot bring the embedded Postgres back yet',
+        );
       }
       await delay(wait, undefined, { signal: this.leaving.signal }).catch(() => undefined);
     }
   }
 
-  /** Why the server did not start: what it wrote before its log was open, else the newest line of the log. */
+  /**
+   * Why the server did not start: what it wrote before its log was open, else the newest line of
+   * the log.
+   */
   private async lastWords(): Promise<string> {
     const early = await readFile(join(this.dataDir, 'postgres-start.log'), 'utf8').catch(() => '');
     const log = join(this.pgdata, 'log');
     const names = await readdir(log).catch(() => []);
-    const files = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(log, name))).mtimeMs })));
+    const files = await Promise.all(
+      names.map(async (name) => ({ name, at: (await stat(join(log, name))).mtimeMs })),
+    );
     const newest = files.sort((a, b) => b.at - a.at)[0];
     const later = newest ? await readFile(join(log, newest.name), 'utf8').catch(() => '') : '';
     return lastLine(early, /FATAL|PANIC/) || lastLine(later, /FATAL|PANIC/) || lastLine(early);
@@ -387,7 +476,8 @@ class Member implements EmbeddedPostgres {
 }
 
 /**
- * Given on the command line at every start, so that a new release's settings reach old data folders.
+ * Given on the command line at every start, so that a new release's settings reach old data
+ * folders.
  */
 function serverSettings(port: number, fsync: boolean): Readonly<Record<string, string | number>> {
   return {
@@ -398,8 +488,9 @@ function serverSettings(port: number, fsync: boolean): Readonly<Record<string, s
     timezone: 'UTC',
     log_timezone: 'UTC',
     jit: 'off',
-    // Statements, DETAIL lines and many error messages ("invalid input syntax … : ‹value›") carry personal data. The client gets
-    // them all the same; the log keeps only what concerns the server itself.
+    // Statements, DETAIL lines and many error messages ("invalid input syntax … : ‹value›") carry
+    // personal data. The client gets them all the same; the log keeps only what concerns the server
+    // itself.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
@@ -417,8 +508,9 @@ function serverSettings(port: number, fsync: boolean): Readonly<Record<string, s
     log_file_mode: '0600',
     // Erased bytes must be able to leave the disk: a recycled segment keeps them for long.
     wal_recycle: 'off',
-    // Bounds what a start after a crash has to replay: measured 1.3 s at worst under random updates, 1.9 s with twice as much. Compressed page
-    // images keep the more frequent checkpoints from costing throughput (735 transactions a second against 514 without).
+    // Bounds what a start after a crash has to replay: measured 1.3 s at worst under random
+    // updates, 1.9 s with twice as much. Compressed page images keep the more frequent checkpoints
+    // from costing throughput (735 transactions a second against 514 without).
     max_wal_size: '128MB',
     min_wal_size: '32MB',
     wal_compression: 'on',
@@ -427,11 +519,17 @@ function serverSettings(port: number, fsync: boolean): Readonly<Record<string, s
   };
 }
 
-/** True when no other process holds the membership lock. A broken connection means the server is down already. */
+/**
+ * True when no other process holds the membership lock. A broken connection means the server is
+ * down already.
+ */
 async function isLast(connection: pg.Client): Promise<boolean> {
   try {
     await connection.query('select pg_advisory_unlock_shared($1)', [MEMBERSHIP_LOCK]);
-    const { rows } = await connection.query<{ last: boolean }>('select pg_try_advisory_lock($1) as last', [MEMBERSHIP_LOCK]);
+    const { rows } = await connection.query<{ last: boolean }>(
+      'select pg_try_advisory_lock($1) as last',
+      [MEMBERSHIP_LOCK],
+    );
     return rows[0]?.last ?? false;
   } catch {
     return false;
@@ -442,14 +540,16 @@ async function makeDatabase(connection: pg.Client): Promise<void> {
   try {
     await connection.query(`create database ${DATABASE}`);
   } catch (error) {
-    // Another process was faster; for the unique index the name is taken a moment before the command says so.
+    // Another process was faster; for the unique index the name is taken a moment before the
+    // command says so.
     if (!hasCode(error, '42P04', '23505')) throw error;
   }
 }
 
 /**
- * Below the range from which the system takes the local ports of outgoing connections: a pool that keeps knocking on the port of a
- * crashed server could otherwise be given that very port, connect to itself, and keep the server from coming back on it.
+ * Below the range from which the system takes the local ports of outgoing connections: a pool that
+ * keeps knocking on the port of a crashed server could otherwise be given that very port, connect
+ * to itself, and keep the server from coming back on it.
  */
 async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
@@ -505,5 +605,10 @@ function lastLine(text: string, matching = /\S/): string {
 }
 
 function stderrOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr : '';
+  return typeof error === 'object' &&
+    error !== null &&
+    'stderr' in error &&
+    typeof error.stderr === 'string'
+    ? error.stderr
+    : '';
 }

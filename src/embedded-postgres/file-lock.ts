@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 
 export interface FileLock {
-  /** False where the system offers no way to lock: the caller then relies on what else keeps two processes apart. */
+  /**
+   * False where the system offers no way to lock: the caller then relies on what else keeps two
+   * processes apart.
+   */
   readonly held: boolean;
   release(): Promise<void>;
 }
@@ -12,13 +15,19 @@ export class FileLockTimeout extends Error {
 }
 
 /**
- * Node has no flock(2). The lock belongs to the open file, not to the process that asked for it, so a short-lived child takes
- * it on our descriptor and we keep it by keeping the file open. The kernel frees it when we die, however we die: unlike a lock
- * file with a pid in it, it is never stale.
+ * Node has no flock(2). The lock belongs to the open file, not to the process that asked for it, so
+ * a short-lived child takes it on our descriptor and we keep it by keeping the file open. The
+ * kernel frees it when we die, however we die: unlike a lock file with a pid in it, it is never
+ * stale.
  */
 const LOCKERS: readonly (readonly [string, ...string[]])[] = [
   ['flock', '-x', '3'],
-  ['perl', '-MFcntl=:flock', '-e', 'open(my $file, ">&=", 3) or exit 1; flock($file, LOCK_EX) or exit 1'],
+  [
+    'perl',
+    '-MFcntl=:flock',
+    '-e',
+    'open(my $file, ">&=", 3) or exit 1; flock($file, LOCK_EX) or exit 1',
+  ],
 ];
 
 /**
@@ -31,7 +40,8 @@ export async function lockFile(path: string, waitMs: number): Promise<FileLock> 
     for (const locker of LOCKERS) {
       const outcome = await runLocker(locker, file.fd, waitMs);
       if (outcome === 'locked') return { held: true, release: () => file.close() };
-      if (outcome === 'timeout') throw new FileLockTimeout(`another process kept ${path} for more than ${waitMs} ms`);
+      if (outcome === 'timeout')
+        throw new FileLockTimeout(`another process kept ${path} for more than ${waitMs} ms`);
     }
   } catch (error) {
     await file.close();
@@ -46,7 +56,10 @@ function runLocker(
   waitMs: number,
 ): Promise<'locked' | 'unsupported' | 'timeout'> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', fd], env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'ignore', 'ignore', fd],
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    });
     let timedOut = false;
     const timer = setTimeout(() => {
       timedOut = true;
@@ -57,6 +70,8 @@ function runLocker(
       resolve(outcome);
     };
     child.once('error', () => settle('unsupported'));
-    child.once('exit', (code) => settle(code === 0 ? 'locked' : timedOut ? 'timeout' : 'unsupported'));
+    child.once('exit', (code) =>
+      settle(code === 0 ? 'locked' : timedOut ? 'timeout' : 'unsupported'),
+    );
   });
 }

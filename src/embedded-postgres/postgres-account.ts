@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type PostgresBinaries, copiedBinaries, packagedBinaries } from './postgres-binaries.js';
 
-/** How the programs of Postgres are run: what stands before their command line, and which binaries. */
+/**
+ * How the programs of Postgres are run: what stands before their command line, and which binaries.
+ */
 export interface PostgresAccount {
   readonly prefix: readonly string[];
   readonly binaries: PostgresBinaries;
@@ -23,17 +25,26 @@ interface Way {
 const run = promisify(execFile);
 
 /**
- * Postgres refuses to run as uid 0, and DATA_DIR may be a root-only folder. Two ways out, both without touching the folder itself:
- * - a user namespace in which root's own files belong to an ordinary uid. Nothing is chowned, any path works.
- * - where namespaces are forbidden (a container's default seccomp profile): another uid that keeps the one capability of
- *   passing file permissions, with the database's files belonging to that uid.
- * Which way made the files is told by their owner, so later starts take the same one; if it is gone, the files change hands.
+ * Postgres refuses to run as uid 0, and DATA_DIR may be a root-only folder. Two ways out, both
+ * without touching the folder itself:
+ * - a user namespace in which root's own files belong to an ordinary uid. Nothing is chowned, any
+ *   path works.
+ * - where namespaces are forbidden (a container's default seccomp profile): another uid that keeps
+ *   the one capability of passing file permissions, with the database's files belonging to that
+ *   uid.
+ * Which way made the files is told by their owner, so later starts take the same one; if it is
+ * gone, the files change hands.
  * @throws {EmbeddedPostgresError} when no way works.
  */
-export async function choosePostgresAccount(dataDir: string, pgdata: string): Promise<PostgresAccount> {
+export async function choosePostgresAccount(
+  dataDir: string,
+  pgdata: string,
+): Promise<PostgresAccount> {
   const owner = await ownerOf(pgdata);
   const ways = await waysFor(owner);
-  const found = (await firstThatWorks(ways, dataDir, await packagedBinaries())) ?? (await withCopies(ways, dataDir));
+  const found =
+    (await firstThatWorks(ways, dataDir, await packagedBinaries())) ??
+    (await withCopies(ways, dataDir));
   if (found) {
     if (owner !== undefined && owner !== found.way.owner) await handOver(pgdata, found.way.owner);
     return { prefix: found.way.prefix, binaries: found.binaries, version: found.version };
@@ -51,21 +62,34 @@ interface Working {
   readonly version: string;
 }
 
-async function firstThatWorks(ways: readonly Way[], dataDir: string, binaries: PostgresBinaries | undefined): Promise<Working | undefined> {
+async function firstThatWorks(
+  ways: readonly Way[],
+  dataDir: string,
+  binaries: PostgresBinaries | undefined,
+): Promise<Working | undefined> {
   if (!binaries) return undefined;
   for (const way of ways) {
-    // Says where everything is and ends: finds out whether the binaries find each other, and whether the uid has a name.
-    const said = await tryOut(way, dataDir, [binaries.initdb, '--show', `--pgdata=${join(dataDir, 'postgres')}`]);
+    // Says where everything is and ends: finds out whether the binaries find each other, and
+    // whether the uid has a name.
+    const said = await tryOut(way, dataDir, [
+      binaries.initdb,
+      '--show',
+      `--pgdata=${join(dataDir, 'postgres')}`,
+    ]);
     const version = said && /^VERSION=(\S+)/m.exec(said)?.[1];
     if (version) return { way, binaries, version };
   }
   return undefined;
 }
 
-/** For binaries that the other user cannot read; not tried where the way itself is closed, since a copy takes a second and 60 MB. */
+/**
+ * For binaries that the other user cannot read; not tried where the way itself is closed, since a
+ * copy takes a second and 60 MB.
+ */
 async function withCopies(ways: readonly Way[], dataDir: string): Promise<Working | undefined> {
   for (const way of ways) {
-    if ((await tryOut(way, dataDir, ['true'])) !== undefined) return firstThatWorks(ways, dataDir, await copiedBinaries(dataDir));
+    if ((await tryOut(way, dataDir, ['true'])) !== undefined)
+      return firstThatWorks(ways, dataDir, await copiedBinaries(dataDir));
   }
   return undefined;
 }
@@ -74,7 +98,9 @@ async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
   const uid = process.getuid?.() ?? 0;
   if (uid !== 0) {
     if (owner !== undefined && owner !== uid) {
-      throw new EmbeddedPostgresError(`the database files belong to uid ${owner}, not to the user that starts the service (uid ${uid})`);
+      throw new EmbeddedPostgresError(
+        `the database files belong to uid ${owner}, not to the user that starts the service (uid ${uid})`,
+      );
     }
     const direct: Way = { prefix: [], owner: uid };
     // initdb wants a name for its uid; a container may run under a number that has none.
@@ -87,7 +113,10 @@ async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
 
 async function userNamespace(owner: number): Promise<Way> {
   const inside = await unprivilegedUid();
-  return { prefix: ['unshare', '--user', `--map-user=${inside}`, `--map-group=${inside}`, '--'], owner };
+  return {
+    prefix: ['unshare', '--user', `--map-user=${inside}`, `--map-group=${inside}`, '--'],
+    owner,
+  };
 }
 
 function otherUser(uid: number): readonly Way[] {
@@ -101,7 +130,8 @@ function otherUser(uid: number): readonly Way[] {
     `--ambient-caps=${capability}`,
   ];
   return [
-    // Postgres asks access(2) for its own programs, which leaves capabilities out of account for every uid but 0 unless told otherwise.
+    // Postgres asks access(2) for its own programs, which leaves capabilities out of account for
+    // every uid but 0 unless told otherwise.
     { prefix: [...become, '--securebits=+no_setuid_fixup', '--'], owner: uid },
     { prefix: [...become, '--'], owner: uid },
   ];
@@ -131,14 +161,30 @@ function hasName(): boolean {
 }
 
 /**
- * What the program says when it is run that way in the data folder; undefined when that fails. Tried for real and at every start (some
- * 20 ms): kernels, containers and file permissions forbid these things in too many ways to predict.
+ * What the program says when it is run that way in the data folder; undefined when that fails.
+ * Tried for real and at every start (some 20 ms): kernels, containers and file permissions forbid
+ * these things in too many ways to predict.
  */
-async function tryOut(way: Way, dataDir: string, program: readonly string[]): Promise<string | undefined> {
+async function tryOut(
+  way: Way,
+  dataDir: string,
+  program: readonly string[],
+): Promise<string | undefined> {
   const script = 'cd -- "$1" && [ -w . ] && shift && exec "$@"';
-  const [command = '/bin/sh', ...args] = [...way.prefix, '/bin/sh', '-c', script, 'sh', dataDir, ...program];
+  const [command = '/bin/sh', ...args] = [
+    ...way.prefix,
+    '/bin/sh',
+    '-c',
+    script,
+    'sh',
+    dataDir,
+    ...program,
+  ];
   try {
-    const { stdout, stderr } = await run(command, args, { timeout: 10_000, env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+    const { stdout, stderr } = await run(command, args, {
+      timeout: 10_000,
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    });
     return stdout + stderr;
   } catch {
     return undefined;
@@ -159,6 +205,7 @@ async function handOver(path: string, owner: number): Promise<void> {
     if (entry.isDirectory()) await handOver(child, owner);
     else await lchown(child, owner, owner);
   }
-  // The folder last: its owner says whose the files are, so an interrupted hand-over is taken up again.
+  // The folder last: its owner says whose the files are, so an interrupted hand-over is taken up
+  // again.
   await lchown(path, owner, owner);
 }

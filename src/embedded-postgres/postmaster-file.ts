@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode } from '../foundation/error-code.js';
 
-/** What a running server writes about itself into its data folder (postmaster.pid, one value a line). */
+/**
+ * What a running server writes about itself into its data folder (postmaster.pid, one value a
+ * line).
+ */
 export interface PostmasterFile {
   readonly pid: number;
   /** 0 until the server listens. */
@@ -26,13 +29,15 @@ export async function readPostmasterFile(pgdata: string): Promise<PostmasterFile
   return {
     pid,
     port: Number(lines[3]) || 0,
-    status: status === 'ready' || status === 'starting' || status === 'stopping' ? status : 'unknown',
+    status:
+      status === 'ready' || status === 'starting' || status === 'stopping' ? status : 'unknown',
   };
 }
 
 /**
- * Whether the process is a server of this very data folder: after a crash or a reboot the number may have gone to another program.
- * A server works from inside its data folder, so the working directory tells.
+ * Whether the process is a server of this very data folder: after a crash or a reboot the number
+ * may have gone to another program. A server works from inside its data folder, so the working
+ * directory tells.
  */
 export async function isServerOf(pgdata: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
@@ -57,7 +62,13 @@ export function isAlive(pid: number): boolean {
 
 async function commandNames(pid: number, pgdata: string): Promise<boolean> {
   try {
-    const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
+    const { stdout } = await promisify(execFile)('ps', [
+      '-ww',
+      '-o',
+      'command=',
+      '-p',
+      String(pid),
+    ]);
     return stdout.includes(pgdata);
   } catch {
     return false;

@@ -1,8 +1,17 @@
 import { toUSVString } from 'node:util';
-import { APPEND_BYTES_MAX, AppendTooLarge, appendBytes, type ExpectedRevision, type NewEvent } from './event-log.js';
+import {
+  APPEND_BYTES_MAX,
+  AppendTooLarge,
+  appendBytes,
+  type ExpectedRevision,
+  type NewEvent,
+} from './event-log.js';
 import { namesOrigin } from './first-recorded.js';
 
-/** The call itself is wrong: no log could take it, and sending it again is no use. Says which rule it breaks, never a value. */
+/**
+ * The call itself is wrong: no log could take it, and sending it again is no use. Says which rule
+ * it breaks, never a value.
+ */
 export class InvalidAppend extends TypeError {
   override readonly name = 'InvalidAppend';
 }
@@ -10,22 +19,30 @@ export class InvalidAppend extends TypeError {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * What every adapter checks before it sends an append. A server would find most of it too, but late: one bad append in a shared
- * transaction or on a shared connection would fail its neighbours.
- * @returns the summed bytes of data and metadata. Origins are not counted: with the most events that a copy appends at once they stay below
- * what EventStoreDB takes beyond the limit.
+ * What every adapter checks before it sends an append. A server would find most of it too, but
+ * late: one bad append in a shared transaction or on a shared connection would fail its neighbours.
+ * @returns the summed bytes of data and metadata. Origins are not counted: with the most events
+ * that a copy appends at once they stay below what EventStoreDB takes beyond the limit.
  * @throws {InvalidAppend} @throws {AppendTooLarge}
  */
-export function checkAppend(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): number {
-  if (!isName(stream)) throw new InvalidAppend('a stream needs a name of well-formed text without NUL');
-  if (typeof expected === 'bigint' && expected < 0n) throw new InvalidAppend('an expected revision is not negative');
+export function checkAppend(
+  stream: string,
+  expected: ExpectedRevision,
+  events: readonly NewEvent[],
+): number {
+  if (!isName(stream))
+    throw new InvalidAppend('a stream needs a name of well-formed text without NUL');
+  if (typeof expected === 'bigint' && expected < 0n)
+    throw new InvalidAppend('an expected revision is not negative');
   if (events.length === 0) throw new InvalidAppend('an append has at least one event');
   for (const event of events) {
     if (!UUID.test(event.id)) throw new InvalidAppend('an event id is a UUID');
-    if (!isName(event.type)) throw new InvalidAppend('an event has a type of well-formed text without NUL');
+    if (!isName(event.type))
+      throw new InvalidAppend('an event has a type of well-formed text without NUL');
     if (!isStorable(event.data) || !isStorable(event.metadata))
       throw new InvalidAppend('data and metadata are well-formed text without NUL');
-    if (namesOrigin(event.metadata)) throw new InvalidAppend('an origin is given beside the metadata, not in it');
+    if (namesOrigin(event.metadata))
+      throw new InvalidAppend('an origin is given beside the metadata, not in it');
   }
   if (events.length > 1 && new Set(events.map(({ id }) => id.toLowerCase())).size < events.length) {
     throw new InvalidAppend('an event id stands once in an append');
@@ -39,7 +56,10 @@ function isName(text: string): boolean {
   return text.length > 0 && isStorable(text);
 }
 
-/** A lone surrogate has no UTF-8 form: it would be stored as another character. (Escaped in JSON, `\ud800`, it is plain ASCII.) */
+/**
+ * A lone surrogate has no UTF-8 form: it would be stored as another character. (Escaped in JSON,
+ * `\ud800`, it is plain ASCII.)
+ */
 function isStorable(text: string): boolean {
   return !text.includes('\0') && toUSVString(text) === text;
 }

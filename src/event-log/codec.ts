@@ -1,6 +1,12 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
-import { openAt, sealValues, storedPlaces, subjectsIn, type StoredPlace } from '../privacy/sealed-values.js';
+import {
+  openAt,
+  sealValues,
+  storedPlaces,
+  subjectsIn,
+  type StoredPlace,
+} from '../privacy/sealed-values.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { fromMetadata, toMetadata, type Envelope, type StoredMetadata } from './envelope.js';
 import type { NewEvent, RecordedEvent } from './event-log.js';
@@ -12,14 +18,22 @@ export interface Decoded {
   readonly recorded: RecordedEvent;
 }
 
-/** Between facts in memory and bytes in the log: versions, envelope, and the encryption of what is personal. */
+/**
+ * Between facts in memory and bytes in the log: versions, envelope, and the encryption of what is
+ * personal.
+ */
 export class EventCodec {
   constructor(private readonly keys: SubjectKeys) {}
 
   /** @param ids one per event, in order. Makes the keys of people who are new before it returns. */
-  async encode(events: readonly DomainEvent[], envelope: Envelope, ids: readonly string[]): Promise<NewEvent[]> {
+  async encode(
+    events: readonly DomainEvent[],
+    envelope: Envelope,
+    ids: readonly string[],
+  ): Promise<NewEvent[]> {
     const subjects = subjectsIn(events);
-    const keys = subjects.size > 0 ? await this.keys.loadOrCreate(subjects) : new Map<string, Buffer>();
+    const keys =
+      subjects.size > 0 ? await this.keys.loadOrCreate(subjects) : new Map<string, Buffer>();
     return events.map((event, step) => {
       const { type, at, ...data } = event;
       const id = ids[step];
@@ -33,7 +47,10 @@ export class EventCodec {
     });
   }
 
-  /** One result per event, in order: the fact, or why it cannot be read. Never throws for a single bad event. */
+  /**
+   * One result per event, in order: the fact, or why it cannot be read. Never throws for a single
+   * bad event.
+   */
   async decode(
     recorded: readonly RecordedEvent[],
   ): Promise<(Decoded | { readonly unreadable: string; readonly recorded: RecordedEvent })[]> {
@@ -42,7 +59,8 @@ export class EventCodec {
     for (const result of parsed) {
       if ('unreadable' in result) continue;
       for (const { stored } of result.places) subjects.add(stored.subject);
-      // Whoever reads on behind an erasure must not read with keys from before: not every process hears of it by then.
+      // Whoever reads on behind an erasure must not read with keys from before: not every process
+      // hears of it by then.
       const erased = erasedSubjects(result.recorded.type, result.data);
       if (erased.length > 0) this.keys.forget(erased);
     }
@@ -52,27 +70,46 @@ export class EventCodec {
       try {
         const { data, metadata, places } = result;
         openAt(places, keys);
-        const event = { type: result.recorded.type, at: metadata.at, ...data } as unknown as DomainEvent;
+        const event = {
+          type: result.recorded.type,
+          at: metadata.at,
+          ...data,
+        } as unknown as DomainEvent;
         return { event, envelope: fromMetadata(metadata), recorded: result.recorded };
       } catch {
-        return { unreadable: 'a personal value does not open with its key', recorded: result.recorded };
+        return {
+          unreadable: 'a personal value does not open with its key',
+          recorded: result.recorded,
+        };
       }
     });
   }
 
-  /** @throws {UnreadableEvent} for the first event that cannot be read: a decision is never made on a state with holes. */
+  /**
+   * @throws {UnreadableEvent} for the first event that cannot be read: a decision is never made on
+   * a state with holes.
+   */
   async decodeAll(recorded: readonly RecordedEvent[]): Promise<Decoded[]> {
     return (await this.decode(recorded)).map((result) => {
-      if ('unreadable' in result) throw new UnreadableEvent(`revision ${result.recorded.revision} of a stream: ${result.unreadable}`);
+      if ('unreadable' in result)
+        throw new UnreadableEvent(
+          `revision ${result.recorded.revision} of a stream: ${result.unreadable}`,
+        );
       return result;
     });
   }
 }
 
 /** Whose keys an event says are to be destroyed, or were; from its stored data. */
-export function erasedSubjects(type: string, { persons, account }: EventData): readonly SubjectId[] {
+export function erasedSubjects(
+  type: string,
+  { persons, account }: EventData,
+): readonly SubjectId[] {
   if (type !== 'ErasureRequested' && type !== 'ErasureCompleted') return [];
-  const all: readonly unknown[] = [...(Array.isArray(persons) ? (persons as unknown[]) : []), account];
+  const all: readonly unknown[] = [
+    ...(Array.isArray(persons) ? (persons as unknown[]) : []),
+    account,
+  ];
   return all.filter((subject): subject is SubjectId => typeof subject === 'string');
 }
 
@@ -84,13 +121,18 @@ interface Parsed {
   readonly recorded: RecordedEvent;
 }
 
-function parse(recorded: RecordedEvent): Parsed | { readonly unreadable: string; readonly recorded: RecordedEvent } {
+function parse(
+  recorded: RecordedEvent,
+): Parsed | { readonly unreadable: string; readonly recorded: RecordedEvent } {
   try {
     const metadata = JSON.parse(recorded.metadata) as StoredMetadata;
     const data = upcast(recorded.type, metadata.v, JSON.parse(recorded.data) as EventData);
     return { data, places: storedPlaces(data), metadata, recorded };
   } catch (error) {
     // A parser's message may quote the bytes; only our own messages go on.
-    return { unreadable: error instanceof UnreadableEvent ? error.message : 'the stored JSON is broken', recorded };
+    return {
+      unreadable: error instanceof UnreadableEvent ? error.message : 'the stored JSON is broken',
+      recorded,
+    };
   }
 }

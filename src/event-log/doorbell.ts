@@ -1,4 +1,7 @@
-/** Tells waiting readers of a newer position. Rung by the process's own appends and by whoever hears of others'. */
+/**
+ * Tells waiting readers of a newer position. Rung by the process's own appends and by whoever hears
+ * of others'.
+ */
 export class Doorbell {
   private newest = 0n;
   private readonly waiting = new Set<() => void>();
@@ -9,7 +12,10 @@ export class Doorbell {
     return this.newest;
   }
 
-  /** How often everybody was told to look. Who remembers it before looking does not miss a call that came while it looked. */
+  /**
+   * How often everybody was told to look. Who remembers it before looking does not miss a call that
+   * came while it looked.
+   */
   get alarms(): number {
     return this.woken;
   }
@@ -26,7 +32,10 @@ export class Doorbell {
     this.wake();
   }
 
-  /** Resolves when it was or is rung beyond the position, when everybody was told to look since `alarms`, after `ms`, or when the signal aborts. */
+  /**
+   * Resolves when it was or is rung beyond the position, when everybody was told to look since
+   * `alarms`, after `ms`, or when the signal aborts.
+   */
   beyond(position: bigint, alarms: number, ms: number, signal: AbortSignal): Promise<void> {
     if (this.newest > position || this.woken !== alarms || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {

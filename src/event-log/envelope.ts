@@ -1,6 +1,9 @@
 import type { Mode, Scope } from '../domain/scope.js';
 
-/** Who caused an event. `id` names a key (of a token: the one that signed it), a policy or a job; never a person. */
+/**
+ * Who caused an event. `id` names a key (of a token: the one that signed it), a policy or a job;
+ * never a person.
+ */
 export interface Actor {
   readonly kind: 'api-key' | 'user-token' | 'anyone' | 'policy' | 'job' | 'operator' | 'system';
   readonly id: string;
@@ -17,22 +20,33 @@ export interface Envelope {
   readonly causationId: string;
   readonly commandId: string;
   readonly actor: Actor;
-  /** Keyed hashes: what a client chose as key is not stored, nor can a body be guessed from its fingerprint. */
+  /**
+   * Keyed hashes: what a client chose as key is not stored, nor can a body be guessed from its
+   * fingerprint.
+   */
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
 }
 
 /** A command's share of the envelope, carried with it through the one door. */
 export interface CommandMeta extends Omit<Envelope, 'tenant' | 'mode'> {
   readonly scope: Scope;
-  /** When a request with an idempotency key came, epoch milliseconds; left out: by the clock of this process. */
+  /**
+   * When a request with an idempotency key came, epoch milliseconds; left out: by the clock of this
+   * process.
+   */
   readonly askedAt?: number;
 }
 
-/** Commands that may come twice are remembered in the state they changed: keyed requests, and what policies and jobs send. */
+/**
+ * Commands that may come twice are remembered in the state they changed: keyed requests, and what
+ * policies and jobs send.
+ */
 export const isRepeatable = (envelope: Pick<Envelope, 'actor' | 'idempotency'>): boolean =>
   envelope.idempotency !== null || envelope.actor.kind === 'policy';
 
-/** The stored form. The correlation members carry the names that EventStoreDB's own tools look for. */
+/**
+ * The stored form. The correlation members carry the names that EventStoreDB's own tools look for.
+ */
 export interface StoredMetadata {
   readonly v: number;
   readonly at: number;
@@ -46,7 +60,11 @@ export interface StoredMetadata {
   readonly fingerprint?: string;
 }
 
-export function toMetadata(envelope: Envelope, version: number, effectiveAt: number): StoredMetadata {
+export function toMetadata(
+  envelope: Envelope,
+  version: number,
+  effectiveAt: number,
+): StoredMetadata {
   const { tenant, mode, correlationId, causationId, commandId, actor, idempotency } = envelope;
   return {
     v: version,

@@ -1,4 +1,6 @@
-/** What the log tells of itself, for metrics; called in its busiest places, so it should do little. */
+/**
+ * What the log tells of itself, for metrics; called in its busiest places, so it should do little.
+ */
 export interface EventLogObserver {
   /** An append was answered; `ms` from call to answer. */
   append?(ms: number, outcome: AppendOutcome): void;

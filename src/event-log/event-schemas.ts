@@ -1,6 +1,9 @@
 import type { DomainEvent } from '../domain/events.js';
 
-/** The schema version that is written today, per type. A record over the union: a new event does not compile until it stands here. */
+/**
+ * The schema version that is written today, per type. A record over the union: a new event does not
+ * compile until it stands here.
+ */
 export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   AccountOpened: 1,
   SubscriptionChanged: 1,
@@ -67,7 +70,10 @@ export type EventData = Readonly<Record<string, unknown>>;
 /** One step from a version to the next. Pure; never changed once merged. */
 export type Upcaster = (data: EventData) => EventData;
 
-/** Per type, the steps from version 1 on: the first leads from 1 to 2. Empty: the type was never changed. */
+/**
+ * Per type, the steps from version 1 on: the first leads from 1 to 2. Empty: the type was never
+ * changed.
+ */
 export type Upcasters = Readonly<Record<string, readonly Upcaster[]>>;
 
 export const UPCASTERS: Upcasters = {
@@ -76,14 +82,20 @@ export const UPCASTERS: Upcasters = {
   ReferralConverted: [withoutLimits],
   ReferralModerated: [withoutLimits],
   RewardGranted: [
-    (data) => ({ ...data, rule: RULE_OF_SOURCE[String(data['source'])] ?? null, redeemsAutomatically: false }),
+    (data) => ({
+      ...data,
+      rule: RULE_OF_SOURCE[String(data['source'])] ?? null,
+      redeemsAutomatically: false,
+    }),
     withPersonalTexts,
   ],
   ReservationMade: [withoutClaim],
   ReservationReleased: [withoutClaim],
   TankCodeReserved: [withoutClaim],
   TankCodeReleased: [withoutClaim],
-  RewardWithheld: [(data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null })],
+  RewardWithheld: [
+    (data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null }),
+  ],
 };
 
 /** A reservation had a holder alone: whoever released it released all of it. */
@@ -91,9 +103,14 @@ function withoutClaim(data: EventData): EventData {
   return { ...data, claim: null };
 }
 
-/** Event rules were named after whom they pay for what and, of several alike in that, after their place in the file. */
+/**
+ * Event rules were named after whom they pay for what and, of several alike in that, after their
+ * place in the file.
+ */
 function withEventRulesByPlace(data: EventData): EventData {
-  const { eventRewards = [] } = data['document'] as { readonly eventRewards?: readonly { readonly to: string; readonly key?: string }[] };
+  const { eventRewards = [] } = data['document'] as {
+    readonly eventRewards?: readonly { readonly to: string; readonly key?: string }[];
+  };
   const numbers = new Map<string, number>();
   const eventRules = eventRewards.map(({ to, key = '' }) => {
     const name = `eventRewards/${to}/${key}`;
@@ -106,22 +123,36 @@ function withEventRulesByPlace(data: EventData): EventData {
 
 /** Programs had no limits and no automatic redemption when these terms were written down. */
 function withoutLimits(data: EventData): EventData {
-  const sides = ['referredReward', 'referrerReward'].filter((side) => typeof data[side] === 'object' && data[side] !== null);
-  const terms = sides.map((side) => [side, { ...(data[side] as object), limit: null, redeemsAutomatically: false }] as const);
+  const sides = ['referredReward', 'referrerReward'].filter(
+    (side) => typeof data[side] === 'object' && data[side] !== null,
+  );
+  const terms = sides.map(
+    (side) =>
+      [side, { ...(data[side] as object), limit: null, redeemsAutomatically: false }] as const,
+  );
   return { ...data, ...Object.fromEntries(terms) };
 }
 
-/** The texts of a reward stood readable in the log. They are told nobody any more once the person's key is gone. */
+/**
+ * The texts of a reward stood readable in the log. They are told nobody any more once the person's
+ * key is gone.
+ */
 function withPersonalTexts({ name, description, ...data }: EventData): EventData {
   const isWordless = (name ?? null) === null && (description ?? null) === null;
   return {
     ...data,
-    texts: { subject: data['person'], value: isWordless ? null : { name: name ?? null, description: description ?? null } },
+    texts: {
+      subject: data['person'],
+      value: isWordless ? null : { name: name ?? null, description: description ?? null },
+    },
   };
 }
 
 /** Which rule granted a reward before rules were named: there was one a side. */
-const RULE_OF_SOURCE: Readonly<Record<string, string>> = { REFERRED: 'referredReward', FRIEND_SIGNUP: 'referrerReward' };
+const RULE_OF_SOURCE: Readonly<Record<string, string>> = {
+  REFERRED: 'referredReward',
+  FRIEND_SIGNUP: 'referrerReward',
+};
 
 /** The version of today of each type of event, and the steps to it. */
 export interface EventSchemas {
@@ -129,7 +160,10 @@ export interface EventSchemas {
   readonly upcasters: Upcasters;
 }
 
-/** Lifts stored data to the version of today. @throws {UnreadableEvent} for an unknown type or a version newer than this code. */
+/**
+ * Lifts stored data to the version of today. @throws {UnreadableEvent} for an unknown type or a
+ * version newer than this code.
+ */
 export function upcast(
   type: string,
   version: number,
@@ -138,7 +172,9 @@ export function upcast(
 ): EventData {
   const unknown = whyVersionUnknown(type, version, versions);
   if (unknown !== undefined) throw new UnreadableEvent(unknown);
-  return (upcasters[type] ?? []).slice(version - 1, (versions[type] ?? version) - 1).reduce((lifted, step) => step(lifted), data);
+  return (upcasters[type] ?? [])
+    .slice(version - 1, (versions[type] ?? version) - 1)
+    .reduce((lifted, step) => step(lifted), data);
 }
 
 /** Why this release does not know what events of the type and version say; undefined: it does. */
@@ -148,12 +184,16 @@ export function whyVersionUnknown(
   versions: Readonly<Record<string, number>> = CURRENT_VERSIONS,
 ): string | undefined {
   const current = Object.hasOwn(versions, type) ? versions[type] : undefined;
-  if (current === undefined) return `events of type ${type} are unknown to this version of the service`;
+  if (current === undefined)
+    return `events of type ${type} are unknown to this version of the service`;
   if (Number.isInteger(version) && version >= 1 && version <= current) return undefined;
   return `${type} has schema version ${version}; this version of the service reads 1 to ${current}`;
 }
 
-/** The event is not readable here. It is never skipped: what would have to read it stops and says so. */
+/**
+ * The event is not readable here. It is never skipped: what would have to read it stops and says
+ * so.
+ */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }

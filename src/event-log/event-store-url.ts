@@ -1,9 +1,15 @@
 import { accessSync, constants } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 
-/** Where EventStoreDB is and how to speak to it: EVENT_STORE_URL, parsed. Holds a password: never to be logged. */
+/**
+ * Where EventStoreDB is and how to speak to it: EVENT_STORE_URL, parsed. Holds a password: never to
+ * be logged.
+ */
 export interface EventStoreAddress {
-  /** `esdb+discover`: the one host is a DNS name of the cluster. With several hosts, or with discovery, gossip says who leads. */
+  /**
+   * `esdb+discover`: the one host is a DNS name of the cluster. With several hosts, or with
+   * discovery, gossip says who leads.
+   */
   readonly discover: boolean;
   readonly hosts: readonly { readonly address: string; readonly port: number }[];
   readonly credentials: { readonly username: string; readonly password: string } | undefined;
@@ -25,7 +31,9 @@ export interface EventStoreAddress {
   readonly defaultDeadline: number | undefined;
 }
 
-/** EVENT_STORE_URL cannot be used; the message says why and quotes no value, which may be a secret. */
+/**
+ * EVENT_STORE_URL cannot be used; the message says why and quotes no value, which may be a secret.
+ */
 export class InvalidEventStoreUrl extends Error {
   override readonly name = 'InvalidEventStoreUrl';
 }
@@ -55,8 +63,9 @@ type Option = (typeof OPTIONS)[number];
 const known = new Map<string, Option>(OPTIONS.map((name) => [flat(name), name]));
 
 /**
- * Parses `esdb://user:password@host:port,host:port?option=value`. What the client would ignore or misread is refused here: an unknown
- * option, a file that is not there, an option that this service cannot grant.
+ * Parses `esdb://user:password@host:port,host:port?option=value`. What the client would ignore or
+ * misread is refused here: an unknown option, a file that is not there, an option that this service
+ * cannot grant.
  * @throws {InvalidEventStoreUrl}
  */
 export function parseEventStoreUrl(url: string): EventStoreAddress {
@@ -70,17 +79,35 @@ export function parseEventStoreUrl(url: string): EventStoreAddress {
   const tls = flag(options, 'tls', true);
   const hosts = hostList.split(',').map(parseHost);
   if (protocol === 'esdb+discover' && hosts.length > 1)
-    throw new InvalidEventStoreUrl('names several hosts behind esdb+discover://, which takes one DNS name');
-  demand(options, 'tlsVerifyCert', 'true', 'the certificate is always verified; name its authority by tlsCAFile');
-  demand(options, 'throwOnAppendFailure', 'true', 'a refused append must be told from a stored one');
-  demand(options, 'nodePreference', 'leader', 'appends, and the reads that decide, go to the leader');
+    throw new InvalidEventStoreUrl(
+      'names several hosts behind esdb+discover://, which takes one DNS name',
+    );
+  demand(
+    options,
+    'tlsVerifyCert',
+    'true',
+    'the certificate is always verified; name its authority by tlsCAFile',
+  );
+  demand(
+    options,
+    'throwOnAppendFailure',
+    'true',
+    'a refused append must be told from a stored one',
+  );
+  demand(
+    options,
+    'nodePreference',
+    'leader',
+    'appends, and the reads that decide, go to the leader',
+  );
   const userCertFile = file(options, 'userCertFile');
   const userKeyFile = file(options, 'userKeyFile');
   if ((userCertFile === undefined) !== (userKeyFile === undefined)) {
     throw new InvalidEventStoreUrl('names one of userCertFile and userKeyFile: they come together');
   }
   const tlsCaFile = file(options, 'tlsCAFile');
-  if (!tls && (tlsCaFile ?? userCertFile) !== undefined) throw new InvalidEventStoreUrl('names certificates although it says tls=false');
+  if (!tls && (tlsCaFile ?? userCertFile) !== undefined)
+    throw new InvalidEventStoreUrl('names certificates although it says tls=false');
   return {
     discover: protocol === 'esdb+discover',
     hosts,
@@ -125,7 +152,9 @@ function parseHost(text: string): { address: string; port: number } {
   const [, address = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text.trim()) ?? [];
   const number = port === undefined ? DEFAULT_PORT : Number(port);
   if (!HOST.test(address) || number < 1 || number > 65_535)
-    throw new InvalidEventStoreUrl('has a host that is none: host or host:port, several with commas');
+    throw new InvalidEventStoreUrl(
+      'has a host that is none: host or host:port, several with commas',
+    );
   return { address, port: number };
 }
 
@@ -133,7 +162,9 @@ function parseUser(user: string | undefined): EventStoreAddress['credentials'] {
   if (user === undefined) return undefined;
   const [username = '', password = '', ...rest] = user.split(':');
   if (username === '' || password === '' || rest.length > 0) {
-    throw new InvalidEventStoreUrl('has a user that is none: user:password, with : @ / ? # and % in them percent-encoded');
+    throw new InvalidEventStoreUrl(
+      'has a user that is none: user:password, with : @ / ? # and % in them percent-encoded',
+    );
   }
   return { username: decode(username), password: decode(password) };
 }
@@ -148,16 +179,27 @@ function decode(text: string): string {
 
 function flag(options: ReadonlyMap<Option, string>, name: Option, fallback: boolean): boolean {
   const value = options.get(name) ?? String(fallback);
-  if (value !== 'true' && value !== 'false') throw new InvalidEventStoreUrl(`must say true or false for ${name}`);
+  if (value !== 'true' && value !== 'false')
+    throw new InvalidEventStoreUrl(`must say true or false for ${name}`);
   return value === 'true';
 }
 
-function demand(options: ReadonlyMap<Option, string>, name: Option, only: string, because: string): void {
+function demand(
+  options: ReadonlyMap<Option, string>,
+  name: Option,
+  only: string,
+  because: string,
+): void {
   const value = options.get(name);
-  if (value !== undefined && flat(value) !== only) throw new InvalidEventStoreUrl(`can only say ${name}=${only}: ${because}`);
+  if (value !== undefined && flat(value) !== only)
+    throw new InvalidEventStoreUrl(`can only say ${name}=${only}: ${because}`);
 }
 
-function number(options: ReadonlyMap<Option, string>, name: Option, min: number): number | undefined {
+function number(
+  options: ReadonlyMap<Option, string>,
+  name: Option,
+  min: number,
+): number | undefined {
   const value = options.get(name);
   if (value === undefined) return undefined;
   if (!/^-?\d{1,9}$/.test(value) || Number(value) < min)

@@ -12,7 +12,10 @@ export interface TailPage<C> {
 
 export interface Tail<C> {
   readonly start: C;
-  /** `rung`: somebody said that there is news; otherwise it is a look out of caution. @throws {EventLogUnavailable} */
+  /**
+   * `rung`: somebody said that there is news; otherwise it is a look out of caution. @throws
+   * {EventLogUnavailable}
+   */
   read(cursor: C, rung: boolean): Promise<TailPage<C>>;
   /** Of a cursor, in the doorbell's own count. */
   ordinal(cursor: C): bigint;
@@ -25,8 +28,13 @@ export interface Tail<C> {
 
 const RETRY = { first: 50, max: 1_000 };
 
-/** Pages for ever, in order, from the start on; a store that is away is asked again until it is back. Ends with any of the signals. */
-export async function* followPages<C>(tail: Tail<C>): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
+/**
+ * Pages for ever, in order, from the start on; a store that is away is asked again until it is
+ * back. Ends with any of the signals.
+ */
+export async function* followPages<C>(
+  tail: Tail<C>,
+): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
   const { doorbell, pollIntervalMs } = tail;
   const ending = new AbortController();
   const end = (): void => ending.abort();
@@ -53,11 +61,13 @@ export async function* followPages<C>(tail: Tail<C>): AsyncGenerator<readonly Re
       cursor = page.next;
       if (page.events.length > 0) yield page.events;
       if (page.isFull) {
-        // Behind a page of events there is more; behind one without any, of a store that others use, nobody knows.
+        // Behind a page of events there is more; behind one without any, of a store that others
+        // use, nobody knows.
         isRung = page.events.length > 0;
         continue;
       }
-      // Beyond what it was rung for before the read as well: had the log lost its end, waiting for that again would never end.
+      // Beyond what it was rung for before the read as well: had the log lost its end, waiting for
+      // that again would never end.
       const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);
       await doorbell.beyond(known, alarms, pollIntervalMs, ending.signal);
       isRung = doorbell.position > known;

@@ -4,16 +4,26 @@ export const LAG_EVENTS_MAX = 1_000;
 
 /** How far somebody who follows the log is behind it. */
 export interface Lag {
-  /** Events after the position, counted up to `LAG_EVENTS_MAX`; that number means: as many or more. */
+  /**
+   * Events after the position, counted up to `LAG_EVENTS_MAX`; that number means: as many or more.
+   */
   readonly lagEvents: number;
   /** Age of the oldest event after the position; 0 at the head. */
   readonly lagSeconds: number;
 }
 
 /** How far the head is ahead of a position. @throws {EventLogUnavailable} */
-export async function lagAfter(log: EventLog, position: Position | undefined, head: Position | undefined, now: number): Promise<Lag> {
+export async function lagAfter(
+  log: EventLog,
+  position: Position | undefined,
+  head: Position | undefined,
+  now: number,
+): Promise<Lag> {
   if (log.compare(position, head) >= 0) return { lagEvents: 0, lagSeconds: 0 };
   const behind = await log.readAll(position, LAG_EVENTS_MAX);
   const oldest = behind[0];
-  return { lagEvents: behind.length, lagSeconds: oldest ? Math.max(0, now - oldest.recordedAt) / 1_000 : 0 };
+  return {
+    lagEvents: behind.length,
+    lagSeconds: oldest ? Math.max(0, now - oldest.recordedAt) / 1_000 : 0,
+  };
 }

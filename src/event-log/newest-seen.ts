@@ -5,12 +5,16 @@ export interface Seen extends SeenEvent {
   readonly ordinal: bigint;
 }
 
-/** Of what is seen between two looks so many are compared at most, evenly spread; each costs a look-up in an index. */
+/**
+ * Of what is seen between two looks so many are compared at most, evenly spread; each costs a
+ * look-up in an index.
+ */
 const RECENT_MAX = 128;
 
 /**
- * What this process knows of the end of its log. A log is only ever appended to, so while the newest event that was seen stands at its
- * position, everything before it is as it was read. When it does not, the log lost its end and may have been filled again since.
+ * What this process knows of the end of its log. A log is only ever appended to, so while the
+ * newest event that was seen stands at its position, everything before it is as it was read. When
+ * it does not, the log lost its end and may have been filled again since.
  */
 export class NewestSeen {
   private kept: Seen[] = [];
@@ -22,8 +26,9 @@ export class NewestSeen {
   }
 
   /**
-   * What was seen since the last look, oldest first, and the newest event of that look. One of them alone would not do: between two looks
-   * a log can lose its end, be filled beyond it again, and be read.
+   * What was seen since the last look, oldest first, and the newest event of that look. One of them
+   * alone would not do: between two looks a log can lose its end, be filled beyond it again, and be
+   * read.
    */
   get recent(): readonly Seen[] {
     return this.kept;
@@ -34,11 +39,15 @@ export class NewestSeen {
     return this.found;
   }
 
-  /** @param epoch as it was before the event was asked for: an answer from before a loss says nothing of the log that is there now. */
+  /**
+   * @param epoch as it was before the event was asked for: an answer from before a loss says
+   * nothing of the log that is there now.
+   */
   note(ordinal: bigint, { position, eventId }: SeenEvent, epoch: number): void {
     const { newest } = this;
     if (epoch !== this.found || (newest !== undefined && ordinal <= newest.ordinal)) return;
-    if (this.kept.length >= RECENT_MAX) this.kept = this.kept.filter((_, index) => index % 2 === 0 || index === RECENT_MAX - 1);
+    if (this.kept.length >= RECENT_MAX)
+      this.kept = this.kept.filter((_, index) => index % 2 === 0 || index === RECENT_MAX - 1);
     this.kept.push({ ordinal, position, eventId });
   }
 
@@ -48,7 +57,10 @@ export class NewestSeen {
     if (epoch === this.found && place > 0) this.kept = this.kept.slice(place);
   }
 
-  /** The log does not hold this event. Says so to all listeners at once; nothing of the log counts as seen any more. */
+  /**
+   * The log does not hold this event. Says so to all listeners at once; nothing of the log counts
+   * as seen any more.
+   */
   wentBack(missing: SeenEvent, epoch: number): void {
     if (epoch !== this.found) return;
     const { position, eventId } = this.newest ?? missing;

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** JSON with sorted members: two documents of the same value have the same text. Members that are undefined are left out. */
+/**
+ * JSON with sorted members: two documents of the same value have the same text. Members that are
+ * undefined are left out.
+ */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
@@ -12,4 +15,5 @@ export function canonicalJson(value: unknown): string {
 }
 
 /** SHA-256 of the canonical JSON, hex. */
-export const digestOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
+export const digestOf = (value: unknown): string =>
+  createHash('sha256').update(canonicalJson(value)).digest('hex');

@@ -3,7 +3,10 @@ export class NoAnswerInTime extends Error {
   override readonly name = 'NoAnswerInTime';
 }
 
-/** The work's result. What comes of it later is dropped. @throws {NoAnswerInTime}, or what `late` makes, after so many milliseconds. */
+/**
+ * The work's result. What comes of it later is dropped. @throws {NoAnswerInTime}, or what `late`
+ * makes, after so many milliseconds.
+ */
 export async function inTime<T>(
   work: Promise<T>,
   ms: number,

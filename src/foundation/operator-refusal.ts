@@ -1,4 +1,7 @@
-/** A member of a request, named in a sentence for an operator: `asOf` over HTTP, `--as-of` on the command line. */
+/**
+ * A member of a request, named in a sentence for an operator: `asOf` over HTTP, `--as-of` on the
+ * command line.
+ */
 export class Argument {
   constructor(readonly name: string) {}
 }
@@ -27,4 +30,6 @@ export class OperatorRefusal extends Error {
 }
 
 const worded = (said: string | Sentence, wordFor: (name: string) => string): string =>
-  typeof said === 'string' ? said : said.map((part) => (part instanceof Argument ? wordFor(part.name) : part)).join('');
+  typeof said === 'string'
+    ? said
+    : said.map((part) => (part instanceof Argument ? wordFor(part.name) : part)).join('');

@@ -5,8 +5,14 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
-/** Doubling up to a limit, spread over the upper half, so that processes which failed together do not come back together. */
-export function backOffMs(failures: number, { first, max }: { readonly first: number; readonly max: number }): number {
+/**
+ * Doubling up to a limit, spread over the upper half, so that processes which failed together do
+ * not come back together.
+ */
+export function backOffMs(
+  failures: number,
+  { first, max }: { readonly first: number; readonly max: number },
+): number {
   const full = Math.min(max, first * 2 ** Math.min(failures, 20));
   return full / 2 + (Math.random() * full) / 2;
 }

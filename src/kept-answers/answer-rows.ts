@@ -5,12 +5,16 @@ import { ProcessPresence } from '../postgres/process-presence.js';
 import { nameOf, type ClaimedCommand, type KeyedRequest } from './idempotency-key.js';
 
 /**
- * The owner of a claim that was given back: no process has this id, so the next one takes it over. The row stays, since the effect may
- * stand in the log although its answer was lost: another request with the key would otherwise be told that effect as its own.
+ * The owner of a claim that was given back: no process has this id, so the next one takes it over.
+ * The row stays, since the effect may stand in the log although its answer was lost: another
+ * request with the key would otherwise be told that effect as its own.
  */
 const NOBODY = 0;
 
-/** As long as an effect in the log answers for its key: after that, whoever comes with the key is another command. */
+/**
+ * As long as an effect in the log answers for its key: after that, whoever comes with the key is
+ * another command.
+ */
 const IS_OLD = "known.created_at < now() - interval '7 days'";
 
 /** What is known of a key: whose it is, and its sealed answer. */
@@ -19,7 +23,10 @@ export interface AnswerRow {
   readonly answer: Buffer | null;
 }
 
-/** The rows of `ledger.idempotency_keys`, one per key. Raw SQL: claims and answers are single statements that race each other. */
+/**
+ * The rows of `ledger.idempotency_keys`, one per key. Raw SQL: claims and answers are single
+ * statements that race each other.
+ */
 export class AnswerRows {
   constructor(
     private readonly pool: Pool,
@@ -32,8 +39,9 @@ export class AnswerRows {
   }
 
   /**
-   * Undefined when somebody has it: another process that lives, or an answer, or another request. The command id is kept from the first
-   * try on, so that an effect whose answer was lost is found again; but never for longer than an effect answers for its key.
+   * Undefined when somebody has it: another process that lives, or an answer, or another request.
+   * The command id is kept from the first try on, so that an effect whose answer was lost is found
+   * again; but never for longer than an effect answers for its key.
    */
   async take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
     const { scope, key, fingerprint } = request;
@@ -51,7 +59,12 @@ export class AnswerRows {
     );
     const [row] = rows;
     // Releases before named the command of a key after it, and kept no id in the row.
-    return row && { commandId: row.commandId ?? deterministicId(nameOf(request), 'request'), askedAt: Number(row.askedAt) };
+    return (
+      row && {
+        commandId: row.commandId ?? deterministicId(nameOf(request), 'request'),
+        askedAt: Number(row.askedAt),
+      }
+    );
   }
 
   async find({ scope, key }: KeyedRequest): Promise<AnswerRow | undefined> {
@@ -63,10 +76,15 @@ export class AnswerRows {
   }
 
   /**
-   * The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the same, and for its whole time from now.
+   * The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the
+   * same, and for its whole time from now.
    * @param logPosition how far the log was, as a number; left out: not known.
    */
-  async keep({ scope, key, fingerprint }: KeyedRequest, answer: Buffer, logPosition?: bigint): Promise<void> {
+  async keep(
+    { scope, key, fingerprint }: KeyedRequest,
+    answer: Buffer,
+    logPosition?: bigint,
+  ): Promise<void> {
     await this.pool.query(
       `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, answer, log_position)
        values ($1, $2, $3, $4, $5, $6, $7)

@@ -7,7 +7,9 @@ interface SealedAnswer extends KeptAnswer {
   readonly named?: readonly Named[];
 }
 
-/** Encrypts kept answers: each as a whole, and under it what names somebody with that subject's key. */
+/**
+ * Encrypts kept answers: each as a whole, and under it what names somebody with that subject's key.
+ */
 export class AnswerSeal {
   constructor(
     private readonly key: Buffer,
@@ -20,12 +22,17 @@ export class AnswerSeal {
   }
 
   async open(request: KeyedRequest, sealed: Buffer): Promise<KeptAnswer> {
-    const kept = JSON.parse(openBytes(this.key, sealed, nameOf(request)).toString()) as SealedAnswer;
+    const kept = JSON.parse(
+      openBytes(this.key, sealed, nameOf(request)).toString(),
+    ) as SealedAnswer;
     const { named = [], ...answer } = kept;
     return { ...answer, body: await this.opened(answer.body, named) };
   }
 
-  /** An answer that is made again from the log: it names nobody whose key is destroyed, as a kept one would not. */
+  /**
+   * An answer that is made again from the log: it names nobody whose key is destroyed, as a kept
+   * one would not.
+   */
   async withoutForgotten(body: unknown, named: readonly Named[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;
     const keys = await this.subjects.load(named.map(({ subject }) => subject));
@@ -37,7 +44,9 @@ export class AnswerSeal {
   private async sealed(body: unknown, named: readonly Named[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;
     const keys = await this.subjects.loadOrCreate(named.map(({ subject }) => subject));
-    return changedMembers(body, named, (value, subject) => sealValues(personal(subject, value), keys));
+    return changedMembers(body, named, (value, subject) =>
+      sealValues(personal(subject, value), keys),
+    );
   }
 
   private async opened(body: unknown, named: readonly Named[]): Promise<unknown> {
@@ -47,7 +56,8 @@ export class AnswerSeal {
     return changedMembers(
       body,
       named,
-      (value, _subject, member) => (openValues(value, keys) as Personal<unknown>).value ?? empty[member] ?? null,
+      (value, _subject, member) =>
+        (openValues(value, keys) as Personal<unknown>).value ?? empty[member] ?? null,
     );
   }
 }
@@ -55,14 +65,17 @@ export class AnswerSeal {
 const emptyOf = (named: readonly Named[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(named.flatMap((one) => Object.entries(one.empty ?? {})));
 
-const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => typeof body === 'object' && body !== null;
+const isObject = (body: unknown): body is Readonly<Record<string, unknown>> =>
+  typeof body === 'object' && body !== null;
 
 function changedMembers(
   body: Readonly<Record<string, unknown>>,
   named: readonly Named[],
   change: (value: unknown, subject: SubjectId, member: string) => unknown,
 ): Readonly<Record<string, unknown>> {
-  const subjects = new Map(named.flatMap(({ subject, members }) => members.map((member) => [member, subject] as const)));
+  const subjects = new Map(
+    named.flatMap(({ subject, members }) => members.map((member) => [member, subject] as const)),
+  );
   return Object.fromEntries(
     Object.entries(body).map(([member, value]) => {
       const subject = subjects.get(member);

@@ -16,7 +16,10 @@ export interface KeptAnswer {
   readonly position: string | null;
 }
 
-/** Members of an answer's body that tell of somebody: kept under that subject's key, and null once it is destroyed. */
+/**
+ * Members of an answer's body that tell of somebody: kept under that subject's key, and null once
+ * it is destroyed.
+ */
 export interface Named {
   readonly subject: SubjectId;
   readonly members: readonly string[];
@@ -28,7 +31,8 @@ export interface Named {
 export type KeyRefusal = Extract<Refusal, 'IDEMPOTENCY_KEY_REUSED'> | 'REQUEST_IN_PROGRESS';
 
 /** The key is the caller's to run, as this command; or the answer was given before; or neither. */
-export type ClaimedKey = ClaimedCommand | { readonly answer: KeptAnswer } | { readonly refused: KeyRefusal };
+export type ClaimedKey =
+  ClaimedCommand | { readonly answer: KeptAnswer } | { readonly refused: KeyRefusal };
 
 export interface ClaimedCommand {
   readonly commandId: string;
@@ -40,4 +44,5 @@ export interface ClaimedCommand {
 export const isIdempotencyKey = (text: string): boolean => /^[\x20-\x7e]{1,255}$/.test(text);
 
 /** Of one key: no two tenants or modes share it. */
-export const nameOf = ({ scope, key }: KeyedRequest): string => `${scope.tenant}/${scope.mode}/${key}`;
+export const nameOf = ({ scope, key }: KeyedRequest): string =>
+  `${scope.tenant}/${scope.mode}/${key}`;

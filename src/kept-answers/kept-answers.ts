@@ -4,27 +4,40 @@ import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { AnswerRows } from './answer-rows.js';
 import { AnswerSeal } from './answer-seal.js';
-import { nameOf, type ClaimedKey, type KeptAnswer, type KeyedRequest, type Named } from './idempotency-key.js';
+import {
+  nameOf,
+  type ClaimedKey,
+  type KeptAnswer,
+  type KeyedRequest,
+  type Named,
+} from './idempotency-key.js';
 
 /** How often a claim that could not be given back, the database being away, is tried again. */
 const RELEASE_EVERY_MS = 500;
 
 /**
- * Runs a request once per idempotency key, and remembers its answer. It is a memory for answers only: that an effect happens once is
- * promised by the log, where the key rides with the events. So a process may die at any point: whoever comes with the key next finds its
- * claim abandoned, runs the request again, and the log answers with the effect that stands there.
+ * Runs a request once per idempotency key, and remembers its answer. It is a memory for answers
+ * only: that an effect happens once is promised by the log, where the key rides with the events. So
+ * a process may die at any point: whoever comes with the key next finds its claim abandoned, runs
+ * the request again, and the log answers with the effect that stands there.
  *
- * A database that is away can leave a claim behind, too: made or given back by a statement whose answer never came. So this process
- * knows which requests it really runs. A claim of its own without one is taken over at once; for others it is given back as soon as the
- * database answers again.
+ * A database that is away can leave a claim behind, too: made or given back by a statement whose
+ * answer never came. So this process knows which requests it really runs. A claim of its own
+ * without one is taken over at once; for others it is given back as soon as the database answers
+ * again.
  */
 export class KeptAnswers {
   private readonly rows: AnswerRows;
   private readonly seal: AnswerSeal;
   /** Requests that run here now, by name. */
   private readonly running = new Set<string>();
-  /** Claims of requests that ended without an answer, and how often they are still to be given back. */
-  private readonly unreleased = new Map<string, { readonly request: KeyedRequest; times: number }>();
+  /**
+   * Claims of requests that ended without an answer, and how often they are still to be given back.
+   */
+  private readonly unreleased = new Map<
+    string,
+    { readonly request: KeyedRequest; times: number }
+  >();
   private releasing = false;
 
   constructor(pool: Pool, presence: ProcessPresence, sealingKey: Buffer, subjects: SubjectKeys) {
@@ -33,7 +46,8 @@ export class KeptAnswers {
   }
 
   /**
-   * The kept answer, or else what the caller is to run the request as; it then has to `keep` its answer or `abandon` it.
+   * The kept answer, or else what the caller is to run the request as; it then has to `keep` its
+   * answer or `abandon` it.
    * @throws what the database throws while it is away; then nothing has to be given back.
    */
   async claim(request: KeyedRequest): Promise<ClaimedKey> {
@@ -62,7 +76,12 @@ export class KeptAnswers {
   }
 
   /** @param logPosition how far the log was, as a number; left out: not known. */
-  async keep(request: KeyedRequest, answer: KeptAnswer, named: readonly Named[] = [], logPosition?: bigint): Promise<void> {
+  async keep(
+    request: KeyedRequest,
+    answer: KeptAnswer,
+    named: readonly Named[] = [],
+    logPosition?: bigint,
+  ): Promise<void> {
     await this.rows.keep(request, await this.seal.seal(request, answer, named), logPosition);
     this.running.delete(nameOf(request));
   }
@@ -78,8 +97,8 @@ export class KeptAnswers {
   }
 
   /**
-   * The log knows another request by this key, and this one took effect nowhere: its claim goes, so that the other one is answered again.
-   * Never fails.
+   * The log knows another request by this key, and this one took effect nowhere: its claim goes, so
+   * that the other one is answered again. Never fails.
    */
   async drop(request: KeyedRequest): Promise<void> {
     try {
@@ -90,7 +109,10 @@ export class KeptAnswers {
     }
   }
 
-  /** The request came to no answer that is worth keeping (an outage): the next try runs it again. Returns at once, and never fails. */
+  /**
+   * The request came to no answer that is worth keeping (an outage): the next try runs it again.
+   * Returns at once, and never fails.
+   */
   abandon(request: KeyedRequest): void {
     const name = nameOf(request);
     this.running.delete(name);

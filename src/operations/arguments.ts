@@ -7,23 +7,31 @@ import { CommandError } from './command-error.js';
 /** What several commands take, checked. All throw {CommandError}. */
 
 export function checkAlias(alias: string): void {
-  if (!isAlias(alias)) throw new CommandError(`${JSON.stringify(alias.slice(0, 80))} is no alias: 1 to 64 of a to z, 0 to 9, _ and -`);
+  if (!isAlias(alias))
+    throw new CommandError(
+      `${JSON.stringify(alias.slice(0, 80))} is no alias: 1 to 64 of a to z, 0 to 9, _ and -`,
+    );
 }
 
 export function parseMode(mode: string): Mode {
   const known = MODES.find((candidate) => candidate === mode);
-  if (!known) throw new CommandError(sentence`${argument('mode')} must be one of ${MODES.join(', ')}`);
+  if (!known)
+    throw new CommandError(sentence`${argument('mode')} must be one of ${MODES.join(', ')}`);
   return known;
 }
 
 /** `code=20`, once for each kind of call. */
-export function parseRateLimits(limits: readonly string[]): Readonly<Partial<Record<CountedCall, number>>> {
+export function parseRateLimits(
+  limits: readonly string[],
+): Readonly<Partial<Record<CountedCall, number>>> {
   return Object.fromEntries(
     limits.map((limit) => {
       const [, name, calls] = /^([a-z-]+)=(\d{1,9})$/.exec(limit) ?? [];
       const call = COUNTED_CALLS.find((known) => known === name);
       if (!call || calls === undefined)
-        throw new CommandError(sentence`${argument('rateLimit')} takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`);
+        throw new CommandError(
+          sentence`${argument('rateLimit')} takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`,
+        );
       return [call, Number(calls)];
     }),
   );
@@ -34,7 +42,9 @@ export function parseOrigins(origins: readonly string[]): readonly string[] {
   if (origins.length === 1 && origins[0] === '*') return [];
   for (const origin of origins) {
     if (!/^https?:\/\//.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new CommandError(sentence`${argument('allowOrigin')} takes origins such as https://shop.example, or * alone`);
+      throw new CommandError(
+        sentence`${argument('allowOrigin')} takes origins such as https://shop.example, or * alone`,
+      );
   }
   return origins;
 }

@@ -11,15 +11,18 @@ import { digestOf } from '../foundation/canonical-json.js';
 import { firstLine } from '../foundation/describe-error.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
-/** Who did what: every operation that changes a tenant's ledger or shows something of it leaves an event in that tenant's part of the log. */
+/**
+ * Who did what: every operation that changes a tenant's ledger or shows something of it leaves an
+ * event in that tenant's part of the log.
+ */
 export interface Operation {
   /** As it is called: `ledger statement`. */
   readonly operation: string;
   /** Who: a member of staff, by name. */
   readonly by: string;
   /**
-   * What was asked for; members that are undefined are left out. Never an id or a name of a client's: those go through `hiddenAccount`,
-   * `hiddenUser` or a digest.
+   * What was asked for; members that are undefined are left out. Never an id or a name of a
+   * client's: those go through `hiddenAccount`, `hiddenUser` or a digest.
    */
   readonly parameters: Readonly<Record<string, string | number | boolean | undefined>>;
   /** What came of it; only its digest is kept. A text is taken for the digest itself. */
@@ -34,7 +37,9 @@ export async function recordOperation(
   scope: Scope,
   { operation, by, parameters, result }: Operation,
 ): Promise<Position | null> {
-  const given = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
+  const given = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
+  );
   const record = {
     operation,
     by: memberOfStaff(names, scope, by),
@@ -46,8 +51,8 @@ export async function recordOperation(
 }
 
 /**
- * The same after work that stands whatever becomes of its audit event: that it could not be written is told, and is no failure of the work,
- * or somebody does it a second time.
+ * The same after work that stands whatever becomes of its audit event: that it could not be written
+ * is told, and is no failure of the work, or somebody does it a second time.
  */
 export async function recordDone(
   core: Pick<Core, 'commands' | 'names'>,
@@ -64,17 +69,31 @@ export async function recordDone(
 
 /** The frame of an operator's command. */
 export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
-  return { scope, commandId: randomUUID(), correlationId: randomUUID(), causationId, actor: OPERATOR, idempotency: null };
+  return {
+    scope,
+    commandId: randomUUID(),
+    correlationId: randomUUID(),
+    causationId,
+    actor: OPERATOR,
+    idempotency: null,
+  };
 }
 
 /**
- * A name of staff as it stands in events: sealed, each with a key of its own, so that it can be forgotten like anybody's. The name of the key
- * follows from that of the person, who is the same in every event.
+ * A name of staff as it stands in events: sealed, each with a key of its own, so that it can be
+ * forgotten like anybody's. The name of the key follows from that of the person, who is the same in
+ * every event.
  */
-export const memberOfStaff = (names: KeyedNames, scope: Scope, name: string): Personal<string> => staffSays(names, scope, name, name);
+export const memberOfStaff = (names: KeyedNames, scope: Scope, name: string): Personal<string> =>
+  staffSays(names, scope, name, name);
 
 /** What a member of staff wrote, sealed with the same key. */
-export const staffSays = (names: KeyedNames, { tenant }: Scope, name: string, text: string): Personal<string> =>
+export const staffSays = (
+  names: KeyedNames,
+  { tenant }: Scope,
+  name: string,
+  text: string,
+): Personal<string> =>
   personal(deterministicId(names.digest('staff', tenant, name), 'staff'), text);
 
 /** Who runs this, for the operating system. */

@@ -15,7 +15,10 @@ export interface Done<T> extends Pick<Operation, 'parameters'> {
   readonly result: T;
   /** Where there is one already. */
   readonly digest?: string;
-  /** For work that cannot be taken back, or must be told whatever happens: what stands without its audit event, in a few words. */
+  /**
+   * For work that cannot be taken back, or must be told whatever happens: what stands without its
+   * audit event, in a few words.
+   */
   readonly stands?: string;
 }
 
@@ -26,7 +29,10 @@ export interface AuditFrame extends Pick<Operation, 'operation' | 'by'> {
   readonly warn: (line: string) => void;
 }
 
-/** Runs the work on open stores and leaves its audit event in the log. The tenant is known to be there. */
+/**
+ * Runs the work on open stores and leaves its audit event in the log. The tenant is known to be
+ * there.
+ */
 export async function auditedOn<T>(
   core: Core,
   { scope, by, operation, warn }: AuditFrame,
@@ -43,6 +49,7 @@ const TEXT_MAX = 1_000;
 
 /** @throws {CommandError} for a text that is empty or too long. */
 export function filled(option: string, text: string): string {
-  if (text.trim() === '' || text.length > TEXT_MAX) throw new CommandError(`${option} must be 1 to ${TEXT_MAX} characters`);
+  if (text.trim() === '' || text.length > TEXT_MAX)
+    throw new CommandError(`${option} must be 1 to ${TEXT_MAX} characters`);
   return text;
 }

@@ -41,8 +41,9 @@ const DONE = 200;
 const REFUSED = 400;
 
 /**
- * Runs an operation once per key of a tenant and mode, from whichever process. Keys of operators are apart from those of the tenant's own
- * clients: neither can block the other's. The key rides with the events, so after a crash the log answers with the effect that is there.
+ * Runs an operation once per key of a tenant and mode, from whichever process. Keys of operators
+ * are apart from those of the tenant's own clients: neither can block the other's. The key rides
+ * with the events, so after a crash the log answers with the effect that is there.
  * @throws {CommandError} for a refusal, also for one that was kept.
  * @throws {KeyRefused}. @throws {DatabaseUnavailable} when a refusal cannot be kept.
  */
@@ -60,7 +61,11 @@ export async function onceByKey<T>(
     return again<T>(claimed.answer);
   }
   const { key, fingerprint } = request;
-  const meta = { ...operatorMeta(scope, operation.causationId), ...claimed, idempotency: { key, fingerprint } };
+  const meta = {
+    ...operatorMeta(scope, operation.causationId),
+    ...claimed,
+    idempotency: { key, fingerprint },
+  };
   let outcome: { readonly done: T; readonly replayed: boolean };
   try {
     outcome = await work(meta);
@@ -68,7 +73,13 @@ export async function onceByKey<T>(
     if (error instanceof KeyRefused) await answers.drop(request);
     else if (!(error instanceof CommandError)) answers.abandon(request);
     // Asked again, it might come to something else than the operator was told.
-    else if (!(await isKept(answers, request, { status: REFUSED, body: { reason: error.message }, position: null })))
+    else if (
+      !(await isKept(answers, request, {
+        status: REFUSED,
+        body: { reason: error.message },
+        position: null,
+      }))
+    )
       throw new DatabaseUnavailable('The service is not available at the moment');
     throw error;
   }
@@ -78,7 +89,10 @@ export async function onceByKey<T>(
   return outcome.done;
 }
 
-function keyedRequest(names: KeyedNames, { scope, operation, asked, key }: KeyedOperation): KeyedRequest {
+function keyedRequest(
+  names: KeyedNames,
+  { scope, operation, asked, key }: KeyedOperation,
+): KeyedRequest {
   return {
     scope,
     key: names.digest('operation-key', scope.tenant, scope.mode, key),
@@ -91,7 +105,11 @@ function again<T>({ status, body }: KeptAnswer): T {
   return body as T;
 }
 
-async function isKept(answers: OperatorAnswers, request: KeyedRequest, answer: KeptAnswer): Promise<boolean> {
+async function isKept(
+  answers: OperatorAnswers,
+  request: KeyedRequest,
+  answer: KeptAnswer,
+): Promise<boolean> {
   try {
     await answers.keep(request, answer);
     return true;

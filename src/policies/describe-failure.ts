@@ -11,6 +11,8 @@ export class ReactionRefused extends Error {
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   const code = errorCode(error) ?? errorCode(error.cause);
-  const isOurs = [UnreadableEvent, EventLogUnavailable, ReactionRefused].some((kind) => error instanceof kind);
+  const isOurs = [UnreadableEvent, EventLogUnavailable, ReactionRefused].some(
+    (kind) => error instanceof kind,
+  );
   return `${error.name}${code === undefined ? '' : ` ${code}`}${isOurs ? `: ${error.message}` : ''}`;
 }

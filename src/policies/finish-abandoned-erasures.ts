@@ -1,6 +1,9 @@
 import type { Policy } from './policy.js';
 
-/** The request that asked for an erasure carries it out itself. This long after, a job looks whether a crash left it unfinished. */
+/**
+ * The request that asked for an erasure carries it out itself. This long after, a job looks whether
+ * a crash left it unfinished.
+ */
 const LOOK_AFTER_MS = 10_000;
 
 export const finishAbandonedErasures: Policy = {

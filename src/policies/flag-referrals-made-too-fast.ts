@@ -1,6 +1,9 @@
 import type { Policy } from './policy.js';
 
-/** A referral that makes its referrer's rate too high brings the signal upon the ones before it. Their sides keep their statuses. */
+/**
+ * A referral that makes its referrer's rate too high brings the signal upon the ones before it.
+ * Their sides keep their statuses.
+ */
 export const flagReferralsMadeTooFast: Policy = {
   name: 'flag-referrals-made-too-fast',
   handles: new Set(['ReferralStarted']),

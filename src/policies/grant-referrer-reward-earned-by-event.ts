@@ -1,13 +1,30 @@
 import type { Policy } from './policy.js';
 
-/** What an event of the referred user has earned the referrer is a reward of the referrer's account, which is told. It grants once. */
+/**
+ * What an event of the referred user has earned the referrer is a reward of the referrer's account,
+ * which is told. It grants once.
+ */
 export const grantReferrerRewardEarnedByEvent: Policy = {
   name: 'grant-referrer-reward-earned-by-event',
   handles: new Set(['ReferrerRewardEarnedByEvent']),
   react: ({ event }) => {
     if (event.type !== 'ReferrerRewardEarnedByEvent') return [];
     const { referralId, userEventId, referrer, programId, programVersion, rule, terms, at } = event;
-    const earned = { referralId, userEventId, programId, programVersion, rule, terms, earnedAt: at };
-    return [{ kind: 'command', account: referrer.account, request: { type: 'GrantEventReward', person: referrer.person, ...earned } }];
+    const earned = {
+      referralId,
+      userEventId,
+      programId,
+      programVersion,
+      rule,
+      terms,
+      earnedAt: at,
+    };
+    return [
+      {
+        kind: 'command',
+        account: referrer.account,
+        request: { type: 'GrantEventReward', person: referrer.person, ...earned },
+      },
+    ];
   },
 };

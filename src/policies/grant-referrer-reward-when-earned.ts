@@ -4,8 +4,9 @@ import type { Policy, Reaction } from './policy.js';
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
 
 /**
- * The referral is a fact of the referred account; its referrer's reward is a fact of the referrer's. Whenever the referral says that the
- * referrer's side is approved and has earned something, the referrer's account is told. It grants once, under the terms of the event.
+ * The referral is a fact of the referred account; its referrer's reward is a fact of the
+ * referrer's. Whenever the referral says that the referrer's side is approved and has earned
+ * something, the referrer's account is told. It grants once, under the terms of the event.
  */
 export const grantReferrerRewardWhenEarned: Policy = {
   name: 'grant-referrer-reward-when-earned',
@@ -22,10 +23,22 @@ export const grantReferrerRewardWhenEarned: Policy = {
   },
 };
 
-function grant({ referralId, referrer, referrerStatus, referrerReward, programId, programVersion, at }: Earning): Reaction[] {
+function grant({
+  referralId,
+  referrer,
+  referrerStatus,
+  referrerReward,
+  programId,
+  programVersion,
+  at,
+}: Earning): Reaction[] {
   if (referrerStatus !== 'APPROVED' || referrerReward === null) return [];
   const terms = { terms: referrerReward, programId, programVersion, earnedAt: at };
   return [
-    { kind: 'command', account: referrer.account, request: { type: 'GrantReferrerReward', referralId, person: referrer.person, ...terms } },
+    {
+      kind: 'command',
+      account: referrer.account,
+      request: { type: 'GrantReferrerReward', referralId, person: referrer.person, ...terms },
+    },
   ];
 }

@@ -1,5 +1,12 @@
 import { EventEmitter } from 'node:events';
-import { Logger as WorkerLogger, run, runMigrations, type Runner, type TaskList, type WorkerEvents } from 'graphile-worker';
+import {
+  Logger as WorkerLogger,
+  run,
+  runMigrations,
+  type Runner,
+  type TaskList,
+  type WorkerEvents,
+} from 'graphile-worker';
 import type { Pool } from 'pg';
 import { errorName } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
@@ -13,10 +20,15 @@ import { StrandedJobs, workerName } from './stranded-jobs.js';
 /** Times are kept in Postgres (graphile-worker), so nothing that matters is lost with a process. */
 
 type Job = Extract<Reaction, { kind: 'job' }>;
-type JobHandlers = Readonly<Record<Job['task'], (payload: Readonly<Record<string, string>>) => Promise<void>>> &
+type JobHandlers = Readonly<
+  Record<Job['task'], (payload: Readonly<Record<string, string>>) => Promise<void>>
+> &
   Readonly<Record<RegularTask, () => Promise<void>>>;
 
-/** What is done by the clock, in UTC. Erasures are checked every hour, so that a start has little to look at. */
+/**
+ * What is done by the clock, in UTC. Erasures are checked every hour, so that a start has little to
+ * look at.
+ */
 const REGULAR = {
   'purge-idempotency-keys': '17 3 * * *',
   'scrub-erased': '41 3 * * *',
@@ -31,7 +43,10 @@ const STOP_WITHIN_MS = 5_000;
 const UNLOCK_EVERY_MS = 2_500;
 /** How soon a job that met a store that is away is tried again. */
 const AGAIN = { first: 200, max: 5_000 } as const;
-/** A statement that runs into its time limit may do so every time: it must not keep the others from their turn. */
+/**
+ * A statement that runs into its time limit may do so every time: it must not keep the others from
+ * their turn.
+ */
 const STATEMENT_TIMEOUT = '57014';
 
 export interface JobsOptions {
@@ -41,7 +56,10 @@ export interface JobsOptions {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Adds a job, or moves the one that stands under its key. The queue's own tables are there once a service has run. */
+/**
+ * Adds a job, or moves the one that stands under its key. The queue's own tables are there once a
+ * service has run.
+ */
 export async function addJob(pool: Pool, { task, payload, runAt, key }: Job): Promise<void> {
   await pool.query(
     'select graphile_worker.add_job($1, payload := $2::json, run_at := to_timestamp($3 / 1000.0), job_key := $4, max_attempts := 25)',
@@ -80,11 +98,17 @@ export class Jobs {
     this.running ??= Promise.all([this.work(), this.unlockStranded()]);
   }
 
-  /** Lets the jobs in hand finish, as far as they do so in time. Nothing of the queue happens, or fails, after that. */
+  /**
+   * Lets the jobs in hand finish, as far as they do so in time. Nothing of the queue happens, or
+   * fails, after that.
+   */
   async stop(): Promise<void> {
     this.stopping.abort();
     const patience = new AbortController();
-    await Promise.race([Promise.all([this.runner?.stop().catch(() => undefined), this.running]), pause(STOP_WITHIN_MS, patience.signal)]);
+    await Promise.race([
+      Promise.all([this.runner?.stop().catch(() => undefined), this.running]),
+      pause(STOP_WITHIN_MS, patience.signal),
+    ]);
     patience.abort();
     this.queue.close();
   }
@@ -115,9 +139,11 @@ export class Jobs {
 
   private events(): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
-    // Before any job is fetched: who died with a job in hand is told by the name under which it is locked.
+    // Before any job is fetched: who died with a job in hand is told by the name under which it is
+    // locked.
     events.on('pool:create', ({ workerPool }) => (workerPool.id = workerName(this.presence.id)));
-    // The queue's pool never lets a fetch fail. What the library had asked at its start did, and it would remember that for ever.
+    // The queue's pool never lets a fetch fail. What the library had asked at its start did, and it
+    // would remember that for ever.
     events.on('worker:getJob:error', () => void this.runner?.stop().catch(() => undefined));
     return events;
   }
@@ -131,7 +157,8 @@ export class Jobs {
   }
 
   /**
-   * While a store is away a job stays in hand and goes on soon after: given back, it would wait the longer the longer the outage took.
+   * While a store is away a job stays in hand and goes on soon after: given back, it would wait the
+   * longer the longer the outage took.
    * @throws {JobFailed}
    */
   private async carryOut(work: () => Promise<void>): Promise<void> {
@@ -139,7 +166,10 @@ export class Jobs {
       try {
         return await work();
       } catch (error) {
-        const waits = this.options.isUnavailable(error) && errorCode(error) !== STATEMENT_TIMEOUT && !this.stopping.signal.aborted;
+        const waits =
+          this.options.isUnavailable(error) &&
+          errorCode(error) !== STATEMENT_TIMEOUT &&
+          !this.stopping.signal.aborted;
         if (!waits) throw new JobFailed(error);
       }
       await pause(backOffMs(failures, AGAIN), this.stopping.signal);
@@ -150,8 +180,10 @@ export class Jobs {
     const { handlers } = this.options;
     return {
       'settle-reward': (payload) => this.carryOut(() => handlers['settle-reward'](texts(payload))),
-      'finish-moderation': (payload) => this.carryOut(() => handlers['finish-moderation'](texts(payload))),
-      'finish-erasure': (payload) => this.carryOut(() => handlers['finish-erasure'](texts(payload))),
+      'finish-moderation': (payload) =>
+        this.carryOut(() => handlers['finish-moderation'](texts(payload))),
+      'finish-erasure': (payload) =>
+        this.carryOut(() => handlers['finish-erasure'](texts(payload))),
       'purge-idempotency-keys': () => this.carryOut(() => handlers['purge-idempotency-keys']()),
       'scrub-erased': () => this.carryOut(() => handlers['scrub-erased']()),
       'check-erasures': () => this.carryOut(() => handlers['check-erasures']()),
@@ -159,18 +191,27 @@ export class Jobs {
   }
 }
 
-/** The queue keeps the message with the job, so it names the error only: its own message may quote values. */
+/**
+ * The queue keeps the message with the job, so it names the error only: its own message may quote
+ * values.
+ */
 class JobFailed extends Error {
   override readonly name = 'JobFailed';
   constructor(cause: unknown) {
-    super([cause instanceof Error ? cause.name : 'unknown error', errorCode(cause) ?? ''].join(' ').trim());
+    super(
+      [cause instanceof Error ? cause.name : 'unknown error', errorCode(cause) ?? '']
+        .join(' ')
+        .trim(),
+    );
   }
 }
 
 /** What a job was added with: members that are texts. */
 function texts(payload: unknown): Readonly<Record<string, string>> {
   const members = typeof payload === 'object' && payload !== null ? Object.entries(payload) : [];
-  return Object.fromEntries(members.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])));
+  return Object.fromEntries(
+    members.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
 }
 
 /** The queue's own messages may quote payloads; failures show in its tables and in our metrics. */

@@ -2,7 +2,12 @@ import type { RecordedEvent } from '../event-log/event-log.js';
 import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { describeFailure } from './describe-failure.js';
-import { ALL_POLICIES, type ParkedReactions, type Standstill, type StandingStreams } from './parked-reactions.js';
+import {
+  ALL_POLICIES,
+  type ParkedReactions,
+  type Standstill,
+  type StandingStreams,
+} from './parked-reactions.js';
 import type { CarryOut, Policy } from './policy.js';
 import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
 
@@ -16,15 +21,24 @@ export interface PageReactionsParts extends ReadingOptions {
   /** Is told why reactions stand still for everybody. */
   readonly onWaiting: (error: unknown) => void;
   readonly logger: Pick<Logger, 'warn'>;
-  /** More streams than these do not stand still: then there is more wrong than single accounts, and nothing is passed over. */
+  /**
+   * More streams than these do not stand still: then there is more wrong than single accounts, and
+   * nothing is passed over.
+   */
   readonly standingMax: number;
-  /** An outage is waited for so long; what goes on failing while the stores answer is one reaction's own trouble. */
+  /**
+   * An outage is waited for so long; what goes on failing while the stores answer is one reaction's
+   * own trouble.
+   */
   readonly outageMs: number;
 }
 
 /** As many streams are reacted to at once; each in its own order. */
 const AT_ONCE = 16;
-/** A reaction that fails for a reason of its own is tried so often, within a second: the page waits for it. Then it is parked. */
+/**
+ * A reaction that fails for a reason of its own is tried so often, within a second: the page waits
+ * for it. Then it is parked.
+ */
 const TRIES_MAX = 5;
 const TRY_AGAIN_MS = { first: 20, max: 2_000 };
 
@@ -47,13 +61,17 @@ interface Lane {
 }
 
 /**
- * Reacts to pages of the log. When a page is done, each of its reactions was carried out or is on record as standing still: then the
- * checkpoint may move. Reactions to one stream keep their order: behind one that is parked the same policy's wait, since a later event may
- * say the same with other terms; behind an event that cannot be read all wait, since nobody knows what it says.
+ * Reacts to pages of the log. When a page is done, each of its reactions was carried out or is on
+ * record as standing still: then the checkpoint may move. Reactions to one stream keep their order:
+ * behind one that is parked the same policy's wait, since a later event may say the same with other
+ * terms; behind an event that cannot be read all wait, since nobody knows what it says.
  */
 export class PageReactions {
   private standing: StandingStreams = new Map();
-  /** Since when nothing got through; undefined: the newest reaction did. Of all streams, so that a page waits once and not for each. */
+  /**
+   * Since when nothing got through; undefined: the newest reaction did. Of all streams, so that a
+   * page waits once and not for each.
+   */
   private waitingSince: number | undefined;
 
   constructor(private readonly parts: PageReactionsParts) {}
@@ -63,21 +81,30 @@ export class PageReactions {
     this.standing = await this.parts.parked.standing();
   }
 
-  /** @returns whether any policy had to look at it. @throws when the page is to be done again, from its beginning. */
+  /**
+   * @returns whether any policy had to look at it. @throws when the page is to be done again, from
+   * its beginning.
+   */
   async reactTo(page: readonly RecordedEvent[], signal: AbortSignal): Promise<boolean> {
     const met = await meetEvents(page, this.parts);
     if (met.length === 0) return false;
     await this.passOver(met);
     const lanes = this.lanesOf(met);
     await this.carryOutAll([...lanes], signal);
-    // After what comes before it: from here on any process that can read the event may take the stream up.
+    // After what comes before it: from here on any process that can read the event may take the
+    // stream up.
     for (const { standstill } of lanes) if (standstill) await this.park(standstill);
     return true;
   }
 
-  /** What stands still may have been taken up by now, here or in another process; then this page's events are for us. */
+  /**
+   * What stands still may have been taken up by now, here or in another process; then this page's
+   * events are for us.
+   */
   private async passOver(met: readonly MetEvent[]): Promise<void> {
-    const streams = [...new Set(met.map(({ recorded }) => recorded.stream))].filter((stream) => this.standing.has(stream));
+    const streams = [...new Set(met.map(({ recorded }) => recorded.stream))].filter((stream) =>
+      this.standing.has(stream),
+    );
     if (streams.length === 0) return;
     const still = await this.parts.parked.passOver(streams);
     for (const stream of streams) {
@@ -119,7 +146,11 @@ export class PageReactions {
           await this.react(met, policy, signal);
         } catch (error) {
           if (error instanceof TurnEnded) throw error;
-          await this.park({ policy: policy.name, event: met.recorded, reason: describeFailure(error) });
+          await this.park({
+            policy: policy.name,
+            event: met.recorded,
+            reason: describeFailure(error),
+          });
         }
       }
     }
@@ -140,7 +171,8 @@ export class PageReactions {
         return;
       } catch (error) {
         if (signal.aborted) throw new TurnEnded();
-        if (this.parts.isUnavailable(error) ? !(await this.isOutage(error)) : tries >= TRIES_MAX) throw error;
+        if (this.parts.isUnavailable(error) ? !(await this.isOutage(error)) : tries >= TRIES_MAX)
+          throw error;
         await pause(backOffMs(tries, TRY_AGAIN_MS), signal);
       }
     }
@@ -149,7 +181,11 @@ export class PageReactions {
   /** Of an error that says so. */
   private async isOutage(error: unknown): Promise<boolean> {
     this.waitingSince ??= performance.now();
-    if (performance.now() - this.waitingSince > this.parts.outageMs && (await this.parts.storesAnswer())) return false;
+    if (
+      performance.now() - this.waitingSince > this.parts.outageMs &&
+      (await this.parts.storesAnswer())
+    )
+      return false;
     this.parts.onWaiting(error);
     return true;
   }
@@ -160,7 +196,10 @@ export class PageReactions {
     if (!policies && this.standing.size >= this.parts.standingMax) throw new TooManyStandStill();
     await this.parts.parked.park(standstill);
     this.standing.set(event.stream, (policies ?? new Set()).add(policy));
-    const message = policy === ALL_POLICIES ? 'a stream is held back' : 'a reaction failed again and again and is parked';
+    const message =
+      policy === ALL_POLICIES
+        ? 'a stream is held back'
+        : 'a reaction failed again and again and is parked';
     this.parts.logger.warn({ policy, position: event.position, error: reason }, message);
   }
 

@@ -2,7 +2,10 @@ import type { Pool } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { inTransaction } from '../postgres/transaction.js';
 
-/** Stands for every policy: the event cannot be read here, so nobody knows whose reactions it sets off. */
+/**
+ * Stands for every policy: the event cannot be read here, so nobody knows whose reactions it sets
+ * off.
+ */
 export const ALL_POLICIES = '*';
 
 /** From this event on the reactions of a policy to its stream stand still. */
@@ -67,9 +70,10 @@ const NEXT_TRY = `now() + least(30, power(2, least(tries, 10))) * (0.5 + random(
 const COLUMNS = `id::text as id, policy, event_id as "eventId", stream, revision, position, reason, parked_at as since, tries, passed_over as "passedOver"`;
 
 /**
- * The reactions that stand still: on record, with all that is needed to carry them out. Whoever passes over events of such a stream marks its
- * rows before its checkpoint moves, and whoever has taken a stream up removes only rows without a newer mark, so that any number of
- * processes may do both at once.
+ * The reactions that stand still: on record, with all that is needed to carry them out. Whoever
+ * passes over events of such a stream marks its rows before its checkpoint moves, and whoever has
+ * taken a stream up removes only rows without a newer mark, so that any number of processes may do
+ * both at once.
  */
 export class ParkedReactions {
   constructor(private readonly pool: Pool) {}
@@ -86,11 +90,16 @@ export class ParkedReactions {
 
   /** All that stand still. */
   async standing(): Promise<StandingStreams> {
-    const { rows } = await this.pool.query<{ stream: string; policy: string }>('select stream, policy from ledger.parked_reactions');
+    const { rows } = await this.pool.query<{ stream: string; policy: string }>(
+      'select stream, policy from ledger.parked_reactions',
+    );
     return byStream(rows);
   }
 
-  /** Marks the rows of these streams, so that nobody takes the events at hand for done. Returns those that still stand. */
+  /**
+   * Marks the rows of these streams, so that nobody takes the events at hand for done. Returns
+   * those that still stand.
+   */
   async passOver(streams: readonly string[]): Promise<StandingStreams> {
     const { rows } = await this.pool.query<{ stream: string; policy: string }>(
       'update ledger.parked_reactions set passed_over = passed_over + 1 where stream = any($1) returning stream, policy',
@@ -135,9 +144,13 @@ export class ParkedReactions {
     return rows.map(({ stream }) => stream);
   }
 
-  /** A process that begins to lead may be of a release that can do what the one before could not. */
+  /**
+   * A process that begins to lead may be of a release that can do what the one before could not.
+   */
   async tryAllSoon(): Promise<void> {
-    await this.pool.query('update ledger.parked_reactions set next_try_at = now() where next_try_at > now()');
+    await this.pool.query(
+      'update ledger.parked_reactions set next_try_at = now() where next_try_at > now()',
+    );
   }
 
   /** A try that came to nothing before it began: the next one comes later. */
@@ -151,7 +164,9 @@ export class ParkedReactions {
   /** In one transaction. @returns whether all that is done could go. */
   async settle({ moved, added, done, covered }: Settlement): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
-      await client.query('delete from ledger.parked_reactions where id = any($1::bigint[])', [covered.map(({ id }) => id)]);
+      await client.query('delete from ledger.parked_reactions where id = any($1::bigint[])', [
+        covered.map(({ id }) => id),
+      ]);
       for (const { row, to } of moved) await client.query(MOVE, [...valuesOf(to), row.id]);
       for (const standstill of added) await client.query(INSERT, valuesOf(standstill));
       const { rowCount } = await client.query(
@@ -190,7 +205,11 @@ export class ParkedReactions {
   }
 
   async counts(): Promise<ParkedCounts> {
-    const { rows } = await this.pool.query<{ parked: bigint; heldBack: bigint; oldestSeconds: number | null }>(
+    const { rows } = await this.pool.query<{
+      parked: bigint;
+      heldBack: bigint;
+      oldestSeconds: number | null;
+    }>(
       `select count(*) filter (where policy <> $1) as parked, count(distinct stream) filter (where policy = $1) as "heldBack",
          extract(epoch from now() - min(parked_at))::float8 as "oldestSeconds"
        from ledger.parked_reactions`,
@@ -228,8 +247,11 @@ const valuesOf = ({ policy, event, reason, unknown }: Standstill): unknown[] => 
   unknown?.version ?? null,
 ];
 
-function byStream(rows: readonly { readonly stream: string; readonly policy: string }[]): StandingStreams {
+function byStream(
+  rows: readonly { readonly stream: string; readonly policy: string }[],
+): StandingStreams {
   const standing: StandingStreams = new Map();
-  for (const { stream, policy } of rows) standing.set(stream, (standing.get(stream) ?? new Set()).add(policy));
+  for (const { stream, policy } of rows)
+    standing.set(stream, (standing.get(stream) ?? new Set()).add(policy));
   return standing;
 }

@@ -5,7 +5,10 @@ import { parseWitness, witnessText } from '../event-log/witness.js';
 /** All policies go along the log together. */
 const NAME = 'policies';
 
-/** Where policies stood once, and the newest event that the leader had seen then: all that their reactions appended stood at or before it. */
+/**
+ * Where policies stood once, and the newest event that the leader had seen then: all that their
+ * reactions appended stood at or before it.
+ */
 export interface TrailPoint {
   readonly reached: Position;
   readonly witness: SeenEvent;
@@ -23,7 +26,10 @@ export interface PolicyCheckpoint {
   readonly losses: number;
 }
 
-/** Policies were put back by another process since this one leads: what it would write is of a log that is gone. */
+/**
+ * Policies were put back by another process since this one leads: what it would write is of a log
+ * that is gone.
+ */
 export class PoliciesPutBack extends Error {
   override readonly name = 'PoliciesPutBack';
 }
@@ -35,10 +41,14 @@ export async function readPolicyCheckpoint(db: Pool | PoolClient): Promise<Posit
 
 /** @throws when the database is away. */
 export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<PolicyCheckpoint> {
-  const { rows } = await db.query<{ position: string | null; witness: string | null; trail: readonly StoredPoint[]; losses: number }>(
-    'select position, witness, trail, losses from ledger.policy_checkpoints where name = $1',
-    [NAME],
-  );
+  const { rows } = await db.query<{
+    position: string | null;
+    witness: string | null;
+    trail: readonly StoredPoint[];
+    losses: number;
+  }>('select position, witness, trail, losses from ledger.policy_checkpoints where name = $1', [
+    NAME,
+  ]);
   const [row] = rows;
   if (row === undefined) return { position: null, witness: undefined, trail: [], losses: 0 };
   const trail = row.trail.flatMap(({ reached, witness: text }) => {
@@ -55,13 +65,16 @@ interface StoredPoint {
 
 /**
  * Repeating a reaction is harmless, so the checkpoint need not wait for the disk.
- * @param known what else is to be kept; left out: what there is stays, and says nothing about this position.
+ * @param known what else is to be kept; left out: what there is stays, and says nothing about this
+ * position.
  * @throws {PoliciesPutBack}
  */
 export async function writePolicyCheckpoint(
   pool: Pool,
   position: Position,
-  known?: Pick<PolicyCheckpoint, 'witness' | 'losses'> & { readonly trail: readonly TrailPoint[] | undefined },
+  known?: Pick<PolicyCheckpoint, 'witness' | 'losses'> & {
+    readonly trail: readonly TrailPoint[] | undefined;
+  },
 ): Promise<void> {
   const { rowCount } = await pool.query(
     `with asynchronous as (select set_config('synchronous_commit', 'off', true))
@@ -81,18 +94,37 @@ export async function writePolicyCheckpoint(
 }
 
 const trailText = (trail: readonly TrailPoint[]): string =>
-  JSON.stringify(trail.map(({ reached, witness }): StoredPoint => ({ reached, witness: witnessText(witness) })));
+  JSON.stringify(
+    trail.map(({ reached, witness }): StoredPoint => ({ reached, witness: witnessText(witness) })),
+  );
 
-/** Policies go on after this point; undefined: from the beginning of the log. Within the caller's transaction. */
-export async function putPoliciesBack(client: PoolClient, to: TrailPoint | undefined, trail: readonly TrailPoint[]): Promise<void> {
+/**
+ * Policies go on after this point; undefined: from the beginning of the log. Within the caller's
+ * transaction.
+ */
+export async function putPoliciesBack(
+  client: PoolClient,
+  to: TrailPoint | undefined,
+  trail: readonly TrailPoint[],
+): Promise<void> {
   await client.query(
     `update ledger.policy_checkpoints set position = $2, witness = $3, trail = $4, losses = losses + 1, updated_at = now() where name = $1`,
     [NAME, to?.reached ?? null, to ? witnessText(to.witness) : null, trailText(trail)],
   );
 }
 
-/** Policies go on after this position of another log; null: from its beginning. Within the caller's transaction. */
-export async function replacePolicyCheckpoint(client: PoolClient, position: Position | null): Promise<void> {
+/**
+ * Policies go on after this position of another log; null: from its beginning. Within the caller's
+ * transaction.
+ */
+export async function replacePolicyCheckpoint(
+  client: PoolClient,
+  position: Position | null,
+): Promise<void> {
   await client.query('delete from ledger.policy_checkpoints where name = $1', [NAME]);
-  if (position !== null) await client.query('insert into ledger.policy_checkpoints (name, position) values ($1, $2)', [NAME, position]);
+  if (position !== null)
+    await client.query('insert into ledger.policy_checkpoints (name, position) values ($1, $2)', [
+      NAME,
+      position,
+    ]);
 }

@@ -9,7 +9,12 @@ import { PositionWaiters } from '../projecting/following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
 import { ParkedReactions, type ParkedCounts } from './parked-reactions.js';
-import { loadPolicyCheckpoint, PoliciesPutBack, readPolicyCheckpoint, writePolicyCheckpoint } from './policy-checkpoint.js';
+import {
+  loadPolicyCheckpoint,
+  PoliciesPutBack,
+  readPolicyCheckpoint,
+  writePolicyCheckpoint,
+} from './policy-checkpoint.js';
 import { PolicyTrail } from './policy-trail.js';
 import type { CarryOut } from './policy.js';
 import type { ReadingOptions } from './reading-events.js';
@@ -35,7 +40,10 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
 const CHECKPOINT = 'policies';
 const PAGE = 500;
 const POLL_MS = 15;
-/** A page without reactions is written down so much later, at the latest: other processes wait for its position, too. */
+/**
+ * A page without reactions is written down so much later, at the latest: other processes wait for
+ * its position, too.
+ */
 const IDLE_CHECKPOINT_MS = 50;
 /** What does not answer by then is away. */
 const ANSWER_WITHIN_MS = 2_000;
@@ -43,13 +51,16 @@ const ANSWER_WITHIN_MS = 2_000;
 const STANDING_MAX = 100_000;
 /** A server that is killed is back by then; one that is not does not answer. */
 const OUTAGE_MS = 2_000;
-/** What stands still is taken up before the log is followed; the others do not wait longer for it. */
+/**
+ * What stands still is taken up before the log is followed; the others do not wait longer for it.
+ */
 const TAKE_UP_FIRST_MS = 2_000;
 
 /**
- * Reacts to the log, each stream in its order, each event at least once: every reaction of a page is carried out or on record as standing
- * still before the checkpoint moves, and has an id made from its cause. What stands still is tried again as long as it does. One process
- * leads (advisory lock), the others stand by.
+ * Reacts to the log, each stream in its order, each event at least once: every reaction of a page
+ * is carried out or on record as standing still before the checkpoint moves, and has an id made
+ * from its cause. What stands still is tried again as long as it does. One process leads (advisory
+ * lock), the others stand by.
  */
 export class PolicyRunner {
   private readonly waiters: PositionWaiters;
@@ -60,11 +71,16 @@ export class PolicyRunner {
   private reached: Position | undefined;
   private trail = new PolicyTrail([]);
   private losses = 0;
-  /** Of the log when the turn began: what was reached before the log lost its end is not written. */
+  /**
+   * Of the log when the turn began: what was reached before the log lost its end is not written.
+   */
   private epoch = 0;
   private leading = false;
   private polling = false;
-  /** The checkpoint's writes, one after the other: an older position must not come to stand over a newer one. */
+  /**
+   * The checkpoint's writes, one after the other: an older position must not come to stand over a
+   * newer one.
+   */
   private writing: Promise<void> = Promise.resolve();
   private idleWrite: NodeJS.Timeout | undefined;
   private problem: string | null = null;
@@ -85,7 +101,10 @@ export class PolicyRunner {
       onWaiting: (error) => (this.problem = describeFailure(error)),
     });
     options.log.onWentBack(() => this.endTurn?.abort());
-    this.leadership = new Leadership(options.pool, [CHECKPOINT], { answerWithinMs: 5_000, onLost: () => this.endTurn?.abort() });
+    this.leadership = new Leadership(options.pool, [CHECKPOINT], {
+      answerWithinMs: 5_000,
+      onLost: () => this.endTurn?.abort(),
+    });
   }
 
   start(): void {
@@ -110,8 +129,8 @@ export class PolicyRunner {
   }
 
   /**
-   * True once everything that the events up to the position set off has been appended, but for streams that stand still, for which nobody
-   * waits; false when the time is over.
+   * True once everything that the events up to the position set off has been appended, but for
+   * streams that stand still, for which nobody waits; false when the time is over.
    */
   async waitFor(position: Position, timeoutMs: number): Promise<boolean> {
     if (this.leading && this.options.log.compare(this.reached, position) >= 0) return true;
@@ -165,7 +184,10 @@ export class PolicyRunner {
       this.leading = true;
       if (this.reached !== undefined) this.waiters.advanced(CHECKPOINT, this.reached);
       await this.noteWhetherAtHead();
-      for await (const page of this.options.log.follow(this.reached, { signal: turn.signal, pageSize: PAGE })) {
+      for await (const page of this.options.log.follow(this.reached, {
+        signal: turn.signal,
+        pageSize: PAGE,
+      })) {
         await this.reactTo(page, turn.signal);
         if (turn.signal.aborted) break;
       }
@@ -185,11 +207,14 @@ export class PolicyRunner {
     }
   }
 
-  /** This release may know what the one before did not, and what made reactions fail may be over. */
+  /**
+   * This release may know what the one before did not, and what made reactions fail may be over.
+   */
   private async takeUpFirst(signal: AbortSignal): Promise<void> {
     await this.parked.tryAllSoon();
     await this.pages.restore();
-    if (!(await this.parked.isEmpty())) await Promise.race([this.retries.due(signal), pause(TAKE_UP_FIRST_MS, signal)]);
+    if (!(await this.parked.isEmpty()))
+      await Promise.race([this.retries.due(signal), pause(TAKE_UP_FIRST_MS, signal)]);
   }
 
   /** Where nothing is left to react to, nothing is wrong any more; else the next page says so. */
@@ -203,7 +228,8 @@ export class PolicyRunner {
     if (!last) return;
     const isLookedAt = await this.pages.reactTo(page, signal);
     this.reached = last.position;
-    // Who waits for it in another process mostly waits for a reaction: without any, one write serves all pages of a moment.
+    // Who waits for it in another process mostly waits for a reaction: without any, one write
+    // serves all pages of a moment.
     if (isLookedAt) await this.writeReached();
     else this.writeSoon();
     this.problem = null;
@@ -216,7 +242,9 @@ export class PolicyRunner {
     while (!signal.aborted) {
       const isLeader = this.leadership.held.size > 0;
       // That the database is away is said by who leads, who needs it as much.
-      await (isLeader ? this.retries.due(signal) : this.retries.readable(signal)).catch(() => undefined);
+      await (isLeader ? this.retries.due(signal) : this.retries.readable(signal)).catch(
+        () => undefined,
+      );
       await pause(this.leaseEveryMs, signal);
     }
   }

@@ -5,18 +5,26 @@ const NEAR = 8;
 const POINTS_MAX = 2 * NEAR;
 const EVERY_MS = 1_000;
 
-/** Points that policies came by: the last seconds one by one, what is longer ago ever more sparsely. */
+/**
+ * Points that policies came by: the last seconds one by one, what is longer ago ever more sparsely.
+ */
 export class PolicyTrail {
   private added = -Infinity;
 
   constructor(private kept: readonly TrailPoint[]) {}
 
-  /** All points with this one; undefined: it comes too soon after the one before. @param now by a clock that only goes forward, in milliseconds. */
+  /**
+   * All points with this one; undefined: it comes too soon after the one before. @param now by a
+   * clock that only goes forward, in milliseconds.
+   */
   pass(reached: Position, witness: SeenEvent, now: number): readonly TrailPoint[] | undefined {
     if (now - this.added < EVERY_MS) return undefined;
     this.added = now;
     const all = [...this.kept, { reached, witness }];
-    this.kept = all.length <= POINTS_MAX ? all : all.filter((_, index) => index % 2 === 0 || index >= all.length - NEAR);
+    this.kept =
+      all.length <= POINTS_MAX
+        ? all
+        : all.filter((_, index) => index % 2 === 0 || index >= all.length - NEAR);
     return this.kept;
   }
 }

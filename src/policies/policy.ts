@@ -3,7 +3,10 @@ import type { DomainEvent } from '../domain/events.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 
-/** What a policy wants done. Both kinds may be asked for more than once; the second time changes nothing. */
+/**
+ * What a policy wants done. Both kinds may be asked for more than once; the second time changes
+ * nothing.
+ */
 export type Reaction =
   | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
   | {
@@ -17,8 +20,9 @@ export type Reaction =
     };
 
 /**
- * A rule across accounts or across time: event in, commands and jobs out. Pure; the runner carries out what it says, at least once,
- * with ids made from the event and the rule. Policies are never replayed with the read models.
+ * A rule across accounts or across time: event in, commands and jobs out. Pure; the runner carries
+ * out what it says, at least once, with ids made from the event and the rule. Policies are never
+ * replayed with the read models.
  */
 export interface Policy {
   readonly name: string;
@@ -26,5 +30,12 @@ export interface Policy {
   react(event: LedgerEvent<DomainEvent>): readonly Reaction[];
 }
 
-/** Carries out one reaction. Repeated after a failure, so it must be harmless twice. @throws when the reaction did not happen. */
-export type CarryOut = (event: LedgerEvent<DomainEvent>, policy: string, reaction: Reaction) => Promise<void>;
+/**
+ * Carries out one reaction. Repeated after a failure, so it must be harmless twice. @throws when
+ * the reaction did not happen.
+ */
+export type CarryOut = (
+  event: LedgerEvent<DomainEvent>,
+  policy: string,
+  reaction: Reaction,
+) => Promise<void>;

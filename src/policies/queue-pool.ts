@@ -14,11 +14,17 @@ interface Statement {
 type Release = (error?: Error | boolean) => void;
 type OnListening = (error: undefined, client: PoolClient, release: Release) => void;
 
-/** The library's statements are told apart by the names that it prepares them under (dist/sql of graphile-worker 0.17). */
+/**
+ * The library's statements are told apart by the names that it prepares them under (dist/sql of
+ * graphile-worker 0.17).
+ */
 const FETCH = 'get_job';
 const SETTLE = /^(complete|fail)_job(_q)?\//;
 
-/** The library's statements take milliseconds; one that takes so long meets a server that does not answer. */
+/**
+ * The library's statements take milliseconds; one that takes so long meets a server that does not
+ * answer.
+ */
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY = { first: 50, max: 1_000 } as const;
 const PROBE = { everyMs: 5_000, withinMs: 3_000 } as const;
@@ -30,12 +36,14 @@ class QueueAway extends Error {
 }
 
 /**
- * The pool as the queue's library (graphile-worker) needs it to outlive an outage. It completes and fails jobs by statements that nobody
- * awaits, so that an error of theirs, whatever it is, would end the process; it tries again after 57P03, but not after a connection
- * that broke or was refused, and gives up after a hundred tries. So here:
+ * The pool as the queue's library (graphile-worker) needs it to outlive an outage. It completes and
+ * fails jobs by statements that nobody awaits, so that an error of theirs, whatever it is, would
+ * end the process; it tries again after 57P03, but not after a connection that broke or was
+ * refused, and gives up after a hundred tries. So here:
  * - a connection is waited for until there is one;
  * - a statement that completes or fails a job is tried until it succeeds, and never rejects;
- * - a statement that fetches a job and fails has fetched none: the library asks again at its next poll;
+ * - a statement that fetches a job and fails has fetched none: the library asks again at its next
+ *   poll;
  * - any other that meets an outage rejects with 57P03;
  * - after `close` nothing comes back any more, neither a connection nor an error.
  */
@@ -52,12 +60,16 @@ export class QueuePool {
     private readonly logger: Pick<Logger, 'warn'>,
   ) {
     this.pool = overriding(connections, {
-      connect: (onListening?: OnListening): unknown => (onListening ? void this.listen(onListening) : this.lend()),
+      connect: (onListening?: OnListening): unknown =>
+        onListening ? void this.listen(onListening) : this.lend(),
       query: (...args: unknown[]): Promise<QueryResult> => this.queryOnce(statementOf(args)),
     });
   }
 
-  /** Of these locked jobs, the ones that no worker of this process has in hand; undefined while that cannot be said. */
+  /**
+   * Of these locked jobs, the ones that no worker of this process has in hand; undefined while that
+   * cannot be said.
+   */
   strandedAmong(ids: readonly string[]): readonly string[] | undefined {
     // One that is being fetched may be locked already.
     return this.fetching > 0 ? undefined : ids.filter((id) => !this.inHand.has(id));
@@ -92,12 +104,16 @@ export class QueuePool {
     };
     this.lent.add(release);
     return overriding(client, {
-      query: (...args: unknown[]): Promise<QueryResult> => this.ask(client, release, statementOf(args)),
+      query: (...args: unknown[]): Promise<QueryResult> =>
+        this.ask(client, release, statementOf(args)),
       release,
     });
   }
 
-  /** The connection that hears of new jobs. On silence the library is told, which then opens another one. */
+  /**
+   * The connection that hears of new jobs. On silence the library is told, which then opens another
+   * one.
+   */
   private async listen(onListening: OnListening): Promise<void> {
     const client = await this.lend();
     const release: Release = (error) => {
@@ -125,7 +141,11 @@ export class QueuePool {
     }
   }
 
-  private async ask(client: PoolClient, release: Release, statement: Statement): Promise<QueryResult> {
+  private async ask(
+    client: PoolClient,
+    release: Release,
+    statement: Statement,
+  ): Promise<QueryResult> {
     if (this.isClosed) return never();
     if (statement.name?.startsWith(FETCH)) return this.fetch(client, statement);
     if (SETTLE.test(statement.name ?? '')) return this.settle(client, release, statement);
@@ -145,15 +165,23 @@ export class QueuePool {
       return found;
     } catch (error) {
       if (this.isClosed) return await never();
-      if (!isPassing(error)) this.logger.warn({ code: errorCode(error) }, 'a job could not be fetched');
+      if (!isPassing(error))
+        this.logger.warn({ code: errorCode(error) }, 'a job could not be fetched');
       return NOTHING;
     } finally {
       this.fetching -= 1;
     }
   }
 
-  /** Given up only for what does not pass: the job stays locked then, is found stranded, and runs again. */
-  private async settle(client: PoolClient, release: Release, statement: Statement): Promise<QueryResult> {
+  /**
+   * Given up only for what does not pass: the job stays locked then, is found stranded, and runs
+   * again.
+   */
+  private async settle(
+    client: PoolClient,
+    release: Release,
+    statement: Statement,
+  ): Promise<QueryResult> {
     let attempt = (): Promise<QueryResult> => client.query(withTimeLimit(statement));
     for (let failures = 0; ; failures++) {
       try {
@@ -185,7 +213,9 @@ const NOTHING: QueryResult = { rows: [], rowCount: 0, command: '', oid: 0, field
 const never = (): Promise<never> => new Promise(() => undefined);
 
 function statementOf([first, values]: readonly unknown[]): Statement {
-  return typeof first === 'string' ? { text: first, ...(Array.isArray(values) ? { values } : {}) } : (first as Statement);
+  return typeof first === 'string'
+    ? { text: first, ...(Array.isArray(values) ? { values } : {}) }
+    : (first as Statement);
 }
 
 /** pg reads `query_timeout` from a statement, too; its types do not say so. */
@@ -194,10 +224,14 @@ const withTimeLimit = (statement: Statement): Statement & { readonly query_timeo
   query_timeout: ANSWER_WITHIN_MS,
 });
 
-/** `complete_job` has the id or ids as a value, `fail_job` a text of JSON with an object per job. */
+/**
+ * `complete_job` has the id or ids as a value, `fail_job` a text of JSON with an object per job.
+ */
 function jobsOf({ name = '', values = [] }: Statement): readonly string[] {
   if (name.startsWith('complete_')) return [values[0]].flat().map(String);
-  return (JSON.parse(String(values[1])) as readonly { readonly jobId: string }[]).map(({ jobId }) => jobId);
+  return (JSON.parse(String(values[1])) as readonly { readonly jobId: string }[]).map(
+    ({ jobId }) => jobId,
+  );
 }
 
 /** The same object but for these methods. */

@@ -7,7 +7,10 @@ import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
 import type { CarryOut } from './policy.js';
 
-/** Carries out what policies say: commands through the one door, jobs into the queue. Ids are made from cause and rule. */
+/**
+ * Carries out what policies say: commands through the one door, jobs into the queue. Ids are made
+ * from cause and rule.
+ */
 export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): CarryOut {
   return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
     if (reaction.kind === 'job') return jobs.add(reaction);
@@ -21,7 +24,8 @@ export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): 
     };
     const { account, request } = reaction;
     const outcome = await commands.execute(new AccountCommandEnvelope(meta, account, request));
-    // What there is nothing left to do about is accepted without events: a refusal means that something stayed undone.
+    // What there is nothing left to do about is accepted without events: a refusal means that
+    // something stayed undone.
     if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
 }
@@ -37,7 +41,14 @@ export interface JobWork {
 }
 
 /** What jobs do when their time has come. */
-export function jobHandlers({ commands, moderations, erasures, purgeKeys, scrubErased, checkErasures }: JobWork) {
+export function jobHandlers({
+  commands,
+  moderations,
+  erasures,
+  purgeKeys,
+  scrubErased,
+  checkErasures,
+}: JobWork) {
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', rewardId = '' } = payload;
@@ -48,11 +59,20 @@ export function jobHandlers({ commands, moderations, erasures, purgeKeys, scrubE
     },
     'finish-moderation': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { moderationId = '' } = payload;
-      await moderations.drive(scopeOf(payload), moderationId, causeOf('finish-moderation', moderationId));
+      await moderations.drive(
+        scopeOf(payload),
+        moderationId,
+        causeOf('finish-moderation', moderationId),
+      );
     },
     'finish-erasure': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', erasureId = '' } = payload;
-      await erasures.drive(scopeOf(payload), account, erasureId, causeOf('finish-erasure', erasureId));
+      await erasures.drive(
+        scopeOf(payload),
+        account,
+        erasureId,
+        causeOf('finish-erasure', erasureId),
+      );
     },
     'purge-idempotency-keys': async (): Promise<void> => {
       await purgeKeys();

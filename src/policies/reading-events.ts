@@ -7,8 +7,12 @@ import type { Policy } from './policy.js';
 
 export interface ReadingOptions {
   readonly policies: readonly Policy[];
-  readonly decode: (recorded: readonly RecordedEvent[]) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
-  /** Why this release does not know an event; undefined: it does. Left out: what its schemas say. */
+  readonly decode: (
+    recorded: readonly RecordedEvent[],
+  ) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
+  /**
+   * Why this release does not know an event; undefined: it does. Left out: what its schemas say.
+   */
   readonly whyUnknown?: ((event: RecordedEvent) => string | undefined) | undefined;
 }
 
@@ -23,27 +27,48 @@ export interface MetEvent {
 }
 
 /**
- * Of some events those that policies may have to react to, in order: of the types that they handle, and those that this release cannot
- * read, which a policy of a later release may react to. @throws when the keys of people cannot be read.
+ * Of some events those that policies may have to react to, in order: of the types that they handle,
+ * and those that this release cannot read, which a policy of a later release may react to. @throws
+ * when the keys of people cannot be read.
  */
-export async function meetEvents(recorded: readonly RecordedEvent[], options: ReadingOptions): Promise<readonly MetEvent[]> {
+export async function meetEvents(
+  recorded: readonly RecordedEvent[],
+  options: ReadingOptions,
+): Promise<readonly MetEvent[]> {
   const { policies, decode } = options;
   const relevant = recorded.flatMap((event) => {
     const why = (options.whyUnknown ?? whyUnknown)(event);
-    const handling = policies.filter(({ handles }) => (handles as ReadonlySet<string>).has(event.type));
+    const handling = policies.filter(({ handles }) =>
+      (handles as ReadonlySet<string>).has(event.type),
+    );
     return why !== undefined || handling.length > 0 ? [{ event, why, handling }] : [];
   });
   const readable = relevant.filter(({ why }) => why === undefined).map(({ event }) => event);
-  const decoded = new Map((readable.length === 0 ? [] : await decode(readable)).map((result, index) => [readable[index], result]));
+  const decoded = new Map(
+    (readable.length === 0 ? [] : await decode(readable)).map((result, index) => [
+      readable[index],
+      result,
+    ]),
+  );
   return relevant.map(({ event, why, handling }) => {
-    if (why !== undefined) return { recorded: event, standstill: unknownAt(event, why), policies: handling };
+    if (why !== undefined)
+      return { recorded: event, standstill: unknownAt(event, why), policies: handling };
     const result = decoded.get(event);
     if (result === undefined) throw new Error('an event was not decoded');
     if (!('undecodable' in result)) return { recorded: event, event: result, policies: handling };
-    return { recorded: event, standstill: { policy: ALL_POLICIES, event, reason: result.undecodable }, policies: handling };
+    return {
+      recorded: event,
+      standstill: { policy: ALL_POLICIES, event, reason: result.undecodable },
+      policies: handling,
+    };
   });
 }
 
 function unknownAt(event: RecordedEvent, reason: string): Standstill {
-  return { policy: ALL_POLICIES, event, reason, unknown: { type: event.type, version: versionIn(event.metadata) ?? null } };
+  return {
+    policy: ALL_POLICIES,
+    event,
+    reason,
+    unknown: { type: event.type, version: versionIn(event.metadata) ?? null },
+  };
 }

@@ -16,17 +16,28 @@ export class Retries {
 
   constructor(private readonly parts: RetriesParts) {}
 
-  /** All whose time has come; a batch of which nothing could be taken up ends it. Callers that come meanwhile share it. */
+  /**
+   * All whose time has come; a batch of which nothing could be taken up ends it. Callers that come
+   * meanwhile share it.
+   */
   due(signal: AbortSignal): Promise<void> {
-    this.running ??= this.batches(signal, () => this.parts.parked.dueStreams(BATCH)).finally(() => (this.running = undefined));
+    this.running ??= this.batches(signal, () => this.parts.parked.dueStreams(BATCH)).finally(
+      () => (this.running = undefined),
+    );
     return this.running;
   }
 
-  /** What is held back and this release can read, for a process that does not lead: the one that leads may be of an older release. */
+  /**
+   * What is held back and this release can read, for a process that does not lead: the one that
+   * leads may be of an older release.
+   */
   async readable(signal: AbortSignal): Promise<void> {
     const knows = this.parts.isKnown ?? isKnown;
-    const known = (await this.parts.parked.unknownEvents()).filter(({ type, version }) => knows(type, version));
-    if (known.length > 0) await this.batches(signal, () => this.parts.parked.heldBackBy(known, BATCH));
+    const known = (await this.parts.parked.unknownEvents()).filter(({ type, version }) =>
+      knows(type, version),
+    );
+    if (known.length > 0)
+      await this.batches(signal, () => this.parts.parked.heldBackBy(known, BATCH));
   }
 
   /** These, one try each. */
@@ -34,7 +45,11 @@ export class Retries {
     const waiting = [...streams];
     let released = 0;
     const work = async (): Promise<void> => {
-      for (let stream = waiting.shift(); stream !== undefined && !signal.aborted; stream = waiting.shift()) {
+      for (
+        let stream = waiting.shift();
+        stream !== undefined && !signal.aborted;
+        stream = waiting.shift()
+      ) {
         if (await this.isReleased(stream, signal)) released += 1;
       }
     };
@@ -42,8 +57,12 @@ export class Retries {
     return released;
   }
 
-  private async batches(signal: AbortSignal, next: () => Promise<readonly string[]>): Promise<void> {
-    for (let released = 1; released > 0 && !signal.aborted;) released = await this.streams(await next(), signal);
+  private async batches(
+    signal: AbortSignal,
+    next: () => Promise<readonly string[]>,
+  ): Promise<void> {
+    for (let released = 1; released > 0 && !signal.aborted;)
+      released = await this.streams(await next(), signal);
   }
 
   private async isReleased(stream: string, signal: AbortSignal): Promise<boolean> {

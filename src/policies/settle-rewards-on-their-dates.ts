@@ -4,21 +4,33 @@ import type { LedgerEvent } from '../projecting/projector.js';
 import type { Policy, Reaction } from './policy.js';
 
 /**
- * A reward that becomes available or expires later gets a job at that time, so that the ledger shows it. Nothing depends on the job
- * being punctual: every decision and every balance goes by the clock.
+ * A reward that becomes available or expires later gets a job at that time, so that the ledger
+ * shows it. Nothing depends on the job being punctual: every decision and every balance goes by the
+ * clock.
  */
 export const settleRewardsOnTheirDates: Policy = {
   name: 'settle-rewards-on-their-dates',
   handles: new Set(['RewardGranted']),
-  react: (ledgerEvent) => (ledgerEvent.event.type === 'RewardGranted' ? jobs(ledgerEvent, ledgerEvent.event) : []),
+  react: (ledgerEvent) =>
+    ledgerEvent.event.type === 'RewardGranted' ? jobs(ledgerEvent, ledgerEvent.event) : [],
 };
 
-function jobs(ledgerEvent: LedgerEvent<DomainEvent>, event: AccountEventOf<'RewardGranted'>): Reaction[] {
+function jobs(
+  ledgerEvent: LedgerEvent<DomainEvent>,
+  event: AccountEventOf<'RewardGranted'>,
+): Reaction[] {
   const dates = { available: event.dateScheduledFor, expired: event.dateExpires };
-  return Object.entries(dates).flatMap(([what, date]) => (date === null ? [] : [settleJob(ledgerEvent, event.rewardId, what, date)]));
+  return Object.entries(dates).flatMap(([what, date]) =>
+    date === null ? [] : [settleJob(ledgerEvent, event.rewardId, what, date)],
+  );
 }
 
-function settleJob({ tenant, mode, accountRef }: LedgerEvent<DomainEvent>, rewardId: string, what: string, runAt: number): Reaction {
+function settleJob(
+  { tenant, mode, accountRef }: LedgerEvent<DomainEvent>,
+  rewardId: string,
+  what: string,
+  runAt: number,
+): Reaction {
   return {
     kind: 'job',
     task: 'settle-reward',

@@ -5,24 +5,30 @@ import { ProcessPresence } from '../postgres/process-presence.js';
 export const workerName = (presenceId: number): string => `process-${presenceId}`;
 
 /**
- * A process counts as gone when it was missed for so long: each is missed for a moment when the database comes back from a crash, or
- * when its connection does.
+ * A process counts as gone when it was missed for so long: each is missed for a moment when the
+ * database comes back from a crash, or when its connection does.
  */
 const GONE_FOR_MS = 5_000;
 
-/** Whether a worker is gone; one of an older release says nothing of its process, and is gone when nobody else is there. */
+/**
+ * Whether a worker is gone; one of an older release says nothing of its process, and is gone when
+ * nobody else is there.
+ */
 const IS_GONE = `case when locked_by ~ '^process-[0-9]{1,10}$' then ${ProcessPresence.isGone(`substr(locked_by, 9)`)}
                       else not ${ProcessPresence.isAnybodyBut('$2')} end`;
 
 /**
- * Finds jobs that are locked and that nobody works on: of a process that died, or fetched by a statement whose answer never came. The
- * library would leave them for four hours.
+ * Finds jobs that are locked and that nobody works on: of a process that died, or fetched by a
+ * statement whose answer never came. The library would leave them for four hours.
  */
 export class StrandedJobs {
   private readonly missedSince = new Map<string, number>();
   private readonly mine: string;
 
-  /** @param strandedAmong of jobs locked by this process, those that it does not have in hand; undefined: cannot be said now. */
+  /**
+   * @param strandedAmong of jobs locked by this process, those that it does not have in hand;
+   * undefined: cannot be said now.
+   */
   constructor(
     private readonly pool: Pool,
     private readonly presenceId: number,
@@ -38,7 +44,10 @@ export class StrandedJobs {
   }
 
   private async unlockOwn(): Promise<void> {
-    const { rows } = await this.pool.query<{ id: string }>('select id from graphile_worker.jobs where locked_by = $1', [this.mine]);
+    const { rows } = await this.pool.query<{ id: string }>(
+      'select id from graphile_worker.jobs where locked_by = $1',
+      [this.mine],
+    );
     const stranded = this.strandedAmong(rows.map(({ id }) => id)) ?? [];
     if (stranded.length === 0) return;
     // As the library does it after its four hours; its functions unlock all jobs of a worker only.
@@ -56,9 +65,14 @@ export class StrandedJobs {
       [this.mine, this.presenceId],
     );
     const missed = new Set(rows.map(({ worker }) => worker));
-    for (const worker of [...this.missedSince.keys()]) if (!missed.has(worker)) this.missedSince.delete(worker);
-    for (const worker of missed) if (!this.missedSince.has(worker)) this.missedSince.set(worker, now);
-    const gone = [...missed].filter((worker) => now - (this.missedSince.get(worker) ?? now) >= GONE_FOR_MS);
-    if (gone.length > 0) await this.pool.query('select graphile_worker.force_unlock_workers($1::text[])', [gone]);
+    for (const worker of [...this.missedSince.keys()])
+      if (!missed.has(worker)) this.missedSince.delete(worker);
+    for (const worker of missed)
+      if (!this.missedSince.has(worker)) this.missedSince.set(worker, now);
+    const gone = [...missed].filter(
+      (worker) => now - (this.missedSince.get(worker) ?? now) >= GONE_FOR_MS,
+    );
+    if (gone.length > 0)
+      await this.pool.query('select graphile_worker.force_unlock_workers($1::text[])', [gone]);
   }
 }

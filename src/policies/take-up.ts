@@ -1,6 +1,12 @@
 import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
 import { describeFailure } from './describe-failure.js';
-import { ALL_POLICIES, type ParkedReaction, type ParkedReactions, type Settlement, type Standstill } from './parked-reactions.js';
+import {
+  ALL_POLICIES,
+  type ParkedReaction,
+  type ParkedReactions,
+  type Settlement,
+  type Standstill,
+} from './parked-reactions.js';
 import type { CarryOut } from './policy.js';
 import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
 
@@ -11,15 +17,23 @@ export interface TakeUpParts extends ReadingOptions {
 }
 
 const PAGE = 500;
-/** A stream whose events are passed over while it is taken up is read on so often; then it is taken up another time. */
+/**
+ * A stream whose events are passed over while it is taken up is read on so often; then it is taken
+ * up another time.
+ */
 const ROUNDS_MAX = 20;
 
 /**
- * Takes up the reactions of one stream where they stand still: carries out what waits, in order, from the recorded event to the end of the
- * stream, and removes the record. What cannot be carried out stays on record, at the event where it stops. One try each.
+ * Takes up the reactions of one stream where they stand still: carries out what waits, in order,
+ * from the recorded event to the end of the stream, and removes the record. What cannot be carried
+ * out stays on record, at the event where it stops. One try each.
  * @throws when the stores or the record are away; the record is as it was then.
  */
-export async function takeUp(parts: TakeUpParts, stream: string, signal: AbortSignal): Promise<void> {
+export async function takeUp(
+  parts: TakeUpParts,
+  stream: string,
+  signal: AbortSignal,
+): Promise<void> {
   const names = new Set([ALL_POLICIES, ...parts.policies.map(({ name }) => name)]);
   const all = await parts.parked.ofStream(stream);
   const foreign = all.filter(({ policy }) => !names.has(policy));
@@ -41,10 +55,21 @@ interface Row {
   readonly revision: bigint;
 }
 
-/** A row of the release before names its event only. An event that is gone with the tail of its log has nothing left to react to. */
-async function withRevisions({ log }: TakeUpParts, stream: string, rows: readonly ParkedReaction[]): Promise<readonly Row[]> {
-  const known = rows.flatMap((row) => (row.revision === null ? [] : [{ row, revision: row.revision }]));
-  const unknown = new Map(rows.filter(({ revision }) => revision === null).map((row) => [row.eventId, row]));
+/**
+ * A row of the release before names its event only. An event that is gone with the tail of its log
+ * has nothing left to react to.
+ */
+async function withRevisions(
+  { log }: TakeUpParts,
+  stream: string,
+  rows: readonly ParkedReaction[],
+): Promise<readonly Row[]> {
+  const known = rows.flatMap((row) =>
+    row.revision === null ? [] : [{ row, revision: row.revision }],
+  );
+  const unknown = new Map(
+    rows.filter(({ revision }) => revision === null).map((row) => [row.eventId, row]),
+  );
   if (unknown.size === 0) return known;
   const found: Row[] = [];
   for await (const { id, revision } of log.readStream(stream)) {
@@ -71,8 +96,10 @@ class StreamRun {
     rows: readonly Row[],
   ) {
     for (const { row, revision } of rows) {
-      const concerned = row.policy === ALL_POLICIES ? parts.policies.map(({ name }) => name) : [row.policy];
-      for (const policy of concerned) this.starts.set(policy, earlier(this.starts.get(policy), revision));
+      const concerned =
+        row.policy === ALL_POLICIES ? parts.policies.map(({ name }) => name) : [row.policy];
+      for (const policy of concerned)
+        this.starts.set(policy, earlier(this.starts.get(policy), revision));
       this.next = earlier(this.next, revision);
     }
   }
@@ -108,11 +135,22 @@ class StreamRun {
   private async carryOut({ event, policies, recorded }: MetEvent): Promise<void> {
     for (const policy of policies) {
       const start = this.starts.get(policy.name);
-      if (!event || start === undefined || recorded.revision < start || this.failed.has(policy.name)) continue;
+      if (
+        !event ||
+        start === undefined ||
+        recorded.revision < start ||
+        this.failed.has(policy.name)
+      )
+        continue;
       try {
-        for (const reaction of policy.react(event)) await this.parts.carryOut(event, policy.name, reaction);
+        for (const reaction of policy.react(event))
+          await this.parts.carryOut(event, policy.name, reaction);
       } catch (error) {
-        this.failed.set(policy.name, { policy: policy.name, event: recorded, reason: describeFailure(error) });
+        this.failed.set(policy.name, {
+          policy: policy.name,
+          event: recorded,
+          reason: describeFailure(error),
+        });
       }
     }
   }
@@ -132,7 +170,9 @@ class StreamRun {
       else done.push(row);
       kept.add(row.policy);
     }
-    const added = [...this.failed].filter(([policy]) => !kept.has(policy) && !this.recorded.has(policy)).map(([, to]) => to);
+    const added = [...this.failed]
+      .filter(([policy]) => !kept.has(policy) && !this.recorded.has(policy))
+      .map(([, to]) => to);
     for (const policy of this.failed.keys()) this.recorded.add(policy);
     return { moved, added, done, covered };
   }

@@ -3,7 +3,10 @@ import pg from 'pg';
 import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
-  /** A function is asked at every connect: the embedded server may come back on another port after a crash. */
+  /**
+   * A function is asked at every connect: the embedded server may come back on another port after a
+   * crash.
+   */
   readonly url: string | (() => string);
   /** Connections at most. */
   readonly max: number;
@@ -23,16 +26,26 @@ const SILENCE_MARGIN_MS = 2_000;
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 
-/** The database cannot be reached, or did not answer in time. What was asked may or may not have happened. */
+/**
+ * The database cannot be reached, or did not answer in time. What was asked may or may not have
+ * happened.
+ */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
 }
 
 /**
- * A pool of connections. `bigint` columns (and counts) come as `BigInt`, in these pools only. An idle connection that breaks is
- * dropped silently; the next caller gets a new one, or an error for which `isUnavailable` holds.
+ * A pool of connections. `bigint` columns (and counts) come as `BigInt`, in these pools only. An
+ * idle connection that breaks is dropped silently; the next caller gets a new one, or an error for
+ * which `isUnavailable` holds.
  */
-export function openPool({ url, max, applicationName, statementTimeoutMs, bigintAsText = false }: PoolOptions): pg.Pool {
+export function openPool({
+  url,
+  max,
+  applicationName,
+  statementTimeoutMs,
+  bigintAsText = false,
+}: PoolOptions): pg.Pool {
   const currentUrl = typeof url === 'string' ? () => url : url;
   class Connection extends pg.Client {
     constructor(config: pg.ClientConfig = {}) {
@@ -53,18 +66,23 @@ export function openPool({ url, max, applicationName, statementTimeoutMs, bigint
     ...(bigintAsText ? {} : { types: { getTypeParser } }),
     ...(statementTimeoutMs === undefined
       ? {}
-      : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_MARGIN_MS }),
+      : {
+          statement_timeout: statementTimeoutMs,
+          query_timeout: statementTimeoutMs + SILENCE_MARGIN_MS,
+        }),
   });
   pool.on('error', () => undefined);
   return pool;
 }
 
 /**
- * A connection whose server does not answer (frozen, or the network swallows packets) is closed when the wait for a statement is
- * given up: pg itself would keep it, and hand it to the next caller with the unanswered statement still before his.
+ * A connection whose server does not answer (frozen, or the network swallows packets) is closed
+ * when the wait for a statement is given up: pg itself would keep it, and hand it to the next
+ * caller with the unanswered statement still before his.
  */
 function dropWhenSilent(connection: pg.Client): void {
-  // One function under all of pg's overloads: what comes in goes on, and what comes back is given back.
+  // One function under all of pg's overloads: what comes in goes on, and what comes back is given
+  // back.
   const ask = connection.query.bind(connection) as (...args: unknown[]) => unknown;
   const watched = (...args: unknown[]): unknown => {
     const answer = ask(...args);
@@ -78,7 +96,10 @@ function dropWhenSilent(connection: pg.Client): void {
   connection.query = watched as pg.Client['query'];
 }
 
-/** A statement that only wants an answer. One that gets none in time gives its connection up. @throws for which `isUnavailable` holds. */
+/**
+ * A statement that only wants an answer. One that gets none in time gives its connection up.
+ * @throws for which `isUnavailable` holds.
+ */
 export async function ping(db: pg.Pool | pg.ClientBase, withinMs: number): Promise<void> {
   // pg reads the limit from a statement, too; its types do not say so.
   const statement = { text: 'select 1', query_timeout: withinMs };
@@ -90,9 +111,14 @@ export function kyselyOver<DB>(pool: pg.Pool): Kysely<DB> {
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
 }
 
-// Declared by overloads in pg: text is parsed here, binary results (never asked for) stay with pg's own parsers.
-const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (type: number, format?: 'text' | 'binary'): ((value: string) => unknown) => {
-  if (format === 'binary') return pg.types.getTypeParser(type, 'binary') as (value: string) => unknown;
+// Declared by overloads in pg: text is parsed here, binary results (never asked for) stay with pg's
+// own parsers.
+const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (
+  type: number,
+  format?: 'text' | 'binary',
+): ((value: string) => unknown) => {
+  if (format === 'binary')
+    return pg.types.getTypeParser(type, 'binary') as (value: string) => unknown;
   if (type === INT8) return BigInt;
   const parse = pg.types.getTypeParser(type, 'text') as (value: string) => unknown;
   return type === INT8_ARRAY ? (text: string) => toBigInts(parse(text)) : parse;
@@ -134,13 +160,18 @@ const UNAVAILABLE_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed and is not queryable)/;
 
 /**
- * True when the database is away rather than the statement wrong: 503 outside, tried again by background loops. A statement
- * that ran into its time-out counts as well; a conflict, a constraint or a syntax error does not.
+ * True when the database is away rather than the statement wrong: 503 outside, tried again by
+ * background loops. A statement that ran into its time-out counts as well; a conflict, a constraint
+ * or a syntax error does not.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
   const code = errorCode(error);
-  if (code !== undefined && (code.startsWith('08') || UNAVAILABLE_STATES.has(code) || UNAVAILABLE_ERRNOS.has(code))) return true;
+  if (
+    code !== undefined &&
+    (code.startsWith('08') || UNAVAILABLE_STATES.has(code) || UNAVAILABLE_ERRNOS.has(code))
+  )
+    return true;
   const message = errorMessage(error);
   if (code === '57014') return message.includes('statement timeout');
   if (UNAVAILABLE_MESSAGES.test(message)) return true;
@@ -148,12 +179,16 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Besides an absent server: a transaction that was undone (deadlock, serialisation), a server out of room, shutting down, or read-only because it
- * is not the leading one. The same statement may succeed a moment later, on this server or on the one that takes over.
+ * Besides an absent server: a transaction that was undone (deadlock, serialisation), a server out
+ * of room, shutting down, or read-only because it is not the leading one. The same statement may
+ * succeed a moment later, on this server or on the one that takes over.
  */
-export const isPassing = (error: unknown): boolean => isUnavailable(error) || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
+export const isPassing = (error: unknown): boolean =>
+  isUnavailable(error) || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
 
-/** Node reports a host with several addresses as one error with an error per address in `errors`. */
+/**
+ * Node reports a host with several addresses as one error with an error per address in `errors`.
+ */
 function causesOf(error: unknown): readonly unknown[] {
   if (typeof error !== 'object' || error === null) return [];
   const causes: unknown[] = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];

@@ -7,21 +7,30 @@ const GENERATIONS_LOCK = 7_202_510;
 export class GenerationsBusy extends Error {
   override readonly name = 'GenerationsBusy';
   constructor() {
-    super('another rebuild, swap, repair or scrub is running: wait until it has ended (`projection history` says whose it is)');
+    super(
+      'another rebuild, swap, repair or scrub is running: wait until it has ended (`projection history` says whose it is)',
+    );
   }
 }
 
 /** True when this connection has the right to change generations from now on, until it ends. */
 export async function tryGenerationsLock(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [GENERATIONS_LOCK]);
+  const { rows } = await client.query<{ locked: boolean }>(
+    'select pg_try_advisory_lock($1) as locked',
+    [GENERATIONS_LOCK],
+  );
   return rows[0]?.locked ?? false;
 }
 
 /**
- * Does the work as the only one who changes which generations there are and which are live. The lock ends with its connection, whatever ends
- * that; `lost` aborts then, and whatever is done on `client` fails. @throws {GenerationsBusy}
+ * Does the work as the only one who changes which generations there are and which are live. The
+ * lock ends with its connection, whatever ends that; `lost` aborts then, and whatever is done on
+ * `client` fails. @throws {GenerationsBusy}
  */
-export async function withGenerationsLock<T>(pool: Pool, work: (client: PoolClient, lost: AbortSignal) => Promise<T>): Promise<T> {
+export async function withGenerationsLock<T>(
+  pool: Pool,
+  work: (client: PoolClient, lost: AbortSignal) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   const lost = new AbortController();
   client.on('error', () => lost.abort());
@@ -30,7 +39,8 @@ export async function withGenerationsLock<T>(pool: Pool, work: (client: PoolClie
     if (!(await tryGenerationsLock(client))) throw new GenerationsBusy();
     return await work(client, lost.signal);
   } finally {
-    // Said, and not left to the end of the connection, which takes a moment: the next command may come at once.
+    // Said, and not left to the end of the connection, which takes a moment: the next command may
+    // come at once.
     await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
     client.release(true);
   }

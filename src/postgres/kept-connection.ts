@@ -6,15 +6,17 @@ const RETRY_MS = 500;
 const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
 /**
- * For a session whose lock others wait for: a machine that is gone without a word would hold it until the server's own keepalive, two
- * hours by default. Twenty seconds instead. Nothing on a Unix socket, whose other end cannot go like that.
+ * For a session whose lock others wait for: a machine that is gone without a word would hold it
+ * until the server's own keepalive, two hours by default. Twenty seconds instead. Nothing on a Unix
+ * socket, whose other end cannot go like that.
  */
 export const SERVER_LOOKS_AFTER_IT =
   'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; set tcp_user_timeout = 20000';
 
 /**
- * One connection that is prepared in some way (a lock, a LISTEN) and is opened and prepared again whenever it is lost or has fallen
- * silent: one that a firewall has forgotten, or whose other end is gone without a word, breaks only when something is sent.
+ * One connection that is prepared in some way (a lock, a LISTEN) and is opened and prepared again
+ * whenever it is lost or has fallen silent: one that a firewall has forgotten, or whose other end
+ * is gone without a word, breaks only when something is sent.
  */
 export class KeptConnection {
   private readonly stopping = new AbortController();

@@ -6,9 +6,10 @@ import { SERVER_LOOKS_AFTER_IT } from './kept-connection.js';
 const LOCK_CLASS = 720_250;
 
 /**
- * In what this process leads (a projection, the policies, the sealing): a session advisory lock for each name, all on one connection. Postgres
- * lets go of them when that connection ends, whatever became of the process. A process that has not noticed yet can do no harm:
- * each write of a leader expects the version that it read (fencing).
+ * In what this process leads (a projection, the policies, the sealing): a session advisory lock for
+ * each name, all on one connection. Postgres lets go of them when that connection ends, whatever
+ * became of the process. A process that has not noticed yet can do no harm: each write of a leader
+ * expects the version that it read (fencing).
  */
 export class Leadership {
   private client: PoolClient | undefined;
@@ -27,8 +28,9 @@ export class Leadership {
   }
 
   /**
-   * Tries for what is not held yet, and shows that the connection is alive; to be called every second or so. @throws when the
-   * database is away; nothing is held then. Callers that come meanwhile share the answer.
+   * Tries for what is not held yet, and shows that the connection is alive; to be called every
+   * second or so. @throws when the database is away; nothing is held then. Callers that come
+   * meanwhile share the answer.
    */
   renew(): Promise<ReadonlySet<string>> {
     this.renewing ??= this.tryLocks().finally(() => (this.renewing = undefined));
@@ -40,10 +42,10 @@ export class Leadership {
     const missing = this.names.filter((name) => !this.locked.has(name));
     try {
       const { rows } = await inTime(
-        client.query<{ name: string }>(`select name from unnest($1::text[]) as name where pg_try_advisory_lock($2, hashtext(name))`, [
-          missing,
-          LOCK_CLASS,
-        ]),
+        client.query<{ name: string }>(
+          `select name from unnest($1::text[]) as name where pg_try_advisory_lock($2, hashtext(name))`,
+          [missing, LOCK_CLASS],
+        ),
         this.options.answerWithinMs,
       );
       if (this.client !== client) throw new Error('the connection that holds the locks was lost');
@@ -63,13 +65,16 @@ export class Leadership {
   private async connect(): Promise<PoolClient> {
     const client = await this.pool.connect();
     this.client = client;
-    // Kept on: a connection that dies may say so more than once, and an error without a listener would end the process.
+    // Kept on: a connection that dies may say so more than once, and an error without a listener
+    // would end the process.
     client.on('error', () => this.drop(client));
     client.on('end', () => this.drop(client));
-    await inTime(client.query(SERVER_LOOKS_AFTER_IT), this.options.answerWithinMs).catch((error: unknown) => {
-      this.drop(client);
-      throw error;
-    });
+    await inTime(client.query(SERVER_LOOKS_AFTER_IT), this.options.answerWithinMs).catch(
+      (error: unknown) => {
+        this.drop(client);
+        throw error;
+      },
+    );
     return client;
   }
 

@@ -27,7 +27,10 @@ export interface SchemaMigration {
 /** All our tables are in this schema; what else shares the database is none of our business. */
 const SCHEMA = 'ledger';
 
-/** By name, in order: the names sort as they are to run. A new migration is one import above and one entry here. */
+/**
+ * By name, in order: the names sort as they are to run. A new migration is one import above and one
+ * entry here.
+ */
 const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0001_create_event_log': createEventLog,
   '0002_create_projections': createProjections,
@@ -48,17 +51,23 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0034_seal_the_whole_log': sealTheWholeLog,
 };
 
-/** The database was migrated by a newer release: this one does not know what its tables mean and leaves them alone. */
+/**
+ * The database was migrated by a newer release: this one does not know what its tables mean and
+ * leaves them alone.
+ */
 export class DatabaseNewerThanCode extends Error {
   override readonly name = 'DatabaseNewerThanCode';
   constructor(readonly unknown: readonly string[]) {
-    super(`the database is newer than this release, which does not know its migration ${unknown.join(', ')}: run the newer release`);
+    super(
+      `the database is newer than this release, which does not know its migration ${unknown.join(', ')}: run the newer release`,
+    );
   }
 }
 
 /**
- * Brings the schema up to this release, all missing migrations in one transaction: either all of them happen or none. Safe when
- * several processes start at once (they take turns), and cheap when nothing is missing (one query).
+ * Brings the schema up to this release, all missing migrations in one transaction: either all of
+ * them happen or none. Safe when several processes start at once (they take turns), and cheap when
+ * nothing is missing (one query).
  * @param database a pool of at least two connections, or the address of the database.
  * @returns the names of the migrations that ran.
  * @throws {DatabaseNewerThanCode} and whatever a migration threw.
@@ -76,7 +85,10 @@ export async function migrateToLatest(
   }
 }
 
-async function migrate(pool: pg.Pool, migrations: Readonly<Record<string, SchemaMigration>>): Promise<readonly string[]> {
+async function migrate(
+  pool: pg.Pool,
+  migrations: Readonly<Record<string, SchemaMigration>>,
+): Promise<readonly string[]> {
   const done = await appliedMigrations(pool);
   const unknown = done.filter((name) => !(name in migrations));
   if (unknown.length > 0) throw new DatabaseNewerThanCode(unknown);
@@ -86,27 +98,40 @@ async function migrate(pool: pg.Pool, migrations: Readonly<Record<string, Schema
   await createSchema(db);
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: () => Promise.resolve({ ...migrations } satisfies Record<string, Migration>) },
+    provider: {
+      getMigrations: () => Promise.resolve({ ...migrations } satisfies Record<string, Migration>),
+    },
     migrationTableSchema: SCHEMA,
     migrationTableName: 'migration',
     migrationLockTableName: 'migration_lock',
   });
   const { error, results } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
-  return (results ?? []).filter(({ status }) => status === 'Success').map(({ migrationName }) => migrationName);
+  return (results ?? [])
+    .filter(({ status }) => status === 'Success')
+    .map(({ migrationName }) => migrationName);
 }
 
 async function appliedMigrations(pool: pg.Pool): Promise<readonly string[]> {
-  const { rows: known } = await pool.query<{ made: boolean }>(`select to_regclass('${SCHEMA}.migration') is not null as made`);
+  const { rows: known } = await pool.query<{ made: boolean }>(
+    `select to_regclass('${SCHEMA}.migration') is not null as made`,
+  );
   if (!known[0]?.made) return [];
-  const { rows } = await pool.query<{ name: string }>(`select name from ${SCHEMA}.migration order by name`);
+  const { rows } = await pool.query<{ name: string }>(
+    `select name from ${SCHEMA}.migration order by name`,
+  );
   return rows.map(({ name }) => name);
 }
 
-/** `if not exists` alone loses a race against another process's `create schema`, and then fails on the catalogue's unique index. */
+/**
+ * `if not exists` alone loses a race against another process's `create schema`, and then fails on
+ * the catalogue's unique index.
+ */
 async function createSchema(db: Kysely<unknown>): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await sql`select pg_advisory_xact_lock(hashtext(${`create schema ${SCHEMA}`}))`.execute(transaction);
+    await sql`select pg_advisory_xact_lock(hashtext(${`create schema ${SCHEMA}`}))`.execute(
+      transaction,
+    );
     await sql`create schema if not exists ${sql.id(SCHEMA)}`.execute(transaction);
   });
 }

@@ -5,11 +5,16 @@ export interface ProbeOptions {
 }
 
 /**
- * Asks a connection that only listens or holds a lock, now and then, whether it still answers: one that the network has forgotten says
- * nothing by itself. A question that fails counts as an answer, for a connection that breaks says so. `onSilent` is called once at most.
+ * Asks a connection that only listens or holds a lock, now and then, whether it still answers: one
+ * that the network has forgotten says nothing by itself. A question that fails counts as an answer,
+ * for a connection that breaks says so. `onSilent` is called once at most.
  * @returns what ends it.
  */
-export function probed(ask: () => Promise<unknown>, { everyMs, withinMs }: ProbeOptions, onSilent: () => void): () => void {
+export function probed(
+  ask: () => Promise<unknown>,
+  { everyMs, withinMs }: ProbeOptions,
+  onSilent: () => void,
+): () => void {
   let ended = false;
   let timer: NodeJS.Timeout;
   const wait = (): void => {

@@ -1,11 +1,17 @@
 import type pg from 'pg';
 
 /**
- * The schema `ledger` as text, in a fixed order: every table with its columns, constraints, indexes and comments. Made to be
- * compared; without what differs between two databases with the same schema.
+ * The schema `ledger` as text, in a fixed order: every table with its columns, constraints, indexes
+ * and comments. Made to be compared; without what differs between two databases with the same
+ * schema.
  */
 export async function describeSchema(pool: pg.Pool): Promise<string> {
-  const { rows: tables } = await pool.query<{ oid: number; name: string; comment: string | null; options: string | null }>(`
+  const { rows: tables } = await pool.query<{
+    oid: number;
+    name: string;
+    comment: string | null;
+    options: string | null;
+  }>(`
     select c.oid::int as oid, c.relname as name, obj_description(c.oid, 'pg_class') as comment, array_to_string(c.reloptions, ', ') as options
     from pg_class c where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'p') order by c.relname collate "C"`);
   const described: string[] = [];
@@ -33,7 +39,11 @@ export async function describeSchema(pool: pg.Pool): Promise<string> {
         [table.oid],
       )
     ).rows.map(({ line }) => `  ${line}`);
-    const heading = [`table ${table.name}`, table.options && `with (${table.options})`, table.comment && `-- ${table.comment}`];
+    const heading = [
+      `table ${table.name}`,
+      table.options && `with (${table.options})`,
+      table.comment && `-- ${table.comment}`,
+    ];
     described.push([heading.filter(Boolean).join(' '), ...lines].join('\n'));
   }
   const { rows: routines } = await pool.query<{ definition: string }>(`

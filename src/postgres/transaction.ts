@@ -1,11 +1,14 @@
 import type { Pool, PoolClient } from 'pg';
 
 /**
- * One transaction on a connection of its own. After an error nothing of it has happened: the connection is thrown away, and its transaction
- * ends with it, whatever state it was in.
+ * One transaction on a connection of its own. After an error nothing of it has happened: the
+ * connection is thrown away, and its transaction ends with it, whatever state it was in.
  * @throws what the work throws, and what the database throws.
  */
-export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   try {
     await client.query('begin');
@@ -19,7 +22,10 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
   }
 }
 
-/** The same on a connection that the caller keeps: it is rolled back after an error, and as good as before. */
+/**
+ * The same on a connection that the caller keeps: it is rolled back after an error, and as good as
+ * before.
+ */
 export async function inTransactionOf<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {

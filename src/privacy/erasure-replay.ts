@@ -15,9 +15,10 @@ export interface ReplayedErasures {
 const PAGE = 1_000;
 
 /**
- * Destroys the keys of everybody whose erasure stands in the log. The vault itself remembers how far that is known to be done, so a
- * vault that was restored from a copy brings the mark of that time along: what came later is carried out again. Usually there is little
- * behind the mark. Nothing is decrypted; harmless at any time and in several processes at once.
+ * Destroys the keys of everybody whose erasure stands in the log. The vault itself remembers how
+ * far that is known to be done, so a vault that was restored from a copy brings the mark of that
+ * time along: what came later is carried out again. Usually there is little behind the mark.
+ * Nothing is decrypted; harmless at any time and in several processes at once.
  * @throws whatever log and database throw while they are away; then nothing was marked.
  */
 export async function replayErasures(
@@ -29,7 +30,8 @@ export async function replayErasures(
   const logId = await log.id();
   const head = await log.head();
   const mark = fromStart ? undefined : await readMark(pool, logId);
-  // A mark beyond the head is of a log that was itself restored: what comes on these positions now is not what was checked.
+  // A mark beyond the head is of a log that was itself restored: what comes on these positions now
+  // is not what was checked.
   let at = log.compare(head, mark) < 0 ? undefined : mark;
   let events = 0;
   let destroyed = 0;
@@ -47,7 +49,11 @@ export async function replayErasures(
   return { events, destroyed };
 }
 
-async function destroyAlive(pool: Pool, keys: Pick<SubjectKeys, 'destroy'>, erased: readonly SubjectId[]): Promise<number> {
+async function destroyAlive(
+  pool: Pool,
+  keys: Pick<SubjectKeys, 'destroy'>,
+  erased: readonly SubjectId[],
+): Promise<number> {
   if (erased.length === 0) return 0;
   const { rows } = await pool.query<{ alive: bigint }>(
     'select count(*) as alive from vault.subject_keys where subject = any ($1::uuid[]) and wrapped is not null',
@@ -59,7 +65,9 @@ async function destroyAlive(pool: Pool, keys: Pick<SubjectKeys, 'destroy'>, eras
 }
 
 async function readMark(pool: Pool, logId: string): Promise<Position | undefined> {
-  const { rows } = await pool.query<{ log_id: string; position: string | null }>('select log_id, position from vault.erasures_checked');
+  const { rows } = await pool.query<{ log_id: string; position: string | null }>(
+    'select log_id, position from vault.erasures_checked',
+  );
   const [mark] = rows;
   return mark?.log_id === logId ? (mark.position ?? undefined) : undefined;
 }
@@ -72,7 +80,10 @@ async function writeMark(pool: Pool, logId: string, position: Position | undefin
   );
 }
 
-/** Keys that are given out only once the log's erasures are known to be carried out: nothing is decrypted before. */
+/**
+ * Keys that are given out only once the log's erasures are known to be carried out: nothing is
+ * decrypted before.
+ */
 export class SubjectKeysAfterReplay implements SubjectKeys {
   private checked: Promise<unknown> | undefined;
 
@@ -86,7 +97,9 @@ export class SubjectKeysAfterReplay implements SubjectKeys {
     return this.keys.load(subjects);
   }
 
-  async loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
+  async loadOrCreate(
+    subjects: Iterable<SubjectId>,
+  ): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
     await this.check();
     return this.keys.loadOrCreate(subjects);
   }
@@ -99,7 +112,9 @@ export class SubjectKeysAfterReplay implements SubjectKeys {
     this.keys.forget(subjects);
   }
 
-  /** Once per process; a check that failed, a store being away, is made again for the next caller. */
+  /**
+   * Once per process; a check that failed, a store being away, is made again for the next caller.
+   */
   private check(): Promise<unknown> {
     this.checked ??= this.replay().catch((error: unknown) => {
       this.checked = undefined;

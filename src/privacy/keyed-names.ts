@@ -2,8 +2,9 @@ import { createHash, createHmac } from 'node:crypto';
 import type { AccountRef, Scope } from '../domain/scope.js';
 
 /**
- * Names of streams and things. What a client chose (often an e-mail address) never stands in a name, because a name cannot be
- * erased: a keyed hash stands for it, and scope and kind go into the hash, so equal ids of two tenants or modes have nothing in common.
+ * Names of streams and things. What a client chose (often an e-mail address) never stands in a
+ * name, because a name cannot be erased: a keyed hash stands for it, and scope and kind go into the
+ * hash, so equal ids of two tenants or modes have nothing in common.
  */
 export class KeyedNames {
   constructor(private readonly key: Buffer) {}
@@ -24,7 +25,11 @@ export class KeyedNames {
 
   /** Codes compare without case. */
   codeStream(scope: Scope, code: string): string {
-    return this.stream('code', scope, this.hash('code', scope.tenant, scope.mode, code.toLowerCase()));
+    return this.stream(
+      'code',
+      scope,
+      this.hash('code', scope.tenant, scope.mode, code.toLowerCase()),
+    );
   }
 
   paymentProviderIdStream(scope: Scope, id: string): string {
@@ -44,9 +49,16 @@ export class KeyedNames {
     return this.stream('tank', scope, this.hash('tank', scope.tenant, scope.mode));
   }
 
-  /** Where a code's link was followed, on one day (UTC): a link that everybody follows makes many short streams, not one without end. */
+  /**
+   * Where a code's link was followed, on one day (UTC): a link that everybody follows makes many
+   * short streams, not one without end.
+   */
   shareLinkStream(scope: Scope, code: string, day: string): string {
-    return this.stream('share', scope, this.hash('share', scope.tenant, scope.mode, code.toLowerCase(), day));
+    return this.stream(
+      'share',
+      scope,
+      this.hash('share', scope.tenant, scope.mode, code.toLowerCase(), day),
+    );
   }
 
   /** Which months of the ledger are closed; one per tenant and mode. */
@@ -93,21 +105,37 @@ export const STREAM_PREFIX = 'referral-';
 const OWN =
   /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
-/** Whether a name is one that this service gives. In a store that others use, too, somebody may have taken a name that begins like ours. */
+/**
+ * Whether a name is one that this service gives. In a store that others use, too, somebody may have
+ * taken a name that begins like ours.
+ */
 export const isOwnStream = (stream: string): boolean => OWN.test(stream);
 
-/** What an account's stream is called after: the last part of its name. Undefined for streams of another kind. */
+/**
+ * What an account's stream is called after: the last part of its name. Undefined for streams of
+ * another kind.
+ */
 export function accountRefOf(stream: string): AccountRef | undefined {
-  return stream.startsWith(`${STREAM_PREFIX}account-`) ? stream.slice(stream.lastIndexOf('.') + 1) : undefined;
+  return stream.startsWith(`${STREAM_PREFIX}account-`)
+    ? stream.slice(stream.lastIndexOf('.') + 1)
+    : undefined;
 }
 
-/** The tenant and mode that a stream is of; undefined for those of a tenant's settings, and for streams of others. */
+/**
+ * The tenant and mode that a stream is of; undefined for those of a tenant's settings, and for
+ * streams of others.
+ */
 export function scopeOfStream(stream: string): Scope | undefined {
   const [, mode, tenant] = /^referral-[a-z]+-(live|test)\.([^.]+)\.[^.]+$/.exec(stream) ?? [];
-  return tenant !== undefined && (mode === 'live' || mode === 'test') ? { tenant, mode } : undefined;
+  return tenant !== undefined && (mode === 'live' || mode === 'test')
+    ? { tenant, mode }
+    : undefined;
 }
 
-/** Ids of referrals and rewards begin with the account they live in, so that they are found without a look-up table. */
+/**
+ * Ids of referrals and rewards begin with the account they live in, so that they are found without
+ * a look-up table.
+ */
 export function idWithin(account: AccountRef, cause: string): string {
   return account + createHash('sha256').update(cause).digest('hex').slice(0, 16);
 }

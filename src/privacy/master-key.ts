@@ -4,27 +4,35 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { errorCode, hasCode } from '../foundation/error-code.js';
 
-/** The master key cannot be used; the message is one line for the operator and never shows a byte of it. */
+/**
+ * The master key cannot be used; the message is one line for the operator and never shows a byte of
+ * it.
+ */
 export class MasterKeyError extends Error {
   override readonly name = 'MasterKeyError';
 }
 
 /** What a key is derived for. One key never serves two purposes. */
-export type KeyPurpose = 'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency' | 'chain-signing';
+export type KeyPurpose =
+  'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency' | 'chain-signing';
 
 const KEY_BYTES = 32;
 
 /**
- * Reads the master key: 32 bytes as 64 hex digits in a file that only its owner can read. With the embedded Postgres a missing one
- * is made, but only before there is a database: to be called before Postgres is started. A new key beside old data would
- * turn every personal field into noise without anybody noticing.
+ * Reads the master key: 32 bytes as 64 hex digits in a file that only its owner can read. With the
+ * embedded Postgres a missing one is made, but only before there is a database: to be called before
+ * Postgres is started. A new key beside old data would turn every personal field into noise without
+ * anybody noticing.
  * @throws {MasterKeyError} when it is missing, readable for others, or no key.
  */
-export async function loadMasterKey(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'masterKeyFile'>): Promise<Buffer> {
+export async function loadMasterKey(
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'masterKeyFile'>,
+): Promise<Buffer> {
   const path = config.masterKeyFile;
   const known = await readKey(path);
   if (known) return known;
-  if (config.databaseUrl !== undefined) throw new MasterKeyError(`the master key file ${path} does not exist`);
+  if (config.databaseUrl !== undefined)
+    throw new MasterKeyError(`the master key file ${path} does not exist`);
   if (await exists(join(config.dataDir, 'postgres', 'PG_VERSION'))) {
     throw new MasterKeyError(
       `the master key file ${path} is missing, and ${config.dataDir} holds data encrypted with it: restore the file from its backup`,
@@ -32,13 +40,19 @@ export async function loadMasterKey(config: Pick<Config, 'dataDir' | 'databaseUr
   }
   await makeKey(config.dataDir, path);
   const made = await readKey(path);
-  if (!made) throw new MasterKeyError(`the master key file ${path} was removed while the service started`);
+  if (!made)
+    throw new MasterKeyError(`the master key file ${path} was removed while the service started`);
   return made;
 }
 
-/** The key for one purpose, 32 bytes, by HKDF-SHA256. The same master key and purpose give the same key for ever. */
+/**
+ * The key for one purpose, 32 bytes, by HKDF-SHA256. The same master key and purpose give the same
+ * key for ever.
+ */
 export function purposeKey(masterKey: Buffer, purpose: KeyPurpose): Buffer {
-  return Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `referral-ledger/${purpose}`, KEY_BYTES));
+  return Buffer.from(
+    hkdfSync('sha256', masterKey, Buffer.alloc(0), `referral-ledger/${purpose}`, KEY_BYTES),
+  );
 }
 
 async function readKey(path: string): Promise<Buffer | undefined> {
@@ -59,14 +73,19 @@ async function readKey(path: string): Promise<Buffer | undefined> {
     }
     const content = (await file.readFile('utf8')).trim();
     if (!/^[0-9a-f]{64}$/i.test(content))
-      throw new MasterKeyError(`the master key file ${path} must hold 32 bytes as 64 hex digits, nothing else`);
+      throw new MasterKeyError(
+        `the master key file ${path} must hold 32 bytes as 64 hex digits, nothing else`,
+      );
     return Buffer.from(content, 'hex');
   } finally {
     await file.close();
   }
 }
 
-/** Written aside and linked into place: two first starts at once end up with one key, and a crash leaves none rather than half of one. */
+/**
+ * Written aside and linked into place: two first starts at once end up with one key, and a crash
+ * leaves none rather than half of one.
+ */
 async function makeKey(dataDir: string, path: string): Promise<void> {
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
@@ -83,7 +102,9 @@ async function makeKey(dataDir: string, path: string): Promise<void> {
     await folder.sync().finally(() => folder.close());
   } catch (error) {
     if (!hasCode(error, 'EEXIST'))
-      throw new MasterKeyError(`cannot make the master key file ${path}: ${errorCode(error) ?? 'unknown error'}`);
+      throw new MasterKeyError(
+        `cannot make the master key file ${path}: ${errorCode(error) ?? 'unknown error'}`,
+      );
   } finally {
     await rm(aside, { force: true }).catch(() => undefined);
   }

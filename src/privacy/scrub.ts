@@ -4,13 +4,17 @@ import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
 
 /**
- * Makes erased bytes leave the files of Postgres. A deleted row stays in its table's file until its place is used again, and in the
- * write-ahead log until its segment is removed; so the tables that held it are rewritten, and the log is switched and cut.
+ * Makes erased bytes leave the files of Postgres. A deleted row stays in its table's file until its
+ * place is used again, and in the write-ahead log until its segment is removed; so the tables that
+ * held it are rewritten, and the log is switched and cut.
  */
 export interface Scrubbed {
   /** Tables that were rewritten. */
   readonly tables: number;
-  /** False: the role may not switch the write-ahead log of this server; its segments go as the server's operator has set it up. */
+  /**
+   * False: the role may not switch the write-ahead log of this server; its segments go as the
+   * server's operator has set it up.
+   */
   readonly walRemoved: boolean;
 }
 
@@ -21,7 +25,10 @@ export interface ScrubOptions {
   readonly progress?: (line: string) => void;
 }
 
-/** Nobody waits longer than this behind a table that is still in use; the rewriting gives way and comes again. */
+/**
+ * Nobody waits longer than this behind a table that is still in use; the rewriting gives way and
+ * comes again.
+ */
 const LOCK_WAIT = '2s';
 const TRIES_MAX = 30;
 const AGAIN_MS = 500;
@@ -38,10 +45,14 @@ export class ScrubNotPossible extends Error {
 }
 
 /**
- * One table after the other; a table is locked only while it is rewritten, and reads of it wait so long.
+ * One table after the other; a table is locked only while it is rewritten, and reads of it wait so
+ * long.
  * @throws {ScrubNotPossible} in one line for the operator; what was rewritten until then stays so.
  */
-export async function scrub(pool: Pool, { readModels, progress = () => undefined }: ScrubOptions): Promise<Scrubbed> {
+export async function scrub(
+  pool: Pool,
+  { readModels, progress = () => undefined }: ScrubOptions,
+): Promise<Scrubbed> {
   await readModelsCatchUp(await readModels());
   const client = await pool.connect();
   try {
@@ -70,33 +81,50 @@ export async function scrub(pool: Pool, { readModels, progress = () => undefined
 }
 
 /** Scrubs when somebody was erased since the last time. */
-export async function scrubIfNeeded(pool: Pool, options: ScrubOptions): Promise<Scrubbed | undefined> {
+export async function scrubIfNeeded(
+  pool: Pool,
+  options: ScrubOptions,
+): Promise<Scrubbed | undefined> {
   const { rows } = await pool.query<{ needed: boolean }>(
     `select exists (select from vault.subject_keys where destroyed_at > coalesce((select until from vault.scrubbed), '-infinity')) as needed`,
   );
   return rows[0]?.needed ? scrub(pool, options) : undefined;
 }
 
-/** A read model that is behind still holds who was erased; rewriting it would only move the bytes. */
+/**
+ * A read model that is behind still holds who was erased; rewriting it would only move the bytes.
+ */
 async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS; !(await reached()); await delay(AGAIN_MS))
+  for (
+    const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS;
+    !(await reached());
+    await delay(AGAIN_MS)
+  )
     if (performance.now() > end)
       throw new ScrubNotPossible(
         'read models are behind the log, or still hold people who were forgotten: let the service catch up, and scrub again',
       );
 }
 
-/** A generation that is kept for going back, or waits to become live, is not kept up: it would go on holding who was erased. */
+/**
+ * A generation that is kept for going back, or waits to become live, is not kept up: it would go on
+ * holding who was erased.
+ */
 async function dropAllButLive(client: PoolClient): Promise<void> {
   if (!(await tryGenerationsLock(client)))
-    throw new ScrubNotPossible('projections are being rebuilt or repaired: scrub again when that has ended');
+    throw new ScrubNotPossible(
+      'projections are being rebuilt or repaired: scrub again when that has ended',
+    );
   const { rows } = await client.query<{ projection: string; generation: number; schema: string }>(
     `select projection, generation, format('rm_%s_%s', replace(projection, '-', '_'), generation) as schema
      from ledger.projection_generations where state <> 'live'`,
   );
   for (const { projection, generation, schema } of rows) {
     await client.query(`drop schema if exists ${client.escapeIdentifier(schema)} cascade`);
-    await client.query('delete from ledger.projection_generations where projection = $1 and generation = $2', [projection, generation]);
+    await client.query(
+      'delete from ledger.projection_generations where projection = $1 and generation = $2',
+      [projection, generation],
+    );
   }
 }
 
@@ -108,9 +136,14 @@ async function tablesToRewrite(client: PoolClient): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Rewriting keeps what a transaction that is still open might see: those from before come to their end first. */
+/**
+ * Rewriting keeps what a transaction that is still open might see: those from before come to their
+ * end first.
+ */
 async function oldTransactionsEnd(client: PoolClient): Promise<void> {
-  const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::xid::text as id');
+  const { rows } = await client.query<{ id: string }>(
+    'select pg_current_xact_id()::xid::text as id',
+  );
   for (const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS; ; await delay(AGAIN_MS)) {
     const { rows: old } = await client.query(
       `select from pg_stat_activity
@@ -118,7 +151,10 @@ async function oldTransactionsEnd(client: PoolClient): Promise<void> {
       [rows[0]?.id],
     );
     if (old.length === 0) return;
-    if (performance.now() > end) throw new ScrubNotPossible('a transaction that began before still runs: end it, and scrub again');
+    if (performance.now() > end)
+      throw new ScrubNotPossible(
+        'a transaction that began before still runs: end it, and scrub again',
+      );
   }
 }
 
@@ -131,18 +167,23 @@ async function rewrite(client: PoolClient, table: string): Promise<void> {
     } catch (error) {
       if (table.startsWith('pg_catalog.') && errorCode(error) === INSUFFICIENT_PRIVILEGE) return;
       if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
-      if (tries >= TRIES_MAX) throw new ScrubNotPossible(`${table} is never free: scrub again when there is less to do`);
+      if (tries >= TRIES_MAX)
+        throw new ScrubNotPossible(`${table} is never free: scrub again when there is less to do`);
       await delay(AGAIN_MS);
     }
   }
 }
 
-/** With `wal_recycle = off`, as the embedded server runs, a checkpoint deletes the segments before it. */
+/**
+ * With `wal_recycle = off`, as the embedded server runs, a checkpoint deletes the segments before
+ * it.
+ */
 async function removeOldWal(client: PoolClient): Promise<boolean> {
   try {
     await client.query('checkpoint');
     await client.query('select pg_switch_wal()');
-    // The first one ends in the new segment; the second one no longer needs anything of the old ones.
+    // The first one ends in the new segment; the second one no longer needs anything of the old
+    // ones.
     await client.query('checkpoint');
     await client.query('checkpoint');
     return true;

@@ -1,7 +1,10 @@
 import type { Personal, SubjectId } from '../domain/personal.js';
 import { openBytes, sealBytes } from './subject-keys.js';
 
-/** How personal values stand in stored JSON: `{"subject": …, "sealed": base64 or null}` in place of `{subject, value}`. */
+/**
+ * How personal values stand in stored JSON: `{"subject": …, "sealed": base64 or null}` in place of
+ * `{subject, value}`.
+ */
 
 type Json = unknown;
 interface SealedValue {
@@ -24,7 +27,10 @@ export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<Subjec
 export function sealValues(json: Json, keys: Keys): Json {
   return replace(json, isPersonal, ({ subject, value }) => {
     const key = keys.get(subject);
-    const sealed = key && value !== null ? sealBytes(key, Buffer.from(JSON.stringify(value)), subject).toString('base64') : null;
+    const sealed =
+      key && value !== null
+        ? sealBytes(key, Buffer.from(JSON.stringify(value)), subject).toString('base64')
+        : null;
     return { subject, sealed };
   });
 }
@@ -36,7 +42,10 @@ export interface StoredPlace {
   readonly stored: Personal<unknown> | SealedValue;
 }
 
-/** The places of all personal values among the members of stored JSON, in one walk: for who opens many, `openAt` needs no second one. */
+/**
+ * The places of all personal values among the members of stored JSON, in one walk: for who opens
+ * many, `openAt` needs no second one.
+ */
 export function storedPlaces(json: Json, found: StoredPlace[] = []): StoredPlace[] {
   if (!isObject(json)) return found;
   const holder = json as Record<string, Json>;
@@ -49,12 +58,18 @@ export function storedPlaces(json: Json, found: StoredPlace[] = []): StoredPlace
   return found;
 }
 
-/** Puts the opened values, as `openValues` has them, in the place of the stored ones: in JSON that nobody else holds. */
+/**
+ * Puts the opened values, as `openValues` has them, in the place of the stored ones: in JSON that
+ * nobody else holds.
+ */
 export function openAt(places: readonly StoredPlace[], keys: Keys): void {
   for (const { holder, name, stored } of places) holder[name] = opened(stored, keys);
 }
 
-/** Decrypts every personal value that a key is left for; the others become null, also those that an older version stored in plain. */
+/**
+ * Decrypts every personal value that a key is left for; the others become null, also those that an
+ * older version stored in plain.
+ */
 export function openValues(json: Json, keys: Keys): Json {
   return replace(json, isStored, (stored) => opened(stored, keys));
 }
@@ -64,19 +79,31 @@ function opened(stored: Personal<unknown> | SealedValue, keys: Keys): Personal<u
   const key = keys.get(subject);
   if (!isSealed(stored)) return { subject, value: key ? stored.value : null };
   const { sealed } = stored;
-  const value: unknown = key && sealed !== null ? JSON.parse(openBytes(key, Buffer.from(sealed, 'base64'), subject).toString()) : null;
+  const value: unknown =
+    key && sealed !== null
+      ? JSON.parse(openBytes(key, Buffer.from(sealed, 'base64'), subject).toString())
+      : null;
   return { subject, value };
 }
 
-function replace<T extends object>(json: Json, matches: (object: object) => object is T, change: (object: T) => Json): Json {
+function replace<T extends object>(
+  json: Json,
+  matches: (object: object) => object is T,
+  change: (object: T) => Json,
+): Json {
   if (Array.isArray(json)) return json.map((item) => replace(item, matches, change));
   if (!isObject(json)) return json;
   if (matches(json)) return change(json);
-  return Object.fromEntries(Object.entries(json).map(([name, member]) => [name, replace(member, matches, change)]));
+  return Object.fromEntries(
+    Object.entries(json).map(([name, member]) => [name, replace(member, matches, change)]),
+  );
 }
 
 const isObject = (json: Json): json is object => typeof json === 'object' && json !== null;
-const hasExactly = (object: object, a: string, b: string): boolean => a in object && b in object && Object.keys(object).length === 2;
-const isPersonal = (object: object): object is Personal<unknown> => hasExactly(object, 'subject', 'value');
-const isStored = (object: object): object is Personal<unknown> | SealedValue => isSealed(object) || isPersonal(object);
+const hasExactly = (object: object, a: string, b: string): boolean =>
+  a in object && b in object && Object.keys(object).length === 2;
+const isPersonal = (object: object): object is Personal<unknown> =>
+  hasExactly(object, 'subject', 'value');
+const isStored = (object: object): object is Personal<unknown> | SealedValue =>
+  isSealed(object) || isPersonal(object);
 const isSealed = (object: object): object is SealedValue => hasExactly(object, 'subject', 'sealed');

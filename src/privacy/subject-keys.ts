@@ -4,17 +4,27 @@ import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
 
 /**
- * One AES-256 key per person (and per account, for what identifies the account), wrapped with a key derived from the master key.
- * Destroying a key is how somebody is forgotten: what it encrypted can no longer be read anywhere, backups of the log included.
+ * One AES-256 key per person (and per account, for what identifies the account), wrapped with a key
+ * derived from the master key. Destroying a key is how somebody is forgotten: what it encrypted can
+ * no longer be read anywhere, backups of the log included.
  */
 export interface SubjectKeys {
   /** Keys by subject; null for one that was destroyed or never was. */
   load(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
-  /** The same, but subjects that never had a key get one, durably, before this returns. A destroyed key stays destroyed. */
+  /**
+   * The same, but subjects that never had a key get one, durably, before this returns. A destroyed
+   * key stays destroyed.
+   */
   loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
-  /** Destroys keys for good and durably, also of subjects that have none: none is made for them later. Harmless twice. */
+  /**
+   * Destroys keys for good and durably, also of subjects that have none: none is made for them
+   * later. Harmless twice.
+   */
   destroy(subjects: readonly SubjectId[]): Promise<void>;
-  /** Drops what is remembered of these subjects (undefined: of all): their keys may have been destroyed by another process. */
+  /**
+   * Drops what is remembered of these subjects (undefined: of all): their keys may have been
+   * destroyed by another process.
+   */
   forget(subjects?: Iterable<SubjectId>): void;
 }
 
@@ -50,9 +60,12 @@ export class PostgresSubjectKeys implements SubjectKeys {
     return keys;
   }
 
-  async loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
+  async loadOrCreate(
+    subjects: Iterable<SubjectId>,
+  ): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
     const known = await this.load(subjects);
-    // In one order everywhere: two processes that make the keys of the same people do not wait for each other.
+    // In one order everywhere: two processes that make the keys of the same people do not wait for
+    // each other.
     const missing = [...known]
       .filter(([, key]) => key === null)
       .map(([subject]) => subject)
@@ -63,7 +76,8 @@ export class PostgresSubjectKeys implements SubjectKeys {
       'insert into vault.subject_keys (subject, wrapped) select * from unnest($1::uuid[], $2::bytea[]) on conflict (subject) do nothing',
       [missing, wrapped],
     );
-    // Read back: another process may have been first, and a destroyed key must not come to life again.
+    // Read back: another process may have been first, and a destroyed key must not come to life
+    // again.
     return this.load(known.keys());
   }
 
@@ -85,7 +99,9 @@ export class PostgresSubjectKeys implements SubjectKeys {
   }
 }
 
-/** AES-256-GCM; the result is nonce, tag and ciphertext. `context` must be the same when opening. */
+/**
+ * AES-256-GCM; the result is nonce, tag and ciphertext. `context` must be the same when opening.
+ */
 export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));

@@ -1,5 +1,12 @@
 import type { Pool } from 'pg';
-import { Module, type DynamicModule, type FactoryProvider, type InjectionToken, type Provider, type ValueProvider } from '@nestjs/common';
+import {
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type InjectionToken,
+  type Provider,
+  type ValueProvider,
+} from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccountQueries } from '../../projections/accounts/queries.js';
@@ -13,7 +20,11 @@ import type { Operators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
-import { HealthController, READINESS_PROBE, type ReadinessProbe } from '../http/health/health.controller.js';
+import {
+  HealthController,
+  READINESS_PROBE,
+  type ReadinessProbe,
+} from '../http/health/health.controller.js';
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { LedgerController } from '../http/operations/ledger.controller.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
@@ -78,22 +89,35 @@ const TENANT_CONTROLLERS = [
   RewardsController,
 ];
 
-const OPERATOR_CONTROLLERS = [OperationsController, ProjectionsController, PoliciesController, LedgerController];
+const OPERATOR_CONTROLLERS = [
+  OperationsController,
+  ProjectionsController,
+  PoliciesController,
+  LedgerController,
+];
 
-/** The one composition root of the process: everything that controllers and command handlers are given is made here. */
+/**
+ * The one composition root of the process: everything that controllers and command handlers are
+ * given is made here.
+ */
 @Module({})
 export class AppModule {
   static of(parts: ModuleParts): DynamicModule {
     return {
       module: AppModule,
-      controllers: [...(parts.api ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS] : []), HealthController, MetricsController],
+      controllers: [
+        ...(parts.api ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS] : []),
+        HealthController,
+        MetricsController,
+      ],
       providers: [...readModels(parts), ...http(parts)],
     };
   }
 }
 
 function readModels({ core, generations }: ModuleParts): Provider[] {
-  const reads = <Tables>(projection: string): LiveReads<Tables> => new LiveReads(core.pool, generations, projection);
+  const reads = <Tables>(projection: string): LiveReads<Tables> =>
+    new LiveReads(core.pool, generations, projection);
   return [
     value(AccountQueries, new AccountQueries(reads('accounts'))),
     value(UserQueries, new UserQueries(reads('users'))),
@@ -114,20 +138,36 @@ function http(parts: ModuleParts): Provider[] {
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
-    value(OperationsCore, new OperationsCore(core, parts.operationsPool, (line) => parts.logger.warn(line), answers, parts.operators)),
+    value(
+      OperationsCore,
+      new OperationsCore(
+        core,
+        parts.operationsPool,
+        (line) => parts.logger.warn(line),
+        answers,
+        parts.operators,
+      ),
+    ),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),
-    value(ShareLinkRedirects, new ShareLinkRedirects(core.commands, core.owners, core.tenants, publicUrl, logger)),
+    value(
+      ShareLinkRedirects,
+      new ShareLinkRedirects(core.commands, core.owners, core.tenants, publicUrl, logger),
+    ),
     made(
       Presentation,
       [UserQueries, RewardQueries],
-      (users: UserQueries, rewards: RewardQueries) => new Presentation(core.tenants, users, rewards, publicUrl),
+      (users: UserQueries, rewards: RewardQueries) =>
+        new Presentation(core.tenants, users, rewards, publicUrl),
     ),
   ];
 }
 
-const value = (provide: InjectionToken, useValue: unknown): ValueProvider => ({ provide, useValue });
+const value = (provide: InjectionToken, useValue: unknown): ValueProvider => ({
+  provide,
+  useValue,
+});
 
 const made = <A extends unknown[]>(
   provide: InjectionToken,

@@ -16,7 +16,10 @@ const LAG_SECONDS_MAX = 30;
 /** A reaction that stands still for so long is more than a moment's trouble. */
 const STANDSTILL_SECONDS = 10;
 
-/** Readiness of the whole process: its stores answer, its read models have caught up once and follow. */
+/**
+ * Readiness of the whole process: its stores answer, its read models have caught up once and
+ * follow.
+ */
 export class ServiceReadiness implements ReadinessProbe {
   private readonly stopping = new AbortController();
   private caughtUp = false;
@@ -32,7 +35,10 @@ export class ServiceReadiness implements ReadinessProbe {
     private readonly names: readonly string[],
   ) {}
 
-  /** After a start a client must find its earlier writes: what stood in the log then must show first, consequences included. */
+  /**
+   * After a start a client must find its earlier writes: what stood in the log then must show
+   * first, consequences included.
+   */
   async catchUp(): Promise<void> {
     const { signal } = this.stopping;
     let head: string | null | undefined;
@@ -44,23 +50,33 @@ export class ServiceReadiness implements ReadinessProbe {
       live = liveNow;
       head = await this.notBeyondLog(head);
       this.caughtUp =
-        live !== undefined && (head === null || (head !== undefined && (await this.reached(head)))) && (await this.shown(live));
+        live !== undefined &&
+        (head === null || (head !== undefined && (await this.reached(head)))) &&
+        (await this.shown(live));
       if (!this.caughtUp) await pause(RETRY_MS, signal);
     }
   }
 
-  /** What was the head when this began; where the log lost its end since, its head of now: nobody reaches what is gone. Undefined: not known. */
+  /**
+   * What was the head when this began; where the log lost its end since, its head of now: nobody
+   * reaches what is gone. Undefined: not known.
+   */
   private async notBeyondLog(head: string | null | undefined): Promise<string | null | undefined> {
     const { log } = this.core;
     try {
       const headNow = (await log.head()) ?? null;
-      return head === undefined || log.compare(headNow ?? undefined, head ?? undefined) < 0 ? headNow : head;
+      return head === undefined || log.compare(headNow ?? undefined, head ?? undefined) < 0
+        ? headNow
+        : head;
     } catch {
       return head;
     }
   }
 
-  /** Read models were renewed while the process runs, here or by another one: they are shown when they have caught up. */
+  /**
+   * Read models were renewed while the process runs, here or by another one: they are shown when
+   * they have caught up.
+   */
   catchUpAgain(): void {
     if (!this.caughtUp) return;
     this.caughtUp = false;
@@ -68,7 +84,10 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   private async reached(head: string): Promise<boolean> {
-    const waits = [this.followers.policies.waitFor(head, ANSWER_WITHIN_MS), this.followers.projections.waitFor(head, this.names, ANSWER_WITHIN_MS)];
+    const waits = [
+      this.followers.policies.waitFor(head, ANSWER_WITHIN_MS),
+      this.followers.projections.waitFor(head, this.names, ANSWER_WITHIN_MS),
+    ];
     return (await Promise.all(waits)).every((reached) => reached);
   }
 
@@ -113,7 +132,9 @@ export class ServiceReadiness implements ReadinessProbe {
     ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
     const checks = { postgres, 'event-log': log, ...projections, policies, chain };
-    const behind = Object.values(projections).some(({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX);
+    const behind = Object.values(projections).some(
+      ({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX,
+    );
     const degraded = Number(policies['oldestSeconds'] ?? 0) >= STANDSTILL_SECONDS;
     return { ready: postgres.ok && log.ok && this.caughtUp && !behind, degraded, checks };
   }
@@ -122,29 +143,49 @@ export class ServiceReadiness implements ReadinessProbe {
     try {
       const status = await inTime(this.followers.projections.status(), ANSWER_WITHIN_MS);
       return Object.fromEntries(
-        status.map(({ projection, generation, position, lagEvents, lagSeconds, parkedStreams, lastError, role }) => [
-          `projection ${projection}`,
-          {
-            ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX,
-            role,
+        status.map(
+          ({
+            projection,
             generation,
             position,
             lagEvents,
             lagSeconds,
             parkedStreams,
             lastError,
-          },
-        ]),
+            role,
+          }) => [
+            `projection ${projection}`,
+            {
+              ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX,
+              role,
+              generation,
+              position,
+              lagEvents,
+              lagSeconds,
+              parkedStreams,
+              lastError,
+            },
+          ],
+        ),
       );
     } catch {
       return undefined;
     }
   }
 
-  /** Both stores are asked for the state of a read model: which of them it was that did not answer, their own checks say. */
+  /**
+   * Both stores are asked for the state of a read model: which of them it was that did not answer,
+   * their own checks say.
+   */
   private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
-    const lastError = !postgres.ok ? 'the database is away' : !log.ok ? 'the event log is away' : 'no answer in time';
-    return Object.fromEntries(this.names.map((name) => [`projection ${name}`, { ok: false, lastError }]));
+    const lastError = !postgres.ok
+      ? 'the database is away'
+      : !log.ok
+        ? 'the event log is away'
+        : 'no answer in time';
+    return Object.fromEntries(
+      this.names.map((name) => [`projection ${name}`, { ok: false, lastError }]),
+    );
   }
 
   private async guarded(check: () => Promise<HealthCheck>): Promise<HealthCheck> {
@@ -152,7 +193,12 @@ export class ServiceReadiness implements ReadinessProbe {
       return await inTime(check(), ANSWER_WITHIN_MS);
     } catch (error) {
       // The log's own words: they say what an operator can do about it.
-      return { ok: false, ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime ? { problem: error.message } : {}) };
+      return {
+        ok: false,
+        ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime
+          ? { problem: error.message }
+          : {}),
+      };
     }
   }
 }

@@ -10,10 +10,16 @@ import { startService, type Service } from './service.js';
 
 const LATER_MS = 1_000;
 
-/** Starts the service and stops it on SIGTERM or SIGINT. What cannot be started is said in one line. */
+/**
+ * Starts the service and stops it on SIGTERM or SIGINT. What cannot be started is said in one line.
+ */
 async function main(): Promise<void> {
   const config = loadConfig();
-  const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const logger = pino({
+    level: config.logLevel,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+  });
   const version = ownVersion();
   const embedded = config.databaseUrl === undefined;
   let welcome: ((url: string) => string) | undefined;
@@ -27,7 +33,8 @@ async function main(): Promise<void> {
       try {
         welcome = await makeDemoTenant(core);
       } catch (error) {
-        // The log is elsewhere and away yet: the service starts all the same, and the tenant is made when the log is there.
+        // The log is elsewhere and away yet: the service starts all the same, and the tenant is
+        // made when the log is there.
         if (!isStoreAway(error)) throw error;
         late = makeDemoTenantLater(core);
       }
@@ -41,17 +48,21 @@ async function main(): Promise<void> {
     const lateWelcome = await late;
     if (lateWelcome) process.stdout.write(lateWelcome(url));
   } catch (error) {
-    // The tenant was made and its keys are shown at no other start, so they are shown although this one failed, e.g. for its port.
+    // The tenant was made and its keys are shown at no other start, so they are shown although this
+    // one failed, e.g. for its port.
     if (welcome) process.stdout.write(welcome(publicUrlAt(config, config.port)));
     throw error;
   }
 }
 
-/** From the nearest package.json above this file, whose folder is another one when it is bundled. */
+/**
+ * From the nearest package.json above this file, whose folder is another one when it is bundled.
+ */
 function ownVersion(): string {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const description = new URL('package.json', folder);
-    if (existsSync(description)) return (JSON.parse(readFileSync(description, 'utf8')) as { version: string }).version;
+    if (existsSync(description))
+      return (JSON.parse(readFileSync(description, 'utf8')) as { version: string }).version;
     if (folder.pathname === '/') throw new Error('package.json is missing');
   }
 }
@@ -67,8 +78,15 @@ async function makeDemoTenantLater(core: Core): ReturnType<typeof makeDemoTenant
   }
 }
 
-/** Also while it starts: it is stopped then as soon as it stands, for its Postgres must not be left behind. */
-function stopOnSignals(starting: Promise<Service>, { shutdownGraceMs }: Config, logger: Logger): void {
+/**
+ * Also while it starts: it is stopped then as soon as it stands, for its Postgres must not be left
+ * behind.
+ */
+function stopOnSignals(
+  starting: Promise<Service>,
+  { shutdownGraceMs }: Config,
+  logger: Logger,
+): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) return;

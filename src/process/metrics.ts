@@ -10,7 +10,10 @@ interface WatchedRunners {
   readonly sealer: ChainSealer;
 }
 
-/** What is counted of the log, the read models and the policies. Labels are names of ours, never ids. */
+/**
+ * What is counted of the log, the read models and the policies. Labels are names of ours, never
+ * ids.
+ */
 export class LedgerMetrics {
   /** To be handed to the log. */
   readonly eventLog: EventLogObserver;
@@ -84,7 +87,11 @@ export class LedgerMetrics {
         }
       },
     });
-    const heldBack = new Gauge({ name: 'ledger_held_back_streams', help: 'Streams whose events policies cannot read', registers });
+    const heldBack = new Gauge({
+      name: 'ledger_held_back_streams',
+      help: 'Streams whose events policies cannot read',
+      registers,
+    });
     const oldest = new Gauge({
       name: 'ledger_parked_reactions_oldest_seconds',
       help: 'How long the oldest parked reaction or stream that is held back stands still',
@@ -102,7 +109,11 @@ export class LedgerMetrics {
         oldest.set(counts.oldestSeconds);
       },
     });
-    const sealedLagSeconds = new Gauge({ name: 'ledger_chain_lag_seconds', help: 'Age of the oldest event not sealed', registers });
+    const sealedLagSeconds = new Gauge({
+      name: 'ledger_chain_lag_seconds',
+      help: 'Age of the oldest event not sealed',
+      registers,
+    });
     new Gauge({
       name: 'ledger_chain_lag_events',
       help: 'Events not sealed yet, counted up to a bound',

@@ -21,7 +21,13 @@ import {
   startReadiness,
   startSealing,
 } from './start-followers.js';
-import { configureApplication, startApplication, startListening, startOperationRuns, startOperationsPool } from './start-http.js';
+import {
+  configureApplication,
+  startApplication,
+  startListening,
+  startOperationRuns,
+  startOperationsPool,
+} from './start-http.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -46,7 +52,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for them. */
+/**
+ * Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for
+ * them.
+ */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const operators = await Operators.from(options.config.operatorsFile);
   const registry = createMetricsRegistry();
@@ -60,12 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const operationsPool = await start(startOperationsPool(core, options));
     const runs = await start(startOperationRuns(options));
     const followers = makeFollowers({ rateLimits, stores, watched, jobsPool }, options);
-    const readiness = new ServiceReadiness(
-      core,
-      watched.generations,
-      followers,
-      PROJECTION_NAMES,
-    );
+    const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const address = { url: '' };
@@ -95,7 +99,8 @@ async function startStores(
   const core = await start(startCore(options, metrics));
   const background = await start(startBackgroundPool(core, options));
   const stores = await start(startPresence(core, background));
-  // Its presence is seen from here on, so that no copy of the log counts as complete: now the log may grow.
+  // Its presence is seen from here on, so that no copy of the log counts as complete: now the log
+  // may grow.
   await core.followedLog.confirm();
   const watched = await start(startLogWatch(stores, options));
   await options.prepare?.(core);

@@ -29,7 +29,10 @@ const LOOK_AGAIN_MS = 100;
 
 export const PROJECTION_NAMES = accountProjectors.map(({ name }) => name);
 
-/** What follows the log: made before the application, which shows how far it is, and started behind it. */
+/**
+ * What follows the log: made before the application, which shows how far it is, and started behind
+ * it.
+ */
 export interface Followers {
   readonly projections: ProjectionRunner;
   readonly jobs: Jobs;
@@ -37,10 +40,14 @@ export interface Followers {
   readonly sealer: ChainSealer;
 }
 
-export function startJobsPool({ databaseUrl: url }: Core, { config }: ServiceOptions): Started<Pool> {
+export function startJobsPool(
+  { databaseUrl: url }: Core,
+  { config }: ServiceOptions,
+): Started<Pool> {
   const max = connectionBudget(config).jobs;
   const jobsPool = openPool({ url, max, applicationName: 'ledger-jobs', bigintAsText: true });
-  // The queue's library asks for listeners of its own kind, although the pool's connections have theirs.
+  // The queue's library asks for listeners of its own kind, although the pool's connections have
+  // theirs.
   jobsPool.on('connect', (client) => client.on('error', () => undefined));
   return { part: jobsPool, undo: () => jobsPool.end() };
 }
@@ -89,7 +96,10 @@ export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions)
   };
 }
 
-function jobsOf({ stores, jobsPool, rateLimits }: FollowersParts, { logger }: Pick<ServiceOptions, 'logger'>): Jobs {
+function jobsOf(
+  { stores, jobsPool, rateLimits }: FollowersParts,
+  { logger }: Pick<ServiceOptions, 'logger'>,
+): Jobs {
   const { commands, moderations, erasures, pool, log, keys } = stores.core;
   const readModels = () => readModelsReachHead(pool, log, PROJECTION_NAMES);
   const handlers = jobHandlers({
@@ -108,7 +118,10 @@ export function startProjecting({ projections }: Followers): Started<ProjectionR
   return { part: projections, undo: () => projections.stop() };
 }
 
-export async function startJobs({ jobs }: Followers, { config }: ServiceOptions): Promise<Started<Jobs>> {
+export async function startJobs(
+  { jobs }: Followers,
+  { config }: ServiceOptions,
+): Promise<Started<Jobs>> {
   if (config.roles.has('worker')) {
     await jobs.prepare();
     jobs.start();
@@ -146,8 +159,8 @@ export function startReadiness(ready: ServiceReadiness): Started<undefined> {
 }
 
 /**
- * Read models and policies go by positions, and whose positions those are is settled when the log is reached for the first time: the
- * database may move to this log then.
+ * Read models and policies go by positions, and whose positions those are is settled when the log
+ * is reached for the first time: the database may move to this log then.
  */
 async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => void): Promise<void> {
   while (!signal.aborted) {
@@ -167,15 +180,19 @@ export function startCatchingUpAtEnd(core: Core, followers: Followers): Started<
 }
 
 /**
- * As far as this process leads them, so that the next process has nothing to catch up with. Whatever is in the way, nothing is lost by
- * ending: it stands in the log.
+ * As far as this process leads them, so that the next process has nothing to catch up with.
+ * Whatever is in the way, nothing is lost by ending: it stands in the log.
  */
-async function catchUpBeforeEnd({ log }: Core, { projections, policies }: Followers): Promise<void> {
+async function catchUpBeforeEnd(
+  { log }: Core,
+  { projections, policies }: Followers,
+): Promise<void> {
   const deadline = performance.now() + CATCH_UP_BEFORE_END_MS;
   const left = (): number => Math.max(0, deadline - performance.now());
   try {
     const answered = await log.head();
-    if (answered !== undefined && policies.role === 'leader') await policies.waitFor(answered, left());
+    if (answered !== undefined && policies.role === 'leader')
+      await policies.waitFor(answered, left());
     const head = await log.head();
     if (head === undefined) return;
     const led = PROJECTION_NAMES.filter((name) => projections.leads(name));

@@ -48,7 +48,10 @@ interface Application {
   readonly edge: HttpEdge;
 }
 
-export async function startApplication(parts: ApplicationParts, { config, logger }: ServiceOptions): Promise<Started<Application>> {
+export async function startApplication(
+  parts: ApplicationParts,
+  { config, logger }: ServiceOptions,
+): Promise<Started<Application>> {
   const { projections, policies } = parts.followers;
   const edge = new HttpEdge({
     logger,
@@ -92,7 +95,11 @@ export async function configureApplication(
   await app.init();
 }
 
-export async function startListening({ app }: Application, { config }: ServiceOptions, address: Address): Promise<Started<string>> {
+export async function startListening(
+  { app }: Application,
+  { config }: ServiceOptions,
+  address: Address,
+): Promise<Started<string>> {
   const { host } = config;
   await app.listen({ port: config.port, host });
   const { port } = new URL(await app.getUrl());
@@ -103,7 +110,10 @@ export async function startListening({ app }: Application, { config }: ServiceOp
   };
 }
 
-/** No new connections; requests in flight finish, within the grace. What runs behind them is stopped after that. */
+/**
+ * No new connections; requests in flight finish, within the grace. What runs behind them is stopped
+ * after that.
+ */
 async function stopAnswering(app: NestFastifyApplication, graceMs: number): Promise<void> {
   const patience = new AbortController();
   const closed = app.getHttpAdapter().getInstance().close();
@@ -125,6 +135,9 @@ function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
       );
     },
     authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
-    verifyToken: ({ alias }, verify) => tokenSecrets.verify(alias, (secrets, { openRules }) => verify(secrets, openRules.tokensMustExpire)),
+    verifyToken: ({ alias }, verify) =>
+      tokenSecrets.verify(alias, (secrets, { openRules }) =>
+        verify(secrets, openRules.tokensMustExpire),
+      ),
   };
 }

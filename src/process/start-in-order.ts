@@ -11,11 +11,14 @@ export type Start = <T>(starting: Started<T> | Promise<Started<T>>) => Promise<T
 export type Stoppable<T> = T & { stop(): Promise<void> };
 
 /**
- * Starts parts one after the other. `stop` undoes all of them in reverse order, also when one cannot be undone: the stores are opened first
- * and closed last, and an embedded Postgres would be left running. A start that fails undoes what was started before it.
+ * Starts parts one after the other. `stop` undoes all of them in reverse order, also when one
+ * cannot be undone: the stores are opened first and closed last, and an embedded Postgres would be
+ * left running. A start that fails undoes what was started before it.
  * @throws what a start throws; of several failures of `stop` the first one.
  */
-export async function startInOrder<T extends object>(starts: (start: Start) => Promise<T>): Promise<Stoppable<T>> {
+export async function startInOrder<T extends object>(
+  starts: (start: Start) => Promise<T>,
+): Promise<Stoppable<T>> {
   const undos: (() => unknown)[] = [];
   const stop = async (): Promise<void> => {
     const failures: unknown[] = [];

@@ -10,12 +10,19 @@ import { openPool } from '../postgres/database.js';
 import { hearErasures } from '../postgres/erasure-announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { hearTenants } from '../postgres/tenant-announcements.js';
-import { ensureLiveGenerations, LiveGenerations, renewOutdatedGenerations } from '../projecting/generations/generations.js';
+import {
+  ensureLiveGenerations,
+  LiveGenerations,
+  renewOutdatedGenerations,
+} from '../projecting/generations/generations.js';
 import type { LedgerMetrics } from './metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
 
-/** A batch that takes longer meets a server that does not answer: without a limit it would hold up the stop. */
+/**
+ * A batch that takes longer meets a server that does not answer: without a limit it would hold up
+ * the stop.
+ */
 const BACKGROUND_STATEMENT_MS = 30_000;
 /** A start does not wait longer for a log that is away. */
 const START_WITHOUT_LOG_MS = 2_000;
@@ -29,7 +36,10 @@ export interface Stores {
   readonly presence: ProcessPresence;
 }
 
-export async function startCore({ config, logger, fsync }: ServiceOptions, metrics: LedgerMetrics): Promise<Started<Core>> {
+export async function startCore(
+  { config, logger, fsync }: ServiceOptions,
+  metrics: LedgerMetrics,
+): Promise<Started<Core>> {
   const core = await openCore({
     config,
     logger,
@@ -42,7 +52,10 @@ export async function startCore({ config, logger, fsync }: ServiceOptions, metri
   return { part: core, undo: () => core.close() };
 }
 
-export function startBackgroundPool({ databaseUrl: url }: Core, { config }: ServiceOptions): Started<Pool> {
+export function startBackgroundPool(
+  { databaseUrl: url }: Core,
+  { config }: ServiceOptions,
+): Started<Pool> {
   const background = openPool({
     url,
     max: connectionBudget(config).background,
@@ -82,7 +95,10 @@ export class LossSettlement {
   }
 }
 
-/** The read models in use, hidden from the moment when the log is found to have lost its end until that is settled. */
+/**
+ * The read models in use, hidden from the moment when the log is found to have lost its end until
+ * that is settled.
+ */
 export interface WatchedLog {
   readonly generations: LiveGenerations;
   readonly loss: LossSettlement;
@@ -102,24 +118,40 @@ export function startLogWatch(stores: Stores, options: ServiceOptions): Started<
   return { part: { generations, loss }, undo: () => logWatch.stop() };
 }
 
-export async function startHearingTenants({ core, background }: Stores): Promise<Started<undefined>> {
+export async function startHearingTenants({
+  core,
+  background,
+}: Stores): Promise<Started<undefined>> {
   const { tenants } = core;
-  const announcements = hearTenants(background, (alias) => (alias === undefined ? tenants.distrust() : tenants.forget(alias)));
+  const announcements = hearTenants(background, (alias) =>
+    alias === undefined ? tenants.distrust() : tenants.forget(alias),
+  );
   await announcements.start();
   return { part: undefined, undo: () => announcements.stop() };
 }
 
-export async function startHearingErasures({ core, background }: Stores): Promise<Started<undefined>> {
+export async function startHearingErasures({
+  core,
+  background,
+}: Stores): Promise<Started<undefined>> {
   const erased = hearErasures(background, (subjects) => core.forget(subjects));
   await erased.start();
   return { part: undefined, undo: () => erased.stop() };
 }
 
 /** Before the first request: without tables there is no answer. */
-export async function prepareReadModels({ background }: Stores, { loss }: WatchedLog, { config, logger }: ServiceOptions): Promise<void> {
+export async function prepareReadModels(
+  { background }: Stores,
+  { loss }: WatchedLog,
+  { config, logger }: ServiceOptions,
+): Promise<void> {
   await ensureLiveGenerations(background, accountProjectors);
   const renewed = await renewOutdatedGenerations(background, accountProjectors);
-  if (renewed.length > 0) logger.warn({ projections: renewed }, 'the tables of read models have changed: they are built anew');
+  if (renewed.length > 0)
+    logger.warn(
+      { projections: renewed },
+      'the tables of read models have changed: they are built anew',
+    );
   // The log may have been restored while no process ran.
   const settling = loss.settle();
   await (config.eventStore === undefined ? settling : whileThere(settling, START_WITHOUT_LOG_MS));

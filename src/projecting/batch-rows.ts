@@ -19,11 +19,18 @@ interface Entry {
 type Entries = Map<string, Entry>;
 
 // NUL is in no text that Postgres holds, so it keeps the parts of a key apart.
-const textOf = (key: readonly string[]): string => (key.length === 1 ? (key[0] ?? '') : key.join('\u0000'));
+const textOf = (key: readonly string[]): string =>
+  key.length === 1 ? (key[0] ?? '') : key.join('\u0000');
 
-/** The rows of one batch in memory. Changes of an event that fails half-way are taken back: see `attempt`. */
+/**
+ * The rows of one batch in memory. Changes of an event that fails half-way are taken back: see
+ * `attempt`.
+ */
 export class BatchRows implements Rows {
-  private readonly tables: ReadonlyMap<string, { readonly table: ReadModelTable; readonly entries: Entries }>;
+  private readonly tables: ReadonlyMap<
+    string,
+    { readonly table: ReadModelTable; readonly entries: Entries }
+  >;
   private readonly foundKeys = new Map<string, Set<string>>();
   private readonly toLoad = new Map<string, (readonly string[])[]>();
   private undo: (() => void)[] = [];
@@ -59,14 +66,17 @@ export class BatchRows implements Rows {
   wasFound(table: string, row: Row): void {
     const key = this.keyOf(table, row);
     const entries = this.entriesOf(table);
-    if (!entries.has(textOf(key))) entries.set(textOf(key), { key, row, stored: true, changed: false });
+    if (!entries.has(textOf(key)))
+      entries.set(textOf(key), { key, row, stored: true, changed: false });
     const keys = this.foundKeys.get(table) ?? new Set();
     this.foundKeys.set(table, keys.add(textOf(key)));
   }
 
   found(table: string): readonly Row[] {
     const entries = this.entriesOf(table);
-    return [...(this.foundKeys.get(table) ?? [])].map((key) => entries.get(key)?.row).filter((row) => row !== undefined);
+    return [...(this.foundKeys.get(table) ?? [])]
+      .map((key) => entries.get(key)?.row)
+      .filter((row) => row !== undefined);
   }
 
   get(table: string, key: readonly string[]): Row | undefined {

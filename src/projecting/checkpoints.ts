@@ -15,7 +15,10 @@ export interface Checkpoint {
 }
 
 /** The checkpoints of the live generations of these projections. */
-export async function liveCheckpoints(pool: Pool | PoolClient, projections: readonly string[]): Promise<Checkpoint[]> {
+export async function liveCheckpoints(
+  pool: Pool | PoolClient,
+  projections: readonly string[],
+): Promise<Checkpoint[]> {
   const { rows } = await pool.query<{
     projection: string;
     generation: number;
@@ -42,10 +45,15 @@ export interface CheckpointMove {
 }
 
 /**
- * Moves several checkpoints over events that none of these projections handles. Returns the names of those that moved; the others
- * were not what was expected. Rows are locked in the order of their names, so two writers cannot wait for each other.
+ * Moves several checkpoints over events that none of these projections handles. Returns the names
+ * of those that moved; the others were not what was expected. Rows are locked in the order of their
+ * names, so two writers cannot wait for each other.
  */
-export async function moveCheckpoints(pool: Pool, moves: readonly CheckpointMove[], to: SeenEvent): Promise<ReadonlySet<string>> {
+export async function moveCheckpoints(
+  pool: Pool,
+  moves: readonly CheckpointMove[],
+  to: SeenEvent,
+): Promise<ReadonlySet<string>> {
   const { rows } = await pool.query<{ projection: string }>({
     name: 'projection_checkpoints.move',
     text: `
@@ -70,7 +78,12 @@ export async function moveCheckpoints(pool: Pool, moves: readonly CheckpointMove
 }
 
 /** Notes what a projection is stuck on; the next successful write clears it. */
-export async function recordLastError(pool: Pool, projection: string, generation: number, error: string): Promise<void> {
+export async function recordLastError(
+  pool: Pool,
+  projection: string,
+  generation: number,
+  error: string,
+): Promise<void> {
   await pool.query(
     `update ledger.projection_checkpoints set last_error = $3
      where projection = $1 and generation = $2 and last_error is distinct from $3`,
@@ -79,7 +92,11 @@ export async function recordLastError(pool: Pool, projection: string, generation
 }
 
 /** The streams that are parked for a generation. */
-export async function parkedStreams(pool: Pool, projection: string, generation: number): Promise<string[]> {
+export async function parkedStreams(
+  pool: Pool,
+  projection: string,
+  generation: number,
+): Promise<string[]> {
   const { rows } = await pool.query<{ stream: string }>(
     'select stream from ledger.parked_streams where projection = $1 and generation = $2',
     [projection, generation],

@@ -30,7 +30,10 @@ interface ProjectorDefinition {
 /** Both events of an erasure are handled by every projector, as its `forgetting` says. */
 export function defineProjector({ name, tables, on, forgetting }: ProjectorDefinition): Projector {
   // The compiler checks each handler beside its type of event, but cannot follow the look-up.
-  const handlers = new Map(Object.entries(on)) as Map<AccountEvent['type'], EventHandler<AccountEvent>>;
+  const handlers = new Map(Object.entries(on)) as Map<
+    AccountEvent['type'],
+    EventHandler<AccountEvent>
+  >;
   const erasure = erasureHandler(forgetting);
   for (const type of ERASURES) handlers.set(type, erasure);
   return {

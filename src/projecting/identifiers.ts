@@ -1,6 +1,10 @@
-/** Names that go into SQL text. They come from our own code and from generation numbers, never from a client; this keeps it so. */
+/**
+ * Names that go into SQL text. They come from our own code and from generation numbers, never from
+ * a client; this keeps it so.
+ */
 export function quoted(name: string): string {
-  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`not a name for SQL: ${JSON.stringify(name)}`);
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
+    throw new Error(`not a name for SQL: ${JSON.stringify(name)}`);
   return `"${name}"`;
 }
 

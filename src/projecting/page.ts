@@ -18,15 +18,26 @@ export interface Page {
   readonly lastEventId: string;
 }
 
-export async function decodePage(recorded: readonly RecordedEvent[], decode: DecodeEvents): Promise<Page | undefined> {
+export async function decodePage(
+  recorded: readonly RecordedEvent[],
+  decode: DecodeEvents,
+): Promise<Page | undefined> {
   const last = recorded.at(-1);
   if (!last) return undefined;
   const decoded = await decode(recorded);
-  if (decoded.length !== recorded.length) throw new Error(`${recorded.length} events went into decoding, ${decoded.length} came out`);
+  if (decoded.length !== recorded.length)
+    throw new Error(`${recorded.length} events went into decoding, ${decoded.length} came out`);
   const events = recorded.map(({ id: eventId, type, position }, index): PageEvent => {
     const result = decoded[index];
-    if (result && 'event' in result) return { type, position, eventId, decoded: result, undecodable: undefined };
-    return { type, position, eventId, decoded: undefined, undecodable: result?.undecodable ?? 'no result' };
+    if (result && 'event' in result)
+      return { type, position, eventId, decoded: result, undecodable: undefined };
+    return {
+      type,
+      position,
+      eventId,
+      decoded: undefined,
+      undecodable: result?.undecodable ?? 'no result',
+    };
   });
   return { events, last: last.position, lastEventId: last.id };
 }

@@ -1,6 +1,9 @@
 import pg from 'pg';
 
-/** The rows or the checkpoint are no longer what this process loaded: somebody else writes this generation. Load again, then go on. */
+/**
+ * The rows or the checkpoint are no longer what this process loaded: somebody else writes this
+ * generation. Load again, then go on.
+ */
 export class CheckpointMoved extends Error {
   override readonly name = 'CheckpointMoved';
   constructor(readonly projection: string) {
@@ -8,7 +11,10 @@ export class CheckpointMoved extends Error {
   }
 }
 
-/** The next event that a projection must read cannot be decoded. It waits there: an event is never passed over. */
+/**
+ * The next event that a projection must read cannot be decoded. It waits there: an event is never
+ * passed over.
+ */
 export class StoppedAtUndecodable extends Error {
   override readonly name = 'StoppedAtUndecodable';
   constructor(
@@ -19,16 +25,25 @@ export class StoppedAtUndecodable extends Error {
   }
 }
 
-/** True for errors that the written values cause and that a repetition would meet again: bad data, a broken constraint, an oversized key. */
+/**
+ * True for errors that the written values cause and that a repetition would meet again: bad data, a
+ * broken constraint, an oversized key.
+ */
 export function isDataError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23|54)/.test(error.code ?? '');
 }
 
-/** What may be logged and stored of an error. A database error's own text quotes values, which may be personal: only its place is told. */
+/**
+ * What may be logged and stored of an error. A database error's own text quotes values, which may
+ * be personal: only its place is told.
+ */
 export function describeError(error: unknown): string {
   if (error instanceof pg.DatabaseError) {
-    const place = [error.schema, error.table, error.column, error.constraint].filter((part) => part !== undefined).join(' ');
-    // Errors of syntax and access (class 42) quote our own statements only, and say what is missing.
+    const place = [error.schema, error.table, error.column, error.constraint]
+      .filter((part) => part !== undefined)
+      .join(' ');
+    // Errors of syntax and access (class 42) quote our own statements only, and say what is
+    // missing.
     const text = error.code?.startsWith('42') ? `: ${error.message}` : '';
     return `database error ${error.code ?? 'unknown'}${place === '' ? '' : ` (${place})`}${text}`;
   }

@@ -1,6 +1,9 @@
 import type { IndexColumn, Lookup, ReadModelTable, Row, RowKey, Rows } from './projector.js';
 
-/** What a table is made of; the columns are those of its row type, so that the compiler finds the one that was forgotten. */
+/**
+ * What a table is made of; the columns are those of its row type, so that the compiler finds the
+ * one that was forgotten.
+ */
 export interface TableDefinition<R extends Row> {
   readonly name: string;
   readonly columns: Readonly<Record<keyof R & string, string>>;
@@ -14,8 +17,9 @@ export interface IndexColumnOf<R extends Row> extends IndexColumn {
 }
 
 /**
- * A read model's table with its row type. Rows travel as JSON both ways, so a row that is read equals the row that was written:
- * `bigint` columns are numbers (epoch milliseconds, amounts up to 2^53-1), `jsonb` columns are values.
+ * A read model's table with its row type. Rows travel as JSON both ways, so a row that is read
+ * equals the row that was written: `bigint` columns are numbers (epoch milliseconds, amounts up to
+ * 2^53-1), `jsonb` columns are values.
  */
 export class TableOf<R extends Row> implements ReadModelTable {
   readonly name: string;
@@ -44,16 +48,23 @@ export class TableOf<R extends Row> implements ReadModelTable {
     return rows.found(this.name) as readonly R[];
   }
 
-  lookup(where: { readonly [C in keyof R & string]?: readonly string[] }, along?: readonly IndexColumnOf<R>[]): Lookup {
+  lookup(
+    where: { readonly [C in keyof R & string]?: readonly string[] },
+    along?: readonly IndexColumnOf<R>[],
+  ): Lookup {
     const conditions = where as Readonly<Record<string, readonly string[]>>;
-    return along === undefined ? { table: this.name, where: conditions } : { table: this.name, where: conditions, along };
+    return along === undefined
+      ? { table: this.name, where: conditions }
+      : { table: this.name, where: conditions, along };
   }
 
   put(rows: Rows, row: R): void {
     rows.put(this.name, row);
   }
 
-  /** Changes a row that is there; a missing one stays missing: its person or account is forgotten. */
+  /**
+   * Changes a row that is there; a missing one stays missing: its person or account is forgotten.
+   */
   change(rows: Rows, key: readonly string[], change: (row: R) => R): void {
     const row = this.get(rows, ...key);
     if (row) this.put(rows, change(row));

@@ -6,7 +6,10 @@ import { runInNewContext } from 'node:vm';
 import { transformSync, type Options } from '@swc/core';
 import ts from 'typescript';
 
-/** What is tested is what ships: one compiler builds dist/, another what jest runs, and a class must be the same from both. */
+/**
+ * What is tested is what ships: one compiler builds dist/, another what jest runs, and a class must
+ * be the same from both.
+ */
 const root = join(__dirname, '..', '..');
 const requireHere = createRequire(__filename);
 
@@ -15,11 +18,16 @@ interface JestProject {
   readonly transform: Readonly<Record<string, readonly [string, Options]>>;
 }
 
-const projects = (requireHere(join(root, 'jest.config.cjs')) as { readonly projects: readonly JestProject[] }).projects;
+const projects = (
+  requireHere(join(root, 'jest.config.cjs')) as { readonly projects: readonly JestProject[] }
+).projects;
 
 function compilerOptions(file: string): ts.CompilerOptions {
-  const { config, error } = ts.readConfigFile(join(root, file), (path) => readFileSync(path, 'utf8'));
-  if (error !== undefined) throw new Error(ts.flattenDiagnosticMessageText(error.messageText, '\n'));
+  const { config, error } = ts.readConfigFile(join(root, file), (path) =>
+    readFileSync(path, 'utf8'),
+  );
+  if (error !== undefined)
+    throw new Error(ts.flattenDiagnosticMessageText(error.messageText, '\n'));
   return ts.parseJsonConfigFileContent(config, ts.sys, root).options;
 }
 
@@ -38,20 +46,33 @@ function testedOptions({ transform }: JestProject): Options {
   return options;
 }
 
-test.each(['tsconfig.test.json', 'tsconfig.bench.json'])('%s compiles as tsconfig.json does', (file) => {
-  expect(meaningOf(compilerOptions(file))).toEqual(meaningOf(ships));
-});
+test.each(['tsconfig.test.json', 'tsconfig.bench.json'])(
+  '%s compiles as tsconfig.json does',
+  (file) => {
+    expect(meaningOf(compilerOptions(file))).toEqual(meaningOf(ships));
+  },
+);
 
-test.each(projects.map((project) => [project.displayName, project] as const))('jest (%s) is told what tsc is told', (_name, project) => {
-  const { target, parser, transform, keepClassNames } = testedOptions(project).jsc ?? {};
-  const decorators = parser?.syntax === 'typescript' ? parser.decorators : undefined;
-  expect({
-    ...{ target: target?.toUpperCase(), fields: transform?.useDefineForClassFields },
-    ...{ decorators: transform?.legacyDecorator, metadata: transform?.decoratorMetadata, parsed: decorators, keepClassNames },
-  }).toEqual({ ...meaningOf(ships), parsed: ships.experimentalDecorators, keepClassNames: true });
-});
+test.each(projects.map((project) => [project.displayName, project] as const))(
+  'jest (%s) is told what tsc is told',
+  (_name, project) => {
+    const { target, parser, transform, keepClassNames } = testedOptions(project).jsc ?? {};
+    const decorators = parser?.syntax === 'typescript' ? parser.decorators : undefined;
+    expect({
+      ...{ target: target?.toUpperCase(), fields: transform?.useDefineForClassFields },
+      ...{
+        decorators: transform?.legacyDecorator,
+        metadata: transform?.decoratorMetadata,
+        parsed: decorators,
+        keepClassNames,
+      },
+    }).toEqual({ ...meaningOf(ships), parsed: ships.experimentalDecorators, keepClassNames: true });
+  },
+);
 
-/** Everything in which two ways to compile classes can differ; what it observes is put into `seen`. */
+/**
+ * Everything in which two ways to compile classes can differ; what it observes is put into `seen`.
+ */
 const PROBE = `
   declare const seen: Record<string, unknown>;
   const types: Record<string, unknown> = {};
@@ -108,14 +129,21 @@ function observed(code: string): unknown {
 
 const byTsc = (): unknown =>
   observed(
-    ts.transpileModule(PROBE, { fileName: 'probe.ts', compilerOptions: { ...ships, module: ts.ModuleKind.CommonJS, sourceMap: false } })
-      .outputText,
+    ts.transpileModule(PROBE, {
+      fileName: 'probe.ts',
+      compilerOptions: { ...ships, module: ts.ModuleKind.CommonJS, sourceMap: false },
+    }).outputText,
   );
 
 test.each(projects.map((project) => [project.displayName, project] as const))(
   'a class of jest (%s) is the class that ships',
   (_name, project) => {
-    const { code } = transformSync(PROBE, { ...testedOptions(project), filename: 'probe.ts', swcrc: false, sourceMaps: false });
+    const { code } = transformSync(PROBE, {
+      ...testedOptions(project),
+      filename: 'probe.ts',
+      swcrc: false,
+      sourceMaps: false,
+    });
     expect(observed(code)).toEqual(byTsc());
   },
 );

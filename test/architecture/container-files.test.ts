@@ -3,9 +3,19 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { loadConfig, ROLES, SETTINGS, type Config } from '../../src/config/config.js';
-import { environmentOf, mountsOf, readComposeFile, readDockerfile, textsOf, type ComposeService } from '../support/container-files.js';
+import {
+  environmentOf,
+  mountsOf,
+  readComposeFile,
+  readDockerfile,
+  textsOf,
+  type ComposeService,
+} from '../support/container-files.js';
 
-/** No engine starts these files when the tests run: what they say is compared with what the code reads, and with each other. */
+/**
+ * No engine starts these files when the tests run: what they say is compared with what the code
+ * reads, and with each other.
+ */
 const root = join(__dirname, '..', '..');
 const image = readDockerfile().at(-1)!;
 const imageEnvironment = environmentOf(image);
@@ -23,8 +33,10 @@ const EVENT_STORE_PORT = '2113';
 const VARIABLES_OF_OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [LEDGER]: {
     HOME: 'of every process; a library asks for it',
-    DATABASE_PASSWORD_FILE: 'docker/environment.mjs: the file with the password that goes into DATABASE_URL',
-    EVENT_STORE_PASSWORD_FILE: 'docker/environment.mjs: the file with the password that goes into EVENT_STORE_URL',
+    DATABASE_PASSWORD_FILE:
+      'docker/environment.mjs: the file with the password that goes into DATABASE_URL',
+    EVENT_STORE_PASSWORD_FILE:
+      'docker/environment.mjs: the file with the password that goes into EVENT_STORE_URL',
   },
   [POSTGRES]: {
     POSTGRES_USER: 'the user that is made at the first start',
@@ -58,12 +70,16 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const imageOf = ({ image: name }: ComposeService): string => (name === LEDGER ? name : name.replace(/:.*$/, ''));
-const isService = (service: ComposeService): boolean => service.image === LEDGER && service.command === undefined;
+const imageOf = ({ image: name }: ComposeService): string =>
+  name === LEDGER ? name : name.replace(/:.*$/, '');
+const isService = (service: ComposeService): boolean =>
+  service.image === LEDGER && service.command === undefined;
 
 /** The environment that the process in the container sees. */
 function environmentIn(service: ComposeService): Record<string, string> {
-  return service.image === LEDGER ? { ...imageEnvironment, ...service.environment } : service.environment;
+  return service.image === LEDGER
+    ? { ...imageEnvironment, ...service.environment }
+    : service.environment;
 }
 
 /** What the service makes of it; files of the container are stood in for by files that are here. */
@@ -71,19 +87,30 @@ async function configOf(service: ComposeService): Promise<Config> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(environmentIn(service))) {
     if (name.endsWith('_PASSWORD_FILE')) environment[name] = join(folder, 'password');
-    else environment[name] = value.replace(/(tlsCAFile=)[^&]+/, (_, option: string) => `${option}${join(folder, 'ca.crt')}`);
+    else
+      environment[name] = value.replace(
+        /(tlsCAFile=)[^&]+/,
+        (_, option: string) => `${option}${join(folder, 'ca.crt')}`,
+      );
   }
   const { addressesWithPasswords } = (await import(join(root, 'docker', 'environment.mjs'))) as {
-    addressesWithPasswords: (environment: Readonly<Record<string, string>>) => Record<string, string>;
+    addressesWithPasswords: (
+      environment: Readonly<Record<string, string>>,
+    ) => Record<string, string>;
   };
   return loadConfig({ ...environment, ...addressesWithPasswords(environment) });
 }
 
 /** Files and folders that a container is told of by its environment, or reads when it starts. */
 function pathsNamedFor(service: ComposeService): readonly string[] {
-  const told = service.image === LEDGER && !isService(service) ? [] : Object.entries(environmentIn(service));
-  const found = told.filter(([name]) => !['HOME', 'DATA_DIR'].includes(name)).map(([, value]) => /(?:^|=)(\/[^&]+)/.exec(value)?.[1]);
-  const read = [...(service.command ?? []).join('\n').matchAll(/\$\$\(cat ([^)]+)\)/g)].map(([, path]) => path);
+  const told =
+    service.image === LEDGER && !isService(service) ? [] : Object.entries(environmentIn(service));
+  const found = told
+    .filter(([name]) => !['HOME', 'DATA_DIR'].includes(name))
+    .map(([, value]) => /(?:^|=)(\/[^&]+)/.exec(value)?.[1]);
+  const read = [...(service.command ?? []).join('\n').matchAll(/\$\$\(cat ([^)]+)\)/g)].map(
+    ([, path]) => path,
+  );
   return [...found, ...read].filter((path) => path !== undefined);
 }
 
@@ -114,20 +141,26 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
       expect(config.publicUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
       const { password, searchParams } = new URL(config.databaseUrl!);
       const inFile = service.environment.DATABASE_PASSWORD_FILE !== undefined;
-      expect(decodeURIComponent(password)).toBe(inFile ? PASSWORD : postgres.environment.POSTGRES_PASSWORD);
+      expect(decodeURIComponent(password)).toBe(
+        inFile ? PASSWORD : postgres.environment.POSTGRES_PASSWORD,
+      );
       expect([...searchParams]).toEqual([]);
     }
     expect(ledgers.length).toBeGreaterThan(0);
   });
 
   it('publishes the port that the service listens on, to this machine only', async () => {
-    const published = all.flatMap(([, service]) => service.ports.map((port) => ({ service, parts: port.split(':') })));
+    const published = all.flatMap(([, service]) =>
+      service.ports.map((port) => ({ service, parts: port.split(':') })),
+    );
     for (const { service, parts } of published) {
       const port = isService(service) ? String((await configOf(service)).port) : EVENT_STORE_PORT;
       expect(parts).toEqual(['127.0.0.1', expect.stringMatching(/^\d+$/), port]);
     }
     expect(new Set(published.map(({ parts }) => parts[1])).size).toBe(published.length);
-    const answering = ledgers.filter(([, service]) => (service.environment.ROLES ?? 'api').includes('api'));
+    const answering = ledgers.filter(([, service]) =>
+      (service.environment.ROLES ?? 'api').includes('api'),
+    );
     expect(ledgers.filter(([, { ports }]) => ports.length > 0)).toEqual(answering);
   });
 
@@ -142,11 +175,16 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
         `/${postgres.environment.POSTGRES_DB}`,
       ]);
       if (environment.DATABASE_PASSWORD_FILE !== undefined) {
-        expect(basename(environment.DATABASE_PASSWORD_FILE)).toBe(basename(postgres.environment.POSTGRES_PASSWORD_FILE!));
+        expect(basename(environment.DATABASE_PASSWORD_FILE)).toBe(
+          basename(postgres.environment.POSTGRES_PASSWORD_FILE!),
+        );
       }
-      const [, hosts = '', query] = /^esdb:\/\/(?:[^@]*@)?([^?]+)\?(.*)$/.exec(environment.EVENT_STORE_URL!) ?? [];
+      const [, hosts = '', query] =
+        /^esdb:\/\/(?:[^@]*@)?([^?]+)\?(.*)$/.exec(environment.EVENT_STORE_URL!) ?? [];
       expect(hosts.split(',')).toEqual(eventStores.map(([host]) => `${host}:${EVENT_STORE_PORT}`));
-      const insecure = eventStores.some(([, store]) => store.environment.EVENTSTORE_INSECURE === 'true');
+      const insecure = eventStores.some(
+        ([, store]) => store.environment.EVENTSTORE_INSECURE === 'true',
+      );
       expect(new URLSearchParams(query).get('tls')).toBe(String(!insecure));
     }
   });
@@ -156,13 +194,17 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     const most = configs.map(({ databaseConnectionsMax }) => databaseConnectionsMax);
     const given = /max_connections=(\d+)/.exec((postgres.command ?? []).join(' '))?.[1] ?? '100';
     const superusers = 3;
-    expect(Number(given) - superusers).toBeGreaterThanOrEqual(most.reduce((sum, max) => sum + max, 0) + Math.max(...most));
+    expect(Number(given) - superusers).toBeGreaterThanOrEqual(
+      most.reduce((sum, max) => sum + max, 0) + Math.max(...most),
+    );
   });
 
   it('gives every file that a container is told of, made by something that is done before it starts', () => {
     for (const [key, service] of all) {
       for (const path of pathsNamedFor(service)) {
-        const mount = mountsOf(service).find((each) => path === each.path || path.startsWith(`${each.path}/`));
+        const mount = mountsOf(service).find(
+          (each) => path === each.path || path.startsWith(`${each.path}/`),
+        );
         if (path.startsWith('/run/secrets/')) {
           expect(service.secrets).toContain(basename(path));
           continue;
@@ -180,7 +222,12 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
 
   it('lets the service write nowhere but into memory: everything it keeps is in its stores', async () => {
     for (const [key, service] of ledgers) {
-      expect([key, service.read_only, service.tmpfs, service.init]).toEqual([key, true, ['/tmp'], true]);
+      expect([key, service.read_only, service.tmpfs, service.init]).toEqual([
+        key,
+        true,
+        ['/tmp'],
+        true,
+      ]);
       expect(mountsOf(service).filter(({ readOnly }) => !readOnly)).toEqual([]);
       // With a database of its own it makes nothing below DATA_DIR.
       expect((await configOf(service)).databaseUrl).toBeDefined();
@@ -189,10 +236,19 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
 
   it('takes every right from our containers that they do without', () => {
     for (const [key, service] of all.filter(([, { image: name }]) => name === LEDGER)) {
-      expect([key, service.read_only, service.cap_drop, service.security_opt]).toEqual([key, true, ['ALL'], ['no-new-privileges:true']]);
+      expect([key, service.read_only, service.cap_drop, service.security_opt]).toEqual([
+        key,
+        true,
+        ['ALL'],
+        ['no-new-privileges:true'],
+      ]);
       // Who runs as root cannot be spoken to, and ends.
       if (service.user !== undefined || service.cap_add.length > 0) {
-        expect([isService(service), service.network_mode, service.restart]).toEqual([false, 'none', undefined]);
+        expect([isService(service), service.network_mode, service.restart]).toEqual([
+          false,
+          'none',
+          undefined,
+        ]);
       }
     }
   });
@@ -200,32 +256,48 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   it('waits for the service to stop as long as it may take', async () => {
     for (const [, service] of ledgers) {
       const { shutdownGraceMs } = await configOf(service);
-      const margin = Number(/shutdownGraceMs \+ ([\d_]+)/.exec(readFileSync(join(root, 'src', 'process', 'main.ts'), 'utf8'))?.[1]?.replace('_', ''));
-      expect(Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000).toBeGreaterThanOrEqual(shutdownGraceMs + margin);
+      const margin = Number(
+        /shutdownGraceMs \+ ([\d_]+)/
+          .exec(readFileSync(join(root, 'src', 'process', 'main.ts'), 'utf8'))?.[1]
+          ?.replace('_', ''),
+      );
+      expect(
+        Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000,
+      ).toBeGreaterThanOrEqual(shutdownGraceMs + margin);
     }
   });
 
   it('starts again what must run, also after exit code 0, and once what is to be done once', () => {
     const awaited = all.flatMap(([, { depends_on: needs }]) =>
-      Object.entries(needs).flatMap(([key, { condition }]) => (condition === 'service_completed_successfully' ? [key] : [])),
+      Object.entries(needs).flatMap(([key, { condition }]) =>
+        condition === 'service_completed_successfully' ? [key] : [],
+      ),
     );
-    for (const [key, { restart }] of all) expect([key, restart]).toEqual([key, awaited.includes(key) ? undefined : 'unless-stopped']);
+    for (const [key, { restart }] of all)
+      expect([key, restart]).toEqual([key, awaited.includes(key) ? undefined : 'unless-stopped']);
   });
 
   it('waits for what is there and can say that it is ready', () => {
     for (const [key, { depends_on: needs }] of all) {
       for (const [needed, { condition }] of Object.entries(needs)) {
         expect([key, needed, services[needed] !== undefined]).toEqual([key, needed, true]);
-        if (condition === 'service_healthy') expect([needed, services[needed]?.healthcheck !== undefined]).toEqual([needed, true]);
+        if (condition === 'service_healthy')
+          expect([needed, services[needed]?.healthcheck !== undefined]).toEqual([needed, true]);
       }
     }
   });
 
   it('declares the volumes and secrets that it uses, and uses those that it declares', () => {
-    const mounted = new Set(all.flatMap(([, service]) => mountsOf(service).map(({ volume }) => volume)));
+    const mounted = new Set(
+      all.flatMap(([, service]) => mountsOf(service).map(({ volume }) => volume)),
+    );
     expect([...mounted].sort()).toEqual(Object.keys(volumes).sort());
-    expect([...new Set(all.flatMap(([, service]) => service.secrets))].sort()).toEqual(Object.keys(secrets).sort());
-    expect(Object.entries(secrets).filter(([key, { file }]) => file !== `./secrets/${key}`)).toEqual([]);
+    expect([...new Set(all.flatMap(([, service]) => service.secrets))].sort()).toEqual(
+      Object.keys(secrets).sort(),
+    );
+    expect(
+      Object.entries(secrets).filter(([key, { file }]) => file !== `./secrets/${key}`),
+    ).toEqual([]);
   });
 
   it('keeps what the stores write, where their images write it', () => {
@@ -240,9 +312,13 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
       expect(kept(service)).toEqual(['/var/lib/eventstore', '/var/log/eventstore']);
       expect(service.environment.EVENTSTORE_CLUSTER_SIZE).toBe(String(eventStores.length));
       const scheme = service.environment.EVENTSTORE_INSECURE === 'true' ? 'http' : 'https';
-      expect(service.healthcheck?.test.at(-1)).toBe(`${scheme}://localhost:${EVENT_STORE_PORT}/health/live`);
+      expect(service.healthcheck?.test.at(-1)).toBe(
+        `${scheme}://localhost:${EVENT_STORE_PORT}/health/live`,
+      );
     }
-    const data = [postgres, ...eventStores.map(([, service]) => service)].flatMap(mountsOf).filter(({ readOnly }) => !readOnly);
+    const data = [postgres, ...eventStores.map(([, service]) => service)]
+      .flatMap(mountsOf)
+      .filter(({ readOnly }) => !readOnly);
     expect(new Set(data.map(({ volume }) => volume)).size).toBe(data.length);
   });
 
@@ -257,33 +333,47 @@ describe('docker/compose.cluster.yaml', () => {
   const all = Object.entries(services);
 
   it('has two processes that answer, one that projects and one that works', () => {
-    const roles = all.filter(([, service]) => isService(service)).map(([, { environment }]) => environment.ROLES);
+    const roles = all
+      .filter(([, service]) => isService(service))
+      .map(([, { environment }]) => environment.ROLES);
     expect(roles).toEqual(['api', 'api', 'projector', 'worker']);
   });
 
   it('has no password in it, and none in an address', () => {
     const text = readFileSync(join(root, 'docker', 'compose.cluster.yaml'), 'utf8');
     expect(text).not.toMatch(/:\/\/[^/\s@]*:[^/\s@]*@/);
-    const passwords = all.flatMap(([, { environment }]) => Object.keys(environment)).filter((name) => name.endsWith('PASSWORD'));
+    const passwords = all
+      .flatMap(([, { environment }]) => Object.keys(environment))
+      .filter((name) => name.endsWith('PASSWORD'));
     expect(passwords).toEqual([]);
   });
 
   it('hands secrets to the users of the images that read them', () => {
     const script = services.secrets!.command!.join('\n');
-    const handed = [...script.matchAll(/^node \/app\/docker\/install-secrets\.mjs (\S+) (\S+) (.+)$/gm)];
-    const volumeAt = (path: string) => mountsOf(services.secrets!).find((mount) => mount.path === path)?.volume;
+    const handed = [
+      ...script.matchAll(/^node \/app\/docker\/install-secrets\.mjs (\S+) (\S+) (.+)$/gm),
+    ];
+    const volumeAt = (path: string) =>
+      mountsOf(services.secrets!).find((mount) => mount.path === path)?.volume;
     for (const [, owner, path = '', names = ''] of handed) {
       const readers = all.filter(
-        ([key, service]) => key !== 'secrets' && mountsOf(service).some(({ volume }) => volume === volumeAt(path)),
+        ([key, service]) =>
+          key !== 'secrets' && mountsOf(service).some(({ volume }) => volume === volumeAt(path)),
       );
-      const users = readers.map(([, service]) => (imageOf(service) === EVENT_STORE ? EVENT_STORE_USER : imageUser));
+      const users = readers.map(([, service]) =>
+        imageOf(service) === EVENT_STORE ? EVENT_STORE_USER : imageUser,
+      );
       expect(new Set(users)).toEqual(new Set([owner]));
-      expect(names.split(' ').filter((secret) => !services.secrets!.secrets.includes(secret))).toEqual([]);
+      expect(
+        names.split(' ').filter((secret) => !services.secrets!.secrets.includes(secret)),
+      ).toEqual([]);
       const wanted = readers.flatMap(([, service]) => {
         const mount = mountsOf(service).find(({ volume }) => volume === volumeAt(path))!;
         return pathsNamedFor(service).filter((file) => file.startsWith(`${mount.path}/`));
       });
-      expect([...new Set(wanted.map((file) => basename(file)))].sort()).toEqual(names.split(' ').sort());
+      expect([...new Set(wanted.map((file) => basename(file)))].sort()).toEqual(
+        names.split(' ').sort(),
+      );
     }
     expect(handed.length).toBe(2);
   });
@@ -292,17 +382,23 @@ describe('docker/compose.cluster.yaml', () => {
     const nodes = all.filter(([, service]) => imageOf(service) === EVENT_STORE);
     expect(nodes.map(([key]) => key)).toEqual(['eventstore-1', 'eventstore-2', 'eventstore-3']);
     for (const [key, service] of nodes) {
-      const others = nodes.filter(([other]) => other !== key).map(([other]) => `${other}:${EVENT_STORE_PORT}`);
+      const others = nodes
+        .filter(([other]) => other !== key)
+        .map(([other]) => `${other}:${EVENT_STORE_PORT}`);
       expect(service.environment.EVENTSTORE_GOSSIP_SEED?.split(',')).toEqual(others);
       expect(service.environment.EVENTSTORE_NODE_HOST_ADVERTISE_AS).toBe(key);
       expect(service.environment.EVENTSTORE_REPLICATION_HOST_ADVERTISE_AS).toBe(key);
       expect(mountsOf(service).map(({ volume }) => volume)).toContain(`${key}-certificate`);
     }
-    expect(services.certificates!.command!.join('\n')).toContain('-dns-names eventstore-$$node,localhost');
+    expect(services.certificates!.command!.join('\n')).toContain(
+      '-dns-names eventstore-$$node,localhost',
+    );
   });
 
   it('shows the key of the authority to nobody but who makes certificates', () => {
-    const withKey = all.filter(([, service]) => mountsOf(service).some(({ volume }) => volume === 'eventstore-authority'));
+    const withKey = all.filter(([, service]) =>
+      mountsOf(service).some(({ volume }) => volume === 'eventstore-authority'),
+    );
     expect(withKey.map(([key]) => key)).toEqual(['certificates']);
   });
 });

@@ -1,6 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,8 +21,13 @@ import { environmentOf, readDockerfile, textsOf } from '../support/container-fil
 
 const root = join(__dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const manifest = z.object({ version: z.string(), engines: z.object({ node: z.string() }) }).parse(JSON.parse(read('package.json')));
-const compiler = z.object({ include: z.array(z.string()), compilerOptions: z.object({ outDir: z.string() }) });
+const manifest = z
+  .object({ version: z.string(), engines: z.object({ node: z.string() }) })
+  .parse(JSON.parse(read('package.json')));
+const compiler = z.object({
+  include: z.array(z.string()),
+  compilerOptions: z.object({ outDir: z.string() }),
+});
 
 const stages = readDockerfile();
 const image = stages.at(-1)!;
@@ -27,8 +41,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const script = (name: string): string => join(root, 'docker', name);
-const run = (name: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
-  spawnSync(process.execPath, [script(name), ...args], { env: { PATH: process.env.PATH, ...variables }, encoding: 'utf8' });
+const run = (
+  name: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+) =>
+  spawnSync(process.execPath, [script(name), ...args], {
+    env: { PATH: process.env.PATH, ...variables },
+    encoding: 'utf8',
+  });
 
 /** Sources of COPY that come from the project, not from another stage. */
 const copied = stages.flatMap((stage) =>
@@ -52,13 +73,19 @@ describe('docker/Dockerfile', () => {
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
     expect(first).toBe('*');
-    expect(passed.map((line) => line.replace(/^!/, '')).sort()).toEqual([...new Set(copied)].sort());
-    const missing = copied.filter((path) => !existsSync(join(root, path.endsWith('*.mjs') ? dirname(path) : path)));
+    expect(passed.map((line) => line.replace(/^!/, '')).sort()).toEqual(
+      [...new Set(copied)].sort(),
+    );
+    const missing = copied.filter(
+      (path) => !existsSync(join(root, path.endsWith('*.mjs') ? dirname(path) : path)),
+    );
     expect(missing).toEqual([]);
   });
 
   it('copies from stages that are there', () => {
-    const from = stages.flatMap((stage) => textsOf(stage, 'COPY').flatMap((text) => /^--from=(\S+)/.exec(text)?.[1] ?? []));
+    const from = stages.flatMap((stage) =>
+      textsOf(stage, 'COPY').flatMap((text) => /^--from=(\S+)/.exec(text)?.[1] ?? []),
+    );
     expect(from).toEqual(['dependencies', 'build']);
     expect(stages.map(({ name }) => name)).toEqual(['dependencies', 'build', undefined]);
   });
@@ -68,14 +95,20 @@ describe('docker/Dockerfile', () => {
     const build = stages.find(({ name }) => name === 'build')!;
     const sources = textsOf(build, 'COPY').map((text) => text.split(' ')[0]);
     expect(include.filter((path) => path !== 'bench' && !sources.includes(path))).toEqual([]);
-    expect(textsOf(build, 'RUN').at(-1)).toMatch(/typescript\/bin\/tsc -p tsconfig\.json .*&& node scripts\/bundle\.mjs$/);
-    expect(textsOf(image, 'COPY')).toContain(`--from=build /app/${compilerOptions.outDir} ./${compilerOptions.outDir}`);
+    expect(textsOf(build, 'RUN').at(-1)).toMatch(
+      /typescript\/bin\/tsc -p tsconfig\.json .*&& node scripts\/bundle\.mjs$/,
+    );
+    expect(textsOf(image, 'COPY')).toContain(
+      `--from=build /app/${compilerOptions.outDir} ./${compilerOptions.outDir}`,
+    );
   });
 
   it('ships production dependencies only', () => {
     const dependencies = stages.find(({ name }) => name === 'dependencies')!;
     expect(textsOf(dependencies, 'RUN')).toEqual([expect.stringContaining('npm ci --omit=dev')]);
-    expect(textsOf(image, 'COPY')).toContain('--from=dependencies /app/node_modules ./node_modules');
+    expect(textsOf(image, 'COPY')).toContain(
+      '--from=dependencies /app/node_modules ./node_modules',
+    );
     expect(textsOf(image, 'RUN').join('\n')).not.toMatch(/npm|apt/);
   });
 
@@ -83,7 +116,9 @@ describe('docker/Dockerfile', () => {
     const [user, ...others] = textsOf(image, 'USER');
     expect(others).toEqual([]);
     const [, uid, gid] = /^([1-9]\d*):([1-9]\d*)$/.exec(user ?? '') ?? [];
-    expect(textsOf(image, 'RUN').join('\n')).toContain(`install -d -o ${uid} -g ${gid} -m 0700 ${environment.DATA_DIR}`);
+    expect(textsOf(image, 'RUN').join('\n')).toContain(
+      `install -d -o ${uid} -g ${gid} -m 0700 ${environment.DATA_DIR}`,
+    );
     expect(dirname(environment.MASTER_KEY_FILE!)).toBe(environment.DATA_DIR);
   });
 
@@ -98,11 +133,15 @@ describe('docker/Dockerfile', () => {
   });
 
   it('says which version it holds', () => {
-    expect(textsOf(image, 'LABEL')[0]).toContain(`org.opencontainers.image.version="${manifest.version}"`);
+    expect(textsOf(image, 'LABEL')[0]).toContain(
+      `org.opencontainers.image.version="${manifest.version}"`,
+    );
   });
 
   it('has the command line on the path', () => {
-    expect(textsOf(image, 'RUN').join('\n')).toContain('ln -s /app/docker/ledger-service.mjs /usr/local/bin/ledger-service');
+    expect(textsOf(image, 'RUN').join('\n')).toContain(
+      'ln -s /app/docker/ledger-service.mjs /usr/local/bin/ledger-service',
+    );
     expect(statSync(script('ledger-service.mjs')).mode & 0o111).toBe(0o111);
     expect(read('docker/ledger-service.mjs')).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
@@ -112,14 +151,17 @@ describe('docker/Dockerfile', () => {
       ['docker/start.mjs', 'scripts/start.mjs'],
       ['docker/ledger-service.mjs', 'scripts/cli.mjs'],
     ] as const) {
-      const started = (path: string): string | undefined => /await import\('([^']+)'\)/.exec(read(path))?.[1];
+      const started = (path: string): string | undefined =>
+        /await import\('([^']+)'\)/.exec(read(path))?.[1];
       expect(started(ours)).toBe(started(theirs));
       expect(existsSync(join(root, 'docker', started(ours)!))).toBe(true);
     }
   });
 
   it('ships every script that it names', () => {
-    const named = [...read('docker/Dockerfile').matchAll(/docker\/([a-z-]+\.mjs)/g)].map(([, name]) => name);
+    const named = [...read('docker/Dockerfile').matchAll(/docker\/([a-z-]+\.mjs)/g)].map(
+      ([, name]) => name,
+    );
     expect(named.filter((name) => !readdirSync(join(root, 'docker')).includes(name!))).toEqual([]);
     expect(named).toContain('check-health.mjs');
   });
@@ -127,14 +169,19 @@ describe('docker/Dockerfile', () => {
 
 describe('the health check of the image', () => {
   const checkAt = async (port: number): Promise<number | null> => {
-    const child = spawn(process.execPath, [script('check-health.mjs')], { env: { PORT: String(port) }, stdio: 'ignore' });
+    const child = spawn(process.execPath, [script('check-health.mjs')], {
+      env: { PORT: String(port) },
+      stdio: 'ignore',
+    });
     await once(child, 'exit');
     return child.exitCode;
   };
   // Read, not imported: the framework behind it takes longer to load than all tests here.
   const controller = read('src/http/health/health.controller.ts');
   const prefix = /@Controller\('([^']+)'\)/.exec(controller)?.[1];
-  const routes = [...controller.matchAll(/@Get\('([^']+)'\)/g)].map(([, path]) => `/${prefix}/${path}`);
+  const routes = [...controller.matchAll(/@Get\('([^']+)'\)/g)].map(
+    ([, path]) => `/${prefix}/${path}`,
+  );
 
   it('asks a route of the service, and fails by any other answer and by none', async () => {
     const asked: string[] = [];
@@ -158,15 +205,18 @@ describe('the health check of the image', () => {
     expect(codes).toEqual([0, 1, 1]);
     expect(asked.length).toBe(2);
     expect(asked.filter((path) => !routes.includes(path))).toEqual([]);
-    expect(words.parse(JSON.parse(/CMD (\[.*\])$/.exec(textsOf(image, 'HEALTHCHECK')[0]!)![1]!))).toEqual([
-      'node',
-      'docker/check-health.mjs',
-    ]);
+    expect(
+      words.parse(JSON.parse(/CMD (\[.*\])$/.exec(textsOf(image, 'HEALTHCHECK')[0]!)![1]!)),
+    ).toEqual(['node', 'docker/check-health.mjs']);
   });
 });
 
 describe('the scripts of the image', () => {
-  const config = (masterKeyFile: string) => ({ dataDir: folder, databaseUrl: 'postgresql://elsewhere/', masterKeyFile });
+  const config = (masterKeyFile: string) => ({
+    dataDir: folder,
+    databaseUrl: 'postgresql://elsewhere/',
+    masterKeyFile,
+  });
 
   it('make a master key that the service takes, once', async () => {
     const file = join(folder, 'master.key');
@@ -185,8 +235,12 @@ describe('the scripts of the image', () => {
     const owner = `${process.getuid!()}:${process.getgid!()}`;
     for (const digit of ['a', 'b']) {
       writeFileSync(join(folder, 'master-key'), digit.repeat(64), { mode: 0o644 });
-      expect(run('install-secrets.mjs', [owner, target, join(folder, 'master-key')])).toMatchObject({ status: 0, stderr: '' });
-      expect(await loadMasterKey(config(join(target, 'master-key')))).toEqual(Buffer.from(digit.repeat(64), 'hex'));
+      expect(run('install-secrets.mjs', [owner, target, join(folder, 'master-key')])).toMatchObject(
+        { status: 0, stderr: '' },
+      );
+      expect(await loadMasterKey(config(join(target, 'master-key')))).toEqual(
+        Buffer.from(digit.repeat(64), 'hex'),
+      );
     }
     expect(readdirSync(target)).toEqual(['master-key']);
   });
@@ -211,16 +265,26 @@ describe('the scripts of the image', () => {
         'DATABASE_URL must name a user and no password, since DATABASE_PASSWORD_FILE is set',
       ],
       [
-        { DATABASE_URL: 'postgresql://ledger:word@postgres/ledger', DATABASE_PASSWORD_FILE: join(folder, 'password') },
+        {
+          DATABASE_URL: 'postgresql://ledger:word@postgres/ledger',
+          DATABASE_PASSWORD_FILE: join(folder, 'password'),
+        },
         'DATABASE_URL must name a user and no password, since DATABASE_PASSWORD_FILE is set',
       ],
       [
         { DATABASE_URL, DATABASE_PASSWORD_FILE: join(folder, 'missing') },
         'DATABASE_PASSWORD_FILE names a file that cannot be read: ENOENT',
       ],
-      [{ DATABASE_URL, EVENT_STORE_PASSWORD_FILE: join(folder, 'empty') }, 'EVENT_STORE_PASSWORD_FILE names an empty file'],
+      [
+        { DATABASE_URL, EVENT_STORE_PASSWORD_FILE: join(folder, 'empty') },
+        'EVENT_STORE_PASSWORD_FILE names an empty file',
+      ],
     ] as const) {
-      expect(run('start.mjs', [], { ...variables })).toMatchObject({ status: 1, stdout: '', stderr: `${said}\n` });
+      expect(run('start.mjs', [], { ...variables })).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: `${said}\n`,
+      });
     }
   });
 });

@@ -4,7 +4,9 @@ import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { CURRENT_VERSIONS } from '../../src/event-log/event-schemas.js';
 
-/** What neither the compiler nor the linter sees. Each rule says in its name what to do about it. */
+/**
+ * What neither the compiler nor the linter sees. Each rule says in its name what to do about it.
+ */
 const root = join(__dirname, '..', '..');
 
 function filesBelow(folder: string): string[] {
@@ -19,7 +21,9 @@ function filesBelow(folder: string): string[] {
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-const shipped = ['src', 'projections', 'migrations', 'bench'].flatMap(filesBelow).filter((path) => path.endsWith('.ts'));
+const shipped = ['src', 'projections', 'migrations', 'bench']
+  .flatMap(filesBelow)
+  .filter((path) => path.endsWith('.ts'));
 const tests = filesBelow('test').filter((path) => path.endsWith('.ts'));
 const typescript = [...shipped, ...tests];
 const self = 'test/architecture/house-rules.test.ts';
@@ -31,14 +35,20 @@ function lines(files: readonly string[], pattern: RegExp): string[] {
     .flatMap((file) =>
       read(file)
         .split('\n')
-        .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
+        .flatMap((line, index) =>
+          pattern.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [],
+        ),
     );
 }
 
-/** The code without comments and without what stands in quotes; lines keep their numbers. Good enough to look for words of the language. */
+/**
+ * The code without comments and without what stands in quotes; lines keep their numbers. Good
+ * enough to look for words of the language.
+ */
 function codeOf(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|(?<!:)\/\/[^\n]*/g, (match) =>
-    match.replace(/[^\n]/g, ' '),
+  return text.replace(
+    /\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|(?<!:)\/\/[^\n]*/g,
+    (match) => match.replace(/[^\n]/g, ' '),
   );
 }
 
@@ -46,7 +56,11 @@ describe('tests of one server', () => {
   it('end connections of their own database alone: the other files run beside them', () => {
     const endings = tests
       .filter((file) => file !== self)
-      .flatMap((file) => [...read(file).matchAll(/pg_terminate_backend\(pid\)[^;]*/g)].map(([statement]) => `${file}: ${statement}`));
+      .flatMap((file) =>
+        [...read(file).matchAll(/pg_terminate_backend\(pid\)[^;]*/g)].map(
+          ([statement]) => `${file}: ${statement}`,
+        ),
+      );
     expect(endings.filter((ending) => !ending.includes('current_database()'))).toEqual([]);
     expect(endings).not.toEqual([]);
   });
@@ -54,7 +68,8 @@ describe('tests of one server', () => {
 
 describe('names of files', () => {
   it('say what is inside: no utils, helpers, common, shared, no barrels', () => {
-    const vague = /(^|[/.-])(utils?|helpers?|common|shared|misc|base|impl|manager|types)([/.-]|$)|(^|\/)index\.ts$/;
+    const vague =
+      /(^|[/.-])(utils?|helpers?|common|shared|misc|base|impl|manager|types)([/.-]|$)|(^|\/)index\.ts$/;
     expect(typescript.filter((path) => vague.test(path))).toEqual([]);
   });
 
@@ -62,18 +77,33 @@ describe('names of files', () => {
     const roles =
       'decider|events|facts|state|controller|guard|strategy|d|request|response|module|contract|test|policy|projector|page|template|property';
     const migration = /^migrations\/\d{4}(_[a-z0-9]+)+\.ts$/;
-    const other = new RegExp(`^([a-z0-9-]+/)+[a-z][a-z0-9]*(-[a-z0-9]+)*(\\.(${roles}))?(\\.test)?\\.ts$`);
-    expect(typescript.filter((path) => !(path.startsWith('migrations/') ? migration : other).test(path))).toEqual([]);
+    const other = new RegExp(
+      `^([a-z0-9-]+/)+[a-z][a-z0-9]*(-[a-z0-9]+)*(\\.(${roles}))?(\\.test)?\\.ts$`,
+    );
+    expect(
+      typescript.filter((path) => !(path.startsWith('migrations/') ? migration : other).test(path)),
+    ).toEqual([]);
   });
 
   it('of a read model are table.ts, projector.ts and queries.ts', () => {
-    const folders = [...new Set(shipped.filter((path) => /^projections\/[^/]+\//.test(path)).map((path) => dirname(path)))];
-    const missing = folders.flatMap((folder) => ['table.ts', 'projector.ts', 'queries.ts'].map((name) => `${folder}/${name}`));
+    const folders = [
+      ...new Set(
+        shipped.filter((path) => /^projections\/[^/]+\//.test(path)).map((path) => dirname(path)),
+      ),
+    ];
+    const missing = folders.flatMap((folder) =>
+      ['table.ts', 'projector.ts', 'queries.ts'].map((name) => `${folder}/${name}`),
+    );
     expect(missing.filter((path) => !shipped.includes(path))).toEqual([]);
   });
 
   it('of controllers, requests and responses are below src/http', () => {
-    expect(shipped.filter((path) => /\.(controller|request|response)\.ts$/.test(path) && !path.startsWith('src/http/'))).toEqual([]);
+    expect(
+      shipped.filter(
+        (path) =>
+          /\.(controller|request|response)\.ts$/.test(path) && !path.startsWith('src/http/'),
+      ),
+    ).toEqual([]);
   });
 });
 
@@ -98,7 +128,14 @@ describe('code', () => {
   });
 
   it('does not name a machine, its paths or its package registry', () => {
-    const texts = [...typescript, ...filesBelow('scripts'), ...filesBelow('docs'), 'package.json', 'jest.config.cjs', 'eslint.config.mjs'];
+    const texts = [
+      ...typescript,
+      ...filesBelow('scripts'),
+      ...filesBelow('docs'),
+      'package.json',
+      'jest.config.cjs',
+      'eslint.config.mjs',
+    ];
     expect(lines(texts, /["'`\s(](\/work\/|\/home\/|\/Users\/|\/root\/)/)).toEqual([]);
     expect(lines(['package-lock.json'], /"resolved":/)).toEqual([]);
   });
@@ -107,27 +144,40 @@ describe('code', () => {
 describe('tests', () => {
   it('are all run, but for what a log cannot be brought to: the contract skips that with its reason', () => {
     const bound = tests.filter((file) => file !== 'test/event-log/event-log.contract.ts');
-    expect(lines(bound, /\b(describe|it|test)\.(only|skip|todo)\b|\b(xit|xdescribe|fit|fdescribe)\(/)).toEqual([]);
+    expect(
+      lines(bound, /\b(describe|it|test)\.(only|skip|todo)\b|\b(xit|xdescribe|fit|fdescribe)\(/),
+    ).toEqual([]);
   });
 
   it('wait for a condition, and only test/support knows how', () => {
     const files = tests.filter((path) => !path.startsWith('test/support/'));
-    expect(lines(files, /await (delay|sleep|pause|wait)\(|setTimeout\((resolve|done|r),|timers\/promises/)).toEqual([]);
+    expect(
+      lines(
+        files,
+        /await (delay|sleep|pause|wait)\(|setTimeout\((resolve|done|r),|timers\/promises/,
+      ),
+    ).toEqual([]);
   });
 });
 
 describe('events', () => {
   it('are named by what happened in the words of the business, never as updates', () => {
     const types = Object.keys(CURRENT_VERSIONS);
-    expect(types.filter((type) => /(Updated|Modified|Edited|Saved|Set|Deleted)$/.test(type) && type !== 'PaymentProviderIdSet')).toEqual(
-      [],
-    );
+    expect(
+      types.filter(
+        (type) =>
+          /(Updated|Modified|Edited|Saved|Set|Deleted)$/.test(type) &&
+          type !== 'PaymentProviderIdSet',
+      ),
+    ).toEqual([]);
     expect(types.filter((type) => !/^([A-Z][a-z]+)+$/.test(type))).toEqual([]);
   });
 });
 
 describe('migrations', () => {
-  const frozen = z.record(z.string(), z.string()).parse(JSON.parse(read('docs/generated/migrations.json')));
+  const frozen = z
+    .record(z.string(), z.string())
+    .parse(JSON.parse(read('docs/generated/migrations.json')));
   const files = filesBelow('migrations').map((path) => relative('migrations', path));
 
   it('have a number of their own each', () => {
@@ -158,7 +208,10 @@ describe('documents', () => {
 
   it('give a line of reason for every dependency', () => {
     const { dependencies, devDependencies } = z
-      .object({ dependencies: z.record(z.string(), z.string()), devDependencies: z.record(z.string(), z.string()) })
+      .object({
+        dependencies: z.record(z.string(), z.string()),
+        devDependencies: z.record(z.string(), z.string()),
+      })
       .parse(JSON.parse(read('package.json')));
     const page = records.find((name) => name.endsWith('-dependencies.md')) ?? '';
     const reasons = read(`docs/adr/${page}`);
@@ -171,7 +224,9 @@ describe('documents', () => {
   });
 
   it('link to files that are there', () => {
-    const pages = [...filesBelow('docs'), ...readdirSync(root)].filter((path) => path.endsWith('.md'));
+    const pages = [...filesBelow('docs'), ...readdirSync(root)].filter((path) =>
+      path.endsWith('.md'),
+    );
     const broken = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)[^)]*\)/g)]
         .map(([, target = '']) => target)

@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * Who may import whom (.dependency-cruiser.cjs). The first half holds the code to the rules, the second one the rules to their word:
- * a pattern with a slip in it forbids nothing and nobody notices.
+ * Who may import whom (.dependency-cruiser.cjs). The first half holds the code to the rules, the
+ * second one the rules to their word: a pattern with a slip in it forbids nothing and nobody
+ * notices.
  */
 const root = join(__dirname, '..', '..');
 const config = join(root, '.dependency-cruiser.cjs');
@@ -15,12 +16,17 @@ const shipped = ['src', 'projections', 'migrations', 'bench'];
 const Report = z.object({
   summary: z.object({
     totalCruised: z.number(),
-    violations: z.array(z.object({ from: z.string(), to: z.string(), rule: z.object({ name: z.string() }) })),
+    violations: z.array(
+      z.object({ from: z.string(), to: z.string(), rule: z.object({ name: z.string() }) }),
+    ),
   }),
 });
 
 /** Runs dependency-cruiser in a process of its own: it is an ES module that loads more of them. */
-async function cruise(cwd: string, folders: readonly string[]): Promise<z.infer<typeof Report>['summary']> {
+async function cruise(
+  cwd: string,
+  folders: readonly string[],
+): Promise<z.infer<typeof Report>['summary']> {
   const program = join(root, 'node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
   const output = await new Promise<string>((resolve, reject) => {
     execFile(
@@ -55,10 +61,18 @@ describe('rules on imports', () => {
     ['projectors-know-facts-only', 'projections/things/table.ts', 'node:crypto'],
     ['read-models-know-no-way-in', 'projections/things/queries.ts', 'src/command-handling/door.ts'],
     ['read-models-know-no-way-in', 'src/projecting/runner.ts', 'src/http/answer.ts'],
-    ['decisions-read-no-read-model', 'src/command-handling/door.ts', 'projections/things/queries.ts'],
+    [
+      'decisions-read-no-read-model',
+      'src/command-handling/door.ts',
+      'projections/things/queries.ts',
+    ],
     ['policies-know-no-http', 'src/policies/policy.ts', 'src/http/answer.ts'],
     ['the-log-stands-below', 'src/event-log/codec.ts', 'src/projecting/runner.ts'],
-    ['only-the-composition-knows-the-adapter', 'src/policies/other.ts', 'src/event-log/postgres/postgres-event-log.ts'],
+    [
+      'only-the-composition-knows-the-adapter',
+      'src/policies/other.ts',
+      'src/event-log/postgres/postgres-event-log.ts',
+    ],
     ['ground-stands-below', 'src/privacy/keys.ts', 'src/command-handling/door.ts'],
     ['http-has-no-database', 'src/http/answer.ts', 'pg'],
     ['validation-at-the-edge', 'src/command-handling/checked.ts', 'class-validator'],
@@ -96,12 +110,18 @@ describe('rules on imports', () => {
 
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'imports-'));
-    for (const name of ['node_modules', 'package.json', 'tsconfig.json']) await symlink(join(root, name), join(scratch, name));
+    for (const name of ['node_modules', 'package.json', 'tsconfig.json'])
+      await symlink(join(root, name), join(scratch, name));
     for (const [, file, imported] of offences) {
       await mkdir(join(scratch, dirname(file)), { recursive: true });
       const up = '../'.repeat(file.split('/').length - 1);
-      const target = imported.endsWith('.ts') ? `./${up}${imported.replace(/\.ts$/, '.js')}` : imported;
-      await writeFile(join(scratch, file), imported === '' ? 'export {};\n' : `import '${target}';\n`);
+      const target = imported.endsWith('.ts')
+        ? `./${up}${imported.replace(/\.ts$/, '.js')}`
+        : imported;
+      await writeFile(
+        join(scratch, file),
+        imported === '' ? 'export {};\n' : `import '${target}';\n`,
+      );
     }
   });
   afterAll(() => rm(scratch, { recursive: true, force: true }));
@@ -109,10 +129,16 @@ describe('rules on imports', () => {
   it('each forbid what they name, and all of them are tried here', async () => {
     const { violations } = await cruise(scratch, ['src', 'projections', 'migrations', 'test']);
     const found = new Set(violations.map(({ rule, from }) => `${rule.name}: ${from}`));
-    const expected = offences.filter(([rule]) => rule !== '').map(([rule, file]) => `${rule}: ${file}`);
+    const expected = offences
+      .filter(([rule]) => rule !== '')
+      .map(([rule, file]) => `${rule}: ${file}`);
     expect(expected.filter((offence) => !found.has(offence))).toEqual([]);
 
-    const names = [...(await readFile(config, 'utf8')).matchAll(/^ {6}name: '([^']+)'/gm)].map(([, name]) => name);
-    expect(new Set(offences.map(([rule]) => rule).filter((rule) => rule !== ''))).toEqual(new Set(names));
+    const names = [...(await readFile(config, 'utf8')).matchAll(/^ {6}name: '([^']+)'/gm)].map(
+      ([, name]) => name,
+    );
+    expect(new Set(offences.map(([rule]) => rule).filter((rule) => rule !== ''))).toEqual(
+      new Set(names),
+    );
   }, 60_000);
 });

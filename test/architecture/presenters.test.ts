@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import type { RewardResponse, rewardJson } from '../../src/http/rewards/reward.response.js';
 
-/** Presenters return the classes that /openapi.json is made of: the compiler holds answer and description together. */
+/**
+ * Presenters return the classes that /openapi.json is made of: the compiler holds answer and
+ * description together.
+ */
 const http = join(__dirname, '..', '..', 'src', 'http');
 
 interface Presenter {
@@ -14,14 +17,24 @@ interface Presenter {
 
 function presentersIn(file: string): Presenter[] {
   const found: Presenter[] = [];
-  ts.createSourceFile(file, readFileSync(join(http, file), 'utf8'), ts.ScriptTarget.ES2023, true).forEachChild((node) => {
-    const functions = ts.isFunctionDeclaration(node) ? [{ name: node.name, made: node }] : declaredIn(node);
-    for (const { name, made } of functions) found.push({ name: name?.getText() ?? '', returns: made.type?.getText() ?? '' });
+  ts.createSourceFile(
+    file,
+    readFileSync(join(http, file), 'utf8'),
+    ts.ScriptTarget.ES2023,
+    true,
+  ).forEachChild((node) => {
+    const functions = ts.isFunctionDeclaration(node)
+      ? [{ name: node.name, made: node }]
+      : declaredIn(node);
+    for (const { name, made } of functions)
+      found.push({ name: name?.getText() ?? '', returns: made.type?.getText() ?? '' });
   });
   return found.filter(({ name }) => name.endsWith('Json'));
 }
 
-function declaredIn(node: ts.Node): { readonly name: ts.BindingName; readonly made: ts.ArrowFunction }[] {
+function declaredIn(
+  node: ts.Node,
+): { readonly name: ts.BindingName; readonly made: ts.ArrowFunction }[] {
   if (!ts.isVariableStatement(node)) return [];
   return node.declarationList.declarations.flatMap(({ name, initializer }) =>
     initializer && ts.isArrowFunction(initializer) ? [{ name, made: initializer }] : [],
@@ -31,17 +44,29 @@ function declaredIn(node: ts.Node): { readonly name: ts.BindingName; readonly ma
 const files = readdirSync(http, { recursive: true, encoding: 'utf8' }).filter(
   (path) => path.endsWith('.ts') && !/^(edge|shapes|writing)\//.test(path),
 );
-const presenters = files.flatMap((file) => presentersIn(file).map((presenter) => ({ file, ...presenter })));
+const presenters = files.flatMap((file) =>
+  presentersIn(file).map((presenter) => ({ file, ...presenter })),
+);
 
 test('every resource has its presenters beside its response classes', () => {
-  const resources = ['accounts', 'personal-data', 'referral-codes', 'referrals', 'rewards', 'user-events', 'users'];
+  const resources = [
+    'accounts',
+    'personal-data',
+    'referral-codes',
+    'referrals',
+    'rewards',
+    'user-events',
+    'users',
+  ];
   const folders = presenters.map(({ file }) => file.split('/')[0] ?? '');
   expect([...new Set(folders)].sort()).toEqual(resources);
   expect(presenters.filter(({ file }) => !file.endsWith('.response.ts'))).toEqual([]);
 });
 
 test('a presenter declares that it returns a response class', () => {
-  expect(presenters.filter(({ returns }) => !/^(Omit<|readonly )?[A-Z]\w*Response\b/.test(returns))).toEqual([]);
+  expect(
+    presenters.filter(({ returns }) => !/^(Omit<|readonly )?[A-Z]\w*Response\b/.test(returns)),
+  ).toEqual([]);
 });
 
 type Accepts<T, Given> = [Given] extends [T] ? true : false;
@@ -54,5 +79,10 @@ test('a presenter that leaves out a member or gives it another type does not com
   const withoutCurrency: Accepts<Returned, Omit<RewardResponse, 'currency'>> = false;
   const withUndefined: Accepts<Returned, Changed<RewardResponse, { currency: undefined }>> = false;
   const withNumber: Accepts<Returned, Changed<RewardResponse, { accountId: number }>> = false;
-  expect([asDescribed, withoutCurrency, withUndefined, withNumber]).toEqual([true, false, false, false]);
+  expect([asDescribed, withoutCurrency, withUndefined, withNumber]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
 });

@@ -12,7 +12,9 @@ const support = join(root, 'test/support/class-descriptions.cjs');
 const requireHere = createRequire(__filename);
 
 type Descriptions = Readonly<Record<string, unknown>>;
-const { describeClasses } = requireHere(support) as { describeClasses(exported: object): Descriptions };
+const { describeClasses } = requireHere(support) as {
+  describeClasses(exported: object): Descriptions;
+};
 
 /** Programs: they start when they are loaded. */
 const PROGRAMS: readonly string[] = ['src/process/main', 'src/cli/cli'];
@@ -36,17 +38,28 @@ const PROGRAM = `
 `;
 
 async function describeShipped(): Promise<Readonly<Record<string, Descriptions>>> {
-  const urls = new Map(modules.map((module) => [pathToFileURL(join(root, 'dist', `${module}.js`)).href, module]));
+  const urls = new Map(
+    modules.map((module) => [pathToFileURL(join(root, 'dist', `${module}.js`)).href, module]),
+  );
   const args = ['--input-type=module', '-e', PROGRAM, support, ...urls.keys()];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: root,
+    maxBuffer: 64 * 1024 * 1024,
+  });
   const described = JSON.parse(stdout) as Readonly<Record<string, Descriptions>>;
-  return Object.fromEntries(Object.entries(described).map(([url, classes]) => [urls.get(url) ?? url, classes]));
+  return Object.fromEntries(
+    Object.entries(described).map(([url, classes]) => [urls.get(url) ?? url, classes]),
+  );
 }
 
 test('every class that is tested is the class that ships', async () => {
   const shipped = await describeShipped();
-  const tested = Object.fromEntries(modules.map((module) => [module, describeClasses(requireHere(join(root, module)) as object)]));
-  expect(Object.values(shipped).flatMap((classes) => Object.keys(classes)).length).toBeGreaterThan(100);
+  const tested = Object.fromEntries(
+    modules.map((module) => [module, describeClasses(requireHere(join(root, module)) as object)]),
+  );
+  expect(Object.values(shipped).flatMap((classes) => Object.keys(classes)).length).toBeGreaterThan(
+    100,
+  );
   expect(shipped['src/http/users/user.request']).toMatchObject({
     UserRequest: { own: expect.arrayContaining(['email: undefined']) as unknown },
   });

@@ -1,6 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { makeDataDir, postmasterPid, printedKey, removeDataDir, startServiceProcess } from '../../bench/service-process.js';
+import {
+  makeDataDir,
+  postmasterPid,
+  printedKey,
+  removeDataDir,
+  startServiceProcess,
+} from '../../bench/service-process.js';
 import { eventually } from '../support/embedded.js';
 
 let dataDir: string;
@@ -11,7 +17,9 @@ afterEach(() => removeDataDir(dataDir));
 
 it('SIGTERM while it starts: it stops as soon as it stands, and takes its Postgres along', async () => {
   const service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
-  await eventually(() => Promise.resolve(service.output().includes('started the embedded Postgres')));
+  await eventually(() =>
+    Promise.resolve(service.output().includes('started the embedded Postgres')),
+  );
   expect(service.output()).not.toContain('listening');
   expect(await service.terminate()).toBe(0);
   expect(await postmasterPid(dataDir)).toBeUndefined();

@@ -1,12 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { makeDataDir, postmasterPid, projectRoot, removeDataDir, statusOf } from '../../bench/service-process.js';
+import {
+  makeDataDir,
+  postmasterPid,
+  projectRoot,
+  removeDataDir,
+  statusOf,
+} from '../../bench/service-process.js';
 import { eventually } from '../support/embedded.js';
 
 test('SIGTERM to npm start stops the service cleanly, its Postgres included', async () => {
   const dataDir = await makeDataDir();
   const env = { ...process.env, DATA_DIR: dataDir, PORT: '0' };
-  const npm = spawn('npm', ['start', '--silent'], { cwd: projectRoot(), env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const npm = spawn('npm', ['start', '--silent'], {
+    cwd: projectRoot(),
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     let output = '';
     npm.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -21,7 +31,8 @@ test('SIGTERM to npm start stops the service cleanly, its Postgres included', as
     expect(await statusOf(`${url}/health/live`)).toBeUndefined();
     expect(await postmasterPid(dataDir)).toBeUndefined();
   } finally {
-    // Whatever the test came to, nothing is left behind: killed outright, npm would leave the service running.
+    // Whatever the test came to, nothing is left behind: killed outright, npm would leave the
+    // service running.
     npm.kill('SIGTERM');
     npm.stdout.destroy();
     await removeDataDir(dataDir);

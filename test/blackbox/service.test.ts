@@ -48,12 +48,20 @@ describe('node dist/bin/main.js on an empty folder', () => {
 
   it('answers a refused request also while its body is on its way', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024, 0x20);
-    const post = (path: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
+    const post = (
+      path: string,
+      headers: Readonly<Record<string, string>>,
+    ): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
-        // A client that closes its connection writes on until it has written all; an error of the socket comes before the answer.
-        const sent = request(`${service.url}${path}`, { method: 'POST', agent: false, headers }, (response) => {
-          response.resume().on('end', () => resolve(response.statusCode));
-        });
+        // A client that closes its connection writes on until it has written all; an error of the
+        // socket comes before the answer.
+        const sent = request(
+          `${service.url}${path}`,
+          { method: 'POST', agent: false, headers },
+          (response) => {
+            response.resume().on('end', () => resolve(response.statusCode));
+          },
+        );
         sent.on('error', reject);
         const writeFrom = (at: number): void => {
           if (at >= body.length) sent.end();
@@ -64,7 +72,9 @@ describe('node dist/bin/main.js on an empty folder', () => {
     const authorization = `Basic ${Buffer.from(`:${apiKey}`).toString('base64')}`;
     for (let round = 0; round < 5; round += 1) {
       expect(await post('/api/v1/demo/user', {})).toBe(401);
-      expect(await post('/api/v1/demo/user', { authorization, 'content-type': 'text/plain' })).toBe(415);
+      expect(await post('/api/v1/demo/user', { authorization, 'content-type': 'text/plain' })).toBe(
+        415,
+      );
       expect(await post('/api/v1/demo/user', { authorization })).toBe(413);
       expect(await post('/api/v1/demo/nothing', { authorization })).toBe(404);
     }
@@ -72,31 +82,55 @@ describe('node dist/bin/main.js on an empty folder', () => {
 
   it('prints a first request that works', async () => {
     const [, key = '', url = ''] = /curl -u :(\S+) (\S+)/.exec(service.output()) ?? [];
-    const answer = await fetch(url, { headers: { authorization: `Basic ${Buffer.from(`:${key}`).toString('base64')}` } });
-    expect([answer.status, await answer.json()]).toEqual([200, { count: 0, totalCount: 0, users: [] }]);
+    const answer = await fetch(url, {
+      headers: { authorization: `Basic ${Buffer.from(`:${key}`).toString('base64')}` },
+    });
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { count: 0, totalCount: 0, users: [] },
+    ]);
   });
 
   it('tells the story: a friend comes with a code, pays, and the referrer spends what it earned', async () => {
     await ok(client.post('accountsync', { id: 'ann', subscription: { status: 'TRIAL' } }));
-    const ann = await ok(client.post('user', { id: 'ann', accountId: 'ann', firstName: 'Ann', lastName: 'Lee' }));
+    const ann = await ok(
+      client.post('user', { id: 'ann', accountId: 'ann', firstName: 'Ann', lastName: 'Lee' }),
+    );
     const code = ann['referralCode'];
-    await ok(client.post('accountsync', { id: 'bob', subscription: { status: 'TRIAL' }, referral: { code } }));
+    await ok(
+      client.post('accountsync', {
+        id: 'bob',
+        subscription: { status: 'TRIAL' },
+        referral: { code },
+      }),
+    );
     const bob = await ok(client.post('user', { id: 'bob', accountId: 'bob' }));
     expect(bob['referredBy']).toEqual({ code, isConverted: false, newlyReferred: true });
-    const paid = { status: 'PAID', billingIntervalType: 'MONTH', billingIntervalValue: 1, value: 20 };
+    const paid = {
+      status: 'PAID',
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+      value: 20,
+    };
     const written = await client.post('accountsync', { id: 'bob', subscription: paid });
     expect(positionOf(written)).toMatch(/./);
 
     const list = await ok(client.get('reward?accountId=ann'));
-    expect(list).toMatchObject([{ type: 'CREDIT', rewardSource: 'FRIEND_SIGNUP', assignedCredit: 1000, redeemedCredit: 0 }]);
+    expect(list).toMatchObject([
+      { type: 'CREDIT', rewardSource: 'FRIEND_SIGNUP', assignedCredit: 1000, redeemedCredit: 0 },
+    ]);
     const [reward] = list as unknown as { id: string }[];
     const redeem = { amount: 400, unit: 'cents' };
     expect(await ok(client.post(`credit/${reward?.id ?? ''}/redeem`, redeem))).toEqual({
       ...{ creditRedeemed: 400, creditAvailable: 600, unit: 'CENTS' },
     });
     const balance = await ok(client.get('reward/balance?accountId=ann'));
-    expect(balance).toMatchObject([{ type: 'CREDIT', unit: 'CENTS', totalAssignedCredit: 1000, totalRedeemedCredit: 400 }]);
-    expect(await ok(client.get('reward/balance?accountId=bob'))).toMatchObject([{ type: 'PCT_DISCOUNT', totalDiscountPercent: 10 }]);
+    expect(balance).toMatchObject([
+      { type: 'CREDIT', unit: 'CENTS', totalAssignedCredit: 1000, totalRedeemedCredit: 400 },
+    ]);
+    expect(await ok(client.get('reward/balance?accountId=bob'))).toMatchObject([
+      { type: 'PCT_DISCOUNT', totalDiscountPercent: 10 },
+    ]);
   });
 
   it('stops with 0 on SIGTERM, takes its Postgres along, and has everything at the next start, without showing a key again', async () => {
@@ -116,9 +150,15 @@ describe('node dist/bin/main.js on an empty folder', () => {
     const other = new LedgerClient({ url: second.url, apiKey });
     try {
       await second.ready();
-      const written = await client.post('accountsync', { id: 'eve', subscription: { status: 'FREE' } });
+      const written = await client.post('accountsync', {
+        id: 'eve',
+        subscription: { status: 'FREE' },
+      });
       const atLeast = { 'Ledger-Position-At-Least': positionOf(written) ?? '' };
-      expect(await ok(other.get('account/eve', atLeast))).toMatchObject({ id: 'eve', subscription: { status: 'FREE' } });
+      expect(await ok(other.get('account/eve', atLeast))).toMatchObject({
+        id: 'eve',
+        subscription: { status: 'FREE' },
+      });
       await ok(other.post('accountsync', { id: 'dan', subscription: { status: 'FREE' } }));
       expect(await ok(other.get('account/dan'))).toMatchObject({ id: 'dan' });
       expect(await second.terminate()).toBe(0);
@@ -136,10 +176,16 @@ describe('node dist/bin/main.js on an empty folder', () => {
   it('says in one line why it cannot start, and ends with 1', async () => {
     const bad = [
       [{ PORT: 'http', DATA_DIR: dataDir }, /^PORT must be [^\n]*\n$/],
-      [{ DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' }, /^MASTER_KEY_FILE is required[^\n]*\n$/],
+      [
+        { DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' },
+        /^MASTER_KEY_FILE is required[^\n]*\n$/,
+      ],
     ] as const;
     for (const [env, line] of bad) {
-      const child = spawn(process.execPath, [join(projectRoot(), 'dist/bin/main.js')], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      const child = spawn(process.execPath, [join(projectRoot(), 'dist/bin/main.js')], {
+        env,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
       let text = '';
       child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       const [code] = (await once(child, 'close')) as [number];

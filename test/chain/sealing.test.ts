@@ -8,20 +8,31 @@ import { verifyLedger } from '../../src/operations/ledger/ledger-verification.js
 import { Stopped } from '../../src/operations/log/log-reader.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import { eventually } from '../support/embedded.js';
-import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
+import {
+  freshNamespace,
+  startEventStore,
+  type EventStoreUnderTest,
+} from '../support/event-store.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 
 /** Whoever seals, in whatever steps and of whichever log, comes to the same chain. */
 
 let store: EventStoreUnderTest;
 const opened: ChainedLedger[] = [];
-const open = async (options: Parameters<typeof ChainedLedger.open>[0] = {}): Promise<ChainedLedger> => {
+const open = async (
+  options: Parameters<typeof ChainedLedger.open>[0] = {},
+): Promise<ChainedLedger> => {
   const ledger = await ChainedLedger.open(options);
   opened.push(ledger);
   return ledger;
 };
 const inEventStore = (): EventLog =>
-  new EventStoreDbEventLog({ address: store.address, owner: 'test', namespace: freshNamespace(), prefix: 'referral-' });
+  new EventStoreDbEventLog({
+    address: store.address,
+    owner: 'test',
+    namespace: freshNamespace(),
+    prefix: 'referral-',
+  });
 
 beforeAll(async () => {
   store = await startEventStore();
@@ -49,11 +60,14 @@ test('several that seal at the same time make one chain', async () => {
   const ledger = await open({ batchMax: 2 });
   for (let round = 0; round < 5; round++) {
     for (const account of ['a', 'b']) await ledger.happened(account);
-    await ledger.append(ledger.names.tenantStream('acme'), [{ id: crypto.randomUUID(), type: 'T', data: '{}', metadata: '{}' }]);
+    await ledger.append(ledger.names.tenantStream('acme'), [
+      { id: crypto.randomUUID(), type: 'T', data: '{}', metadata: '{}' },
+    ]);
   }
   const sealed = await Promise.all([1, 2, 3, 4].map(() => ledger.sealing.sealToHead()));
   expect(sealed.reduce((sum, { events }) => sum + events, 0)).toBe(15);
-  for (const mode of ['live', 'test'] as const) expect(await ledger.verify({ tenant: 'acme', mode })).toMatchObject({ ok: true });
+  for (const mode of ['live', 'test'] as const)
+    expect(await ledger.verify({ tenant: 'acme', mode })).toMatchObject({ ok: true });
   expect(await ledger.verify()).toMatchObject({ events: 15 });
 });
 
@@ -62,13 +76,20 @@ test('a copy of the log in another store has the same digest, and the digest tha
   const kept = await ledger.digest();
   const copy = await open({ log: inEventStore() });
   const upTo = (await ledger.log.head()) ?? null;
-  await copyLog(ledger.log, copy.log, { upTo, signal: new AbortController().signal, awayMsMax: 20_000 });
+  await copyLog(ledger.log, copy.log, {
+    upTo,
+    signal: new AbortController().signal,
+    awayMsMax: 20_000,
+  });
 
   const taken = await copy.digest();
   expect(taken).toMatchObject({ digest: kept.digest, events: kept.events });
   expect([taken.log, taken.places]).not.toEqual([kept.log, kept.places]);
   expect(await copy.verify(ACME, kept)).toMatchObject({ ok: true, events: kept.events });
-  expect((await copy.verify(ACME, { ...(await ledger.digest(ACME, false)), digest: 'f'.repeat(64) })).firstBroken).toMatchObject({
+  expect(
+    (await copy.verify(ACME, { ...(await ledger.digest(ACME, false)), digest: 'f'.repeat(64) }))
+      .firstBroken,
+  ).toMatchObject({
     reason: 'outside-digest',
   });
 });
@@ -112,11 +133,22 @@ test('one sealer leads, another one takes over, and both say how far they are', 
   const sealer = () => new ChainSealer({ pool, log, sealing, logger, everyMs: 10 });
   const [first, second] = [sealer(), sealer()];
   await ledger.happened('a');
-  expect(await first.status(Date.now() + 5_000)).toMatchObject({ role: 'standby', position: null, lagEvents: 1, lastError: null });
+  expect(await first.status(Date.now() + 5_000)).toMatchObject({
+    role: 'standby',
+    position: null,
+    lagEvents: 1,
+    lastError: null,
+  });
   first.start();
   await eventually(async () => (await first.status(Date.now())).position === 'm-1');
   second.start();
-  expect(await first.status(Date.now())).toEqual({ role: 'leader', position: 'm-1', lagEvents: 0, lagSeconds: 0, lastError: null });
+  expect(await first.status(Date.now())).toEqual({
+    role: 'leader',
+    position: 'm-1',
+    lagEvents: 0,
+    lagSeconds: 0,
+    lastError: null,
+  });
   await first.stop();
   await ledger.happened('a');
   await eventually(async () => (await second.status(Date.now())).position === 'm-2');
@@ -124,7 +156,11 @@ test('one sealer leads, another one takes over, and both say how far they are', 
 
   await ledger.pool.query(`update ledger.chain_seals set signature = '\\x00'`);
   await ledger.happened('a');
-  await eventually(async () => (await second.status(Date.now())).lastError === '1 chains end in a seal that was not signed here');
+  await eventually(
+    async () =>
+      (await second.status(Date.now())).lastError ===
+      '1 chains end in a seal that was not signed here',
+  );
   expect(warnings).toEqual(['chains end in a seal that was not signed here']);
   await second.stop();
 });
@@ -138,7 +174,12 @@ test('a sealer stops while the log does not answer', async () => {
   };
   const ledger = await open({ log: silent });
   await ledger.happened('a');
-  const sealer = new ChainSealer({ pool: ledger.pool, log: silent, sealing: ledger.sealing, logger: { warn: () => undefined } });
+  const sealer = new ChainSealer({
+    pool: ledger.pool,
+    log: silent,
+    sealing: ledger.sealing,
+    logger: { warn: () => undefined },
+  });
   sealer.start();
   await eventually(() => Promise.resolve(asked));
   await sealer.stop();

@@ -8,7 +8,10 @@ import { loseTail } from '../support/lost-tail.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 
-/** Whoever has the database may do anything to it; the chain says what was done, and to which event first. */
+/**
+ * Whoever has the database may do anything to it; the chain says what was done, and to which event
+ * first.
+ */
 
 const TABLES = ['events', 'streams', 'log_head', 'chain_seals', 'chain_checkpoints', 'log_seals'];
 
@@ -35,10 +38,17 @@ function at(index: number): RecordedEvent {
   return event;
 }
 
-const brokenAt = ({ id, position }: RecordedEvent, reason: string) => ({ ok: false, firstBroken: { position, eventId: id, reason } });
+const brokenAt = ({ id, position }: RecordedEvent, reason: string) => ({
+  ok: false,
+  firstBroken: { position, eventId: id, reason },
+});
 
 test('what nobody touched is whole, for every tenant and mode', async () => {
-  for (const scope of [ACME, { tenant: 'acme', mode: 'test' as const }, { tenant: 'other', mode: 'live' as const }]) {
+  for (const scope of [
+    ACME,
+    { tenant: 'acme', mode: 'test' as const },
+    { tenant: 'other', mode: 'live' as const },
+  ]) {
     const events = await ledger.eventsOf(scope);
     const { digest } = await ledger.digest(scope);
     expect(await ledger.verify(scope)).toMatchObject({
@@ -65,17 +75,27 @@ test.each([
     await sql(`update ledger.events set ${change} where position = $1`, numberOf(event));
     expect(await ledger.verify()).toMatchObject(brokenAt(event, 'changed'));
   }
-  // Another tenant's chain has nothing to do with it; which events stand where in the whole log has.
-  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: column !== 'revision' });
+  // Another tenant's chain has nothing to do with it; which events stand where in the whole log
+  // has.
+  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({
+    ok: column !== 'revision',
+  });
 });
 
 test('another id', async () => {
-  await sql('update ledger.events set event_id = $2 where position = $1', numberOf(at(5)), randomUUID());
+  await sql(
+    'update ledger.events set event_id = $2 where position = $1',
+    numberOf(at(5)),
+    randomUUID(),
+  );
   expect(await ledger.verify()).toMatchObject(brokenAt(at(5), 'changed'));
 });
 
 test('an event is given to another tenant', async () => {
-  await sql(`update ledger.events set stream = replace(stream, '.acme.', '.other.') where position = $1`, numberOf(at(5)));
+  await sql(
+    `update ledger.events set stream = replace(stream, '.acme.', '.other.') where position = $1`,
+    numberOf(at(5)),
+  );
   expect(await ledger.verify()).toMatchObject(brokenAt(at(5), 'removed'));
   expect((await ledger.verify({ tenant: 'other', mode: 'live' })).firstBroken).toMatchObject({
     position: at(5).position,
@@ -98,11 +118,17 @@ test('the end is cut off, the head of the log set back, and other events are wri
   await sql('update ledger.log_head set position = $1::bigint - 1', numberOf(at(-3)));
   expect(await ledger.verify()).toMatchObject(brokenAt(at(-3), 'removed'));
   await ledger.happened('z');
-  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { position: at(-3).position } });
+  expect(await ledger.verify()).toMatchObject({
+    ok: false,
+    firstBroken: { position: at(-3).position },
+  });
 });
 
 test('an event is inserted, all later ones move up', async () => {
-  await sql('update ledger.events set position = -position - 1 where position >= $1', numberOf(at(6)));
+  await sql(
+    'update ledger.events set position = -position - 1 where position >= $1',
+    numberOf(at(6)),
+  );
   await sql('update ledger.events set position = -position where position < 0');
   const id = randomUUID();
   await sql(
@@ -110,13 +136,20 @@ test('an event is inserted, all later ones move up', async () => {
     numberOf(at(6)),
     id,
   );
-  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { position: at(6).position, eventId: id, reason: 'inserted' } });
+  expect(await ledger.verify()).toMatchObject({
+    ok: false,
+    firstBroken: { position: at(6).position, eventId: id, reason: 'inserted' },
+  });
 });
 
 test('two events change places', async () => {
   const [one, other] = [at(6), at(7)];
   await sql('update ledger.events set position = -1 where position = $1', numberOf(one));
-  await sql('update ledger.events set position = $1 where position = $2', numberOf(one), numberOf(other));
+  await sql(
+    'update ledger.events set position = $1 where position = $2',
+    numberOf(one),
+    numberOf(other),
+  );
   await sql('update ledger.events set position = $1 where position = -1', numberOf(other));
   expect(await ledger.verify()).toMatchObject(brokenAt(one, 'reordered'));
 });
@@ -127,7 +160,10 @@ test('what is appended behind the seals is sealed, not broken', async () => {
 });
 
 test('seals are removed: of the others each covers all before it; without any the events are under none', async () => {
-  await sql(`delete from ledger.chain_seals where chain = $1 and events <= 11`, ledger.chains.of(ACME));
+  await sql(
+    `delete from ledger.chain_seals where chain = $1 and events <= 11`,
+    ledger.chains.of(ACME),
+  );
   expect(await ledger.verify()).toMatchObject({ ok: true });
   await sql('delete from ledger.chain_seals where chain = $1', ledger.chains.of(ACME));
   expect(await ledger.verify()).toMatchObject(brokenAt(at(0), 'inserted'));
@@ -163,10 +199,16 @@ test('the chain is made anew without the key: its seals are not ours, and nobody
 
 test('one seal is written anew to fit a changed event', async () => {
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(-1)));
-  await sql('delete from ledger.chain_seals where events = 21 and chain = $1', ledger.chains.of(ACME));
+  await sql(
+    'delete from ledger.chain_seals where events = 21 and chain = $1',
+    ledger.chains.of(ACME),
+  );
   await sql('update ledger.chain_checkpoints set position = $1', at(15).position);
   await sealWithAnotherKey();
-  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { position: at(16).position, reason: 'seal-signature' } });
+  expect(await ledger.verify()).toMatchObject({
+    ok: false,
+    firstBroken: { position: at(16).position, reason: 'seal-signature' },
+  });
 });
 
 test('the seals are made anew by an operator, of a log that was changed: only a digest from outside tells', async () => {
@@ -174,7 +216,10 @@ test('the seals are made anew by an operator, of a log that was changed: only a 
   await ledger.happened('a');
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
   await sql('truncate ledger.chain_seals, ledger.chain_checkpoints');
-  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-signature' } });
+  expect(await ledger.verify()).toMatchObject({
+    ok: false,
+    firstBroken: { reason: 'seal-signature' },
+  });
   await ledger.acknowledge();
   expect(await ledger.verify()).toMatchObject({ ok: true, firstBroken: null });
   expect(await ledger.verify(ACME, early)).toMatchObject({
@@ -183,13 +228,18 @@ test('the seals are made anew by an operator, of a log that was changed: only a 
   });
 });
 
-/** What somebody does who has the database and knows what it holds: no trace is left but for what is signed. */
+/**
+ * What somebody does who has the database and knows what it holds: no trace is left but for what is
+ * signed.
+ */
 async function cutOff(from: number): Promise<RecordedEvent> {
   const first = (await ledger.events()).at(from);
   if (first === undefined) throw new Error('there is nothing to cut off');
   const before = BigInt(numberOf(first)) - 1n;
   await sql('delete from ledger.events where position > $1', before);
-  await sql('delete from ledger.streams s where not exists (select from ledger.events e where e.stream = s.stream)');
+  await sql(
+    'delete from ledger.streams s where not exists (select from ledger.events e where e.stream = s.stream)',
+  );
   await sql(
     `update ledger.streams s set revision = e.revision
        from (select stream, max(revision) as revision from ledger.events group by stream) e where e.stream = s.stream`,
@@ -200,46 +250,71 @@ async function cutOff(from: number): Promise<RecordedEvent> {
     (await ledger.events()).map(({ position }) => position),
   );
   const newest = (await ledger.events()).at(-1);
-  await sql('update ledger.chain_checkpoints set position = $1, events = $2', newest?.position ?? null, before);
+  await sql(
+    'update ledger.chain_checkpoints set position = $1, events = $2',
+    newest?.position ?? null,
+    before,
+  );
   return first;
 }
 
-test.each([-1, -3, -7, -9, 0])('newest events and all that was sealed of them are taken back (%s), the rest put in order', async (from) => {
-  const first = await cutOff(from);
-  const verified = await ledger.verify();
-  expect(verified).toMatchObject({
-    ok: false,
-    firstBroken: expect.objectContaining({ reason: expect.stringMatching(/removed|lost/) as unknown }) as unknown,
-  });
-  expect(verified.firstBroken?.position).not.toBeNull();
-  expect(verified.firstBroken?.position && ledger.log.compare(verified.firstBroken.position, first.position)).toBeGreaterThanOrEqual(0);
-  // Every tenant's verification says so: the log is one.
-  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: false });
-  // Filled again, it is found all the same, and nothing is sealed over it.
-  for (let n = 0; n < 12; n++) await ledger.happened('z');
-  expect(await ledger.verify()).toMatchObject({ ok: false });
-  expect(await ledger.sealing.sealToHead()).toMatchObject({ events: 0 });
-});
+test.each([-1, -3, -7, -9, 0])(
+  'newest events and all that was sealed of them are taken back (%s), the rest put in order',
+  async (from) => {
+    const first = await cutOff(from);
+    const verified = await ledger.verify();
+    expect(verified).toMatchObject({
+      ok: false,
+      firstBroken: expect.objectContaining({
+        reason: expect.stringMatching(/removed|lost/) as unknown,
+      }) as unknown,
+    });
+    expect(verified.firstBroken?.position).not.toBeNull();
+    expect(
+      verified.firstBroken?.position &&
+        ledger.log.compare(verified.firstBroken.position, first.position),
+    ).toBeGreaterThanOrEqual(0);
+    // Every tenant's verification says so: the log is one.
+    expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: false });
+    // Filled again, it is found all the same, and nothing is sealed over it.
+    for (let n = 0; n < 12; n++) await ledger.happened('z');
+    expect(await ledger.verify()).toMatchObject({ ok: false });
+    expect(await ledger.sealing.sealToHead()).toMatchObject({ events: 0 });
+  },
+);
 
 test('the seal of the log is taken away or made anew without the key', async () => {
   await cutOff(-3);
   await sql('truncate ledger.log_seals');
-  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-removed' } });
+  expect(await ledger.verify()).toMatchObject({
+    ok: false,
+    firstBroken: { reason: 'seal-removed' },
+  });
   await beginLogSeal(ledger.pool, await ledger.log.id(), new ChainSigner(Buffer.alloc(32, 66)));
-  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-signature' } });
+  expect(await ledger.verify()).toMatchObject({
+    ok: false,
+    firstBroken: { reason: 'seal-signature' },
+  });
 });
 
 test('all seals are taken away: nothing is sealed anew by itself', async () => {
   const before = await ledger.digest();
   await cutOff(-3);
   await sql('truncate ledger.chain_seals, ledger.chain_checkpoints, ledger.log_seals');
-  expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'seal-removed' } });
+  expect(await ledger.verify()).toMatchObject({
+    ok: false,
+    firstBroken: { reason: 'seal-removed' },
+  });
   expect((await ledger.verify(ACME, before)).ok).toBe(false);
 });
 
 test('a newest event is taken away and a foreign one put in its place: the count is right, the log is not', async () => {
   const last = at(-1);
-  await sql('delete from ledger.chain_seals where chain = $1 and $2::uuid = any (event_ids)', ledger.chains.of(ACME), last.id);
+  await sql(
+    'delete from ledger.chain_seals where chain = $1 and $2::uuid = any (event_ids)',
+    ledger.chains.of(ACME),
+    last.id,
+  );
   await sql(
     `update ledger.events set stream = 'referral-tenants', revision = 1, event_id = $2 where position = $1`,
     numberOf(last),
@@ -253,7 +328,10 @@ test.each([
     'a stream that seems longer',
     `update ledger.streams set revision = revision + 1 where stream = (select max(stream) from ledger.streams)`,
   ],
-  ['a stream that nobody knows of', `delete from ledger.streams where stream = (select max(stream) from ledger.streams)`],
+  [
+    'a stream that nobody knows of',
+    `delete from ledger.streams where stream = (select max(stream) from ledger.streams)`,
+  ],
   ['a head beyond the events', 'update ledger.log_head set position = position + 1'],
 ])('what stands beside the events says otherwise: %s', async (_, change) => {
   await sql(change);
@@ -266,7 +344,10 @@ test('a whole older database is put back, seals and all: only a digest from outs
   await sql(`truncate ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
   for (const table of TABLES) await sql(`insert into ledger.${table} table untouched.${table}`);
   expect(await ledger.verify()).toMatchObject({ ok: true });
-  expect(await ledger.verify(ACME, newer)).toMatchObject({ ok: false, firstBroken: { position: newer.position, reason: 'removed' } });
+  expect(await ledger.verify(ACME, newer)).toMatchObject({
+    ok: false,
+    firstBroken: { position: newer.position, reason: 'removed' },
+  });
 });
 
 test('a loss is acknowledged, signed: whole from then on, and a later one is found', async () => {
@@ -276,11 +357,20 @@ test('a loss is acknowledged, signed: whole from then on, and a later one is fou
   expect(await ledger.verify()).toMatchObject({ ok: false });
   const acknowledged = await ledger.acknowledge();
   expect(acknowledged).toMatchObject({ reason: 'a fail-over', to: tail && expect.any(String) });
-  expect(ledger.chainSigner.isSigned(acknowledgementText(acknowledged), acknowledged.signature)).toBe(true);
-  expect(ledger.chainSigner.isSigned(acknowledgementText({ ...acknowledged, reason: 'nothing of note' }), acknowledged.signature)).toBe(
-    false,
-  );
-  for (const scope of [ACME, { tenant: 'acme', mode: 'test' as const }, { tenant: 'other', mode: 'live' as const }])
+  expect(
+    ledger.chainSigner.isSigned(acknowledgementText(acknowledged), acknowledged.signature),
+  ).toBe(true);
+  expect(
+    ledger.chainSigner.isSigned(
+      acknowledgementText({ ...acknowledged, reason: 'nothing of note' }),
+      acknowledged.signature,
+    ),
+  ).toBe(false);
+  for (const scope of [
+    ACME,
+    { tenant: 'acme', mode: 'test' as const },
+    { tenant: 'other', mode: 'live' as const },
+  ])
     expect(await ledger.verify(scope)).toMatchObject({ ok: true, firstBroken: null });
   for (let n = 0; n < 5; n++) await ledger.happened('y');
   expect(await ledger.verify()).toMatchObject({ ok: true });
@@ -300,12 +390,18 @@ test('a digest from outside that was changed is found out, whatever was changed 
     { publicKey: 'AAAA' },
     { signature: undefined },
   ]) {
-    expect((await ledger.verify(ACME, { ...signed, ...change })).firstBroken).toMatchObject({ reason: 'digest-signature' });
+    expect((await ledger.verify(ACME, { ...signed, ...change })).firstBroken).toMatchObject({
+      reason: 'digest-signature',
+    });
   }
   const plain = await ledger.digest(ACME, false);
   expect(await ledger.verify(ACME, plain)).toMatchObject({ ok: true });
-  expect((await ledger.verify(ACME, { ...plain, digest: '0'.repeat(64) })).firstBroken).toMatchObject({ reason: 'outside-digest' });
+  expect(
+    (await ledger.verify(ACME, { ...plain, digest: '0'.repeat(64) })).firstBroken,
+  ).toMatchObject({ reason: 'outside-digest' });
   // A change in the log is told all the same, and first.
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
-  expect(await ledger.verify(ACME, { ...signed, events: 3 })).toMatchObject(brokenAt(at(9), 'changed'));
+  expect(await ledger.verify(ACME, { ...signed, events: 3 })).toMatchObject(
+    brokenAt(at(9), 'changed'),
+  );
 });

@@ -21,10 +21,17 @@ it('a referral that was announced and did not start after all is withdrawn', asy
     ]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
   }
-  const started = await Promise.all(rounds.map(async (friend) => (await one.referralOf(friend)).referralId));
-  const announced = [...(await one.account('anns')).announced, ...(await one.account('dans')).announced];
+  const started = await Promise.all(
+    rounds.map(async (friend) => (await one.referralOf(friend)).referralId),
+  );
+  const announced = [
+    ...(await one.account('anns')).announced,
+    ...(await one.account('dans')).announced,
+  ];
   expect(announced.flatMap((one) => one?.referralId ?? []).sort()).toEqual([...started].sort());
   // Else nothing had to be withdrawn, and the test would say little.
-  const facts = [...(await one.factsOf('anns')), ...(await one.factsOf('dans'))].map(({ type }) => type);
+  const facts = [...(await one.factsOf('anns')), ...(await one.factsOf('dans'))].map(
+    ({ type }) => type,
+  );
   expect(facts).toContain('ReferralWithdrawn');
 });

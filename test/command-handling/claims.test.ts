@@ -2,7 +2,10 @@ import { accepted, refOf, aRequest, SharedLedger, type TestProcess } from './sup
 import { DyingLog, GatedLog } from './support/troubled-logs.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 
-/** Two processes on one log, and what each code and payment provider id comes to when commands of one account are under way side by side. */
+/**
+ * Two processes on one log, and what each code and payment provider id comes to when commands of
+ * one account are under way side by side.
+ */
 let ledger: SharedLedger;
 let one: TestProcess;
 let other: TestProcess;
@@ -18,8 +21,10 @@ afterEach(() => {
 });
 
 const { scope } = aRequest();
-const reservedBy = async (code: string) => (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
-const ownerOf = async (code: string) => (await one.owners.find(scope, code))?.party.ids.value ?? null;
+const reservedBy = async (code: string) =>
+  (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
+const ownerOf = async (code: string) =>
+  (await one.owners.find(scope, code))?.party.ids.value ?? null;
 
 /** A process whose appends of the account wait until the test lets them through. */
 async function gatedProcess(accountId: string): Promise<{ process: TestProcess; gate: GatedLog }> {
@@ -54,20 +59,25 @@ describe('a refused command', () => {
     accepted(await one.upsert('has-provider-id', 'ann', { paymentProviderId: 'cus_taken' }));
   });
 
-  it.each(['one process', 'two processes'])('never frees a code that the same user records beside it, in %s', async (where) => {
-    for (let round = 0; round < 10; round++) {
-      const [accountId, code] = [`beside ${where} ${round}`, `BS${where.slice(0, 3)}${round}`];
-      await one.sync(accountId);
-      const [refused, recorded] = await Promise.all([
-        one.upsert(accountId, 'u', { referralCode: code, paymentProviderId: 'cus_taken' }),
-        (where === 'one process' ? one : other).upsert(accountId, 'u', { referralCode: code }),
-      ]);
-      expect(refused).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
-      accepted(recorded);
-      expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
-      expect(await other.upsert('has-provider-id', 'thief', { referralCode: code })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
-    }
-  });
+  it.each(['one process', 'two processes'])(
+    'never frees a code that the same user records beside it, in %s',
+    async (where) => {
+      for (let round = 0; round < 10; round++) {
+        const [accountId, code] = [`beside ${where} ${round}`, `BS${where.slice(0, 3)}${round}`];
+        await one.sync(accountId);
+        const [refused, recorded] = await Promise.all([
+          one.upsert(accountId, 'u', { referralCode: code, paymentProviderId: 'cus_taken' }),
+          (where === 'one process' ? one : other).upsert(accountId, 'u', { referralCode: code }),
+        ]);
+        expect(refused).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
+        accepted(recorded);
+        expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
+        expect(
+          await other.upsert('has-provider-id', 'thief', { referralCode: code }),
+        ).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+      }
+    },
+  );
 
   it('never frees a payment provider id that the same account records beside it', async () => {
     for (let round = 0; round < 10; round++) {
@@ -75,14 +85,19 @@ describe('a refused command', () => {
       await one.userWithCode(accountId, 'u', `PAYBESIDE${round}`);
       const id = `cus_beside_${round}`;
       const [refused, recorded] = await Promise.all([
-        one.upsert(accountId, 'u', { paymentProviderId: id, referralCodes: { 'no such program': 'X' } }),
+        one.upsert(accountId, 'u', {
+          paymentProviderId: id,
+          referralCodes: { 'no such program': 'X' },
+        }),
         other.upsert(accountId, 'u', { paymentProviderId: id }),
         one.upsert(accountId, 'v', { paymentProviderId: id, referralCode: `PAYBESIDE${round}` }),
       ]);
       expect(refused).toMatchObject({ refused: 'PROGRAM_UNKNOWN' });
       accepted(recorded);
       await one.sync(`pay thief ${round}`);
-      expect(await one.upsert(`pay thief ${round}`, 'bob', { paymentProviderId: id })).toMatchObject({
+      expect(
+        await one.upsert(`pay thief ${round}`, 'bob', { paymentProviderId: id }),
+      ).toMatchObject({
         refused: 'PAYMENT_PROVIDER_ID_USED',
       });
     }
@@ -94,14 +109,21 @@ describe('a refused command', () => {
     const waits = slow.upsert('late', 'u', { referralCode: 'LATECODE' });
     await gate.reached;
     // Meanwhile another command of the user reserves it, is refused and gives its claim back.
-    expect(await other.upsert('late', 'u', { referralCode: 'LATECODE', paymentProviderId: 'cus_taken' })).toMatchObject({
+    expect(
+      await other.upsert('late', 'u', { referralCode: 'LATECODE', paymentProviderId: 'cus_taken' }),
+    ).toMatchObject({
       refused: 'PAYMENT_PROVIDER_ID_USED',
     });
-    expect(await one.upsert('has-provider-id', 'thief', { referralCode: 'LATECODE' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    expect(
+      await one.upsert('has-provider-id', 'thief', { referralCode: 'LATECODE' }),
+    ).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
     gate.open();
     accepted(await waits);
     expect(await ownerOf('LATECODE')).toEqual({ accountId: 'late', userId: 'u' });
-    expect(await reservedBy('LATECODE')).toMatchObject({ status: 'held', holder: { account: refOf('late') } });
+    expect(await reservedBy('LATECODE')).toMatchObject({
+      status: 'held',
+      holder: { account: refOf('late') },
+    });
   });
 });
 
@@ -118,12 +140,18 @@ describe('a command that stood still between its reservation and its record', ()
     expect(await waits).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
     expect(await ownerOf('STILLCODE')).toEqual({ accountId: 'takes-over', userId: 'bob' });
     const still = await one.account('still');
-    expect(still.users.get(still.personsByUserId.get('u') ?? '')?.primaryCodes.get('default')).toBe('STILLFIRST');
+    expect(still.users.get(still.personsByUserId.get('u') ?? '')?.primaryCodes.get('default')).toBe(
+      'STILLFIRST',
+    );
   });
 
   it('also where it was to open the account, and with a payment provider id', async () => {
     const { process: slow, gate } = await gatedProcess('still new');
-    const waits = slow.upsert('still new', 'u', { openAccount: 'still new', referralCode: 'STILLNEW', paymentProviderId: 'cus_still' });
+    const waits = slow.upsert('still new', 'u', {
+      openAccount: 'still new',
+      referralCode: 'STILLNEW',
+      paymentProviderId: 'cus_still',
+    });
     await gate.reached;
     pass(TWO_MINUTES + 1_000);
     await one.sync('takes-both');
@@ -144,7 +172,9 @@ describe('a command that stood still between its reservation and its record', ()
     gate.open();
     accepted(await waits);
     await one.sync('slow thief');
-    expect(await other.upsert('slow thief', 'bob', { referralCode: 'SLOWCODE' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    expect(await other.upsert('slow thief', 'bob', { referralCode: 'SLOWCODE' })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
+    });
     expect(await ownerOf('SLOWCODE')).toEqual({ accountId: 'slow', userId: 'u' });
   });
 });
@@ -153,8 +183,16 @@ describe('a new user sent twice', () => {
   it('at the same time through two processes is created once and updated once', async () => {
     for (let round = 0; round < 10; round++) {
       const [accountId, code] = [`double ${round}`, `DOUBLE${round}`];
-      const user = { openAccount: accountId, referralCode: code, paymentProviderId: `cus_double_${round}`, changes: { firstName: 'Ann' } };
-      const outcomes = await Promise.all([one.upsert(accountId, 'u', user), other.upsert(accountId, 'u', user)]);
+      const user = {
+        openAccount: accountId,
+        referralCode: code,
+        paymentProviderId: `cus_double_${round}`,
+        changes: { firstName: 'Ann' },
+      };
+      const outcomes = await Promise.all([
+        one.upsert(accountId, 'u', user),
+        other.upsert(accountId, 'u', user),
+      ]);
       for (const outcome of outcomes) accepted(outcome);
       expect((await one.account(accountId)).users.size).toBe(1);
       expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
@@ -170,7 +208,10 @@ describe('a new user sent twice', () => {
       const over = { referralCode: code, ...(openAccount === undefined ? {} : { openAccount }) };
       const dying = await dyingProcess(1);
       await expect(dying.upsert(accountId, 'u', over)).rejects.toThrow(EventLogUnavailable);
-      expect(await reservedBy(code)).toMatchObject({ status: 'held', holder: { account: refOf(accountId) } });
+      expect(await reservedBy(code)).toMatchObject({
+        status: 'held',
+        holder: { account: refOf(accountId) },
+      });
       accepted(await other.upsert(accountId, 'u', over));
       expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
     }
@@ -179,11 +220,22 @@ describe('a new user sent twice', () => {
   it('and forgotten in between is another person, whose codes are not those of the first', async () => {
     await one.userWithCode('reborn', 'u', 'REBORN');
     const first = (await one.account('reborn')).personsByUserId.get('u');
-    accepted(await one.send('reborn', { type: 'ForgetUser', userId: 'u', doNotTrack: false, preserveEmptyAccount: true }));
-    expect(await other.upsert('reborn', 'u', { referralCode: 'REBORN' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    accepted(
+      await one.send('reborn', {
+        type: 'ForgetUser',
+        userId: 'u',
+        doNotTrack: false,
+        preserveEmptyAccount: true,
+      }),
+    );
+    expect(await other.upsert('reborn', 'u', { referralCode: 'REBORN' })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
+    });
     accepted(await other.upsert('reborn', 'u', { changes: { firstName: 'Ann' } }));
     const second = await one.account('reborn');
     expect(second.personsByUserId.get('u')).not.toBe(first);
-    expect(second.users.get(second.personsByUserId.get('u') ?? '')?.profile).toMatchObject({ firstName: 'Ann' });
+    expect(second.users.get(second.personsByUserId.get('u') ?? '')?.profile).toMatchObject({
+      firstName: 'Ann',
+    });
   });
 });

@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.close());
 
-const forget = (userId: string) => ({ type: 'ForgetUser', userId, doNotTrack: false, preserveEmptyAccount: true }) as const;
+const forget = (userId: string) =>
+  ({ type: 'ForgetUser', userId, doNotTrack: false, preserveEmptyAccount: true }) as const;
 const erasureIdOf = (commandId: string): string => deterministicId(commandId, 'erasure');
 
 /** What the job does that looks after erasures. */
@@ -20,9 +21,13 @@ const finish = (process: TestProcess, accountId: string, erasureId: string) => {
   return process.erasures.drive(scope, refOf(accountId), erasureId, cause);
 };
 const erasuresOf = async (process: TestProcess, accountId: string) =>
-  (await process.factsOf(accountId)).filter(({ type }) => type.startsWith('Erasure')).map(({ type }) => type);
+  (await process.factsOf(accountId))
+    .filter(({ type }) => type.startsWith('Erasure'))
+    .map(({ type }) => type);
 const nameOf = async (process: TestProcess, accountId: string) =>
-  (await process.factsOf(accountId)).flatMap((event) => (event.type === 'UserIdentified' ? [event.profile.value?.id ?? null] : []));
+  (await process.factsOf(accountId)).flatMap((event) =>
+    event.type === 'UserIdentified' ? [event.profile.value?.id ?? null] : [],
+  );
 
 test.each([
   ['the request is on record', 1],
@@ -38,7 +43,10 @@ test.each([
   expect((await restarted.account(accountId)).users.size).toBe(0);
   await finish(restarted, accountId, erasureIdOf(meta.commandId));
   await finish(restarted, accountId, erasureIdOf(meta.commandId));
-  expect(await erasuresOf(restarted, accountId)).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
+  expect(await erasuresOf(restarted, accountId)).toStrictEqual([
+    'ErasureRequested',
+    'ErasureCompleted',
+  ]);
   expect(await nameOf(restarted, accountId)).toStrictEqual([null]);
 });
 
@@ -52,7 +60,10 @@ test('killed before anybody is told whose key is gone, another process shows not
   const meta = aRequest();
   await expect(dying.send('untold', forget('bob'), meta)).rejects.toThrow('the process is dead');
   expect(await erasuresOf(one, 'untold')).toStrictEqual(['ErasureRequested']);
-  expect([(await one.account('untold')).users.size, await nameOf(one, 'untold')]).toStrictEqual([0, [null]]);
+  expect([(await one.account('untold')).users.size, await nameOf(one, 'untold')]).toStrictEqual([
+    0,
+    [null],
+  ]);
   await finish(one, 'untold', erasureIdOf(meta.commandId));
   expect(await erasuresOf(one, 'untold')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
 });
@@ -62,7 +73,9 @@ test('killed between the key and the tombstone, it is finished by another proces
   const gates: GatedLog[] = [];
   const slow = await ledger.process({
     around: (log) => {
-      const gate = new GatedLog(log, (_, events) => events.some(({ type }) => type === 'ErasureCompleted'));
+      const gate = new GatedLog(log, (_, events) =>
+        events.some(({ type }) => type === 'ErasureCompleted'),
+      );
       gates.push(gate);
       return gate;
     },
@@ -80,10 +93,24 @@ test('killed between the key and the tombstone, it is finished by another proces
 });
 
 test('a job is asked to look after each of them', () => {
-  const event = { type: 'ErasureRequested', at: 1, erasureId: 'e', persons: ['p'], account: null, suppressed: [] } as const;
+  const event = {
+    type: 'ErasureRequested',
+    at: 1,
+    erasureId: 'e',
+    persons: ['p'],
+    account: null,
+    suppressed: [],
+  } as const;
   const seen = { event, eventId: 'i', stream: 's', revision: 0n, position: '1', recordedAt: 1_000 };
   const reactions = finishAbandonedErasures.react({
-    ...{ ...seen, tenant: 'demo', mode: 'live', accountRef: 'ref', correlationId: 'c', commandId: 'c' },
+    ...{
+      ...seen,
+      tenant: 'demo',
+      mode: 'live',
+      accountRef: 'ref',
+      correlationId: 'c',
+      commandId: 'c',
+    },
   });
   expect(reactions).toStrictEqual([
     {
@@ -98,10 +125,14 @@ test('the code is never given to anybody else, nor to that person again', async 
   accepted(await one.send('holds', forget('ann')));
   expect(await one.owners.find(aRequest().scope, 'HOLDER')).toBeNull();
   const late = await ledger.process({ clock: () => Date.now() + 3_600_000 });
-  expect(await late.upsert('holds', 'ann', { referralCode: 'holder' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+  expect(await late.upsert('holds', 'ann', { referralCode: 'holder' })).toMatchObject({
+    refused: 'REFERRAL_CODE_TAKEN',
+  });
   accepted(await late.upsert('holds', 'ann'));
   await one.userWithCode('wants', 'bob', 'WANTS');
-  expect(await late.upsert('wants', 'bob', { referralCode: 'Holder' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+  expect(await late.upsert('wants', 'bob', { referralCode: 'Holder' })).toMatchObject({
+    refused: 'REFERRAL_CODE_TAKEN',
+  });
 });
 
 test('who was referred by somebody forgotten shows no code any more, also from what was remembered', async () => {
@@ -110,7 +141,10 @@ test('who was referred by somebody forgotten shows no code any more, also from w
   accepted(await one.upsert('is-referred', 'bob'));
   expect((await one.account('is-referred')).attribution?.code).toBe('REFERS');
   accepted(await one.send('refers', { type: 'ForgetAccount', doNotTrack: false }));
-  expect(await one.account('is-referred')).toMatchObject({ attribution: { code: null }, referral: { datePaid: null } });
+  expect(await one.account('is-referred')).toMatchObject({
+    attribution: { code: null },
+    referral: { datePaid: null },
+  });
   accepted(await one.sync('is-referred', 'PAID'));
   expect((await one.referralOf('is-referred')).datePaid).not.toBeNull();
 });
@@ -136,11 +170,21 @@ test('what a newer copy of the log has is carried out on a restored one, once', 
   const { scope, ...cause } = aRequest();
   const suppressed = [one.names.userRef(scope, refOf('restored'), 'bob')];
   const erasureId = erasureIdOf('elsewhere');
-  const listed = { ...scope, accountRef: refOf('restored'), erasureId, persons: [person], account: null, suppressed };
+  const listed = {
+    ...scope,
+    accountRef: refOf('restored'),
+    erasureId,
+    persons: [person],
+    account: null,
+    suppressed,
+  };
   await one.erasures.repeat(listed, cause);
   await one.erasures.repeat(listed, cause);
   const other = await ledger.process();
-  expect(await erasuresOf(other, 'restored')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
+  expect(await erasuresOf(other, 'restored')).toStrictEqual([
+    'ErasureRequested',
+    'ErasureCompleted',
+  ]);
   expect(await nameOf(other, 'restored')).toStrictEqual([null]);
   expect(await other.upsert('restored', 'bob')).toMatchObject({ refused: 'DO_NOT_TRACK' });
 });

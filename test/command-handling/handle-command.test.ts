@@ -17,7 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.close());
 
-const redeem = (rewardId: string, amount: number) => ({ type: 'RedeemCredit', rewardId, amount, unit: 'CENTS' }) as const;
+const redeem = (rewardId: string, amount: number) =>
+  ({ type: 'RedeemCredit', rewardId, amount, unit: 'CENTS' }) as const;
 /** A state with plain objects for its maps. */
 const plain = (state: object): unknown => Map(Object.entries(state)).toJS();
 
@@ -32,7 +33,10 @@ describe('two processes', () => {
     const rewardId = await rewardOf('conflict', 10);
     await other.account('conflict');
     accepted(await one.send('conflict', redeem(rewardId, 6)));
-    expect(await other.send('conflict', redeem(rewardId, 6))).toMatchObject({ kind: 'refused', refused: 'REDEMPTION_NOT_POSSIBLE' });
+    expect(await other.send('conflict', redeem(rewardId, 6))).toMatchObject({
+      kind: 'refused',
+      refused: 'REDEMPTION_NOT_POSSIBLE',
+    });
     accepted(await other.send('conflict', redeem(rewardId, 4)));
     expect(await one.rewardsOf('conflict')).toMatchObject([{ redeemed: 10 }]);
   });
@@ -56,11 +60,12 @@ describe('two processes', () => {
   });
 
   it('do not both open an account', async () => {
-    const outcomes = await Promise.all([one, other, one, other].map((process) => process.sync('opened once')));
-    expect(outcomes.flatMap((outcome) => accepted(outcome).events.map(({ type }) => type)).sort()).toEqual([
-      'AccountOpened',
-      'SubscriptionChanged',
-    ]);
+    const outcomes = await Promise.all(
+      [one, other, one, other].map((process) => process.sync('opened once')),
+    );
+    expect(
+      outcomes.flatMap((outcome) => accepted(outcome).events.map(({ type }) => type)).sort(),
+    ).toEqual(['AccountOpened', 'SubscriptionChanged']);
   });
 });
 
@@ -82,8 +87,14 @@ describe('a command that comes again', () => {
     const first = accepted(await one.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
     accepted(await other.send('restart', redeem(rewardId, 7)));
     const restarted = await ledger.process();
-    const second = accepted(await restarted.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
-    expect(second).toMatchObject({ replayed: true, events: first.events, position: first.position });
+    const second = accepted(
+      await restarted.send('restart', redeem(rewardId, 3), aRequest('restart-3')),
+    );
+    expect(second).toMatchObject({
+      replayed: true,
+      events: first.events,
+      position: first.position,
+    });
     expect(plain(second.state)).toEqual(plain(first.state));
   });
 
@@ -91,7 +102,9 @@ describe('a command that comes again', () => {
     const rewardId = await rewardOf('twice at once', 10);
     await other.account('twice at once');
     const outcomes = await Promise.all(
-      [one, other].map((process) => process.send('twice at once', redeem(rewardId, 4), aRequest('twice-4'))),
+      [one, other].map((process) =>
+        process.send('twice at once', redeem(rewardId, 4), aRequest('twice-4')),
+      ),
     );
     expect(outcomes.map((outcome) => accepted(outcome).replayed).sort()).toEqual([false, true]);
     const [told, toldToo] = outcomes.map((outcome) => accepted(outcome).events);
@@ -110,14 +123,24 @@ describe('a command that comes again', () => {
     const rewardId = await rewardOf('anew', 10);
     const meta = aRequest('anew-11');
     expect(await one.send('anew', redeem(rewardId, 11), meta)).toMatchObject({ kind: 'refused' });
-    expect(await one.send('anew', redeem(rewardId, 10), meta)).toMatchObject({ kind: 'accepted', replayed: false });
+    expect(await one.send('anew', redeem(rewardId, 10), meta)).toMatchObject({
+      kind: 'accepted',
+      replayed: false,
+    });
   });
 });
 
 describe('a key whose kept answer is gone', () => {
   const DAY_MS = 24 * 60 * 60 * 1000;
-  const rewardOfKey = { name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null };
-  const give = (amount: number) => ({ type: 'CreateReward', userId: 'user', value: credit(amount), ...rewardOfKey }) as const;
+  const rewardOfKey = {
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+  };
+  const give = (amount: number) =>
+    ({ type: 'CreateReward', userId: 'user', value: credit(amount), ...rewardOfKey }) as const;
   /** A request with the key, as it comes so many days from now: under a command id of its own. */
   const comes = (key: string, days: number, fingerprint = 'the same') => ({
     ...aRequest(),
@@ -136,7 +159,9 @@ describe('a key whose kept answer is gone', () => {
           replayed: true,
           events: first.events,
         });
-      expect(await process.send('aged', give(5), comes('aged', 6.9, 'another'))).toMatchObject({ refused: 'IDEMPOTENCY_KEY_REUSED' });
+      expect(await process.send('aged', give(5), comes('aged', 6.9, 'another'))).toMatchObject({
+        refused: 'IDEMPOTENCY_KEY_REUSED',
+      });
     }
     expect(await one.rewardsOf('aged')).toHaveLength(1);
   });
@@ -149,7 +174,11 @@ describe('a key whose kept answer is gone', () => {
     expect(second.replayed).toBe(false);
     const third = accepted(await one.send('older', give(600), comes('older', 14.2)));
     expect(third.replayed).toBe(false);
-    expect((await one.rewardsOf('older')).map(({ value }) => value)).toEqual([credit(600), credit(5), credit(600)]);
+    expect((await one.rewardsOf('older')).map(({ value }) => value)).toEqual([
+      credit(600),
+      credit(5),
+      credit(600),
+    ]);
   });
 });
 
@@ -169,7 +198,9 @@ describe('an answer that is lost on its way', () => {
     await process.account('lost');
     forgetful[0]?.loseNextAnswer();
     const meta = aRequest('lost-3');
-    await expect(process.send('lost', redeem(rewardId, 3), meta)).rejects.toThrow(EventLogUnavailable);
+    await expect(process.send('lost', redeem(rewardId, 3), meta)).rejects.toThrow(
+      EventLogUnavailable,
+    );
     now += 60_000;
     const again = accepted(await process.send('lost', redeem(rewardId, 3), meta));
     const [stored] = (await process.factsOf('lost')).slice(-1);
@@ -190,7 +221,8 @@ it('a stream that somebody else writes to again and again is given up, and nothi
       new Proxy(log, {
         get: (target, member: keyof typeof log) => {
           const value: unknown = Reflect.get(target, member);
-          if (member !== 'append') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+          if (member !== 'append')
+            return typeof value === 'function' ? (value.bind(target) as unknown) : value;
           return async (...call: Parameters<typeof log.append>) => {
             await other.sync('contended', writes++ % 2 === 0 ? 'CANCELLED' : 'TRIAL');
             return target.append(...call);
@@ -198,7 +230,9 @@ it('a stream that somebody else writes to again and again is given up, and nothi
         },
       }),
   });
-  await expect(process.upsert('contended', 'user', { referralCode: 'CONTENDED' })).rejects.toThrow(TooBusy);
+  await expect(process.upsert('contended', 'user', { referralCode: 'CONTENDED' })).rejects.toThrow(
+    TooBusy,
+  );
   expect((await one.account('contended')).users.size).toBe(0);
 });
 
@@ -207,7 +241,9 @@ it('commands of one stream wait for each other in the order they came; other str
   const gates: GatedLog[] = [];
   const process = await ledger.process({
     around: (log) => {
-      const gate = new GatedLog(log, (_, events) => events.some(({ type }) => type === 'CreditRedeemed'));
+      const gate = new GatedLog(log, (_, events) =>
+        events.some(({ type }) => type === 'CreditRedeemed'),
+      );
       gates.push(gate);
       return gate;
     },

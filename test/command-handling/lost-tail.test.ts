@@ -41,7 +41,10 @@ async function inLog(account: string): Promise<{ assigned: number; redeemed: num
   const rewards = await fresh.rewardsOf(account);
   await fresh.close();
   return {
-    assigned: rewards.reduce((sum, { value }) => sum + (value.type === 'CREDIT' ? value.assignedCredit : 0), 0),
+    assigned: rewards.reduce(
+      (sum, { value }) => sum + (value.type === 'CREDIT' ? value.assignedCredit : 0),
+      0,
+    ),
     redeemed: rewards.reduce((sum, { redeemed }) => sum + redeemed, 0),
   };
 }
@@ -70,7 +73,11 @@ it('a stream that is lost and filled again between two pages of a read is read a
     const stream = process.names.accountStream(aRequest().scope, refOf('paged'));
     const { revision } = await process.streams.accounts.load(stream);
     const { scope, ...meta } = aRequest();
-    const events = Array.from({ length: 1_200 }, (): AccountEvent => ({ type: 'CurrencyChanged', at: 0, currency: 'EUR' }));
+    const events = Array.from({ length: 1_200 }, (): AccountEvent => ({
+      type: 'CurrencyChanged',
+      at: 0,
+      currency: 'EUR',
+    }));
     const encoded = await process.codec.encode(
       events,
       { ...meta, ...scope },
@@ -103,8 +110,12 @@ it('many commands at once on lost streams are decided anew, each on its own stre
   await loseTail(sql, kept);
   for (const account of accounts) await fill(other, account, 1);
   await other.reward(accounts[3] ?? '', 'user', credit(10));
-  const outcomes = await Promise.all(accounts.map((account, n) => spend(one, account, n === 3 ? 10 : 800)));
-  expect(outcomes.map((kind, n) => (kind === 'accepted' ? n : -1)).filter((n) => n >= 0)).toEqual([3]);
+  const outcomes = await Promise.all(
+    accounts.map((account, n) => spend(one, account, n === 3 ? 10 : 800)),
+  );
+  expect(outcomes.map((kind, n) => (kind === 'accepted' ? n : -1)).filter((n) => n >= 0)).toEqual([
+    3,
+  ]);
 });
 
 it('a command whose effect was lost takes effect again', async () => {
@@ -113,10 +124,16 @@ it('a command whose effect was lost takes effect again', async () => {
   const kept = await headOf(one);
   const meta = aRequest('redeem-again');
   const redeem = { type: 'RedeemAccountCredit', amount: 4, unit: 'CENTS' } as const;
-  expect(await one.send('again', redeem, meta)).toMatchObject({ kind: 'accepted', replayed: false });
+  expect(await one.send('again', redeem, meta)).toMatchObject({
+    kind: 'accepted',
+    replayed: false,
+  });
   expect(await one.send('again', redeem, meta)).toMatchObject({ kind: 'accepted', replayed: true });
   await loseTail(sql, kept);
-  expect(await one.send('again', redeem, meta)).toMatchObject({ kind: 'accepted', replayed: false });
+  expect(await one.send('again', redeem, meta)).toMatchObject({
+    kind: 'accepted',
+    replayed: false,
+  });
   expect(await inLog('again')).toEqual({ assigned: 10, redeemed: 4 });
 });
 
@@ -146,7 +163,12 @@ it('between two looks the log lost its end and was filled beyond it: what was re
 });
 
 type Step =
-  | { readonly act: 'reward' | 'spend' | 'fill'; readonly by: number; readonly account: number; readonly amount: number }
+  | {
+      readonly act: 'reward' | 'spend' | 'fill';
+      readonly by: number;
+      readonly account: number;
+      readonly amount: number;
+    }
   | { readonly act: 'lose'; readonly share: number };
 
 const steps = fc.array(
@@ -160,7 +182,13 @@ const steps = fc.array(
         amount: fc.integer({ min: 1, max: 9 }),
       }),
     },
-    { weight: 1, arbitrary: fc.record({ act: fc.constant('lose' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        act: fc.constant('lose' as const),
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+      }),
+    },
   ),
   { minLength: 4, maxLength: 25 },
 );
@@ -171,7 +199,8 @@ it('any tail lost at any time: two processes go on from the log that is there, a
     fc.asyncProperty(steps, async (sequence: readonly Step[]) => {
       run++;
       const accounts = [`lost-a-${run}`, `lost-b-${run}`];
-      for (const [n, account] of accounts.entries()) await one.userWithCode(account, 'user', `LOST${run}N${n}`);
+      for (const [n, account] of accounts.entries())
+        await one.userWithCode(account, 'user', `LOST${run}N${n}`);
       const begin = await headOf(one);
       const processes = [one, other];
       for (const step of sequence) {

@@ -5,7 +5,10 @@ import { credit } from '../support/account-events.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { CountingLog, DyingLog, GatedLog } from './support/troubled-logs.js';
 
-/** Both sides are paid in credit from the start, so that there is something to take and to give back on both. */
+/**
+ * Both sides are paid in credit from the start, so that there is something to take and to give back
+ * on both.
+ */
 const PROGRAM = {
   id: 'default',
   referredReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 },
@@ -24,18 +27,39 @@ beforeAll(async () => {
 afterAll(() => ledger.close());
 
 const { scope } = aRequest();
-const cause = { correlationId: 'c', causationId: 'c', actor: { kind: 'job', id: 'finish-moderation' }, idempotency: null } as const;
+const cause = {
+  correlationId: 'c',
+  causationId: 'c',
+  actor: { kind: 'job', id: 'finish-moderation' },
+  idempotency: null,
+} as const;
 
-/** Accounts `<name>-0` … of which each was referred by the owner of the code, and the referrer has its reward. Returns their referrals. */
-async function referrals(name: string, code: string, referrerAccount: string, count: number): Promise<string[]> {
+/**
+ * Accounts `<name>-0` … of which each was referred by the owner of the code, and the referrer has
+ * its reward. Returns their referrals.
+ */
+async function referrals(
+  name: string,
+  code: string,
+  referrerAccount: string,
+  count: number,
+): Promise<string[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, index) => {
       accepted(await one.sync(`${name}-${index}`, 'TRIAL', [code]));
       accepted(await one.upsert(`${name}-${index}`, 'user'));
-      const { referralId, referrer, referrerEarned, programId, programVersion, dateStarted } = await one.referralOf(`${name}-${index}`);
+      const { referralId, referrer, referrerEarned, programId, programVersion, dateStarted } =
+        await one.referralOf(`${name}-${index}`);
       if (!referrerEarned) throw new Error('the referrer has earned nothing');
       const terms = { terms: referrerEarned, programId, programVersion, earnedAt: dateStarted };
-      accepted(await one.send(referrerAccount, { type: 'GrantReferrerReward', referralId, person: referrer.person, ...terms }));
+      accepted(
+        await one.send(referrerAccount, {
+          type: 'GrantReferrerReward',
+          referralId,
+          person: referrer.person,
+          ...terms,
+        }),
+      );
       return referralId;
     }),
   );
@@ -51,19 +75,30 @@ const holdsIn = async (accountId: string) => (await one.account(accountId)).hold
 const typesOf = (facts: readonly AccountEvent[], ...types: readonly AccountEvent['type'][]) =>
   facts.map(({ type }) => type).filter((type) => types.includes(type));
 
-const all = <T extends string>(ids: readonly string[], action: T): Record<string, T> => Object.fromEntries(ids.map((id) => [id, action]));
+const all = <T extends string>(ids: readonly string[], action: T): Record<string, T> =>
+  Object.fromEntries(ids.map((id) => [id, action]));
 
 describe('moderating 100 referrals of many accounts', () => {
   let ids: string[];
   beforeAll(async () => {
     await one.userWithCode('big-referrer', 'ann', 'BIGANN');
     await one.userWithCode('big-second', 'eve', 'BIGEVE');
-    ids = [...(await referrals('big-a', 'BIGANN', 'big-referrer', 60)), ...(await referrals('big-b', 'BIGEVE', 'big-second', 40))];
+    ids = [
+      ...(await referrals('big-a', 'BIGANN', 'big-referrer', 60)),
+      ...(await referrals('big-b', 'BIGEVE', 'big-second', 40)),
+    ];
   });
 
   it('changes nothing when one of them is impossible, and says which and why', async () => {
     const [spent] = await one.rewardsOf('big-b-7');
-    accepted(await one.send('big-b-7', { type: 'RedeemCredit', rewardId: spent?.rewardId ?? '', amount: 1, unit: 'CENTS' }));
+    accepted(
+      await one.send('big-b-7', {
+        type: 'RedeemCredit',
+        rewardId: spent?.rewardId ?? '',
+        amount: 1,
+        unit: 'CENTS',
+      }),
+    );
     const outcome = await other.moderate(all(ids, 'DENIED'));
     expect(outcome.reasons).toEqual([`${ids[67]}: the referred side's reward has been redeemed`]);
     for (const accountId of ['big-a-0', 'big-a-59', 'big-b-39']) {
@@ -97,16 +132,19 @@ describe('moderating 100 referrals of many accounts', () => {
       },
     });
     const unknown = ids.map((id) => `${id}x`);
-    expect((await counted.moderate(all([...ids.slice(0, 50), ...unknown.slice(50)], 'APPROVED'))).reasons).toHaveLength(50);
+    expect(
+      (await counted.moderate(all([...ids.slice(0, 50), ...unknown.slice(50)], 'APPROVED')))
+        .reasons,
+    ).toHaveLength(50);
     expect([logs[0]?.streamReads, logs[0]?.atOnceMax]).toEqual([50, 16]);
   });
 
   it('knows none that is not there, and none of the other mode', async () => {
     const nowhere = refOf('nobody') + '0'.repeat(16);
-    expect((await one.moderate({ [nowhere]: 'DENIED', nonsense: 'DENIED', [ids[0] ?? '']: 'APPROVED' })).reasons).toEqual([
-      `${nowhere}: there is no such referral`,
-      'nonsense: there is no such referral',
-    ]);
+    expect(
+      (await one.moderate({ [nowhere]: 'DENIED', nonsense: 'DENIED', [ids[0] ?? '']: 'APPROVED' }))
+        .reasons,
+    ).toEqual([`${nowhere}: there is no such referral`, 'nonsense: there is no such referral']);
     const test = { ...aRequest(), scope: { ...scope, mode: 'test' as const } };
     expect((await one.moderate({ [ids[0] ?? '']: 'APPROVED' }, test)).reasons).toHaveLength(1);
     expect(await statusesOf('big-a-0')).toEqual(['DENIED', 'DENIED']);
@@ -120,7 +158,9 @@ describe('a moderation that comes again', () => {
     const first = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'));
     const before = await one.log.head();
     for (const process of [one, other, await ledger.process()]) {
-      expect((await process.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'))).reasons).toEqual(first.reasons);
+      expect(
+        (await process.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'))).reasons,
+      ).toEqual(first.reasons);
     }
     expect(await one.log.head()).toBe(before);
   });
@@ -129,10 +169,19 @@ describe('a moderation that comes again', () => {
     await one.userWithCode('refused-referrer', 'ann', 'REFUSEDANN');
     const [id = ''] = await referrals('refused', 'REFUSEDANN', 'refused-referrer', 1);
     const [reward] = await one.rewardsOf('refused-0');
-    accepted(await one.send('refused-0', { type: 'RedeemCredit', rewardId: reward?.rewardId ?? '', amount: 1, unit: 'CENTS' }));
+    accepted(
+      await one.send('refused-0', {
+        type: 'RedeemCredit',
+        rewardId: reward?.rewardId ?? '',
+        amount: 1,
+        unit: 'CENTS',
+      }),
+    );
     const refused = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'));
     expect(refused.reasons).toEqual([`${id}: the referred side's reward has been redeemed`]);
-    expect(await other.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'))).toMatchObject({ reasons: refused.reasons });
+    expect(await other.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'))).toMatchObject({
+      reasons: refused.reasons,
+    });
     expect(await holdsIn('refused-0')).toEqual({});
   });
 
@@ -142,20 +191,32 @@ describe('a moderation that comes again', () => {
     const [pinned] = await one.rewardsOf('back-1');
     await one.moderate({ [a]: 'DENIED', [b]: 'DENIED' });
     accepted(await one.send('back-1', { type: 'CancelReward', rewardId: pinned?.rewardId ?? '' }));
-    expect(await other.moderate({ [a]: 'APPROVED', [b]: 'REFERRED_APPROVED' })).toMatchObject({ reasons: [] });
+    expect(await other.moderate({ [a]: 'APPROVED', [b]: 'REFERRED_APPROVED' })).toMatchObject({
+      reasons: [],
+    });
     expect([await statusesOf('back-0'), await statusesOf('back-1')]).toEqual([
       ['APPROVED', 'APPROVED'],
       ['APPROVED', 'DENIED'],
     ]);
-    expect([await cancelledIn('back-0'), await cancelledIn('back-1'), await cancelledIn('back-referrer')]).toEqual([0, 1, 1]);
+    expect([
+      await cancelledIn('back-0'),
+      await cancelledIn('back-1'),
+      await cancelledIn('back-referrer'),
+    ]).toEqual([0, 1, 1]);
   });
 });
 
 describe('a process that dies in the middle', () => {
-  // Requested, prepared ×3, agreed, applied ×3, completed: nine appends for two referred accounts and their referrer.
+  // Requested, prepared ×3, agreed, applied ×3, completed: nine appends for two referred accounts
+  // and their referrer.
   const APPENDS = 9;
 
-  async function dieAfter(appends: number, name: string, action: 'DENIED' | 'REFERRER_DENIED', spend: boolean) {
+  async function dieAfter(
+    appends: number,
+    name: string,
+    action: 'DENIED' | 'REFERRER_DENIED',
+    spend: boolean,
+  ) {
     const code = `D${appends}${name.replace(/[^a-z]/g, '')}`.toUpperCase();
     const referrer = `${name}-referrer-${appends}`;
     await one.userWithCode(referrer, 'ann', code);
@@ -163,7 +224,12 @@ describe('a process that dies in the middle', () => {
     if (spend) {
       const [reward] = await one.rewardsOf(`${name}-${appends}-1`);
       accepted(
-        await one.send(`${name}-${appends}-1`, { type: 'RedeemCredit', rewardId: reward?.rewardId ?? '', amount: 1, unit: 'CENTS' }),
+        await one.send(`${name}-${appends}-1`, {
+          type: 'RedeemCredit',
+          rewardId: reward?.rewardId ?? '',
+          amount: 1,
+          unit: 'CENTS',
+        }),
       );
     }
     const meta = aRequest(`dies-${name}-${appends}`);
@@ -193,17 +259,29 @@ describe('a process that dies in the middle', () => {
   it.each(Array.from({ length: APPENDS }, (_, index) => index + 1))(
     'after append %i is finished by whoever looks: everything is applied, once',
     async (appends) => {
-      const { referrer, accounts, meta, ids, moderationId } = await dieAfter(appends, 'dead', 'DENIED', false);
+      const { referrer, accounts, meta, ids, moderationId } = await dieAfter(
+        appends,
+        'dead',
+        'DENIED',
+        false,
+      );
       const finishing = await ledger.process();
-      expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({ reasons: [] });
+      expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({
+        reasons: [],
+      });
       await finishing.close();
       for (const accountId of accounts) {
         expect(await statusesOf(accountId)).toEqual(['DENIED', 'DENIED']);
         expect(await cancelledIn(accountId)).toBe(1);
         expect(await holdsIn(accountId)).toEqual({});
-        expect(typesOf(await one.factsOf(accountId), 'ModerationPrepared', 'ReferralModerated', 'RewardCancelled')).toEqual([
-          ...['ModerationPrepared', 'ReferralModerated', 'RewardCancelled'],
-        ]);
+        expect(
+          typesOf(
+            await one.factsOf(accountId),
+            'ModerationPrepared',
+            'ReferralModerated',
+            'RewardCancelled',
+          ),
+        ).toEqual([...['ModerationPrepared', 'ReferralModerated', 'RewardCancelled']]);
       }
       expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([2, {}]);
       const before = await one.log.head();
@@ -214,28 +292,44 @@ describe('a process that dies in the middle', () => {
   );
 
   // Requested, prepared ×2 (the third account refuses), refused, released ×2.
-  it.each([1, 2, 3, 4, 5, 6])('after append %i of one that is refused leaves nothing held or changed', async (appends) => {
-    const { referrer, accounts, meta, ids, moderationId } = await dieAfter(appends, 'deadrefused', 'DENIED', true);
-    const finishing = await ledger.process();
-    const reasons = [`${ids[1]}: the referred side's reward has been redeemed`];
-    expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({ reasons });
-    await finishing.close();
-    for (const accountId of accounts) {
-      expect(await statusesOf(accountId)).toEqual(['APPROVED', 'APPROVED']);
-      expect([await cancelledIn(accountId), await holdsIn(accountId)]).toEqual([0, {}]);
-    }
-    expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([0, {}]);
-    expect(await other.moderate(all(ids, 'DENIED'), meta)).toMatchObject({ reasons });
-  });
+  it.each([1, 2, 3, 4, 5, 6])(
+    'after append %i of one that is refused leaves nothing held or changed',
+    async (appends) => {
+      const { referrer, accounts, meta, ids, moderationId } = await dieAfter(
+        appends,
+        'deadrefused',
+        'DENIED',
+        true,
+      );
+      const finishing = await ledger.process();
+      const reasons = [`${ids[1]}: the referred side's reward has been redeemed`];
+      expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({
+        reasons,
+      });
+      await finishing.close();
+      for (const accountId of accounts) {
+        expect(await statusesOf(accountId)).toEqual(['APPROVED', 'APPROVED']);
+        expect([await cancelledIn(accountId), await holdsIn(accountId)]).toEqual([0, {}]);
+      }
+      expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([0, {}]);
+      expect(await other.moderate(all(ids, 'DENIED'), meta)).toMatchObject({ reasons });
+    },
+  );
 
   it('does not leave a redemption waiting: it finishes the moderation itself, and sees the outcome', async () => {
     const { referrer, accounts } = await dieAfter(3, 'waiting', 'DENIED', false);
     const held = [];
-    for (const accountId of [referrer, ...accounts]) if (Object.keys(await holdsIn(accountId)).length > 0) held.push(accountId);
+    for (const accountId of [referrer, ...accounts])
+      if (Object.keys(await holdsIn(accountId)).length > 0) held.push(accountId);
     expect(held).toHaveLength(2);
-    const outcome = await other.send(held[0] ?? '', { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' });
+    const outcome = await other.send(held[0] ?? '', {
+      type: 'RedeemAccountCredit',
+      amount: 1,
+      unit: 'CENTS',
+    });
     expect(outcome).toMatchObject({ kind: 'refused', refused: 'REDEMPTION_NOT_POSSIBLE' });
-    for (const accountId of accounts) expect(await statusesOf(accountId)).toEqual(['DENIED', 'DENIED']);
+    for (const accountId of accounts)
+      expect(await statusesOf(accountId)).toEqual(['DENIED', 'DENIED']);
     for (const accountId of [referrer, ...accounts]) expect(await holdsIn(accountId)).toEqual({});
   });
 });
@@ -248,7 +342,9 @@ describe('a redemption that meets a moderation under way', () => {
     const gates: GatedLog[] = [];
     const slow = await ledger.process({
       around: (log) => {
-        const gate = new GatedLog(log, (_, events) => events.some(({ type }) => type === 'ModerationAgreed'));
+        const gate = new GatedLog(log, (_, events) =>
+          events.some(({ type }) => type === 'ModerationAgreed'),
+        );
         gates.push(gate);
         return gate;
       },
@@ -256,14 +352,23 @@ describe('a redemption that meets a moderation under way', () => {
     const moderated = slow.moderate({ [id]: 'DENIED' });
     await gates[0]?.reached;
     // The reward is held now, and nothing is decided. The redemption carries the moderation on.
-    const redeemed = await other.send('meets-0', { type: 'RedeemCredit', rewardId: reward?.rewardId ?? '', amount: 1, unit: 'CENTS' });
+    const redeemed = await other.send('meets-0', {
+      type: 'RedeemCredit',
+      rewardId: reward?.rewardId ?? '',
+      amount: 1,
+      unit: 'CENTS',
+    });
     expect(redeemed).toMatchObject({ kind: 'refused', refused: 'REDEMPTION_NOT_POSSIBLE' });
     gates[0]?.open();
     expect(await moderated).toMatchObject({ reasons: [] });
-    expect(typesOf(await one.factsOf('meets-0'), 'ReferralModerated', 'CreditRedeemed', 'RewardCancelled')).toEqual([
-      'ReferralModerated',
-      'RewardCancelled',
-    ]);
+    expect(
+      typesOf(
+        await one.factsOf('meets-0'),
+        'ReferralModerated',
+        'CreditRedeemed',
+        'RewardCancelled',
+      ),
+    ).toEqual(['ReferralModerated', 'RewardCancelled']);
   });
 });
 
@@ -288,11 +393,14 @@ describe('a herd behind a held account', () => {
       },
     });
     const redemption = { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' } as const;
-    const outcomes = await Promise.all(Array.from({ length: WAITERS }, () => waiting.send('herd-referrer', redemption)));
+    const outcomes = await Promise.all(
+      Array.from({ length: WAITERS }, () => waiting.send('herd-referrer', redemption)),
+    );
     expect(outcomes.map((outcome) => outcome.kind === 'refused' && outcome.refused)).toEqual(
       Array.from({ length: WAITERS }, () => 'REDEMPTION_NOT_POSSIBLE'),
     );
-    // A drive reads each account a few times; a waiter reads its own when it is held and when it is decided.
+    // A drive reads each account a few times; a waiter reads its own when it is held and when it is
+    // decided.
     expect(logs[0]?.streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
   });
 
@@ -314,11 +422,15 @@ describe('two drivers of one moderation', () => {
     const meta = aRequest('two drivers');
     const moderationId = moderationIdOf(meta, 0);
     const requesting = await ledger.process({ around: (log) => new DyingLog(log, 1) });
-    await expect(requesting.moderate(all(ids, 'DENIED'), meta)).rejects.toThrow(EventLogUnavailable);
+    await expect(requesting.moderate(all(ids, 'DENIED'), meta)).rejects.toThrow(
+      EventLogUnavailable,
+    );
     const lateGates: GatedLog[] = [];
     const late = await ledger.process({
       around: (log) => {
-        const gate = new GatedLog(log, (_, events) => events.some(({ type }) => type === 'ModerationPrepared'));
+        const gate = new GatedLog(log, (_, events) =>
+          events.some(({ type }) => type === 'ModerationPrepared'),
+        );
         lateGates.push(gate);
         return gate;
       },
@@ -326,7 +438,9 @@ describe('two drivers of one moderation', () => {
     const gates: GatedLog[] = [];
     const quick = await ledger.process({
       around: (log) => {
-        const gate = new GatedLog(log, (_, events) => events.some(({ type }) => type === 'ModerationCompleted'));
+        const gate = new GatedLog(log, (_, events) =>
+          events.some(({ type }) => type === 'ModerationCompleted'),
+        );
         gates.push(gate);
         return gate;
       },
@@ -347,7 +461,8 @@ describe('two drivers of one moderation', () => {
     expect(await statusesOf('drivers-1')).toEqual(['DENIED', 'DENIED']);
     expect(typesOf(await one.factsOf('drivers-0'), 'ReferralModerated')).toHaveLength(2);
     expect(typesOf(await one.factsOf('drivers-1'), 'ReferralModerated')).toHaveLength(1);
-    for (const accountId of ['drivers-0', 'drivers-1', 'drivers-referrer']) expect(await holdsIn(accountId)).toEqual({});
+    for (const accountId of ['drivers-0', 'drivers-1', 'drivers-referrer'])
+      expect(await holdsIn(accountId)).toEqual({});
   });
 });
 
@@ -366,20 +481,30 @@ describe('moderations that share accounts', () => {
       other.moderate(all(ids.slice(3, 9), 'REFERRED_DENIED')),
     ]);
     expect(outcomes.map(({ reasons }) => reasons)).toEqual([[], [], [], []]);
-    const accounts = ['shared-x', 'shared-y'].flatMap((name) => Array.from({ length: 6 }, (_, index) => `${name}-${index}`));
-    // All or nothing, so all accounts that took part in the same moderations have seen them in the same order.
+    const accounts = ['shared-x', 'shared-y'].flatMap((name) =>
+      Array.from({ length: 6 }, (_, index) => `${name}-${index}`),
+    );
+    // All or nothing, so all accounts that took part in the same moderations have seen them in the
+    // same order.
     const orders = await Promise.all(
       accounts.map(async (accountId) =>
-        (await one.factsOf(accountId)).flatMap((event) => (event.type === 'ReferralModerated' ? [event.moderationId] : [])),
+        (await one.factsOf(accountId)).flatMap((event) =>
+          event.type === 'ReferralModerated' ? [event.moderationId] : [],
+        ),
       ),
     );
     const ofAll = new Set(orders[0]);
-    for (const order of orders) expect(order.filter((moderationId) => ofAll.has(moderationId))).toEqual(orders[0]);
-    for (const accountId of ['shared-a', 'shared-b', ...accounts]) expect(await holdsIn(accountId)).toEqual({});
+    for (const order of orders)
+      expect(order.filter((moderationId) => ofAll.has(moderationId))).toEqual(orders[0]);
+    for (const accountId of ['shared-a', 'shared-b', ...accounts])
+      expect(await holdsIn(accountId)).toEqual({});
     const balances = await Promise.all(
-      accounts.map(async (accountId) => [await statusesOf(accountId), await cancelledIn(accountId)] as const),
+      accounts.map(
+        async (accountId) => [await statusesOf(accountId), await cancelledIn(accountId)] as const,
+      ),
     );
-    for (const [[referred], cancelled] of balances) expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
+    for (const [[referred], cancelled] of balances)
+      expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
   });
 
   it('while credit is redeemed all the time never take what was spent', async () => {
@@ -388,16 +513,30 @@ describe('moderations that share accounts', () => {
     const [redeemed, moderated] = await Promise.all([
       Promise.all(
         Array.from({ length: 24 }, (_, index) =>
-          (index % 2 === 0 ? one : other).send('busy-referrer', { type: 'RedeemAccountCredit', amount: 25 + index, unit: 'CENTS' }),
+          (index % 2 === 0 ? one : other).send('busy-referrer', {
+            type: 'RedeemAccountCredit',
+            amount: 25 + index,
+            unit: 'CENTS',
+          }),
         ),
       ),
-      Promise.all(ids.map((id, index) => (index % 2 === 0 ? other : one).moderate({ [id]: 'REFERRER_DENIED' }))),
+      Promise.all(
+        ids.map((id, index) =>
+          (index % 2 === 0 ? other : one).moderate({ [id]: 'REFERRER_DENIED' }),
+        ),
+      ),
     ]);
     const rewards = await one.rewardsOf('busy-referrer');
-    for (const { redeemed: spent, dateCancelled } of rewards) expect(spent > 0 && dateCancelled !== null).toBe(false);
-    const spentInAll = redeemed.reduce((sum, outcome, index) => sum + (outcome.kind === 'accepted' ? 25 + index : 0), 0);
+    for (const { redeemed: spent, dateCancelled } of rewards)
+      expect(spent > 0 && dateCancelled !== null).toBe(false);
+    const spentInAll = redeemed.reduce(
+      (sum, outcome, index) => sum + (outcome.kind === 'accepted' ? 25 + index : 0),
+      0,
+    );
     expect(rewards.reduce((sum, { redeemed: spent }) => sum + spent, 0)).toBe(spentInAll);
-    expect(await cancelledIn('busy-referrer')).toBe(moderated.filter(({ reasons }) => reasons.length === 0).length);
+    expect(await cancelledIn('busy-referrer')).toBe(
+      moderated.filter(({ reasons }) => reasons.length === 0).length,
+    );
     expect(await holdsIn('busy-referrer')).toEqual({});
   });
 });
@@ -412,14 +551,23 @@ describe('a referral whose referred account was deleted', () => {
     expect(await other.moderate({ [id]: 'DENIED' })).toMatchObject({ reasons: [] });
     expect(await cancelledIn('gone-referrer')).toBe(1);
     const [next = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
-    expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({ reasons: [] });
+    expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({
+      reasons: [],
+    });
     expect(await statusesOf('gone-0')).toEqual(['DENIED', 'DENIED']);
-    expect((await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [referralId, cancelledBy])).toEqual([
+    expect(
+      (await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [
+        referralId,
+        cancelledBy,
+      ]),
+    ).toEqual([
       [id, null],
       [next, 'MODERATION'],
     ]);
     const moderated = (await one.factsOf('gone-0')).flatMap((event) =>
-      event.type === 'ReferralModerated' ? [[event.referralId, event.referredStatus, event.referrerStatus]] : [],
+      event.type === 'ReferralModerated'
+        ? [[event.referralId, event.referredStatus, event.referrerStatus]]
+        : [],
     );
     expect(moderated).toEqual([
       [id, 'DENIED', 'DENIED'],
@@ -435,10 +583,17 @@ describe('a referral whose referred account was deleted', () => {
     const id = await process.convertedReferral('owed', 'OWEDANN');
     accepted(await process.send('owed', DELETED));
     expect(await process.moderate({ [id]: 'APPROVED' })).toMatchObject({ reasons: [] });
-    const { state } = await process.streams.accounts.load(process.names.accountStream(scope, refOf('owed')));
-    const moderated = (await process.factsOf('owed')).find(({ type }) => type === 'ReferralModerated');
+    const { state } = await process.streams.accounts.load(
+      process.names.accountStream(scope, refOf('owed')),
+    );
+    const moderated = (await process.factsOf('owed')).find(
+      ({ type }) => type === 'ReferralModerated',
+    );
     expect(state.status).toBe('absent');
-    expect(moderated).toMatchObject({ referrerStatus: 'APPROVED', referrerReward: { value: { assignedCredit: 200 } } });
+    expect(moderated).toMatchObject({
+      referrerStatus: 'APPROVED',
+      referrerReward: { value: { assignedCredit: 200 } },
+    });
     // Nothing of the person who is gone, nor of the other one, stands in what is remembered.
     expect(JSON.stringify(state)).not.toContain('OWEDANN');
     expect(JSON.stringify(state)).not.toContain('owed-referrer');
@@ -451,5 +606,7 @@ it('a reward given by hand is not held by a moderation', async () => {
   const [id = ''] = await referrals('byhand', 'BYHANDANN', 'byhand-referrer', 1);
   const rewardId = await one.reward('byhand-0', 'user', credit(7));
   await one.moderate({ [id]: 'DENIED' });
-  accepted(await one.send('byhand-0', { type: 'RedeemCredit', rewardId, amount: 7, unit: 'CENTS' }));
+  accepted(
+    await one.send('byhand-0', { type: 'RedeemCredit', rewardId, amount: 7, unit: 'CENTS' }),
+  );
 });

@@ -25,13 +25,20 @@ it('64 redemptions of one reward at once in two processes take what is there and
   const rewardId = await one.reward('hot', 'ann', credit(100));
   const outcomes = await Promise.all(
     Array.from({ length: 64 }, (_, index) =>
-      processOf(index).send('hot', { type: 'RedeemCredit', rewardId, amount: 3, unit: 'CENTS' }, aRequest(`hot-${index}`)),
+      processOf(index).send(
+        'hot',
+        { type: 'RedeemCredit', rewardId, amount: 3, unit: 'CENTS' },
+        aRequest(`hot-${index}`),
+      ),
     ),
   );
   expect(outcomes.filter(({ kind }) => kind === 'accepted').length).toBe(33);
-  for (const outcome of outcomes) if (outcome.kind === 'refused') expect(outcome.refused).toBe('REDEMPTION_NOT_POSSIBLE');
+  for (const outcome of outcomes)
+    if (outcome.kind === 'refused') expect(outcome.refused).toBe('REDEMPTION_NOT_POSSIBLE');
   expect(await other.rewardsOf('hot')).toMatchObject([{ redeemed: 99 }]);
-  const redeemed = (await one.factsOf('hot')).flatMap((event) => (event.type === 'CreditRedeemed' ? [event.amount] : []));
+  const redeemed = (await one.factsOf('hot')).flatMap((event) =>
+    event.type === 'CreditRedeemed' ? [event.amount] : [],
+  );
   expect(redeemed).toEqual(Array.from({ length: 33 }, () => 3));
 });
 
@@ -42,14 +49,26 @@ it('bulk redemptions and redemptions of one reward at once spend the account’s
   for (const amount of [40, 30, 30]) rewards.push(await one.reward('mixed', 'ann', credit(amount)));
   const outcomes = await Promise.all(
     Array.from({ length: 40 }, (_, index) => {
-      const ofOne = { type: 'RedeemCredit', rewardId: rewards[index % 3] ?? '', amount: 5, unit: 'CENTS' } as const;
-      return processOf(index >> 1).send('mixed', index % 2 === 0 ? ofOne : { type: 'RedeemAccountCredit', amount: 7, unit: 'cents' });
+      const ofOne = {
+        type: 'RedeemCredit',
+        rewardId: rewards[index % 3] ?? '',
+        amount: 5,
+        unit: 'CENTS',
+      } as const;
+      return processOf(index >> 1).send(
+        'mixed',
+        index % 2 === 0 ? ofOne : { type: 'RedeemAccountCredit', amount: 7, unit: 'cents' },
+      );
     }),
   );
-  const spent = outcomes.reduce((sum, outcome, index) => sum + (outcome.kind === 'accepted' ? (index % 2 === 0 ? 5 : 7) : 0), 0);
+  const spent = outcomes.reduce(
+    (sum, outcome, index) => sum + (outcome.kind === 'accepted' ? (index % 2 === 0 ? 5 : 7) : 0),
+    0,
+  );
   const states = await one.rewardsOf('mixed');
   expect(states.reduce((sum, { redeemed }) => sum + redeemed, 0)).toBe(spent);
-  for (const { redeemed, value } of states) expect(redeemed).toBeLessThanOrEqual(value.type === 'CREDIT' ? value.assignedCredit : 0);
+  for (const { redeemed, value } of states)
+    expect(redeemed).toBeLessThanOrEqual(value.type === 'CREDIT' ? value.assignedCredit : 0);
   expect(spent).toBeGreaterThan(100 - 7);
 });
 
@@ -59,12 +78,17 @@ it('the same redemption sent by 16 clients at once is one redemption, and all ar
   const rewardId = await one.reward('same', 'ann', credit(100));
   const outcomes = await Promise.all(
     Array.from({ length: 16 }, (_, index) =>
-      processOf(index).send('same', { type: 'RedeemCredit', rewardId, amount: 60, unit: 'CENTS' }, aRequest('one key')),
+      processOf(index).send(
+        'same',
+        { type: 'RedeemCredit', rewardId, amount: 60, unit: 'CENTS' },
+        aRequest('one key'),
+      ),
     ),
   );
   const told = outcomes.map((outcome) => accepted(outcome));
   expect(told.filter(({ replayed }) => !replayed).length).toBe(1);
-  for (const { events, position } of told) expect({ events, position }).toEqual({ events: told[0]?.events, position: told[0]?.position });
+  for (const { events, position } of told)
+    expect({ events, position }).toEqual({ events: told[0]?.events, position: told[0]?.position });
   expect(await one.rewardsOf('same')).toMatchObject([{ redeemed: 60 }]);
 });
 
@@ -95,10 +119,30 @@ describe('redeeming from very many rewards', () => {
     const { scope: envelopeScope, ...envelope } = aRequest();
     for (let from = 0; from < MANY; from += 500) {
       const events = Array.from({ length: 500 }, (_, index): AccountEvent => ({
-        ...{ type: 'RewardGranted', at: from + index, rewardId: idWithin(refOf(accountId), `${from + index}`), person },
-        ...{ owner: { subject: person, value: { accountId, userId: 'ann' } }, source: 'MANUAL', value: credit(2) },
-        ...{ texts: { subject: person, value: null }, cancellable: true, dateScheduledFor: null, dateExpires: null },
-        ...{ referralId: null, programId: null, programVersion: null, rule: null, redeemsAutomatically: false },
+        ...{
+          type: 'RewardGranted',
+          at: from + index,
+          rewardId: idWithin(refOf(accountId), `${from + index}`),
+          person,
+        },
+        ...{
+          owner: { subject: person, value: { accountId, userId: 'ann' } },
+          source: 'MANUAL',
+          value: credit(2),
+        },
+        ...{
+          texts: { subject: person, value: null },
+          cancellable: true,
+          dateScheduledFor: null,
+          dateExpires: null,
+        },
+        ...{
+          referralId: null,
+          programId: null,
+          programVersion: null,
+          rule: null,
+          redeemsAutomatically: false,
+        },
       }));
       const ids = events.map(() => randomUUID());
       const { revision } = await one.streams.accounts.load(stream);
@@ -108,18 +152,27 @@ describe('redeeming from very many rewards', () => {
   }
 
   const all = { type: 'RedeemAccountCredit', amount: MANY * 2, unit: 'CENTS' } as const;
-  const linesOf = (facts: readonly AccountEvent[]) => facts.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.lines : []));
+  const linesOf = (facts: readonly AccountEvent[]) =>
+    facts.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.lines : []));
 
   it('takes all of it, writes down all of it before the answer, and is told the same again', async () => {
     await richAccount('rich');
     const [one, other] = processes;
     const outcome = accepted(await one.send('rich', all, aRequest('rich once')));
-    expect(outcome.events[0]).toMatchObject({ type: 'AccountCreditRedeemed', amount: MANY * 2, rewards: MANY });
+    expect(outcome.events[0]).toMatchObject({
+      type: 'AccountCreditRedeemed',
+      amount: MANY * 2,
+      rewards: MANY,
+    });
     expect(outcome.position).toBe(await one.log.head());
     expect(linesOf(await one.factsOf('rich'))).toHaveLength(MANY);
     expect(availableCredit(await other.account('rich'), 'CENTS', Date.now())).toBe(0);
     const again = accepted(await other.send('rich', all, aRequest('rich once')));
-    expect(again).toMatchObject({ replayed: true, events: outcome.events, position: outcome.position });
+    expect(again).toMatchObject({
+      replayed: true,
+      events: outcome.events,
+      position: outcome.position,
+    });
     expect(await one.log.head()).toBe(outcome.position);
     expect((await one.rewardsOf('rich')).every(({ redeemed }) => redeemed === 2)).toBe(true);
   });
@@ -130,17 +183,24 @@ describe('redeeming from very many rewards', () => {
       const accountId = `rich${appends}`;
       await richAccount(accountId);
       const dying = await ledger.process({ around: (log) => new DyingLog(log, appends) });
-      await dying.send(accountId, all, aRequest(accountId)).catch((error: unknown) => expect(error).toBeInstanceOf(EventLogUnavailable));
+      await dying
+        .send(accountId, all, aRequest(accountId))
+        .catch((error: unknown) => expect(error).toBeInstanceOf(EventLogUnavailable));
       await dying.close();
       const [one, other] = processes;
-      expect(await one.send(accountId, { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' })).toMatchObject({ kind: 'refused' });
+      expect(
+        await one.send(accountId, { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' }),
+      ).toMatchObject({ kind: 'refused' });
       await Promise.all(
         processes
           .map((process) => process.send(accountId, { type: 'ListRedeemedRewards' }))
           .concat(other.send(accountId, all, aRequest(accountId))),
       );
       const lines = linesOf(await one.factsOf(accountId));
-      expect([lines.length, new Set(lines.map(([rewardId]) => rewardId)).size]).toEqual([MANY, MANY]);
+      expect([lines.length, new Set(lines.map(([rewardId]) => rewardId)).size]).toEqual([
+        MANY,
+        MANY,
+      ]);
       expect((await one.account(accountId)).remains.unlisted.size).toBe(0);
     },
   );
@@ -149,16 +209,28 @@ describe('redeeming from very many rewards', () => {
     await richAccount('told');
     let log: PartlyAwayLog | undefined;
     const troubled = await ledger.process({
-      around: (inner) => (log = new PartlyAwayLog(inner, ([first]) => first?.type === 'RedeemedRewardsListed')),
+      around: (inner) =>
+        (log = new PartlyAwayLog(inner, ([first]) => first?.type === 'RedeemedRewardsListed')),
     });
-    expect(await troubled.send('told', { ...all, amount: MANY * 2 - 1 })).toMatchObject({ kind: 'accepted' });
+    expect(await troubled.send('told', { ...all, amount: MANY * 2 - 1 })).toMatchObject({
+      kind: 'accepted',
+    });
     const staff = { approvedBy: personal(randomUUID(), 'eve'), by: personal(randomUUID(), 'dan') };
-    const adjust = { type: 'AdjustCredit', userId: 'ann', unit: 'CENTS', amount: 5, reason: 'r', ...staff } as const;
+    const adjust = {
+      type: 'AdjustCredit',
+      userId: 'ann',
+      unit: 'CENTS',
+      amount: 5,
+      reason: 'r',
+      ...staff,
+    } as const;
     // Whoever meets the unfinished list of another command is not told of its trouble, either.
     expect(await troubled.send('told', adjust)).toMatchObject({ kind: 'accepted' });
     expect(availableCredit(await troubled.account('told'), 'CENTS', Date.now())).toBe(6);
     // The reaction whose work it is fails, so that it is tried again.
-    await expect(troubled.send('told', { type: 'ListRedeemedRewards' })).rejects.toThrow(EventLogUnavailable);
+    await expect(troubled.send('told', { type: 'ListRedeemedRewards' })).rejects.toThrow(
+      EventLogUnavailable,
+    );
     if (log) log.away = false;
     await troubled.send('told', { type: 'ListRedeemedRewards' });
     expect(linesOf(await troubled.factsOf('told'))).toHaveLength(MANY);

@@ -10,13 +10,22 @@ import {
   evolve as evolveReservation,
   initialState as noReservation,
 } from '../../src/domain/reservation/reservation.decider.js';
-import { decide as decideTenant, initialState as noTenant } from '../../src/domain/tenant/tenant.decider.js';
+import {
+  decide as decideTenant,
+  initialState as noTenant,
+} from '../../src/domain/tenant/tenant.decider.js';
 import { USERS_MAX } from '../../src/domain/account/identify-user.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { Refusal } from '../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
-import { accountOpened, anAccount, credit, discount, userIdentified } from '../support/account-events.js';
+import {
+  accountOpened,
+  anAccount,
+  credit,
+  discount,
+  userIdentified,
+} from '../support/account-events.js';
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import { evolve, initialState, type AccountState } from '../../src/domain/account/account.state.js';
 import { aRequest, SharedLedger, type TestProcess } from './support/processes.js';
@@ -29,7 +38,11 @@ beforeAll(async () => {
   process = await ledger.process();
   await process.userWithCode('anns', 'ann', 'ANN');
   await process.userWithCode('acme', 'bob', 'BOB');
-  await process.tenantCommands.execute('demo', { type: 'ApplyProgram', program: { id: 'second' }, now: Date.now() });
+  await process.tenantCommands.execute('demo', {
+    type: 'ApplyProgram',
+    program: { id: 'second' },
+    now: Date.now(),
+  });
 });
 afterAll(() => ledger.close());
 
@@ -62,12 +75,15 @@ const closing: ChangePeriod = {
 const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
   ACCOUNT_NOT_FOUND: () => code(process.upsert('nobody', 'bob')),
   USER_NOT_FOUND: () => send('acme', { type: 'BlockUser', userId: 'nobody' }),
-  REFERRAL_CODE_NOT_FOUND: () => send('acme', { type: 'ApplyCode', userId: 'bob', code: 'NOBODYS' }),
+  REFERRAL_CODE_NOT_FOUND: () =>
+    send('acme', { type: 'ApplyCode', userId: 'bob', code: 'NOBODYS' }),
   REWARD_NOT_FOUND: () => send('acme', { type: 'CancelReward', rewardId: 'nothing' }),
   SELF_REFERRAL: () => send('acme', { type: 'ApplyCode', userId: 'bob', code: 'bob' }),
   ALREADY_REFERRED: async () => {
     await process.userWithCode('referred', 'cat', 'CAT');
-    expect(await process.send('referred', { type: 'ApplyCode', userId: 'cat', code: 'ANN' })).toMatchObject({ kind: 'accepted' });
+    expect(
+      await process.send('referred', { type: 'ApplyCode', userId: 'cat', code: 'ANN' }),
+    ).toMatchObject({ kind: 'accepted' });
     return send('referred', { type: 'ApplyCode', userId: 'cat', code: 'BOB' });
   },
   NOT_ATTRIBUTABLE: async () => {
@@ -81,11 +97,14 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
   },
   REFERRAL_CODE_TAKEN: () => code(process.upsert('acme', 'bob', { referralCode: 'ann' })),
   PROGRAM_UNKNOWN: () => code(process.upsert('acme', 'bob', { referralCodes: { nowhere: 'X' } })),
-  CODE_PROGRAM_CONFLICT: () => code(process.upsert('acme', 'bob', { referralCodes: { second: 'BOB' } })),
+  CODE_PROGRAM_CONFLICT: () =>
+    code(process.upsert('acme', 'bob', { referralCodes: { second: 'BOB' } })),
   // A thousand users are a thousand appends here; the account itself decides as well.
   TOO_MANY_USERS: () => {
     const account = anAccount('full');
-    const users = Array.from({ length: USERS_MAX }, (_, index) => userIdentified(account, `user-${index}`));
+    const users = Array.from({ length: USERS_MAX }, (_, index) =>
+      userIdentified(account, `user-${index}`),
+    );
     const state = [accountOpened(account), ...users].reduce<AccountState>(evolve, initialState);
     const context = {
       now: 1,
@@ -110,13 +129,26 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
   },
   DO_NOT_TRACK: async () => {
     await process.upsert('acme', 'shy');
-    await process.send('acme', { type: 'ForgetUser', userId: 'shy', doNotTrack: true, preserveEmptyAccount: true });
+    await process.send('acme', {
+      type: 'ForgetUser',
+      userId: 'shy',
+      doNotTrack: true,
+      preserveEmptyAccount: true,
+    });
     return code(process.upsert('acme', 'shy'));
   },
   USER_EXISTS: () => code(process.upsert('acme', 'bob', { mustBeNew: true })),
   FIELD_NOT_GRANTED: () => {
-    const nothing = { changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
-    return code(process.upsert('acme', 'bob', { changes: { firstName: 'Mallory' }, granted: nothing }));
+    const nothing = {
+      changes: {},
+      referralCode: undefined,
+      referralCodes: {},
+      paymentProviderId: undefined,
+      codes: [],
+    };
+    return code(
+      process.upsert('acme', 'bob', { changes: { firstName: 'Mallory' }, granted: nothing }),
+    );
   },
   PAYMENT_PROVIDER_ID_SET: async () => {
     await process.upsert('acme', 'bob', { paymentProviderId: 'cus_acme' });
@@ -134,23 +166,41 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
   USER_NOT_BLOCKED: () => send('acme', { type: 'UnblockUser', userId: 'bob' }),
   EVENTS_ALREADY_RECEIVED: async () => {
     const events = [{ id: undefined, key: 'visit', fields: {}, dateTriggered: undefined }];
-    const batch = { type: 'ReceiveUserEvents', userId: 'bob', events, idempotencyKey: 'the-same-batch' } as const;
+    const batch = {
+      type: 'ReceiveUserEvents',
+      userId: 'bob',
+      events,
+      idempotencyKey: 'the-same-batch',
+    } as const;
     await process.send('acme', batch);
     return send('acme', batch);
   },
   IDEMPOTENCY_KEY_REUSED: async () => {
     const give = reward({ value: credit(5) });
     await process.send('acme', give, aRequest('reused'));
-    const another = { ...aRequest(), idempotency: { key: 'hash of reused', fingerprint: 'another' } };
+    const another = {
+      ...aRequest(),
+      idempotency: { key: 'hash of reused', fingerprint: 'another' },
+    };
     return code(process.send('acme', give, another));
   },
   REWARD_EXISTS: async () => {
     await process.send('acme', reward({ value: credit(5) }));
     const state = await process.account('acme');
     const rewardId = state.rewards.keySeq().first('');
-    return code(Promise.resolve(decide(state, { ...reward({ value: credit(5) }), rewardId, redeemsAutomatically: false, now: 1 })));
+    return code(
+      Promise.resolve(
+        decide(state, {
+          ...reward({ value: credit(5) }),
+          rewardId,
+          redeemsAutomatically: false,
+          now: 1,
+        }),
+      ),
+    );
   },
-  REDEMPTION_NOT_POSSIBLE: () => send('acme', { type: 'RedeemAccountCredit', amount: 1, unit: 'NOTHING' }),
+  REDEMPTION_NOT_POSSIBLE: () =>
+    send('acme', { type: 'RedeemAccountCredit', amount: 1, unit: 'NOTHING' }),
   REWARD_NOT_CANCELLABLE: async () => {
     await process.send('acme', reward({ value: discount(5), cancellable: false }));
     const fixed = (await process.rewardsOf('acme')).find(({ cancellable }) => !cancellable);
@@ -164,12 +214,32 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
   MODERATION_NOT_POSSIBLE: () => {
     const change = { referralId: 'elsewhere', referred: 'DENIED' as const, referrer: undefined };
     return code(
-      Promise.resolve(decide(initialState, { type: 'PrepareModeration', moderationId: 'm', side: 'referred', changes: [change], now: 1 })),
+      Promise.resolve(
+        decide(initialState, {
+          type: 'PrepareModeration',
+          moderationId: 'm',
+          side: 'referred',
+          changes: [change],
+          now: 1,
+        }),
+      ),
     );
   },
   TENANT_EXISTS: () =>
-    code(process.tenantCommands.create({ alias: 'demo', programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM })),
-  TENANT_NOT_FOUND: () => code(Promise.resolve(decideTenant(noTenant, { type: 'SwitchOpenEndpoints', openEndpoints: true, now: 1 }))),
+    code(
+      process.tenantCommands.create({
+        alias: 'demo',
+        programType: 'API_ONLY',
+        openEndpoints: false,
+        program: DEFAULT_PROGRAM,
+      }),
+    ),
+  TENANT_NOT_FOUND: () =>
+    code(
+      Promise.resolve(
+        decideTenant(noTenant, { type: 'SwitchOpenEndpoints', openEndpoints: true, now: 1 }),
+      ),
+    ),
   RESERVED_BY_ANOTHER: () => {
     const reserve = (account: string) =>
       ({
@@ -183,19 +253,26 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
         now: 1,
       }) as const;
     const first = decideReservation(noReservation, reserve('a'));
-    const state = 'events' in first ? first.events.reduce(evolveReservation, noReservation) : noReservation;
+    const state =
+      'events' in first ? first.events.reduce(evolveReservation, noReservation) : noReservation;
     return code(Promise.resolve(decideReservation(state, reserve('b'))));
   },
-  PERIOD_NOT_OVER: () => code(Promise.resolve(decidePeriod(allOpen, { ...closing, now: closing.endsAt }))),
+  PERIOD_NOT_OVER: () =>
+    code(Promise.resolve(decidePeriod(allOpen, { ...closing, now: closing.endsAt }))),
   PERIOD_ALREADY_CLOSED: () => {
     const decision = decidePeriod(allOpen, closing);
     if (!('events' in decision)) throw new Error('it cannot be closed');
-    return code(Promise.resolve(decidePeriod(decision.events.reduce(evolvePeriods, allOpen), closing)));
+    return code(
+      Promise.resolve(decidePeriod(decision.events.reduce(evolvePeriods, allOpen), closing)),
+    );
   },
-  PERIOD_NOT_CLOSED: () => code(Promise.resolve(decidePeriod(allOpen, { ...closing, type: 'ReopenPeriod' }))),
+  PERIOD_NOT_CLOSED: () =>
+    code(Promise.resolve(decidePeriod(allOpen, { ...closing, type: 'ReopenPeriod' }))),
   RECORD_TOO_LARGE: () => {
     const text = 'x'.repeat(1024);
-    const customFields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field_${index}`, text]));
+    const customFields = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`field_${index}`, text]),
+    );
     return code(process.upsert('acme', 'bob', { changes: { customFields } }));
   },
 };

@@ -1,7 +1,16 @@
 import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { HandledCommands } from '../../src/command-handling/handled-commands.js';
-import { bytesOf, RememberedStreams, StreamCache, type Folded } from '../../src/command-handling/stream-cache.js';
-import { evolve as evolveAccount, initialState as noAccount, type AccountState } from '../../src/domain/account/account.state.js';
+import {
+  bytesOf,
+  RememberedStreams,
+  StreamCache,
+  type Folded,
+} from '../../src/command-handling/stream-cache.js';
+import {
+  evolve as evolveAccount,
+  initialState as noAccount,
+  type AccountState,
+} from '../../src/domain/account/account.state.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import {
   evolve,
@@ -16,7 +25,14 @@ import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 
 const ENVELOPE = {
-  ...{ tenant: 'demo', mode: null, correlationId: 'c', causationId: 'c', commandId: 'c', idempotency: null },
+  ...{
+    tenant: 'demo',
+    mode: null,
+    correlationId: 'c',
+    causationId: 'c',
+    commandId: 'c',
+    idempotency: null,
+  },
   actor: { kind: 'system' as const, id: 'test' },
 };
 const ID = '00000000-0000-5000-8000-000000000000';
@@ -29,7 +45,10 @@ class AlikeStreams extends InMemoryEventLog {
   constructor(private readonly only: NewEvent) {
     super();
   }
-  override async *readStream(stream: string, { from = 0n }: { readonly from?: bigint } = {}): AsyncIterable<RecordedEvent> {
+  override async *readStream(
+    stream: string,
+    { from = 0n }: { readonly from?: bigint } = {},
+  ): AsyncIterable<RecordedEvent> {
     this.readFrom.push(from);
     await Promise.resolve();
     if (from === 0n) yield { ...this.only, stream, revision: 0n, position: 'm-1', recordedAt: 1 };
@@ -45,7 +64,9 @@ async function stored(event: AccountEvent | TenantRegisterEvent): Promise<NewEve
 /** A user whose custom fields come to about 110 KiB. */
 const large = (): AccountEvent =>
   userIdentified(anAccount('acme'), 'ann', {
-    customFields: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`field${n}`, 'x'.repeat(1_024)])),
+    customFields: Object.fromEntries(
+      Array.from({ length: 100 }, (_, n) => [`field${n}`, 'x'.repeat(1_024)]),
+    ),
   });
 
 it('accounts are remembered as long as there is memory for them, by their bytes: the one used longest ago goes', async () => {
@@ -76,7 +97,14 @@ it('ten thousand accounts of 110 KiB stay within the bound, whatever kinds share
   expect(data.length).toBeGreaterThan(110 * 1024);
   const remembered = new RememberedStreams(256 * MIB);
   const folded = (revision: bigint): Folded<null> => ({
-    ...{ state: null, revision, position: 'm-1', eventId: ID, epoch: 0, handled: new HandledCommands() },
+    ...{
+      state: null,
+      revision,
+      position: 'm-1',
+      eventId: ID,
+      epoch: 0,
+      handled: new HandledCommands(),
+    },
     bytes: bytesOf([{ data, metadata }]),
   });
   const [accounts, others] = [new StreamCache<null>(remembered), new StreamCache<null>(remembered)];
@@ -86,11 +114,17 @@ it('ten thousand accounts of 110 KiB stay within the bound, whatever kinds share
     expect(remembered.bytes).toBeLessThanOrEqual(256 * MIB);
   }
   expect(remembered.bytes).toBeGreaterThan(200 * MIB);
-  expect([accounts.get('account-0'), others.get('other-4999')]).toMatchObject([undefined, { revision: 0n }]);
+  expect([accounts.get('account-0'), others.get('other-4999')]).toMatchObject([
+    undefined,
+    { revision: 0n },
+  ]);
 
   // Forgetting everybody of one kind leaves the other kind alone.
   accounts.forgetSubjects();
-  expect([accounts.get('account-4999'), others.get('other-4999')]).toMatchObject([undefined, { revision: 0n }]);
+  expect([accounts.get('account-4999'), others.get('other-4999')]).toMatchObject([
+    undefined,
+    { revision: 0n },
+  ]);
 });
 
 it('a stream that is larger than all the memory is read anew, and works', async () => {
@@ -115,7 +149,9 @@ it('what is appended counts like what is read', async () => {
     new CommandHandling(log, codec, { initialState, evolve }, remembered);
   const writing = open();
   const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
-  await writing.handle('register', meta, () => ({ events: [{ type: 'TenantAliasEntered', at: 1, alias: 'a'.repeat(1_000) }] }));
+  await writing.handle('register', meta, () => ({
+    events: [{ type: 'TenantAliasEntered', at: 1, alias: 'a'.repeat(1_000) }],
+  }));
   const written = remembered.bytes;
   writing.forget('register');
   expect(remembered.bytes).toBe(0);

@@ -1,6 +1,13 @@
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { personal } from '../../src/domain/personal.js';
-import { accepted, aRequest, arrayOf, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import {
+  accepted,
+  aRequest,
+  arrayOf,
+  refOf,
+  SharedLedger,
+  type TestProcess,
+} from './support/processes.js';
 import { GatedLog } from './support/troubled-logs.js';
 
 let ledger: SharedLedger;
@@ -18,9 +25,13 @@ afterEach(() => {
 });
 
 const { scope } = aRequest();
-const ownerOf = async (code: string) => (await one.owners.find(scope, code))?.party.ids.value ?? null;
+const ownerOf = async (code: string) =>
+  (await one.owners.find(scope, code))?.party.ids.value ?? null;
 
-async function codesOf(accountId: string, userId: string): Promise<Record<string, string> | undefined> {
+async function codesOf(
+  accountId: string,
+  userId: string,
+): Promise<Record<string, string> | undefined> {
   const account = await one.account(accountId);
   return account.users.get(account.personsByUserId.get(userId) ?? '')?.primaryCodes.toObject();
 }
@@ -41,7 +52,10 @@ describe('a code that two people want', () => {
     ]);
     const losers = outcomes.filter((outcome) => outcome.kind === 'refused');
     expect(losers).toMatchObject([{ refused: 'REFERRAL_CODE_TAKEN' }]);
-    const winner = outcomes[0]?.kind === 'accepted' ? { accountId: 'want-a', userId: 'ann' } : { accountId: 'want-b', userId: 'bob' };
+    const winner =
+      outcomes[0]?.kind === 'accepted'
+        ? { accountId: 'want-a', userId: 'ann' }
+        : { accountId: 'want-b', userId: 'bob' };
     expect(await ownerOf('Wanted')).toEqual(winner);
     const loser = winner.accountId === 'want-a' ? 'want-b' : 'want-a';
     expect((await one.account(loser)).users.size).toBe(0);
@@ -50,8 +64,12 @@ describe('a code that two people want', () => {
   it('stays with its holder, whoever asks, in whatever spelling', async () => {
     await one.userWithCode('holder', 'ann', 'Holder1');
     await one.sync('asker');
-    expect(await other.upsert('asker', 'bob', { referralCode: 'HOLDER1' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
-    expect(await one.upsert('holder', 'cat', { referralCode: 'holder1' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    expect(await other.upsert('asker', 'bob', { referralCode: 'HOLDER1' })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
+    });
+    expect(await one.upsert('holder', 'cat', { referralCode: 'holder1' })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
+    });
     expect(await ownerOf('hOLDER1')).toEqual({ accountId: 'holder', userId: 'ann' });
   });
 
@@ -71,7 +89,14 @@ describe('a code that two people want', () => {
         }),
       ),
     );
-    const upsert = { type: 'UpsertUser', userId: 'bob', changes: {}, referralCode: 'BOTHMODES', referralCodes: {}, codes: [] } as const;
+    const upsert = {
+      type: 'UpsertUser',
+      userId: 'bob',
+      changes: {},
+      referralCode: 'BOTHMODES',
+      referralCodes: {},
+      codes: [],
+    } as const;
     const meta = { ...aRequest(), scope: test.scope };
     const command = { ...upsert, paymentProviderId: undefined };
     accepted(await one.commands.execute(new AccountCommandEnvelope(meta, account, command)));
@@ -85,9 +110,16 @@ describe('a generated code', () => {
     const name = { changes: { firstName: 'Ann-Marie', lastName: 'O’Lee' } };
     const users = Array.from({ length: 12 }, (_, index) => `ann-${index}`);
     for (const user of users) accepted(await one.upsert('lees', user, name));
-    const codes = await Promise.all(users.map(async (user) => (await codesOf('lees', user))?.['default'] ?? ''));
+    const codes = await Promise.all(
+      users.map(async (user) => (await codesOf('lees', user))?.['default'] ?? ''),
+    );
     expect(new Set(codes).size).toBe(12);
-    expect(codes.slice(0, 4)).toEqual(['ANNMARIEOLEE', 'ANNMARIEOLEE2', 'ANNMARIEOLEE3', 'ANNMARIEOLEE4']);
+    expect(codes.slice(0, 4)).toEqual([
+      'ANNMARIEOLEE',
+      'ANNMARIEOLEE2',
+      'ANNMARIEOLEE3',
+      'ANNMARIEOLEE4',
+    ]);
     for (const code of codes) expect(code).toMatch(/^ANNMARIEOLEE[0-9]{0,3}$/);
   });
 
@@ -109,7 +141,9 @@ describe('a generated code', () => {
   });
 
   it('differs for people of one name who come at the same time in two processes', async () => {
-    await Promise.all(['race-a', 'race-b', 'race-c', 'race-d'].map((accountId) => one.sync(accountId)));
+    await Promise.all(
+      ['race-a', 'race-b', 'race-c', 'race-d'].map((accountId) => one.sync(accountId)),
+    );
     const name = { changes: { firstName: 'Racing' } };
     await Promise.all(
       ['race-a', 'race-b', 'race-c', 'race-d'].map(async (accountId, index) =>
@@ -117,7 +151,9 @@ describe('a generated code', () => {
       ),
     );
     const codes = await Promise.all(
-      ['race-a', 'race-b', 'race-c', 'race-d'].map(async (accountId) => (await codesOf(accountId, 'user'))?.['default'] ?? ''),
+      ['race-a', 'race-b', 'race-c', 'race-d'].map(
+        async (accountId) => (await codesOf(accountId, 'user'))?.['default'] ?? '',
+      ),
     );
     expect(new Set(codes).size).toBe(4);
     for (const code of codes) expect(code).toMatch(/^RACING[0-9]*$/);
@@ -128,21 +164,42 @@ describe('a generated code', () => {
 
   it('comes with the next write for a program that was added later, made of the stored name', async () => {
     await one.sync('later');
-    accepted(await one.upsert('later', 'ann', { changes: { firstName: 'Later', lastName: 'Ann' } }));
-    await one.tenantCommands.execute(scope.tenant, { type: 'ApplyProgram', program: { id: 'partners' }, now: Date.now() });
+    accepted(
+      await one.upsert('later', 'ann', { changes: { firstName: 'Later', lastName: 'Ann' } }),
+    );
+    await one.tenantCommands.execute(scope.tenant, {
+      type: 'ApplyProgram',
+      program: { id: 'partners' },
+      now: Date.now(),
+    });
     // Members that a request leaves out come as undefined.
-    accepted(await one.upsert('later', 'ann', { changes: { email: 'ann@example.com', firstName: undefined, lastName: undefined } }));
+    accepted(
+      await one.upsert('later', 'ann', {
+        changes: { email: 'ann@example.com', firstName: undefined, lastName: undefined },
+      }),
+    );
     expect(await codesOf('later', 'ann')).toEqual({ default: 'LATERANN', partners: 'LATERANN2' });
   });
 });
 
 describe('a reservation', () => {
-  const reservedBy = async (code: string) => (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
+  const reservedBy = async (code: string) =>
+    (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
 
   it('is given back when the account refuses after all', async () => {
     await one.sync('refuses');
-    accepted(await one.upsert('refuses', 'ann', { referralCode: 'REFUSES', paymentProviderId: 'cus_refuses' }));
-    expect(await one.upsert('refuses', 'bob', { referralCode: 'GIVENBACK', paymentProviderId: 'cus_other' })).toMatchObject({
+    accepted(
+      await one.upsert('refuses', 'ann', {
+        referralCode: 'REFUSES',
+        paymentProviderId: 'cus_refuses',
+      }),
+    );
+    expect(
+      await one.upsert('refuses', 'bob', {
+        referralCode: 'GIVENBACK',
+        paymentProviderId: 'cus_other',
+      }),
+    ).toMatchObject({
       refused: 'PAYMENT_PROVIDER_ID_SET',
     });
     expect(await reservedBy('GIVENBACK')).toEqual({ status: 'free' });
@@ -161,11 +218,15 @@ describe('a reservation', () => {
       claim: 'of a crashed command',
     } as const;
     const { decide } = await import('../../src/domain/reservation/reservation.decider.js');
-    await one.streams.reservations.handle(one.names.codeStream(scope, 'LAPSED'), aRequest(), (state) =>
-      decide(state, { ...made, takeOver: false, now: Date.now() }),
+    await one.streams.reservations.handle(
+      one.names.codeStream(scope, 'LAPSED'),
+      aRequest(),
+      (state) => decide(state, { ...made, takeOver: false, now: Date.now() }),
     );
     await one.sync('patient');
-    expect(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    expect(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
+    });
     pass(TWO_MINUTES + 1_000);
     accepted(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' }));
     expect(await ownerOf('LAPSED')).toEqual({ accountId: 'patient', userId: 'bob' });
@@ -178,7 +239,9 @@ describe('a reservation', () => {
     pass(10 * TWO_MINUTES);
     // An old code keeps working and keeps its owner.
     for (const code of ['CONFIRMED', 'NEWER']) {
-      expect(await other.upsert('greedy', 'bob', { referralCode: code })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+      expect(await other.upsert('greedy', 'bob', { referralCode: code })).toMatchObject({
+        refused: 'REFERRAL_CODE_TAKEN',
+      });
       expect(await ownerOf(code)).toEqual({ accountId: 'confirmed', userId: 'ann' });
     }
   });
@@ -198,18 +261,29 @@ describe('a reservation', () => {
     accepted(await other.upsert('same', 'ann', { referralCode: 'SAMENEW' }));
     gates[0]?.open();
     accepted(await late);
-    expect(await reservedBy('SAMENEW')).toMatchObject({ status: 'held', holder: { account: refOf('same') } });
+    expect(await reservedBy('SAMENEW')).toMatchObject({
+      status: 'held',
+      holder: { account: refOf('same') },
+    });
     expect(await ownerOf('SAMENEW')).toEqual({ accountId: 'same', userId: 'ann' });
     await one.sync('thief');
-    expect(await one.upsert('thief', 'bob', { referralCode: 'SAMENEW' })).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+    expect(await one.upsert('thief', 'bob', { referralCode: 'SAMENEW' })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
+    });
   });
 
   it('holds what it is for encrypted: neither the code nor the payment provider id stands in the log', async () => {
     await one.sync('secrets');
-    accepted(await one.upsert('secrets', 'ann', { referralCode: 'SECRETCODE', paymentProviderId: 'cus_secret_number' }));
+    accepted(
+      await one.upsert('secrets', 'ann', {
+        referralCode: 'SECRETCODE',
+        paymentProviderId: 'cus_secret_number',
+      }),
+    );
     const page = await one.log.readAll(undefined, 10_000);
     expect(page.length).toBeGreaterThan(10);
-    for (const { stream, data, metadata } of page) expect(`${stream} ${data} ${metadata}`).not.toMatch(/SECRETCODE|cus_secret_number/i);
+    for (const { stream, data, metadata } of page)
+      expect(`${stream} ${data} ${metadata}`).not.toMatch(/SECRETCODE|cus_secret_number/i);
   });
 });
 
@@ -221,15 +295,21 @@ describe('a payment provider id', () => {
       other.upsert('pay-b', 'bob', { paymentProviderId: 'cus_1' }),
     ]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
-    expect(outcomes.find(({ kind }) => kind === 'refused')).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
+    expect(outcomes.find(({ kind }) => kind === 'refused')).toMatchObject({
+      refused: 'PAYMENT_PROVIDER_ID_USED',
+    });
   });
 
   it('sent again changes nothing, and is not given back by that', async () => {
     await one.sync('pay-again');
     accepted(await one.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' }));
-    expect(accepted(await other.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' })).events).toEqual([]);
+    expect(
+      accepted(await other.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' })).events,
+    ).toEqual([]);
     await one.sync('pay-thief');
-    expect(await one.upsert('pay-thief', 'bob', { paymentProviderId: 'cus_again' })).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
+    expect(await one.upsert('pay-thief', 'bob', { paymentProviderId: 'cus_again' })).toMatchObject({
+      refused: 'PAYMENT_PROVIDER_ID_USED',
+    });
   });
 
   it('that another process recorded for the same account meanwhile is not given back', async () => {
@@ -248,23 +328,51 @@ describe('a payment provider id', () => {
     gates[0]?.open();
     accepted(await late);
     await one.sync('pay-same-thief');
-    expect(await one.upsert('pay-same-thief', 'bob', { paymentProviderId: 'cus_same' })).toMatchObject({
+    expect(
+      await one.upsert('pay-same-thief', 'bob', { paymentProviderId: 'cus_same' }),
+    ).toMatchObject({
       refused: 'PAYMENT_PROVIDER_ID_USED',
     });
   });
 });
 
 it('what is asked for a code is said: unknown programs, two codes for one program, a code of another program', async () => {
-  await one.tenantCommands.execute(scope.tenant, { type: 'ApplyProgram', program: { id: 'second' }, now: Date.now() });
+  await one.tenantCommands.execute(scope.tenant, {
+    type: 'ApplyProgram',
+    program: { id: 'second' },
+    now: Date.now(),
+  });
   await one.sync('programs');
-  accepted(await one.upsert('programs', 'ann', { referralCode: 'FIRSTPROG', referralCodes: { second: 'SECONDPROG' } }));
-  expect(await codesOf('programs', 'ann')).toMatchObject({ default: 'FIRSTPROG', second: 'SECONDPROG' });
-  expect(await one.upsert('programs', 'ann', { referralCodes: { third: 'X' } })).toMatchObject({ refused: 'PROGRAM_UNKNOWN' });
-  expect(await one.upsert('programs', 'ann', { referralCode: 'A', referralCodes: { default: 'B' } })).toMatchObject({
+  accepted(
+    await one.upsert('programs', 'ann', {
+      referralCode: 'FIRSTPROG',
+      referralCodes: { second: 'SECONDPROG' },
+    }),
+  );
+  expect(await codesOf('programs', 'ann')).toMatchObject({
+    default: 'FIRSTPROG',
+    second: 'SECONDPROG',
+  });
+  expect(await one.upsert('programs', 'ann', { referralCodes: { third: 'X' } })).toMatchObject({
+    refused: 'PROGRAM_UNKNOWN',
+  });
+  expect(
+    await one.upsert('programs', 'ann', { referralCode: 'A', referralCodes: { default: 'B' } }),
+  ).toMatchObject({
     refused: 'CODE_PROGRAM_CONFLICT',
   });
-  expect(await one.upsert('programs', 'ann', { referralCode: 'SECONDPROG' })).toMatchObject({ refused: 'CODE_PROGRAM_CONFLICT' });
-  accepted(await one.upsert('programs', 'ann', { referralCode: 'firstprog', referralCodes: { default: 'firstprog' } }));
-  expect(await codesOf('programs', 'ann')).toMatchObject({ default: 'firstprog', second: 'SECONDPROG' });
+  expect(await one.upsert('programs', 'ann', { referralCode: 'SECONDPROG' })).toMatchObject({
+    refused: 'CODE_PROGRAM_CONFLICT',
+  });
+  accepted(
+    await one.upsert('programs', 'ann', {
+      referralCode: 'firstprog',
+      referralCodes: { default: 'firstprog' },
+    }),
+  );
+  expect(await codesOf('programs', 'ann')).toMatchObject({
+    default: 'firstprog',
+    second: 'SECONDPROG',
+  });
   expect((await arrayOf(one.log.readStream(one.names.codeStream(scope, 'A')))).length).toBe(0);
 });

@@ -22,7 +22,8 @@ beforeEach(async () => {
 afterEach(() => ledger.close());
 
 const START = Date.now();
-const processAt = (minutesLater: number): Promise<TestProcess> => ledger.process({ clock: () => START + minutesLater * 60_000 });
+const processAt = (minutesLater: number): Promise<TestProcess> =>
+  ledger.process({ clock: () => START + minutesLater * 60_000 });
 
 /** What a referral of this account brought its referred side: the code, or why none. */
 async function refer(process: TestProcess, accountId: string): Promise<string | undefined> {
@@ -30,7 +31,9 @@ async function refer(process: TestProcess, accountId: string): Promise<string | 
   const { events } = accepted(await process.upsert(accountId, 'user'));
   const [outcome] = events.flatMap((event) => {
     if (event.type === 'RewardWithheld') return [event.reason];
-    return event.type === 'RewardGranted' && event.value.type === 'FUELTANK' ? [event.value.fuelTankCode] : [];
+    return event.type === 'RewardGranted' && event.value.type === 'FUELTANK'
+      ? [event.value.fuelTankCode]
+      : [];
   });
   return outcome;
 }
@@ -39,10 +42,21 @@ async function refer(process: TestProcess, accountId: string): Promise<string | 
 async function reservedByACrash(process: TestProcess, code: string): Promise<void> {
   const { scope } = aRequest();
   const holder = { account: refOf('crashed'), rewardId: `reward of ${code}` };
-  const outcome = await process.streams.tankCodes.handle(process.names.tankCodesStream(scope), aRequest(), (state) =>
-    decide(state, { type: 'ReserveTankCode', codes: [code], from: 0, holder, claim: 'of a crash', now: START }),
+  const outcome = await process.streams.tankCodes.handle(
+    process.names.tankCodesStream(scope),
+    aRequest(),
+    (state) =>
+      decide(state, {
+        type: 'ReserveTankCode',
+        codes: [code],
+        from: 0,
+        holder,
+        claim: 'of a crash',
+        now: START,
+      }),
   );
-  if (outcome.kind !== 'accepted' || outcome.events.length === 0) throw new Error('the code was not free');
+  if (outcome.kind !== 'accepted' || outcome.events.length === 0)
+    throw new Error('the code was not free');
 }
 
 it('two processes hand out every code once, however many ask at once', async () => {
@@ -50,9 +64,16 @@ it('two processes hand out every code once, however many ask at once', async () 
   await processes[0]?.userWithCode('anns', 'ann', 'ANN');
   const asked = Array.from({ length: 6 }, (_, index) => {
     const process = processes[index % 2];
-    return process ? refer(process, `friend-${index}`) : Promise.reject(new Error('a process is needed'));
+    return process
+      ? refer(process, `friend-${index}`)
+      : Promise.reject(new Error('a process is needed'));
   });
-  expect((await Promise.all(asked)).sort()).toEqual(['POOL_EMPTY', 'POOL_EMPTY', 'POOL_EMPTY', ...CODES]);
+  expect((await Promise.all(asked)).sort()).toEqual([
+    'POOL_EMPTY',
+    'POOL_EMPTY',
+    'POOL_EMPTY',
+    ...CODES,
+  ]);
 });
 
 it('a code that a crash left reserved is free again later; one that an account has recorded never is', async () => {
@@ -86,11 +107,11 @@ it.each([
     spy.mockRestore();
     if (isDeleted) accepted(await now.send('first', { type: 'ForgetAccount', doNotTrack: false }));
     const later = await processAt(3);
-    expect([await refer(later, 'second'), await refer(later, 'third'), await refer(later, 'fourth')]).toEqual([
-      'TANK-2',
-      'TANK-3',
-      'POOL_EMPTY',
-    ]);
+    expect([
+      await refer(later, 'second'),
+      await refer(later, 'third'),
+      await refer(later, 'fourth'),
+    ]).toEqual(['TANK-2', 'TANK-3', 'POOL_EMPTY']);
     const { state } = await later.streams.tankCodes.load(stream);
     expect([state.taken.size, state.reserved.size]).toEqual([3, 0]);
   },
@@ -99,10 +120,23 @@ it.each([
 /** A tank as the program of these tests promises it. */
 const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null } as const;
 const needOf = (rewardId: string): NeededTankCode => ({
-  ...{ kind: 'tank-code', rewardId, programId: 'default', programVersion: 1, rule: 'referredReward', value: tank, lapses: 0 },
+  ...{
+    kind: 'tank-code',
+    rewardId,
+    programId: 'default',
+    programVersion: 1,
+    rule: 'referredReward',
+    value: tank,
+    lapses: 0,
+  },
 });
 const poolsOf = ({ streams, names, log, codec }: TestProcess): TankCodes =>
-  new TankCodes(streams, names, new TenantDirectory(streams.tenants, names), new ProgramVersions(log, codec, names));
+  new TankCodes(
+    streams,
+    names,
+    new TenantDirectory(streams.tenants, names),
+    new ProgramVersions(log, codec, names),
+  );
 const takeAllBut = async (process: TestProcess, ...free: readonly string[]): Promise<void> => {
   for (const code of CODES) if (!free.includes(code)) await reservedByACrash(process, code);
 };
@@ -121,14 +155,18 @@ it('a command that came to nothing does not free the code that another command f
   await here.settle(aRequest(), [first], []);
   expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toBeUndefined();
   await there.settle(aRequest(), [second], []);
-  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toMatchObject({ code: 'TANK-1' });
+  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toMatchObject({
+    code: 'TANK-1',
+  });
 });
 
 it('a code that lapses while its command stands still goes to one reward: the command is decided again and takes another one', async () => {
   let whileItStandsStill: (() => Promise<unknown>) | undefined;
   const pausing = (log: EventLog): EventLog => {
     const append: EventLog['append'] = async (stream, expected, events) => {
-      const pause = events.some(({ type }) => type === 'RewardGranted') ? whileItStandsStill : undefined;
+      const pause = events.some(({ type }) => type === 'RewardGranted')
+        ? whileItStandsStill
+        : undefined;
       if (pause) whileItStandsStill = undefined;
       await pause?.();
       return log.append(stream, expected, events);
@@ -142,8 +180,16 @@ it('a code that lapses while its command stands still goes to one reward: the co
   whileItStandsStill = async () => {
     for (const code of ['TANK-2', 'TANK-3']) await reservedByACrash(later, code);
     for (const code of ['TANK-2', 'TANK-3'])
-      await later.streams.tankCodes.handle(later.names.tankCodesStream(aRequest().scope), aRequest(), (state) =>
-        decide(state, { type: 'HandOutTankCode', code, holder: { account: refOf('crashed'), rewardId: `reward of ${code}` }, now: START }),
+      await later.streams.tankCodes.handle(
+        later.names.tankCodesStream(aRequest().scope),
+        aRequest(),
+        (state) =>
+          decide(state, {
+            type: 'HandOutTankCode',
+            code,
+            holder: { account: refOf('crashed'), rewardId: `reward of ${code}` },
+            now: START,
+          }),
       );
     ofOther = await refer(later, 'quick');
   };
@@ -166,12 +212,24 @@ it('a pool is not searched from its beginning for every reward', async () => {
       },
     },
   );
-  const document: ProgramDocument = { id: 'default', referredReward: { ...tank, fuelTankCodes: codes } };
-  const withPool = { ...tenant, programs: { default: { ...tenant.programs['default'], document, version: 1, eventRules: [] } } };
+  const document: ProgramDocument = {
+    id: 'default',
+    referredReward: { ...tank, fuelTankCodes: codes },
+  };
+  const withPool = {
+    ...tenant,
+    programs: { default: { ...tenant.programs['default'], document, version: 1, eventRules: [] } },
+  };
   jest.spyOn(directory, 'find').mockResolvedValue(withPool as unknown as typeof tenant);
-  const pools = new TankCodes(process.streams, process.names, directory, new ProgramVersions(process.log, process.codec, process.names));
+  const pools = new TankCodes(
+    process.streams,
+    process.names,
+    directory,
+    new ProgramVersions(process.log, process.codec, process.names),
+  );
   const given: (string | undefined)[] = [];
-  for (let number = 0; number < 60; number++) given.push((await pools.reserve(aRequest(), refOf('a'), needOf(`reward ${number}`)))?.code);
+  for (let number = 0; number < 60; number++)
+    given.push((await pools.reserve(aRequest(), refOf('a'), needOf(`reward ${number}`)))?.code);
   expect(given).toEqual(codes.slice(0, 60));
   expect(looks).toBeLessThan(60 * 4 + 60);
 });
@@ -182,22 +240,47 @@ it('a reward earned under an earlier version has a code of its pool, read from t
   const [person] = (await process.account('anns')).users.keys();
   if (person === undefined) throw new Error('there is no user');
   const pool = (fuelTankCodes: readonly string[], amount: number): ProgramDocument => ({
-    ...{ id: 'default', referredReward: null, referrerReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount } },
+    ...{
+      id: 'default',
+      referredReward: null,
+      referrerReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
+    },
   });
   for (const document of [pool(['OLD-1', 'OLD-2'], 5), pool(['NEW-1'], 9)])
-    await process.tenantCommands.execute('demo', { type: 'ApplyProgram', program: document, now: START });
+    await process.tenantCommands.execute('demo', {
+      type: 'ApplyProgram',
+      program: document,
+      now: START,
+    });
   const terms: RewardTerms = {
-    ...{ value: tank, name: null, description: null, cancellable: true, validDays: null, delayDays: 0, limit: null },
+    ...{
+      value: tank,
+      name: null,
+      description: null,
+      cancellable: true,
+      validDays: null,
+      delayDays: 0,
+      limit: null,
+    },
     ...{ redeemsAutomatically: false, when: 'CONVERTED' },
   };
   const grant = (referralId: string, programVersion: number, amount: number) =>
     process.send('anns', {
-      ...{ type: 'GrantReferrerReward', referralId, person, programId: 'default', programVersion, earnedAt: START },
+      ...{
+        type: 'GrantReferrerReward',
+        referralId,
+        person,
+        programId: 'default',
+        programVersion,
+        earnedAt: START,
+      },
       terms: { ...terms, value: { ...tank, amount } },
     });
   const codeOf = (outcome: Awaited<ReturnType<typeof grant>>): string | undefined =>
     accepted(outcome).events.flatMap((event) =>
-      event.type === 'RewardGranted' && event.value.type === 'FUELTANK' ? [event.value.fuelTankCode] : [],
+      event.type === 'RewardGranted' && event.value.type === 'FUELTANK'
+        ? [event.value.fuelTankCode]
+        : [],
     )[0];
   expect(codeOf(await grant('one', 2, 5))).toBe('OLD-1');
   expect(codeOf(await grant('two', 3, 9))).toBe('NEW-1');

@@ -5,7 +5,14 @@ import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
 const open = (openEndpoints: boolean): TenantState => ({
-  ...{ status: 'open', alias: 'shop', createdAt: 1, programType: 'API_ONLY', openEndpoints, openRules: DEFAULT_OPEN_RULES },
+  ...{
+    status: 'open',
+    alias: 'shop',
+    createdAt: 1,
+    programType: 'API_ONLY',
+    openEndpoints,
+    openRules: DEFAULT_OPEN_RULES,
+  },
   ...{ keys: [], signingSecrets: [], programs: {}, defaultProgramId: 'default' },
 });
 
@@ -13,7 +20,9 @@ const open = (openEndpoints: boolean): TenantState => ({
 class SlowTenants {
   readonly readings: ((state: TenantState | Error) => void)[] = [];
   load(): Promise<{ state: TenantState }> {
-    return new Promise((resolve, reject) => this.readings.push((state) => (state instanceof Error ? reject(state) : resolve({ state }))));
+    return new Promise((resolve, reject) =>
+      this.readings.push((state) => (state instanceof Error ? reject(state) : resolve({ state }))),
+    );
   }
 }
 
@@ -45,30 +54,45 @@ describe('while the log is away', () => {
     now += 60_000;
   });
 
-  const answer = async (pending: Promise<unknown>, reading: TenantState | Error): Promise<unknown> => {
+  const answer = async (
+    pending: Promise<unknown>,
+    reading: TenantState | Error,
+  ): Promise<unknown> => {
     tenants.readings.shift()?.(reading);
     return pending;
   };
 
   it('a tenant that is known is found, and the log is asked again a while later', async () => {
-    expect(await answer(directory.find('shop'), new EventLogUnavailable('away'))).toMatchObject({ openEndpoints: true });
+    expect(await answer(directory.find('shop'), new EventLogUnavailable('away'))).toMatchObject({
+      openEndpoints: true,
+    });
     expect(await directory.find('shop')).toMatchObject({ openEndpoints: true });
     now += 60_000;
-    expect(await answer(directory.find('shop'), open(false))).toMatchObject({ openEndpoints: false });
+    expect(await answer(directory.find('shop'), open(false))).toMatchObject({
+      openEndpoints: false,
+    });
   });
 
   it('everybody who waits for one reading finds what is known, not only the first', async () => {
     const waiting = [directory.find('shop'), directory.find('shop'), directory.find('shop')];
     for (const reading of tenants.readings.splice(0)) reading(new EventLogUnavailable('away'));
-    expect(await Promise.all(waiting)).toMatchObject([{ openEndpoints: true }, { openEndpoints: true }, { openEndpoints: true }]);
+    expect(await Promise.all(waiting)).toMatchObject([
+      { openEndpoints: true },
+      { openEndpoints: true },
+      { openEndpoints: true },
+    ]);
   });
 
   it('a change that was announced makes it unknown; so does every other failure, and a tenant that was never read', async () => {
-    await expect(answer(directory.find('other'), new EventLogUnavailable('away'))).rejects.toThrow('away');
+    await expect(answer(directory.find('other'), new EventLogUnavailable('away'))).rejects.toThrow(
+      'away',
+    );
     await expect(answer(directory.find('shop'), new Error('broken'))).rejects.toThrow('broken');
     const pending = directory.find('shop');
     directory.forget('shop');
     await expect(answer(pending, new EventLogUnavailable('away'))).rejects.toThrow('away');
-    await expect(answer(directory.find('shop'), new EventLogUnavailable('away'))).rejects.toThrow('away');
+    await expect(answer(directory.find('shop'), new EventLogUnavailable('away'))).rejects.toThrow(
+      'away',
+    );
   });
 });

@@ -10,7 +10,14 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import { ACME, ANN, BOB } from './support/account-scenario.js';
-import { asked, aTenant, named, ownedByAnn, ownedByNobody, reservedAs } from './support/request-scenario.js';
+import {
+  asked,
+  aTenant,
+  named,
+  ownedByAnn,
+  ownedByNobody,
+  reservedAs,
+} from './support/request-scenario.js';
 
 const here = accountOpened(ACME);
 const bob = userIdentified(ACME, 'bob', { firstName: 'Bob', lastName: 'Ray' });
@@ -24,7 +31,9 @@ const sync = (codes: readonly string[] = []): AccountRequest => ({
   codes,
 });
 
-const upsert = (over: Partial<Extract<AccountRequest, { type: 'UpsertUser' }>> = {}): AccountRequest => ({
+const upsert = (
+  over: Partial<Extract<AccountRequest, { type: 'UpsertUser' }>> = {},
+): AccountRequest => ({
   type: 'UpsertUser',
   userId: 'bob',
   changes: {},
@@ -35,16 +44,25 @@ const upsert = (over: Partial<Extract<AccountRequest, { type: 'UpsertUser' }>> =
   ...over,
 });
 
-const reservation = (what: NeededReservation['what']): NeededReservation => ({ kind: 'reservation', what, lapses: 0 });
-const generated = (programId: string, name = 'BobRay') => reservation({ kind: 'generated-code', name, person: BOB_ID, programId });
-const code = (word: string, programId = 'default') => reservation({ kind: 'code', code: word, person: BOB_ID, programId });
+const reservation = (what: NeededReservation['what']): NeededReservation => ({
+  kind: 'reservation',
+  what,
+  lapses: 0,
+});
+const generated = (programId: string, name = 'BobRay') =>
+  reservation({ kind: 'generated-code', name, person: BOB_ID, programId });
+const code = (word: string, programId = 'default') =>
+  reservation({ kind: 'code', code: word, person: BOB_ID, programId });
 
 describe('an account that is about to be opened', () => {
   const cause = `${ACME.accountRef}/account`;
 
   it('needs a name, and is opened under the name that was found', () => {
     asked([], sync()).needs({ kind: 'subject', cause, from: 0 });
-    expect(asked([], sync()).with(named(cause, 'the-account')).types()).toStrictEqual(['AccountOpened', 'SubscriptionChanged']);
+    expect(asked([], sync()).with(named(cause, 'the-account')).types()).toStrictEqual([
+      'AccountOpened',
+      'SubscriptionChanged',
+    ]);
   });
 
   it('needs no name once it is open', () => {
@@ -74,7 +92,10 @@ describe('codes that come in passing', () => {
   });
 
   it('are not looked up when the account is attributed: its referrer is', () => {
-    asked([here, accountAttributed('ANNLEE', ANN)], sync(['OTHER'])).needs({ kind: 'referrer', party: ANN });
+    asked([here, accountAttributed('ANNLEE', ANN)], sync(['OTHER'])).needs({
+      kind: 'referrer',
+      party: ANN,
+    });
   });
 });
 
@@ -103,13 +124,17 @@ describe('a user', () => {
   });
 
   it('gets the codes that were reserved', () => {
-    const decided = asked([here, bob], upsert({ referralCode: 'MINE' })).with(reservedAs(code('MINE'), { code: 'MINE' }));
+    const decided = asked([here, bob], upsert({ referralCode: 'MINE' })).with(
+      reservedAs(code('MINE'), { code: 'MINE' }),
+    );
     decided.then(referralCodeAssigned(ACME, 'bob', 'MINE', 1_700_000_000_000));
   });
 
   it('keeps a code of its own without reserving it again', () => {
     const own = referralCodeAssigned(ACME, 'bob', 'MINE');
-    asked([here, bob, own], upsert({ referralCode: 'mine' })).then(referralCodeAssigned(ACME, 'bob', 'mine', 1_700_000_000_000));
+    asked([here, bob, own], upsert({ referralCode: 'mine' })).then(
+      referralCodeAssigned(ACME, 'bob', 'mine', 1_700_000_000_000),
+    );
   });
 
   it('is refused a code that somebody else has', () => {
@@ -145,7 +170,10 @@ describe('a user', () => {
 
   it('is reserved nothing for when the request is refused', () => {
     asked([here, bob], upsert({ mustBeNew: true, referralCode: 'MINE' })).refused('USER_EXISTS');
-    asked([here, bob], upsert({ referralCodes: { unheard: 'MINE' } })).refused('PROGRAM_UNKNOWN', 'referralCodes names an unknown program');
+    asked([here, bob], upsert({ referralCodes: { unheard: 'MINE' } })).refused(
+      'PROGRAM_UNKNOWN',
+      'referralCodes names an unknown program',
+    );
     asked([here, bob], upsert({ referralCode: 'A', referralCodes: { default: 'B' } })).refused(
       'CODE_PROGRAM_CONFLICT',
       'referralCode and referralCodes name two codes for the default program',
@@ -154,7 +182,13 @@ describe('a user', () => {
   });
 
   it('writes what the token grants, and nothing else', () => {
-    const granted = { changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [] };
+    const granted = {
+      changes: {},
+      referralCode: undefined,
+      referralCodes: {},
+      paymentProviderId: undefined,
+      codes: [],
+    };
     asked([here, bob], upsert({ changes: { firstName: 'Rob' }, granted })).refused(
       'FIELD_NOT_GRANTED',
       'the token does not carry what the body says of firstName',
@@ -162,7 +196,12 @@ describe('a user', () => {
   });
 
   it('who was forgotten and is not to be tracked is not named again', () => {
-    const erased = asked([here, bob], { type: 'ForgetUser', userId: 'bob', doNotTrack: true, preserveEmptyAccount: true });
+    const erased = asked([here, bob], {
+      type: 'ForgetUser',
+      userId: 'bob',
+      doNotTrack: true,
+      preserveEmptyAccount: true,
+    });
     const { decision } = erased;
     const events = 'events' in decision ? decision.events : [];
     expect(events.map(({ type }) => type)).toContain('ErasureRequested');
@@ -170,7 +209,12 @@ describe('a user', () => {
   });
 
   it('who was forgotten and comes back gets another name', () => {
-    const erased = asked([here, bob], { type: 'ForgetUser', userId: 'bob', doNotTrack: false, preserveEmptyAccount: true });
+    const erased = asked([here, bob], {
+      type: 'ForgetUser',
+      userId: 'bob',
+      doNotTrack: false,
+      preserveEmptyAccount: true,
+    });
     const { decision } = erased;
     const events = 'events' in decision ? decision.events : [];
     asked([here, bob, ...events], upsert())
@@ -186,7 +230,12 @@ describe('events of a user', () => {
     events: [{ id: undefined, key: 'purchase', fields: {}, dateTriggered: undefined }],
     idempotencyKey: 'once',
   };
-  const referred = [here, bob, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
+  const referred = [
+    here,
+    bob,
+    accountAttributed('ANNLEE', ANN),
+    referralStarted('referral', BOB, ANN),
+  ];
 
   it('are taken without the referrer when no program depends on one', () => {
     asked(referred, events).then({
@@ -197,13 +246,21 @@ describe('events of a user', () => {
       batch: 'batch of bob once',
       content: {
         subject: BOB_ID,
-        value: { id: 'command/event 0', key: 'purchase', fields: {}, dateTriggered: 1_700_000_000_000 },
+        value: {
+          id: 'command/event 0',
+          key: 'purchase',
+          fields: {},
+          dateTriggered: 1_700_000_000_000,
+        },
       },
     });
   });
 
   it('need the referrer when a program converts on an event', () => {
-    const converting = aTenant({ ...DEFAULT_PROGRAM, conversion: { on: 'EVENT', key: 'purchase' } });
+    const converting = aTenant({
+      ...DEFAULT_PROGRAM,
+      conversion: { on: 'EVENT', key: 'purchase' },
+    });
     asked(referred, events, converting).needs({ kind: 'referrer', party: ANN });
   });
 });

@@ -1,7 +1,14 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { AdjustCredit } from '../../src/domain/account/adjustment.js';
 import { personal } from '../../src/domain/personal.js';
-import { accountOpened, credit, creditRedeemed, partyOf, rewardGranted, userIdentified } from '../support/account-events.js';
+import {
+  accountOpened,
+  credit,
+  creditRedeemed,
+  partyOf,
+  rewardGranted,
+  userIdentified,
+} from '../support/account-events.js';
 import { ACME, BOB, given, NOW } from './support/account-scenario.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat')];
@@ -9,12 +16,21 @@ const approvedBy = personal('ada', 'Ada');
 const by = personal('sam', 'Sam');
 const adjustment = { reason: personal(BOB.person, 'charged twice'), approvedBy, by };
 const adjust = (amount: number, over: Partial<AdjustCredit> = {}): AdjustCredit => ({
-  ...{ type: 'AdjustCredit', userId: 'bob', unit: 'CENTS', amount, reason: 'charged twice', approvedBy, by },
+  ...{
+    type: 'AdjustCredit',
+    userId: 'bob',
+    unit: 'CENTS',
+    amount,
+    reason: 'charged twice',
+    approvedBy,
+    by,
+  },
   ...{ rewardId: 'adjusted', redemptionId: 'adjusted', now: NOW },
   ...over,
 });
 
-const adjusted = (event: AccountEvent): AccountEvent => (event.type === 'CreditRedeemed' ? { ...event, adjustment } : event);
+const adjusted = (event: AccountEvent): AccountEvent =>
+  event.type === 'CreditRedeemed' ? { ...event, adjustment } : event;
 
 describe('an adjustment', () => {
   it('adds credit as a reward by hand that says why', () => {
@@ -29,7 +45,10 @@ describe('an adjustment', () => {
     const others = rewardGranted('others', partyOf(ACME, 'cat'), credit(1_000));
     given(...here, late, soon, others)
       .when(adjust(-150))
-      .then(adjusted(creditRedeemed(soon, 'adjusted-0', 100, NOW)), adjusted(creditRedeemed(late, 'adjusted-1', 50, NOW)));
+      .then(
+        adjusted(creditRedeemed(soon, 'adjusted-0', 100, NOW)),
+        adjusted(creditRedeemed(late, 'adjusted-1', 50, NOW)),
+      );
     given(...here, late, soon, others)
       .when(adjust(-201))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');

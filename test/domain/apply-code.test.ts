@@ -10,29 +10,65 @@ import {
   subscriptionChanged,
   userIdentified,
 } from '../support/account-events.js';
-import { ACME, ANN, annsCode, BLOCKED, BOB, given, noCode, NOW, TEN_PERCENT } from './support/account-scenario.js';
+import {
+  ACME,
+  ANN,
+  annsCode,
+  BLOCKED,
+  BOB,
+  given,
+  noCode,
+  NOW,
+  TEN_PERCENT,
+} from './support/account-scenario.js';
 
-const apply = (context: ReferralContext, userId = 'bob'): ApplyCode => ({ type: 'ApplyCode', userId, context });
+const apply = (context: ReferralContext, userId = 'bob'): ApplyCode => ({
+  type: 'ApplyCode',
+  userId,
+  context,
+});
 
-const here = [accountOpened(ACME), subscriptionChanged({ status: 'TRIAL' }), userIdentified(ACME, 'bob')];
+const here = [
+  accountOpened(ACME),
+  subscriptionChanged({ status: 'TRIAL' }),
+  userIdentified(ACME, 'bob'),
+];
 const ownCode: CodeOwner = { code: 'BOB', programId: 'default', party: BOB };
-const paid = subscriptionChanged({ status: 'PAID', value: 1, billingIntervalType: 'MONTH', billingIntervalValue: 1 });
+const paid = subscriptionChanged({
+  status: 'PAID',
+  value: 1,
+  billingIntervalType: 'MONTH',
+  billingIntervalValue: 1,
+});
 
 it('attributes the account, starts the referral with this user and grants what the start earns', () => {
   given(...here)
     .when(apply(annsCode()))
     .then(
       accountAttributed('ANNLEE', ANN, NOW),
-      referralStarted('referral', BOB, ANN, { at: NOW, code: { subject: ANN.person, value: 'ANNLEE' }, referredReward: TEN_PERCENT }),
+      referralStarted('referral', BOB, ANN, {
+        at: NOW,
+        code: { subject: ANN.person, value: 'ANNLEE' },
+        referredReward: TEN_PERCENT,
+      }),
       rewardGranted('reward-of-start', BOB, discount(10), {
-        ...{ at: NOW, source: 'REFERRED', referralId: 'referral', programId: 'default', programVersion: 1 },
+        ...{
+          at: NOW,
+          source: 'REFERRED',
+          referralId: 'referral',
+          programId: 'default',
+          programVersion: 1,
+        },
       }),
     );
 });
 
 it('refers the user it was applied to, not the first one of the account', () => {
   const { decision } = given(...here, userIdentified(ACME, 'cat')).when(apply(annsCode(), 'cat'));
-  expect('events' in decision && decision.events[1]).toMatchObject({ type: 'ReferralStarted', referred: partyOf(ACME, 'cat') });
+  expect('events' in decision && decision.events[1]).toMatchObject({
+    type: 'ReferralStarted',
+    referred: partyOf(ACME, 'cat'),
+  });
 });
 
 it('does not find a code that nobody holds, whose owner is gone, or is blocked', () => {
@@ -62,7 +98,10 @@ it('misses the code first when both are missing', () => {
 it('says what stands against it, in this order', () => {
   const notReferable = [accountOpened(ACME), userIdentified(ACME, 'bob', { referable: false })];
   const paidToo = [...notReferable, paid];
-  const referredToo = [...paidToo, accountAttributed('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'))];
+  const referredToo = [
+    ...paidToo,
+    accountAttributed('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve')),
+  ];
   given(...referredToo)
     .when(apply(annsCode({ codeOwner: ownCode })))
     .refused('SELF_REFERRAL');

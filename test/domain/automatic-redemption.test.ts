@@ -16,7 +16,15 @@ import { ACME, BOB, given, NOW, opened } from './support/account-scenario.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const create = (over: Partial<CreateReward> = {}): CreateReward => ({
-  ...{ type: 'CreateReward', userId: 'bob', rewardId: 'reward', value: credit(500), name: null, description: null, cancellable: true },
+  ...{
+    type: 'CreateReward',
+    userId: 'bob',
+    rewardId: 'reward',
+    value: credit(500),
+    name: null,
+    description: null,
+    cancellable: true,
+  },
   ...{ dateScheduledFor: null, dateExpires: null, redeemsAutomatically: true, now: NOW },
   ...over,
 });
@@ -47,7 +55,8 @@ it('waits until the reward is available, and happens at that moment, whenever it
   given(...here)
     .when(create({ dateScheduledFor: DUE }))
     .then({ ...scheduled, referralId: null });
-  const settle = (at: number) => given(...here, scheduled).when({ type: 'SettleReward', rewardId: 'reward', now: at });
+  const settle = (at: number) =>
+    given(...here, scheduled).when({ type: 'SettleReward', rewardId: 'reward', now: at });
   settle(DUE - 1).then();
   settle(DUE).then(available, redeemed(DUE));
   settle(DUE + 1_000_000).then(available, redeemed(DUE));
@@ -64,7 +73,14 @@ it('leaves nothing to spend or to cancel, by the clock', () => {
     .when({ type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS', redemptionId: 'r', ...at })
     .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   given(...here, scheduled)
-    .when({ type: 'RedeemCredit', rewardId: 'reward', amount: 1, unit: 'CENTS', redemptionId: 'r', ...at })
+    .when({
+      type: 'RedeemCredit',
+      rewardId: 'reward',
+      amount: 1,
+      unit: 'CENTS',
+      redemptionId: 'r',
+      ...at,
+    })
     .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
   given(...here, scheduled)
     .when({ type: 'CancelReward', rewardId: 'reward', ...at })
@@ -82,7 +98,12 @@ it('does not stand in the way of other credit of the account', () => {
 });
 
 describe('with a moderation under way', () => {
-  const held: AccountEvent = { type: 'ModerationPrepared', at: NOW, moderationId: 'm', referralIds: ['referral'] };
+  const held: AccountEvent = {
+    type: 'ModerationPrepared',
+    at: NOW,
+    moderationId: 'm',
+    referralIds: ['referral'],
+  };
   const changes = [{ referralId: 'referral', referred: undefined, referrer: 'DENIED' as const }];
 
   it('waits for its outcome', () => {
@@ -94,11 +115,24 @@ describe('with a moderation under way', () => {
   it('does not happen when it denies: what was held before its time is cancelled', () => {
     given(...here, scheduled, held)
       .when({
-        ...{ type: 'ApplyModeration', moderationId: 'm', side: 'referrer', changes, rewardIds: {}, now: DUE },
+        ...{
+          type: 'ApplyModeration',
+          moderationId: 'm',
+          side: 'referrer',
+          changes,
+          rewardIds: {},
+          now: DUE,
+        },
         provided: NOTHING_PROVIDED,
       })
       .then(
-        { type: 'ReferrerSideModerated', at: DUE, moderationId: 'm', referralId: 'referral', status: 'DENIED' },
+        {
+          type: 'ReferrerSideModerated',
+          at: DUE,
+          moderationId: 'm',
+          referralId: 'referral',
+          status: 'DENIED',
+        },
         available,
         rewardCancelled(scheduled, 500, DUE, 'MODERATION'),
       );

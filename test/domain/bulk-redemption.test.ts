@@ -7,7 +7,14 @@ import { personal } from '../../src/domain/personal.js';
 import { foldAccount } from '../../src/operations/ledger/replay/folded-account.js';
 import { AccountPostings, type Entry, type PostedEvent } from '../../src/bookkeeping/postings.js';
 import { statementOf } from '../../src/bookkeeping/statement.js';
-import { accountOpened, credit, creditRedeemed, partyOf, rewardGranted, userIdentified } from '../support/account-events.js';
+import {
+  accountOpened,
+  credit,
+  creditRedeemed,
+  partyOf,
+  rewardGranted,
+  userIdentified,
+} from '../support/account-events.js';
 import { ACME, BOB, fold, NOW, opened } from './support/account-scenario.js';
 
 const MANY = 4_500;
@@ -15,15 +22,31 @@ const CAT = partyOf(ACME, 'cat');
 const idOf = (index: number): string => `${ACME.accountRef}${String(index).padStart(16, '0')}`;
 /** Every tenth is scheduled and due, every fifth is Cat's; the later ones expire first. */
 const rewards = Array.from({ length: MANY }, (_, index) =>
-  rewardGranted(idOf(index), index % 5 === 0 ? CAT : BOB, credit(10, index === MANY - 1 ? 'Cents' : 'CENTS'), {
-    at: 1_000 + index,
-    dateScheduledFor: index % 10 === 0 ? 9_000 : null,
-    dateExpires: NOW + 100_000 - index,
-  }),
+  rewardGranted(
+    idOf(index),
+    index % 5 === 0 ? CAT : BOB,
+    credit(10, index === MANY - 1 ? 'Cents' : 'CENTS'),
+    {
+      at: 1_000 + index,
+      dateScheduledFor: index % 10 === 0 ? 9_000 : null,
+      dateExpires: NOW + 100_000 - index,
+    },
+  ),
 );
-const before = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat'), ...rewards];
+const before = [
+  accountOpened(ACME),
+  userIdentified(ACME, 'bob'),
+  userIdentified(ACME, 'cat'),
+  ...rewards,
+];
 const state = fold(before);
-const redeem = (amount: number): AccountCommand => ({ type: 'RedeemAccountCredit', redemptionId: 'r', amount, unit: 'cents', now: NOW });
+const redeem = (amount: number): AccountCommand => ({
+  type: 'RedeemAccountCredit',
+  redemptionId: 'r',
+  amount,
+  unit: 'cents',
+  now: NOW,
+});
 
 function eventsOf(decision: ReturnType<typeof decide>): readonly AccountEvent[] {
   if (!('events' in decision)) throw new Error('nothing was decided');
@@ -46,9 +69,20 @@ const rest = listedAfter(after);
 const lists = [...decided, ...rest].filter((event) => event.type === 'RedeemedRewardsListed');
 
 it('takes everything at once, and writes down in pieces what it came from', () => {
-  expect(decided.map(({ type }) => type)).toEqual(['AccountCreditRedeemed', 'RedeemedRewardsListed']);
+  expect(decided.map(({ type }) => type)).toEqual([
+    'AccountCreditRedeemed',
+    'RedeemedRewardsListed',
+  ]);
   expect(decided[0]).toEqual({
-    ...{ type: 'AccountCreditRedeemed', at: NOW, redemptionId: 'r', unit: 'Cents', amount: MANY * 10 - 5, onlyOf: null, rewards: MANY },
+    ...{
+      type: 'AccountCreditRedeemed',
+      at: NOW,
+      redemptionId: 'r',
+      unit: 'Cents',
+      amount: MANY * 10 - 5,
+      onlyOf: null,
+      rewards: MANY,
+    },
   });
   expect(availableCredit(opened(after), 'CENTS', NOW)).toBe(5);
   expect(lists.map(({ from, lines }) => [from, lines.length])).toEqual([
@@ -57,10 +91,22 @@ it('takes everything at once, and writes down in pieces what it came from', () =
     [4_000, 500],
   ]);
   const listed = lists.flatMap(listedRedemptions);
-  // Soonest expiry first: the last one given is the first one taken, and half of the very last is left.
-  expect(listed.map(({ rewardId }) => rewardId)).toEqual(rewards.map(({ rewardId }) => rewardId).reverse());
-  expect(listed.map(({ amount }) => amount)).toEqual([...Array.from({ length: MANY - 1 }, () => 10), 5]);
-  expect(listed[1]).toEqual({ rewardId: idOf(MANY - 2), person: BOB.person, redemptionId: 'r-1', amount: 10, at: NOW });
+  // Soonest expiry first: the last one given is the first one taken, and half of the very last is
+  // left.
+  expect(listed.map(({ rewardId }) => rewardId)).toEqual(
+    rewards.map(({ rewardId }) => rewardId).reverse(),
+  );
+  expect(listed.map(({ amount }) => amount)).toEqual([
+    ...Array.from({ length: MANY - 1 }, () => 10),
+    5,
+  ]);
+  expect(listed[1]).toEqual({
+    rewardId: idOf(MANY - 2),
+    person: BOB.person,
+    redemptionId: 'r-1',
+    amount: 10,
+    at: NOW,
+  });
   for (const event of lists) expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(200_000);
 });
 
@@ -70,48 +116,108 @@ it('what is written down changes nothing that is decided; nothing is written dow
   expect(opened(end).rewards).toBe(opened(after).rewards);
   expect(decide(end, { type: 'ListRedeemedRewards' })).toEqual({ events: [] });
   // The same piece by two processes: the second one is late.
-  expect(rest.flatMap((event) => [event, event]).reduce<AccountState>(evolve, after).remains.unlisted.size).toBe(0);
+  expect(
+    rest.flatMap((event) => [event, event]).reduce<AccountState>(evolve, after).remains.unlisted
+      .size,
+  ).toBe(0);
 });
 
 it('goes on where the account is deleted in the middle', () => {
   const erased: AccountEvent = {
-    ...{ type: 'ErasureRequested', at: NOW, erasureId: 'e', persons: [BOB.person, CAT.person], account: ACME.accountRef, suppressed: [] },
+    ...{
+      type: 'ErasureRequested',
+      at: NOW,
+      erasureId: 'e',
+      persons: [BOB.person, CAT.person],
+      account: ACME.accountRef,
+      suppressed: [],
+    },
   };
   expect(listedAfter(evolve(after, erased))).toEqual(rest);
 });
 
 it('a redemption is listed once the ones before it are, so a replay in between knows what the read models show of a reward of both', () => {
-  const more = Array.from({ length: 200 }, (_, index) => rewardGranted(idOf(MANY + index), BOB, credit(5), { at: NOW }));
+  const more = Array.from({ length: 200 }, (_, index) =>
+    rewardGranted(idOf(MANY + index), BOB, credit(5), { at: NOW }),
+  );
   const rich = more.reduce<AccountState>(evolve, after);
   // The first one left half of a scheduled reward.
-  const next = eventsOf(decide(rich, { type: 'RedeemAccountCredit', redemptionId: 's', amount: 1_005, unit: 'cents', now: NOW }));
+  const next = eventsOf(
+    decide(rich, {
+      type: 'RedeemAccountCredit',
+      redemptionId: 's',
+      amount: 1_005,
+      unit: 'cents',
+      now: NOW,
+    }),
+  );
   expect(next.map(({ type }) => type)).toEqual(['AccountCreditRedeemed']);
   const listed = listedAfter(next.reduce<AccountState>(evolve, rich));
-  expect(listed.map((event) => event.type === 'RedeemedRewardsListed' && event.redemptionId)).toEqual(['r', 'r', 's']);
+  expect(
+    listed.map((event) => event.type === 'RedeemedRewardsListed' && event.redemptionId),
+  ).toEqual(['r', 'r', 's']);
 });
 
 it('is all or nothing, and few rewards have an event each as before', () => {
-  expect(decide(state, redeem(MANY * 10 + 1))).toMatchObject({ refused: 'REDEMPTION_NOT_POSSIBLE' });
-  expect(eventsOf(decide(state, redeem(1_000))).filter(({ type }) => type === 'CreditRedeemed')).toHaveLength(100);
-  expect(eventsOf(decide(state, redeem(1_001)))[0]).toMatchObject({ type: 'AccountCreditRedeemed', rewards: 101 });
-  expect(eventsOf(decide(state, redeem(1)))).toEqual([creditRedeemed(rewards.at(-1) ?? rewardGranted('', BOB, credit(1)), 'r-0', 1, NOW)]);
+  expect(decide(state, redeem(MANY * 10 + 1))).toMatchObject({
+    refused: 'REDEMPTION_NOT_POSSIBLE',
+  });
+  expect(
+    eventsOf(decide(state, redeem(1_000))).filter(({ type }) => type === 'CreditRedeemed'),
+  ).toHaveLength(100);
+  expect(eventsOf(decide(state, redeem(1_001)))[0]).toMatchObject({
+    type: 'AccountCreditRedeemed',
+    rewards: 101,
+  });
+  expect(eventsOf(decide(state, redeem(1)))).toEqual([
+    creditRedeemed(rewards.at(-1) ?? rewardGranted('', BOB, credit(1)), 'r-0', 1, NOW),
+  ]);
 });
 
 it('corrections take from one person, and say who answers for it on every line', () => {
   const names = { approvedBy: personal('staff', 'eve'), by: personal('staff', 'dan') };
-  const adjust = { type: 'AdjustCredit', userId: 'cat', unit: 'CENTS', amount: -2_000, reason: 'r', ...names } as const;
-  const events = eventsOf(decide(state, { ...adjust, rewardId: 'adjusted', redemptionId: 'a', now: NOW }));
-  expect(events[0]).toMatchObject({ type: 'AccountCreditRedeemed', onlyOf: CAT.person, rewards: 200, adjustment: names });
-  expect(events.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.persons : []))).toEqual([CAT.person]);
+  const adjust = {
+    type: 'AdjustCredit',
+    userId: 'cat',
+    unit: 'CENTS',
+    amount: -2_000,
+    reason: 'r',
+    ...names,
+  } as const;
+  const events = eventsOf(
+    decide(state, { ...adjust, rewardId: 'adjusted', redemptionId: 'a', now: NOW }),
+  );
+  expect(events[0]).toMatchObject({
+    type: 'AccountCreditRedeemed',
+    onlyOf: CAT.person,
+    rewards: 200,
+    adjustment: names,
+  });
+  expect(
+    events.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.persons : [])),
+  ).toEqual([CAT.person]);
   const postings = new AccountPostings();
-  const posted = [...before, ...events].filter(isPosted).flatMap((event) => postings.post(entryOf(event)));
+  const posted = [...before, ...events]
+    .filter(isPosted)
+    .flatMap((event) => postings.post(entryOf(event)));
   const redeemed = posted.filter(({ type }) => type === 'redeemed');
-  expect([redeemed.length, new Set(redeemed.map(({ adjustment }) => adjustment?.by.value))]).toEqual([200, new Set(['dan'])]);
+  expect([
+    redeemed.length,
+    new Set(redeemed.map(({ adjustment }) => adjustment?.by.value)),
+  ]).toEqual([200, new Set(['dan'])]);
 });
 
 const isPosted = (event: AccountEvent): event is PostedEvent =>
-  event.type === 'RewardGranted' || event.type.includes('Redeemed') || event.type === 'RewardBecameAvailable';
-const entryOf = (event: PostedEvent): Entry => ({ event, eventId: 'e', position: 'p', recordedAt: NOW, actor: 'api-key:k' });
+  event.type === 'RewardGranted' ||
+  event.type.includes('Redeemed') ||
+  event.type === 'RewardBecameAvailable';
+const entryOf = (event: PostedEvent): Entry => ({
+  event,
+  eventId: 'e',
+  position: 'p',
+  recordedAt: NOW,
+  actor: 'api-key:k',
+});
 
 /** As if every reward had an event of its own. */
 const oneByOne = (): AccountEvent[] =>
@@ -120,7 +226,8 @@ const oneByOne = (): AccountEvent[] =>
     if (!granted) throw new Error('a reward was redeemed that was never given');
     const { dateScheduledFor: at } = granted;
     const ref = { rewardId, person: granted.person, rewardType: 'CREDIT' as const, unit: 'CENTS' };
-    const available: AccountEvent[] = at === null ? [] : [{ type: 'RewardBecameAvailable', at, ...ref, amount: 10 }];
+    const available: AccountEvent[] =
+      at === null ? [] : [{ type: 'RewardBecameAvailable', at, ...ref, amount: 10 }];
     return [...available, creditRedeemed(granted, redemptionId, amount, NOW)];
   });
 
@@ -136,12 +243,16 @@ it('a statement has the same lines as if each had an event of its own', () => {
 });
 
 it('a replay expects what is written down so far, and in the end what single events would have led to', () => {
-  const known = (events: readonly AccountEvent[]) => [...before, ...events].map((event) => ({ eventId: 'e', event }));
+  const known = (events: readonly AccountEvent[]) =>
+    [...before, ...events].map((event) => ({ eventId: 'e', event }));
   const inBetween = foldAccount(known(decided));
   const untouched = opened(inBetween.state).rewards.get(idOf(0));
   expect(untouched).toMatchObject({ redeemed: 0, phase: 'PENDING' });
   expect(inBetween.redemptions.size).toBe(2_000);
-  const [bulk, single] = [foldAccount(known([...decided, ...rest])), foldAccount(known(oneByOne()))];
+  const [bulk, single] = [
+    foldAccount(known([...decided, ...rest])),
+    foldAccount(known(oneByOne())),
+  ];
   expect(opened(bulk.state).rewards.toJS()).toEqual(opened(single.state).rewards.toJS());
   expect([...bulk.redemptions.keys()].sort()).toEqual([...single.redemptions.keys()].sort());
   expect(asListed(after)).not.toBe(after);

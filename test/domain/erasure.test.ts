@@ -20,19 +20,49 @@ import {
 import { ACME, ANN, annStands, BOB, fold, given, NOW, opened } from './support/account-scenario.js';
 
 const CAT = personOf(ACME, 'cat');
-const PAID = { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const;
+const PAID = {
+  status: 'PAID',
+  value: 9,
+  billingIntervalType: 'MONTH',
+  billingIntervalValue: 1,
+} as const;
 const bobAndCat = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat')];
 
-const forgetBob = ({ suppressed = null, preserveEmptyAccount = true }: Partial<ForgetUser> = {}): ForgetUser => ({
-  ...{ type: 'ForgetUser', userId: 'bob', erasureId: 'erasure', suppressed, preserveEmptyAccount, now: NOW },
+const forgetBob = ({
+  suppressed = null,
+  preserveEmptyAccount = true,
+}: Partial<ForgetUser> = {}): ForgetUser => ({
+  ...{
+    type: 'ForgetUser',
+    userId: 'bob',
+    erasureId: 'erasure',
+    suppressed,
+    preserveEmptyAccount,
+    now: NOW,
+  },
 });
 const forgetAccount = (suppressed: Readonly<Record<string, string>> = {}) =>
   ({ type: 'ForgetAccount', erasureId: 'erasure', suppressed, now: NOW }) as const;
-const requested = (over: Partial<Extract<AccountEvent, { type: 'ErasureRequested' }>> = {}): AccountEvent => ({
-  ...{ type: 'ErasureRequested', at: NOW, erasureId: 'erasure', persons: [BOB.person], account: null, suppressed: [] },
+const requested = (
+  over: Partial<Extract<AccountEvent, { type: 'ErasureRequested' }>> = {},
+): AccountEvent => ({
+  ...{
+    type: 'ErasureRequested',
+    at: NOW,
+    erasureId: 'erasure',
+    persons: [BOB.person],
+    account: null,
+    suppressed: [],
+  },
   ...over,
 });
-const completed: AccountEvent = { type: 'ErasureCompleted', at: NOW, erasureId: 'erasure', persons: [BOB.person], account: null };
+const completed: AccountEvent = {
+  type: 'ErasureCompleted',
+  at: NOW,
+  erasureId: 'erasure',
+  persons: [BOB.person],
+  account: null,
+};
 const account = ACME.accountRef;
 
 describe('forgetting a user', () => {
@@ -40,7 +70,8 @@ describe('forgetting a user', () => {
     given(...bobAndCat)
       .when(forgetBob())
       .then(requested()));
-  test('who is not there', () => given(accountOpened(ACME)).when(forgetBob()).refused('USER_NOT_FOUND'));
+  test('who is not there', () =>
+    given(accountOpened(ACME)).when(forgetBob()).refused('USER_NOT_FOUND'));
   test('of no account', () => given().when(forgetBob()).refused('USER_NOT_FOUND'));
   test('twice', () =>
     given(...bobAndCat, requested())
@@ -63,7 +94,12 @@ describe('forgetting a user', () => {
       .then(requested());
   });
   test('waits for a moderation that holds something here', () =>
-    given(...bobAndCat, { type: 'ModerationPrepared', at: 1, moderationId: 'moderation', referralIds: ['r'] })
+    given(...bobAndCat, {
+      type: 'ModerationPrepared',
+      at: 1,
+      moderationId: 'moderation',
+      referralIds: ['r'],
+    })
       .when(forgetBob())
       .heldBy('moderation'));
 });
@@ -83,7 +119,13 @@ describe('forgetting an account', () => {
     ];
     expect(fold(history)).toMatchObject({ status: 'absent' });
     const again = opened(fold([...history, accountOpened(ACME, { account: 'another key' })]));
-    expect(again).toMatchObject({ account: 'another key', everPaid: false, attribution: null, referral: null, subscription: null });
+    expect(again).toMatchObject({
+      account: 'another key',
+      everPaid: false,
+      attribution: null,
+      referral: null,
+      subscription: null,
+    });
     expect([again.users.size, again.rewards.size]).toStrictEqual([0, 0]);
   });
 });
@@ -121,7 +163,9 @@ describe('what is left', () => {
     then.when({ type: 'CancelReward', rewardId: 'reward', now: NOW }).refused('REWARD_NOT_FOUND');
     const redeem = { redemptionId: 'redemption', amount: 1, unit: 'CENTS', now: NOW } as const;
     then.when({ type: 'RedeemCredit', rewardId: 'reward', ...redeem }).refused('REWARD_NOT_FOUND');
-    then.when({ type: 'RedeemAccountCredit', ...redeem }).refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+    then
+      .when({ type: 'RedeemAccountCredit', ...redeem })
+      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   });
 
   test('what was ever assigned still counts, also after the account was deleted: the ledger keeps it', () => {
@@ -130,7 +174,11 @@ describe('what is left', () => {
   });
 
   test('what a rule granted still counts towards its limits, for the account and for the one that comes after it', () => {
-    const byRule = rewardGranted('by rule', BOB, credit(5), { source: 'FRIEND_SIGNUP', programId: 'default', programVersion: 1 });
+    const byRule = rewardGranted('by rule', BOB, credit(5), {
+      source: 'FRIEND_SIGNUP',
+      programId: 'default',
+      programVersion: 1,
+    });
     const isReached = (...events: readonly AccountEvent[]) =>
       isLimitReached(
         opened(fold([...bobAndCat, ...events])).grantedByRule,
@@ -144,49 +192,101 @@ describe('what is left', () => {
   });
 
   test('the tank codes that the account had, so that nobody else is given them', () => {
-    const state = fold([...bobAndCat, rewardGranted('tank', BOB, tankCode('TANK-1')), granted, requested({ account })]);
+    const state = fold([
+      ...bobAndCat,
+      rewardGranted('tank', BOB, tankCode('TANK-1')),
+      granted,
+      requested({ account }),
+    ]);
     expect(state.remains.tankCodes.toObject()).toStrictEqual({ tank: 'TANK-1' });
   });
 
   test('nothing of what the person did: whoever comes under the id does it for the first time', () => {
     const purchase = { id: 'order', key: 'purchase', fields: { total: 3 }, dateTriggered: NOW };
     const did: AccountEvent = {
-      ...{ type: 'UserEventReceived', at: NOW, userEventId: 'received', person: BOB.person, batch: 'batch' },
+      ...{
+        type: 'UserEventReceived',
+        at: NOW,
+        userEventId: 'received',
+        person: BOB.person,
+        batch: 'batch',
+      },
       content: personal(BOB.person, purchase),
     };
     const again = { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent;
     const state = opened(fold([...bobAndCat, did, requested(), again]));
     expect(state.eventsSeen.size).toBe(0);
-    const asked = { type: 'ReceiveUserEvents', userId: 'bob', batch: 'batch', programs: [], context: annStands(), events: [] } as const;
+    const asked = {
+      type: 'ReceiveUserEvents',
+      userId: 'bob',
+      batch: 'batch',
+      programs: [],
+      context: annStands(),
+      events: [],
+    } as const;
     const before = opened(fold([...bobAndCat, did]));
-    expect(receiveUserEvents(before, { ...asked, rewardIdOf: () => 'reward' })).toStrictEqual({ refused: 'EVENTS_ALREADY_RECEIVED' });
-    expect(receiveUserEvents(state, { ...asked, rewardIdOf: () => 'reward' })).toStrictEqual({ events: [] });
+    expect(receiveUserEvents(before, { ...asked, rewardIdOf: () => 'reward' })).toStrictEqual({
+      refused: 'EVENTS_ALREADY_RECEIVED',
+    });
+    expect(receiveUserEvents(state, { ...asked, rewardIdOf: () => 'reward' })).toStrictEqual({
+      events: [],
+    });
   });
 
   test('a hash that is known again, in the account and in the one that comes after it', () => {
-    const state = fold([...history, requested({ account, suppressed: ['hash'] }), accountOpened(ACME)]);
-    expect([isSuppressed(state, 'hash'), isSuppressed(state, 'another')]).toStrictEqual([true, false]);
+    const state = fold([
+      ...history,
+      requested({ account, suppressed: ['hash'] }),
+      accountOpened(ACME),
+    ]);
+    expect([isSuppressed(state, 'hash'), isSuppressed(state, 'another')]).toStrictEqual([
+      true,
+      false,
+    ]);
   });
 
   test('the id, which begins anew as another person', () => {
-    const state = opened(fold([...history, requested(), { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent]));
+    const state = opened(
+      fold([
+        ...history,
+        requested(),
+        { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent,
+      ]),
+    );
     expect(state.personsByUserId.get('bob')).toBe('another');
     expect(state.users.get('another')?.codes.size).toBe(0);
   });
 
   test('the referral, which converts for the referrer and gives the referred side nothing', () => {
-    const started = [...bobAndCat, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
-    const sync = { type: 'SyncAccount', accountId: 'acme', newAccount: 'new', subscription: PAID, currency: undefined } as const;
+    const started = [
+      ...bobAndCat,
+      accountAttributed('ANNLEE', ANN),
+      referralStarted('referral', BOB, ANN),
+    ];
+    const sync = {
+      type: 'SyncAccount',
+      accountId: 'acme',
+      newAccount: 'new',
+      subscription: PAID,
+      currency: undefined,
+    } as const;
     const after = given(...started, requested()).when({ ...sync, context: annStands() });
     expect(after.types()).toStrictEqual(['SubscriptionChanged', 'ReferralConverted']);
   });
 
   test('does not depend on whether the key was there when it was read', () => {
     const withoutKey = history.map((event) =>
-      event.type === 'UserIdentified' && event.person === BOB.person ? { ...event, profile: { ...event.profile, value: null } } : event,
+      event.type === 'UserIdentified' && event.person === BOB.person
+        ? { ...event, profile: { ...event.profile, value: null } }
+        : event,
     );
-    const [read, anonymous] = [opened(fold([...history, requested()])), opened(fold([...withoutKey, requested()]))];
-    expect(anonymous.users.equals(read.users) || anonymous.users.keySeq().equals(read.users.keySeq())).toBe(true);
+    const [read, anonymous] = [
+      opened(fold([...history, requested()])),
+      opened(fold([...withoutKey, requested()])),
+    ];
+    expect(
+      anonymous.users.equals(read.users) || anonymous.users.keySeq().equals(read.users.keySeq()),
+    ).toBe(true);
     expect(anonymous.personsByUserId.toObject()).toStrictEqual(read.personsByUserId.toObject());
     expect(anonymous.persons.toArray()).toStrictEqual(read.persons.toArray());
   });

@@ -9,23 +9,41 @@ import {
 } from '../../src/domain/tenant/tenant.decider.js';
 import { upcast } from '../../src/event-log/event-schemas.js';
 
-/** Limits are counted by the name of the rule: it stays with the rule, whatever becomes of the others. */
+/**
+ * Limits are counted by the name of the rule: it stays with the rule, whatever becomes of the
+ * others.
+ */
 
 type Rule = Readonly<Record<string, unknown>>;
 const reward = (discountPercent: number, limit?: number) => ({
   ...{ type: 'PCT_DISCOUNT', discountPercent },
   ...(limit === undefined ? {} : { limit: { total: limit } }),
 });
-const visit = (discountPercent: number, more: Rule = {}): Rule => ({ key: 'visit', to: 'USER', reward: reward(discountPercent), ...more });
+const visit = (discountPercent: number, more: Rule = {}): Rule => ({
+  key: 'visit',
+  to: 'USER',
+  reward: reward(discountPercent),
+  ...more,
+});
 const from = (value: number) => ({ minimum: { field: 'total', value } });
 
-const first: TenantEvent = { type: 'TenantCreated', at: 1, alias: 't', programType: 'API_ONLY', openEndpoints: false };
+const first: TenantEvent = {
+  type: 'TenantCreated',
+  at: 1,
+  alias: 't',
+  programType: 'API_ONLY',
+  openEndpoints: false,
+};
 
 /** The names of the rules in each of these versions, one applied after the other. */
 function named(...versions: readonly (readonly Rule[])[]): readonly (readonly string[])[] {
   let state: TenantState = evolve(initialState, first);
   return versions.map((eventRewards) => {
-    const decision = decide(state, { type: 'ApplyProgram', program: { id: 'p', eventRewards }, now: 2 });
+    const decision = decide(state, {
+      type: 'ApplyProgram',
+      program: { id: 'p', eventRewards },
+      now: 2,
+    });
     const [event] = 'events' in decision ? decision.events : [];
     if (event?.type !== 'ProgramApplied') throw new Error('no version was applied');
     state = evolve(state, event);
@@ -37,7 +55,9 @@ const A = 'eventRewards/USER/visit';
 const [B, C] = [`${A}/2`, `${A}/3`];
 
 it('the rules of a first version are named after whom they pay for what, and numbered', () => {
-  expect(named([visit(1), { ...visit(1), to: 'REFERRER' }, visit(2), visit(1)])).toEqual([[A, 'eventRewards/REFERRER/visit', B, C]]);
+  expect(named([visit(1), { ...visit(1), to: 'REFERRER' }, visit(2), visit(1)])).toEqual([
+    [A, 'eventRewards/REFERRER/visit', B, C],
+  ]);
 });
 
 it.each<[string, readonly Rule[], readonly Rule[], readonly string[]]>([
@@ -45,34 +65,90 @@ it.each<[string, readonly Rule[], readonly Rule[], readonly string[]]>([
   ['the second is taken out', [visit(1), visit(2)], [visit(1)], [A]],
   ['they are swapped', [visit(1), visit(2)], [visit(2), visit(1)], [B, A]],
   ['another comes before them', [visit(1), visit(2)], [visit(3), visit(1), visit(2)], [C, A, B]],
-  ['a reward is changed', [visit(1, from(5)), visit(2, from(9))], [visit(1, from(5)), visit(7, from(9))], [A, B]],
-  ['the first is taken out, and the reward of the second is changed', [visit(1, from(5)), visit(2, from(9))], [visit(7, from(9))], [B]],
-  ['a limit is changed', [visit(1), visit(2)], [{ ...visit(2), reward: reward(2, 5) }, visit(1)], [B, A]],
-  ['a minimum is changed', [visit(1, from(5)), visit(2, from(9))], [visit(2, from(10)), visit(1, from(5))], [B, A]],
-  ['the first is taken out, and the minimum of the second is changed', [visit(1, from(5)), visit(2, from(9))], [visit(2, from(10))], [B]],
-  ['the only one is changed in everything', [visit(1, from(5))], [visit(2, { firstTimeOnly: true })], [A]],
-  ['one of two is changed in everything, and the other taken out', [visit(1, from(5)), visit(2, from(9))], [visit(3, from(1))], [C]],
-  ['one of two is changed in everything', [visit(1, from(5)), visit(2, from(9))], [visit(3, from(1)), visit(2, from(9))], [A, B]],
-  ['it pays the other side', [visit(1)], [{ ...visit(1), to: 'REFERRER' }], ['eventRewards/REFERRER/visit']],
+  [
+    'a reward is changed',
+    [visit(1, from(5)), visit(2, from(9))],
+    [visit(1, from(5)), visit(7, from(9))],
+    [A, B],
+  ],
+  [
+    'the first is taken out, and the reward of the second is changed',
+    [visit(1, from(5)), visit(2, from(9))],
+    [visit(7, from(9))],
+    [B],
+  ],
+  [
+    'a limit is changed',
+    [visit(1), visit(2)],
+    [{ ...visit(2), reward: reward(2, 5) }, visit(1)],
+    [B, A],
+  ],
+  [
+    'a minimum is changed',
+    [visit(1, from(5)), visit(2, from(9))],
+    [visit(2, from(10)), visit(1, from(5))],
+    [B, A],
+  ],
+  [
+    'the first is taken out, and the minimum of the second is changed',
+    [visit(1, from(5)), visit(2, from(9))],
+    [visit(2, from(10))],
+    [B],
+  ],
+  [
+    'the only one is changed in everything',
+    [visit(1, from(5))],
+    [visit(2, { firstTimeOnly: true })],
+    [A],
+  ],
+  [
+    'one of two is changed in everything, and the other taken out',
+    [visit(1, from(5)), visit(2, from(9))],
+    [visit(3, from(1))],
+    [C],
+  ],
+  [
+    'one of two is changed in everything',
+    [visit(1, from(5)), visit(2, from(9))],
+    [visit(3, from(1)), visit(2, from(9))],
+    [A, B],
+  ],
+  [
+    'it pays the other side',
+    [visit(1)],
+    [{ ...visit(1), to: 'REFERRER' }],
+    ['eventRewards/REFERRER/visit'],
+  ],
 ])('%s', (_what, before, after, names) => {
   expect(named(before, after)[1]).toEqual(names);
 });
 
 it('a rule that comes back as it was is the same; one that comes back otherwise is new, and no name is used twice', () => {
-  expect(named([visit(1), visit(2)], [visit(2)], [visit(1), visit(2)])).toEqual([[A, B], [B], [A, B]]);
+  expect(named([visit(1), visit(2)], [visit(2)], [visit(1), visit(2)])).toEqual([
+    [A, B],
+    [B],
+    [A, B],
+  ]);
   expect(named([visit(1)], [], [visit(1)])).toEqual([[A], [], [A]]);
   expect(named([visit(1)], [], [visit(2)], [visit(1)])).toEqual([[A], [], [B], [B]]);
-  expect(named([visit(1), visit(2)], [visit(2)], [visit(3), visit(2)])).toEqual([[A, B], [B], [C, B]]);
+  expect(named([visit(1), visit(2)], [visit(2)], [visit(3), visit(2)])).toEqual([
+    [A, B],
+    [B],
+    [C, B],
+  ]);
 });
 
 it('codes that are added to a pool make no other rule of it', () => {
-  const tank = (...fuelTankCodes: readonly string[]) => visit(1, { reward: { type: 'FUELTANK', amount: 5, fuelTankCodes } });
+  const tank = (...fuelTankCodes: readonly string[]) =>
+    visit(1, { reward: { type: 'FUELTANK', amount: 5, fuelTankCodes } });
   expect(named([tank('A'), tank('B')], [tank('B', 'C')])).toEqual([[A, B], [A]]);
   const other = visit(1, { reward: { type: 'FUELTANK', amount: 6, fuelTankCodes: ['A'] } });
-  expect(named([tank('A'), other], [{ ...other, reward: { type: 'FUELTANK', amount: 6, fuelTankCodes: ['A', 'D'] } }])).toEqual([
-    [A, B],
-    [B],
-  ]);
+  expect(
+    named(
+      [tank('A'), other],
+      [{ ...other, reward: { type: 'FUELTANK', amount: 6, fuelTankCodes: ['A', 'D'] } }],
+    ),
+  ).toEqual([[A, B], [B]]);
 });
 
 it('a key that looks like a number of another has a name of its own', () => {
@@ -81,10 +157,21 @@ it('a key that looks like a number of another has a name of its own', () => {
 });
 
 it('what was applied before rules had names is numbered as it was then, and goes on so', () => {
-  const document: ProgramDocument = { id: 'p', eventRewards: [visit(1), { ...visit(1), to: 'REFERRER' }, visit(2)] };
+  const document: ProgramDocument = {
+    id: 'p',
+    eventRewards: [visit(1), { ...visit(1), to: 'REFERRER' }, visit(2)],
+  };
   const stored = upcast('ProgramApplied', 1, { version: 1, isDefault: true, document });
-  expect(stored).toEqual({ version: 1, isDefault: true, document, eventRules: [A, 'eventRewards/REFERRER/visit', B] });
-  const state = [first, { type: 'ProgramApplied', at: 1, ...stored } as TenantEvent].reduce(evolve, initialState);
+  expect(stored).toEqual({
+    version: 1,
+    isDefault: true,
+    document,
+    eventRules: [A, 'eventRewards/REFERRER/visit', B],
+  });
+  const state = [first, { type: 'ProgramApplied', at: 1, ...stored } as TenantEvent].reduce(
+    evolve,
+    initialState,
+  );
   const program = state.status === 'open' ? state.programs['p'] : undefined;
   expect(nameEventRules({ id: 'p', eventRewards: [visit(2)] }, program)).toEqual([B]);
 });
@@ -96,5 +183,7 @@ it('the same file again changes no name, also when it becomes the default', () =
     const decision = decide(state, { type: 'ApplyProgram', program: document, now: 2 });
     state = ('events' in decision ? decision.events : []).reduce(evolve, state);
   }
-  expect(decide(state, { type: 'ApplyProgram', program: { id: 'p', eventRewards: [visit(2)] }, now: 3 })).toEqual({ events: [] });
+  expect(
+    decide(state, { type: 'ApplyProgram', program: { id: 'p', eventRewards: [visit(2)] }, now: 3 }),
+  ).toEqual({ events: [] });
 });

@@ -2,10 +2,34 @@ import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { AccountEvent, Profile } from '../../src/domain/account/account.events.js';
 import { likenesses, type Likeness } from '../../src/domain/account/fraud-signals.js';
 import type { FraudHandling, Program, SideStatus } from '../../src/domain/program.js';
-import { accountAttributed, accountOpened, referralStarted, userIdentified } from '../support/account-events.js';
-import { A_FRIEND, ACME, ANN, ANNS, announced, annStands, aProgram, BLOCKED, BOB, given, NOW, opened } from './support/account-scenario.js';
+import {
+  accountAttributed,
+  accountOpened,
+  referralStarted,
+  userIdentified,
+} from '../support/account-events.js';
+import {
+  A_FRIEND,
+  ACME,
+  ANN,
+  ANNS,
+  announced,
+  annStands,
+  aProgram,
+  BLOCKED,
+  BOB,
+  given,
+  NOW,
+  opened,
+} from './support/account-scenario.js';
 
-const NOBODY: Likeness = { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null };
+const NOBODY: Likeness = {
+  firstName: null,
+  lastName: null,
+  email: null,
+  firstSeenIP: null,
+  lastSeenIP: null,
+};
 const signalsOf = (a: Partial<Likeness>, b: Partial<Likeness>): readonly string[] =>
   Object.keys(likenesses({ ...NOBODY, ...a }, { ...NOBODY, ...b }));
 
@@ -19,7 +43,9 @@ describe('the signal', () => {
     [name('Ann', null), name('Ann', null), false],
     [name('Ann', ''), name('Ann', ''), false],
     [name(null, null), name(null, null), false],
-  ])('name of %j and %j: %j', (a, b, found) => expect(signalsOf(a, b)).toEqual(found ? ['name'] : []));
+  ])('name of %j and %j: %j', (a, b, found) =>
+    expect(signalsOf(a, b)).toEqual(found ? ['name'] : []),
+  );
 
   it.each([
     ['ann@one.com', 'ann@two.com', true],
@@ -31,7 +57,9 @@ describe('the signal', () => {
     ['ann@one.com', 'anne@one.com', false],
     [null, null, false],
     ['ann@one.com', null, false],
-  ])('email of %j and %j: %j', (a, b, found) => expect(signalsOf({ email: a }, { email: b })).toEqual(found ? ['email'] : []));
+  ])('email of %j and %j: %j', (a, b, found) =>
+    expect(signalsOf({ email: a }, { email: b })).toEqual(found ? ['email'] : []),
+  );
 
   it.each([
     [{ firstSeenIP: '192.0.2.1' }, { firstSeenIP: '192.0.2.1' }, true],
@@ -47,10 +75,20 @@ const bob = (profile: Partial<Profile>): AccountEvent => userIdentified(ACME, 'b
 const LEE = { firstName: 'Ann', lastName: 'Lee' };
 
 /** What the start of Bob's referral says, with Bob there already and Ann looking like this. */
-function start(program: Program, { likeness = {}, profile = {}, provided = announced(), over = {} } = {}) {
+function start(
+  program: Program,
+  { likeness = {}, profile = {}, provided = announced(), over = {} } = {},
+) {
   const referrer = { ...A_FRIEND, likeness: { ...NOBODY, ...likeness }, ...over };
   const { decision } = given(...here, bob(profile)).when({
-    ...{ type: 'UpsertUser', userId: 'bob', newPerson: BOB.person, changes: {}, codes: [], paymentProviderId: undefined },
+    ...{
+      type: 'UpsertUser',
+      userId: 'bob',
+      newPerson: BOB.person,
+      changes: {},
+      codes: [],
+      paymentProviderId: undefined,
+    },
     context: annStands({ program, referrer, provided }),
   });
   const [started] = 'events' in decision ? decision.events : [];
@@ -58,14 +96,20 @@ function start(program: Program, { likeness = {}, profile = {}, provided = annou
   return started;
 }
 const fraud = (over: Partial<Program['fraud']>) => ({ ...aProgram().fraud, ...over });
-const statuses = ({ referredStatus, referrerStatus }: { referredStatus: SideStatus; referrerStatus: SideStatus }) => [
+const statuses = ({
   referredStatus,
   referrerStatus,
-];
+}: {
+  referredStatus: SideStatus;
+  referrerStatus: SideStatus;
+}) => [referredStatus, referrerStatus];
 
 describe('a start', () => {
   it('records each signal with a message and a score, and ignores it unless the program says otherwise', () => {
-    const started = start(aProgram(), { likeness: { ...LEE, email: 'x@one.com' }, profile: { ...LEE, email: 'x@two.com' } });
+    const started = start(aProgram(), {
+      likeness: { ...LEE, email: 'x@one.com' },
+      profile: { ...LEE, email: 'x@two.com' },
+    });
     const found = { message: expect.stringMatching(/\S/) as unknown, score: 50 };
     expect(started.fraudSignals).toEqual({ name: found, email: found });
     expect(statuses(started)).toEqual(['APPROVED', 'APPROVED']);
@@ -79,19 +123,31 @@ describe('a start', () => {
     [{ name: 'ignore' }, 'PENDING', 'PENDING'],
     [{ name: 'pending' }, 'PENDING', 'PENDING'],
   ])('handled as %j goes down from %s to %s', (handling, byDefault, after) => {
-    const program = aProgram({ fraud: fraud(handling), moderation: { referred: byDefault, referrer: byDefault } });
+    const program = aProgram({
+      fraud: fraud(handling),
+      moderation: { referred: byDefault, referrer: byDefault },
+    });
     expect(statuses(start(program, { likeness: LEE, profile: LEE }))).toEqual([after, after]);
     expect(statuses(start(program, { likeness: LEE }))).toEqual([byDefault, byDefault]);
   });
 
   it('never goes up: a blocked referrer’s sides are denied', () => {
     const program = aProgram({ fraud: fraud({ name: 'pending' }) });
-    expect(statuses(start(program, { likeness: LEE, profile: LEE, over: { blocked: BLOCKED.blocked } }))).toEqual(['DENIED', 'DENIED']);
+    expect(
+      statuses(start(program, { likeness: LEE, profile: LEE, over: { blocked: BLOCKED.blocked } })),
+    ).toEqual(['DENIED', 'DENIED']);
   });
 
   it('gives no reward to a side that is held', () => {
     const held = given(...here, bob(LEE)).when({
-      ...{ type: 'UpsertUser', userId: 'bob', newPerson: BOB.person, changes: {}, codes: [], paymentProviderId: undefined },
+      ...{
+        type: 'UpsertUser',
+        userId: 'bob',
+        newPerson: BOB.person,
+        changes: {},
+        codes: [],
+        paymentProviderId: undefined,
+      },
       context: annStands({
         program: aProgram({ fraud: fraud({ name: 'pending' }) }),
         referrer: { ...A_FRIEND, likeness: { ...NOBODY, ...LEE } },
@@ -104,7 +160,12 @@ describe('a start', () => {
 describe('the rate', () => {
   const MINUTE = 60_000;
   const made = (number: number, minutesAgo = 1, over = {}) => ({
-    ...{ referralId: `made-${number}`, account: `account-${number}`, person: ANN.person, at: NOW - minutesAgo * MINUTE },
+    ...{
+      referralId: `made-${number}`,
+      account: `account-${number}`,
+      person: ANN.person,
+      at: NOW - minutesAgo * MINUTE,
+    },
     ...over,
   });
   const rate = (...earlier: readonly ReturnType<typeof made>[]) =>
@@ -115,19 +176,25 @@ describe('the rate', () => {
     const fourth = rate(made(1, 29), made(2), made(3));
     expect(Object.keys(fourth.fraudSignals)).toEqual(['rate']);
     expect(statuses(fourth)).toEqual(['PENDING', 'PENDING']);
-    expect(fourth.tooManyWith).toEqual([1, 2, 3].map((number) => ({ referralId: `made-${number}`, account: `account-${number}` })));
+    expect(fourth.tooManyWith).toEqual(
+      [1, 2, 3].map((number) => ({ referralId: `made-${number}`, account: `account-${number}` })),
+    );
   });
 
   it('counts neither what is older, nor another referrer’s, nor an account twice', () => {
     expect(rate(made(1, 30), made(2), made(3)).fraudSignals).toEqual({});
     expect(rate(made(1, 1, { person: 'dan' }), made(2), made(3)).fraudSignals).toEqual({});
     expect(rate(made(1), made(2), made(3, 1, { account: 'account-2' })).fraudSignals).toEqual({});
-    expect(rate(made(1), made(2), made(3, 1, { account: ACME.accountRef })).fraudSignals).toEqual({});
+    expect(rate(made(1), made(2), made(3, 1, { account: ACME.accountRef })).fraudSignals).toEqual(
+      {},
+    );
   });
 
   it('is what the program says', () => {
     const strict = aProgram({ rateLimit: { referrals: 1, minutes: 5 } });
-    expect(Object.keys(start(strict, { provided: announced(made(1, 4)) }).fraudSignals)).toEqual(['rate']);
+    expect(Object.keys(start(strict, { provided: announced(made(1, 4)) }).fraudSignals)).toEqual([
+      'rate',
+    ]);
     expect(start(strict, { provided: announced(made(1, 5)) }).fraudSignals).toEqual({});
   });
 
@@ -142,15 +209,34 @@ describe('the rate', () => {
   it('needs the referrer’s account to know of the referral before it starts', () => {
     given(...here, bob({}))
       .when({
-        ...{ type: 'UpsertUser', userId: 'bob', newPerson: BOB.person, changes: {}, codes: [], paymentProviderId: undefined },
+        ...{
+          type: 'UpsertUser',
+          userId: 'bob',
+          newPerson: BOB.person,
+          changes: {},
+          codes: [],
+          paymentProviderId: undefined,
+        },
         context: annStands({ provided: NOTHING_PROVIDED }),
       })
       .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });
   });
 
   it('stands in the referrer’s account: a referral is announced there once, and withdrawn if it did not start', () => {
-    const announce = { type: 'AnnounceReferral', referralId: 'made-1', account: 'account-1', person: ANN.person, now: NOW } as const;
-    const known: AccountEvent = { type: 'ReferralAnnounced', at: NOW, referralId: 'made-1', account: 'account-1', person: ANN.person };
+    const announce = {
+      type: 'AnnounceReferral',
+      referralId: 'made-1',
+      account: 'account-1',
+      person: ANN.person,
+      now: NOW,
+    } as const;
+    const known: AccountEvent = {
+      type: 'ReferralAnnounced',
+      at: NOW,
+      referralId: 'made-1',
+      account: 'account-1',
+      person: ANN.person,
+    };
     const withdraw = { type: 'WithdrawReferral', referralId: 'made-1', now: NOW } as const;
     const anns = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
     given(...anns)
@@ -165,7 +251,11 @@ describe('the rate', () => {
     given(...anns)
       .when(withdraw)
       .then();
-    expect(opened(given(...anns, known, { type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' }).state).announced.size).toBe(0);
+    expect(
+      opened(
+        given(...anns, known, { type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' }).state,
+      ).announced.size,
+    ).toBe(0);
   });
 
   it('flags an earlier referral without touching its sides, once', () => {
@@ -173,7 +263,14 @@ describe('the rate', () => {
     const referred = [accountOpened(ACME), bob({}), referralStarted('referral', BOB, ANN)];
     const { decision } = given(...referred).when(flag);
     expect(decision).toEqual({
-      events: [{ type: 'ReferralFlagged', at: NOW, referralId: 'referral', fraudSignals: { rate: expect.anything() as unknown } }],
+      events: [
+        {
+          type: 'ReferralFlagged',
+          at: NOW,
+          referralId: 'referral',
+          fraudSignals: { rate: expect.anything() as unknown },
+        },
+      ],
     });
     const flagged = 'events' in decision ? decision.events : [];
     given(...referred, ...flagged)
@@ -192,7 +289,14 @@ describe('the rate', () => {
       fraudSignals: { rate: { message: 'many', score: 50 } },
     };
     const { decision } = given(...here, bob({}), flagged).when({
-      ...{ type: 'UpsertUser', userId: 'bob', newPerson: BOB.person, changes: {}, codes: [], paymentProviderId: undefined },
+      ...{
+        type: 'UpsertUser',
+        userId: 'bob',
+        newPerson: BOB.person,
+        changes: {},
+        codes: [],
+        paymentProviderId: undefined,
+      },
       context: annStands({ program: aProgram({ fraud: fraud({ rate: 'deny' }) }) }),
     });
     expect('events' in decision && decision.events[0]).toMatchObject({

@@ -1,13 +1,32 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { GrantEventReward } from '../../src/domain/account/grant-event-reward.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
-import { accountOpened, credit, forgotten, rewardGranted, rewardWithheld, userIdentified } from '../support/account-events.js';
+import {
+  accountOpened,
+  credit,
+  forgotten,
+  rewardGranted,
+  rewardWithheld,
+  userIdentified,
+} from '../support/account-events.js';
 import { ANN, ANNS, given, terms } from './support/account-scenario.js';
 
 const RULE = 'eventRewards/REFERRER/purchase';
 const grant: GrantEventReward = {
-  ...{ type: 'GrantEventReward', referralId: 'referral', rewardId: 'reward', person: ANN.person, terms: terms(credit(5)) },
-  ...{ programId: 'default', programVersion: 3, rule: RULE, earnedAt: 5_000, provided: NOTHING_PROVIDED },
+  ...{
+    type: 'GrantEventReward',
+    referralId: 'referral',
+    rewardId: 'reward',
+    person: ANN.person,
+    terms: terms(credit(5)),
+  },
+  ...{
+    programId: 'default',
+    programVersion: 3,
+    rule: RULE,
+    earnedAt: 5_000,
+    provided: NOTHING_PROVIDED,
+  },
 };
 const here = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 const granted = rewardGranted('reward', ANN, credit(5), {
@@ -18,10 +37,30 @@ const granted = rewardGranted('reward', ANN, credit(5), {
   rule: RULE,
 });
 const lost = (reason: 'REFERRER_GONE' | 'REFERRER_BLOCKED' | 'SIDE_NOT_APPROVED') =>
-  rewardWithheld({ at: 5_000, referralId: null, person: ANN.person, programVersion: 3, rule: RULE, reason });
-const denied: AccountEvent = { type: 'ReferrerSideModerated', at: 4_000, moderationId: 'm', referralId: 'referral', status: 'DENIED' };
+  rewardWithheld({
+    at: 5_000,
+    referralId: null,
+    person: ANN.person,
+    programVersion: 3,
+    rule: RULE,
+    reason,
+  });
+const denied: AccountEvent = {
+  type: 'ReferrerSideModerated',
+  at: 4_000,
+  moderationId: 'm',
+  referralId: 'referral',
+  status: 'DENIED',
+};
 const gone = (account: string | null): AccountEvent => ({
-  ...{ type: 'ErasureRequested', at: 4_000, erasureId: 'erasure', persons: [ANN.person], account, suppressed: [] },
+  ...{
+    type: 'ErasureRequested',
+    at: 4_000,
+    erasureId: 'erasure',
+    persons: [ANN.person],
+    account,
+    suppressed: [],
+  },
 });
 
 it('gives what an event of the referred user has earned, once, as no reward of the referral', () => {
@@ -34,7 +73,12 @@ it('gives what an event of the referred user has earned, once, as no reward of t
 });
 
 it('gives nothing to a referrer who was forgotten, blocked or denied meanwhile, and says so', () => {
-  given(accountOpened(ANNS), { type: 'UserIdentified', at: 1_200, person: ANN.person, profile: forgotten(ANN.person) })
+  given(accountOpened(ANNS), {
+    type: 'UserIdentified',
+    at: 1_200,
+    person: ANN.person,
+    profile: forgotten(ANN.person),
+  })
     .when(grant)
     .then(lost('REFERRER_GONE'));
   given(...here, gone(null))
@@ -55,7 +99,12 @@ it('does not give later what was withheld', () => {
 });
 
 it('waits for the moderation that holds the referral', () => {
-  given(...here, { type: 'ModerationPrepared', at: 4_000, moderationId: 'm', referralIds: ['referral'] })
+  given(...here, {
+    type: 'ModerationPrepared',
+    at: 4_000,
+    moderationId: 'm',
+    referralIds: ['referral'],
+  })
     .when(grant)
     .heldBy('m');
 });

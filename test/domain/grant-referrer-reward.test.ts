@@ -2,14 +2,27 @@ import { personal } from '../../src/domain/personal.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { GrantReferrerReward } from '../../src/domain/account/grant-referrer-reward.js';
 import { AMOUNT_MAX } from '../../src/domain/account/rewards.js';
-import { accountOpened, credit, forgotten, rewardGranted, rewardWithheld, userIdentified } from '../support/account-events.js';
+import {
+  accountOpened,
+  credit,
+  forgotten,
+  rewardGranted,
+  rewardWithheld,
+  userIdentified,
+} from '../support/account-events.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import { ANN, ANNS, DAY_MS, given, TEN_DOLLARS, terms } from './support/account-scenario.js';
 
 const EARNED_AT = 5_000;
 
 const grant = (over: Partial<GrantReferrerReward> = {}): GrantReferrerReward => ({
-  ...{ type: 'GrantReferrerReward', referralId: 'referral', rewardId: 'reward', person: ANN.person, terms: TEN_DOLLARS },
+  ...{
+    type: 'GrantReferrerReward',
+    referralId: 'referral',
+    rewardId: 'reward',
+    person: ANN.person,
+    terms: TEN_DOLLARS,
+  },
   ...{ programId: 'default', programVersion: 3, earnedAt: EARNED_AT },
   provided: NOTHING_PROVIDED,
   ...over,
@@ -17,10 +30,22 @@ const grant = (over: Partial<GrantReferrerReward> = {}): GrantReferrerReward => 
 
 const here = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 const granted = rewardGranted('reward', ANN, credit(1000), {
-  ...{ at: EARNED_AT, source: 'FRIEND_SIGNUP', referralId: 'referral', programId: 'default', programVersion: 3 },
+  ...{
+    at: EARNED_AT,
+    source: 'FRIEND_SIGNUP',
+    referralId: 'referral',
+    programId: 'default',
+    programVersion: 3,
+  },
 });
 const side = (status: 'PENDING' | 'APPROVED' | 'DENIED'): AccountEvent => ({
-  ...{ type: 'ReferrerSideModerated', at: 4_000, moderationId: 'm', referralId: 'referral', status },
+  ...{
+    type: 'ReferrerSideModerated',
+    at: 4_000,
+    moderationId: 'm',
+    referralId: 'referral',
+    status,
+  },
 });
 
 it('gives what was earned when it was earned, under the terms of that moment', () => {
@@ -28,7 +53,11 @@ it('gives what was earned when it was earned, under the terms of that moment', (
     .when(grant())
     .then(granted);
   given(...here)
-    .when(grant({ terms: terms(credit(5), { name: 'Thanks', cancellable: false, delayDays: 1, validDays: 2 }) }))
+    .when(
+      grant({
+        terms: terms(credit(5), { name: 'Thanks', cancellable: false, delayDays: 1, validDays: 2 }),
+      }),
+    )
     .then({
       ...{ ...granted, value: credit(5), cancellable: false },
       texts: personal(ANN.person, { name: 'Thanks', description: null }),
@@ -60,16 +89,31 @@ it('gives nothing to a side that was denied since; after an approval it comes ag
 it('gives nothing where there is nobody to give it to', () => {
   given().when(grant()).then();
   given(accountOpened(ANNS)).when(grant()).then();
-  given(accountOpened(ANNS), { type: 'UserIdentified', at: 1_200, person: ANN.person, profile: forgotten(ANN.person) })
+  given(accountOpened(ANNS), {
+    type: 'UserIdentified',
+    at: 1_200,
+    person: ANN.person,
+    profile: forgotten(ANN.person),
+  })
     .when(grant())
     .then();
 });
 
 it('waits for the moderation that holds the referral', () => {
-  given(...here, { type: 'ModerationPrepared', at: 4_000, moderationId: 'm', referralIds: ['referral'] })
+  given(...here, {
+    type: 'ModerationPrepared',
+    at: 4_000,
+    moderationId: 'm',
+    referralIds: ['referral'],
+  })
     .when(grant())
     .heldBy('m');
-  given(...here, granted, { type: 'ModerationPrepared', at: 4_000, moderationId: 'm', referralIds: ['referral'] })
+  given(...here, granted, {
+    type: 'ModerationPrepared',
+    at: 4_000,
+    moderationId: 'm',
+    referralIds: ['referral'],
+  })
     .when(grant())
     .then();
 });
@@ -78,5 +122,12 @@ it('records why a reward could not be given', () => {
   const rich = rewardGranted('rich', ANN, credit(AMOUNT_MAX));
   given(...here, rich)
     .when(grant())
-    .then(rewardWithheld({ at: EARNED_AT, person: ANN.person, programVersion: 3, rule: 'referrerReward' }));
+    .then(
+      rewardWithheld({
+        at: EARNED_AT,
+        person: ANN.person,
+        programVersion: 3,
+        rule: 'referrerReward',
+      }),
+    );
 });

@@ -1,4 +1,9 @@
-import { CUSTOM_FIELDS_MAX, USERS_MAX, type ProfileChanges, type UpsertUser } from '../../src/domain/account/identify-user.js';
+import {
+  CUSTOM_FIELDS_MAX,
+  USERS_MAX,
+  type ProfileChanges,
+  type UpsertUser,
+} from '../../src/domain/account/identify-user.js';
 import { personal } from '../../src/domain/personal.js';
 import type { Profile } from '../../src/domain/account/account.events.js';
 import {
@@ -13,8 +18,20 @@ import { ACME, given, noCode, NOW } from './support/account-scenario.js';
 
 const EMPTY: Partial<Profile> = { email: null };
 
-const upsert = (userId: string, changes: ProfileChanges = {}, over: Partial<UpsertUser> = {}): UpsertUser => ({
-  ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes, codes: [], paymentProviderId: undefined, context: noCode() },
+const upsert = (
+  userId: string,
+  changes: ProfileChanges = {},
+  over: Partial<UpsertUser> = {},
+): UpsertUser => ({
+  ...{
+    type: 'UpsertUser',
+    userId,
+    newPerson: personOf(ACME, userId),
+    changes,
+    codes: [],
+    paymentProviderId: undefined,
+    context: noCode(),
+  },
   ...over,
 });
 
@@ -47,7 +64,13 @@ describe('a user who is new', () => {
         userIdentified(
           ACME,
           'bob',
-          { email: 'bob@example.com', firstName: 'Bob', locale: 'en_US', countryCode: 'CA', referable: false },
+          {
+            email: 'bob@example.com',
+            firstName: 'Bob',
+            locale: 'en_US',
+            countryCode: 'CA',
+            referable: false,
+          },
           NOW,
         ),
       );
@@ -68,7 +91,9 @@ describe('a user who is new', () => {
   });
 
   it(`is refused beyond ${USERS_MAX} users, while those who are there can still be changed`, () => {
-    const users = Array.from({ length: USERS_MAX }, (_, index) => userIdentified(ACME, `user-${index}`));
+    const users = Array.from({ length: USERS_MAX }, (_, index) =>
+      userIdentified(ACME, `user-${index}`),
+    );
     given(here, ...users)
       .when(upsert('one-more'))
       .refused('TOO_MANY_USERS');
@@ -82,7 +107,11 @@ describe('a user who is new', () => {
 });
 
 describe('a user who is there', () => {
-  const bob = userIdentified(ACME, 'bob', { firstName: 'Bob', customFields: { plan: 'gold', seats: 3 }, segments: ['a', 'b'] });
+  const bob = userIdentified(ACME, 'bob', {
+    firstName: 'Bob',
+    customFields: { plan: 'gold', seats: 3 },
+    segments: ['a', 'b'],
+  });
 
   it('records the members that changed and no others', () => {
     given(here, bob)
@@ -111,13 +140,19 @@ describe('a user who is there', () => {
   it('merges custom fields, null removes one', () => {
     given(here, bob)
       .when(upsert('bob', { customFields: { seats: null, trial: true, plan: 'silver' } }))
-      .then(userProfileChanged(ACME, 'bob', { customFields: { plan: 'silver', trial: true } }, NOW));
+      .then(
+        userProfileChanged(ACME, 'bob', { customFields: { plan: 'silver', trial: true } }, NOW),
+      );
   });
 
   it('takes a custom field of any name for a field', () => {
-    const changes = { customFields: JSON.parse('{"__proto__": 1, "constructor": 2}') as Record<string, number> };
+    const changes = {
+      customFields: JSON.parse('{"__proto__": 1, "constructor": 2}') as Record<string, number>,
+    };
     const { decision } = given(here, bob).when(upsert('bob', changes));
-    expect(JSON.stringify(decision)).toContain('{"plan":"gold","seats":3,"__proto__":1,"constructor":2}');
+    expect(JSON.stringify(decision)).toContain(
+      '{"plan":"gold","seats":3,"__proto__":1,"constructor":2}',
+    );
   });
 
   it.each([
@@ -142,7 +177,10 @@ describe('a user who is there', () => {
   });
 
   it('makes an old code primary again, in the spelling that was sent', () => {
-    const codes = [referralCodeAssigned(ACME, 'bob', 'BOB'), referralCodeAssigned(ACME, 'bob', 'BOBBY')];
+    const codes = [
+      referralCodeAssigned(ACME, 'bob', 'BOB'),
+      referralCodeAssigned(ACME, 'bob', 'BOBBY'),
+    ];
     const scenario = given(here, bob, ...codes);
     scenario
       .when(upsert('bob', {}, { codes: [{ code: 'bob', programId: 'default' }] }))
@@ -151,7 +189,12 @@ describe('a user who is there', () => {
   });
 
   it('keeps every code it ever had', () => {
-    const { state } = given(here, bob, referralCodeAssigned(ACME, 'bob', 'BOB'), referralCodeAssigned(ACME, 'bob', 'bobby'));
+    const { state } = given(
+      here,
+      bob,
+      referralCodeAssigned(ACME, 'bob', 'BOB'),
+      referralCodeAssigned(ACME, 'bob', 'bobby'),
+    );
     const user = state.status === 'open' ? state.users.get(personOf(ACME, 'bob')) : undefined;
     expect([...(user?.codes.keys() ?? [])].sort()).toEqual(['bob', 'bobby']);
     expect(user?.primaryCodes.toObject()).toEqual({ default: 'bobby' });
@@ -160,7 +203,11 @@ describe('a user who is there', () => {
 
 describe('the payment provider id', () => {
   const set = (account: TestAccount, id: string, at = NOW) =>
-    ({ type: 'PaymentProviderIdSet', at, paymentProviderId: personal(account.accountRef, id) }) as const;
+    ({
+      type: 'PaymentProviderIdSet',
+      at,
+      paymentProviderId: personal(account.accountRef, id),
+    }) as const;
 
   it('belongs to the account and is set once', () => {
     given(here, userIdentified(ACME, 'bob'))
@@ -169,7 +216,12 @@ describe('the payment provider id', () => {
   });
 
   it('may be sent again, by any user, but not changed', () => {
-    const events = [here, userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat'), set(ACME, 'cus_1', 5)];
+    const events = [
+      here,
+      userIdentified(ACME, 'bob'),
+      userIdentified(ACME, 'cat'),
+      set(ACME, 'cus_1', 5),
+    ];
     given(...events)
       .when(upsert('cat', {}, { paymentProviderId: 'cus_1' }))
       .then();
@@ -180,7 +232,9 @@ describe('the payment provider id', () => {
 });
 
 it('a profile holds whatever a client may send at most', () => {
-  const customFields = Object.fromEntries(Array.from({ length: CUSTOM_FIELDS_MAX }, (_, index) => [`field_${index}`, index]));
+  const customFields = Object.fromEntries(
+    Array.from({ length: CUSTOM_FIELDS_MAX }, (_, index) => [`field_${index}`, index]),
+  );
   given(here)
     .when(upsert('bob', { customFields }))
     .then(userIdentified(ACME, 'bob', { ...EMPTY, customFields }, NOW));

@@ -29,13 +29,26 @@ import {
 } from './support/account-scenario.js';
 
 /**
- * What every command does while a moderation holds something: a referral of this account that has started and is not converted, its reward,
- * and a referral that this account made. A new command does not compile until it says here whether it waits.
+ * What every command does while a moderation holds something: a referral of this account that has
+ * started and is not converted, its reward, and a referral that this account made. A new command
+ * does not compile until it says here whether it waits.
  */
-const PAID = { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const;
+const PAID = {
+  status: 'PAID',
+  value: 9,
+  billingIntervalType: 'MONTH',
+  billingIntervalValue: 1,
+} as const;
 const ofReferral = { referralId: 'referral', source: 'REFERRED' } as const;
-const scheduled = rewardGranted('held', BOB, credit(500), { ...ofReferral, dateScheduledFor: NOW - 2, dateExpires: NOW + 9 });
-const ofMade = rewardGranted('of-made', BOB, credit(300, 'POINTS'), { referralId: 'made', source: 'FRIEND_SIGNUP' });
+const scheduled = rewardGranted('held', BOB, credit(500), {
+  ...ofReferral,
+  dateScheduledFor: NOW - 2,
+  dateExpires: NOW + 9,
+});
+const ofMade = rewardGranted('of-made', BOB, credit(300, 'POINTS'), {
+  referralId: 'made',
+  source: 'FRIEND_SIGNUP',
+});
 const byHand = rewardGranted('by-hand', BOB, credit(70, 'MILES'));
 const BEFORE: readonly AccountEvent[] = [
   accountOpened(ACME),
@@ -44,36 +57,90 @@ const BEFORE: readonly AccountEvent[] = [
   referralStarted('referral', BOB, ANN, { referredReward: TEN_PERCENT, referrerStatus: 'PENDING' }),
   ...[scheduled, ofMade, byHand],
 ];
-const HOLD: AccountEvent = { type: 'ModerationPrepared', at: NOW - 1, moderationId: 'm', referralIds: ['referral', 'made'] };
+const HOLD: AccountEvent = {
+  type: 'ModerationPrepared',
+  at: NOW - 1,
+  moderationId: 'm',
+  referralIds: ['referral', 'made'],
+};
 
 const onEvent = aProgram({
   conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
-  referredReward: terms({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null }, { when: 'CONVERTED' }),
+  referredReward: terms(
+    { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null },
+    { when: 'CONVERTED' },
+  ),
   eventRewards: [
     {
-      ...{ rule: 'visit', to: 'REFERRER', terms: TEN_DOLLARS, key: 'visit', firstTimeOnly: false, minimum: null },
+      ...{
+        rule: 'visit',
+        to: 'REFERRER',
+        terms: TEN_DOLLARS,
+        key: 'visit',
+        firstTimeOnly: false,
+        minimum: null,
+      },
     },
   ],
 });
 
-const sync = (subscription: Extract<AccountCommand, { type: 'SyncAccount' }>['subscription']): AccountCommand => ({
-  ...{ type: 'SyncAccount', accountId: 'acme', newAccount: 'unused', subscription, currency: undefined, context: annStands() },
+const sync = (
+  subscription: Extract<AccountCommand, { type: 'SyncAccount' }>['subscription'],
+): AccountCommand => ({
+  ...{
+    type: 'SyncAccount',
+    accountId: 'acme',
+    newAccount: 'unused',
+    subscription,
+    currency: undefined,
+    context: annStands(),
+  },
 });
 const upsert = (userId: string): AccountCommand => ({
-  ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes: {}, codes: [], paymentProviderId: undefined },
+  ...{
+    type: 'UpsertUser',
+    userId,
+    newPerson: personOf(ACME, userId),
+    changes: {},
+    codes: [],
+    paymentProviderId: undefined,
+  },
   context: annStands(),
 });
 const did = (key: string): AccountCommand => ({
-  ...{ type: 'ReceiveUserEvents', userId: 'bob', batch: null, programs: [onEvent], context: annStands({ program: onEvent }) },
+  ...{
+    type: 'ReceiveUserEvents',
+    userId: 'bob',
+    batch: null,
+    programs: [onEvent],
+    context: annStands({ program: onEvent }),
+  },
   events: [{ userEventId: 'e', content: { id: 'e', key, fields: {}, dateTriggered: NOW } }],
   rewardIdOf: (event, program, rule) => `${event}/${program}/${rule}`,
 });
 const adjust = (amount: number): AccountCommand => ({
-  ...{ type: 'AdjustCredit', userId: 'bob', unit: 'CENTS', amount, reason: 'r', rewardId: 'adjusted', redemptionId: 'r', now: NOW },
+  ...{
+    type: 'AdjustCredit',
+    userId: 'bob',
+    unit: 'CENTS',
+    amount,
+    reason: 'r',
+    rewardId: 'adjusted',
+    redemptionId: 'r',
+    now: NOW,
+  },
   ...{ approvedBy: personal('staff', 'eve'), by: personal('staff', 'eve') },
 });
 const create: AccountCommand = {
-  ...{ type: 'CreateReward', userId: 'bob', rewardId: 'new', value: credit(1), name: null, description: null, cancellable: true },
+  ...{
+    type: 'CreateReward',
+    userId: 'bob',
+    rewardId: 'new',
+    value: credit(1),
+    name: null,
+    description: null,
+    cancellable: true,
+  },
   ...{ dateScheduledFor: null, dateExpires: null, redeemsAutomatically: false, now: NOW },
 };
 const earned = {
@@ -84,7 +151,11 @@ const earned = {
   earnedAt: NOW,
   provided: NOTHING_PROVIDED,
 };
-const part = { moderationId: 'm', changes: [{ referralId: 'referral', referred: 'DENIED', referrer: undefined }], now: NOW } as const;
+const part = {
+  moderationId: 'm',
+  changes: [{ referralId: 'referral', referred: 'DENIED', referrer: undefined }],
+  now: NOW,
+} as const;
 
 interface Said {
   readonly what: string;
@@ -92,37 +163,95 @@ interface Said {
   /** On top of what was before. */
   readonly given?: readonly AccountEvent[];
 }
-const waits = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({ what, command, given, waits: true });
-const goesOn = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({ what, command, given, waits: false });
+const waits = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({
+  what,
+  command,
+  given,
+  waits: true,
+});
+const goesOn = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({
+  what,
+  command,
+  given,
+  waits: false,
+});
 
-const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { readonly waits: boolean })[] } = {
+const WHILE_HELD: {
+  readonly [T in AccountCommand['type']]: readonly (Said & { readonly waits: boolean })[];
+} = {
   SyncAccount: [
     waits('converts', sync(PAID)),
     waits('ends', sync({ status: 'CANCELLED' })),
     goesOn('changes the subscription', sync({ status: 'FREE' })),
   ],
   UpsertUser: [
-    waits('converts what was paid before its program converted on PAID', upsert('cat'), subscriptionChanged(PAID)),
+    waits(
+      'converts what was paid before its program converted on PAID',
+      upsert('cat'),
+      subscriptionChanged(PAID),
+    ),
     goesOn('adds a user', upsert('cat')),
   ],
-  ApplyCode: [goesOn('is refused: the account is referred', { type: 'ApplyCode', userId: 'bob', context: annStands({ codeOwner: null }) })],
+  ApplyCode: [
+    goesOn('is refused: the account is referred', {
+      type: 'ApplyCode',
+      userId: 'bob',
+      context: annStands({ codeOwner: null }),
+    }),
+  ],
   BlockUser: [goesOn('says nothing of a referral', { type: 'BlockUser', userId: 'bob', now: NOW })],
-  UnblockUser: [goesOn('says nothing of a referral', { type: 'UnblockUser', userId: 'bob', now: NOW })],
+  UnblockUser: [
+    goesOn('says nothing of a referral', { type: 'UnblockUser', userId: 'bob', now: NOW }),
+  ],
   CreateReward: [goesOn('is of no referral', create)],
   CancelReward: [
     waits('of the referral', { type: 'CancelReward', rewardId: 'held', now: NOW }),
     goesOn('of another reward', { type: 'CancelReward', rewardId: 'by-hand', now: NOW }),
   ],
   RedeemCredit: [
-    waits('of the referral', { type: 'RedeemCredit', rewardId: 'held', amount: 1, unit: 'CENTS', redemptionId: 'r', now: NOW }),
-    goesOn('of another reward', { type: 'RedeemCredit', rewardId: 'by-hand', amount: 1, unit: 'MILES', redemptionId: 'r', now: NOW }),
+    waits('of the referral', {
+      type: 'RedeemCredit',
+      rewardId: 'held',
+      amount: 1,
+      unit: 'CENTS',
+      redemptionId: 'r',
+      now: NOW,
+    }),
+    goesOn('of another reward', {
+      type: 'RedeemCredit',
+      rewardId: 'by-hand',
+      amount: 1,
+      unit: 'MILES',
+      redemptionId: 'r',
+      now: NOW,
+    }),
   ],
   RedeemAccountCredit: [
-    waits('of its unit', { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS', redemptionId: 'r', now: NOW }),
-    waits('of the made one’s unit', { type: 'RedeemAccountCredit', amount: 1, unit: 'POINTS', redemptionId: 'r', now: NOW }),
-    goesOn('of another unit', { type: 'RedeemAccountCredit', amount: 1, unit: 'MILES', redemptionId: 'r', now: NOW }),
+    waits('of its unit', {
+      type: 'RedeemAccountCredit',
+      amount: 1,
+      unit: 'CENTS',
+      redemptionId: 'r',
+      now: NOW,
+    }),
+    waits('of the made one’s unit', {
+      type: 'RedeemAccountCredit',
+      amount: 1,
+      unit: 'POINTS',
+      redemptionId: 'r',
+      now: NOW,
+    }),
+    goesOn('of another unit', {
+      type: 'RedeemAccountCredit',
+      amount: 1,
+      unit: 'MILES',
+      redemptionId: 'r',
+      now: NOW,
+    }),
   ],
-  ListRedeemedRewards: [goesOn('writes down what is redeemed already', { type: 'ListRedeemedRewards' })],
+  ListRedeemedRewards: [
+    goesOn('writes down what is redeemed already', { type: 'ListRedeemedRewards' }),
+  ],
   AdjustCredit: [waits('takes away', adjust(-1)), goesOn('adds', adjust(1))],
   ReceiveUserEvents: [
     waits('converts, before a tank code is fetched for it', did('purchase')),
@@ -130,14 +259,36 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
     goesOn('of which no rule makes anything', did('other')),
   ],
   GrantReferrerReward: [
-    waits('of what this account made', { type: 'GrantReferrerReward', ...earned, rewardId: 'granted', terms: TEN_DOLLARS }),
-    goesOn('that is granted already', { type: 'GrantReferrerReward', ...earned, rewardId: 'of-made', terms: TEN_DOLLARS }),
+    waits('of what this account made', {
+      type: 'GrantReferrerReward',
+      ...earned,
+      rewardId: 'granted',
+      terms: TEN_DOLLARS,
+    }),
+    goesOn('that is granted already', {
+      type: 'GrantReferrerReward',
+      ...earned,
+      rewardId: 'of-made',
+      terms: TEN_DOLLARS,
+    }),
   ],
   GrantEventReward: [
-    waits('of what this account made', { type: 'GrantEventReward', ...earned, rewardId: 'g', terms: TEN_DOLLARS, rule: 'visit' }),
+    waits('of what this account made', {
+      type: 'GrantEventReward',
+      ...earned,
+      rewardId: 'g',
+      terms: TEN_DOLLARS,
+      rule: 'visit',
+    }),
   ],
   AnnounceReferral: [
-    goesOn('one that has not started', { type: 'AnnounceReferral', referralId: 'next', account: 'a', person: BOB.person, now: NOW }),
+    goesOn('one that has not started', {
+      type: 'AnnounceReferral',
+      referralId: 'next',
+      account: 'a',
+      person: BOB.person,
+      now: NOW,
+    }),
   ],
   WithdrawReferral: [
     goesOn(
@@ -153,11 +304,19 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
   // It is of what somebody else may take, and the moderation is about rewards.
   LapseReservation: [
     goesOn('a code that was never recorded', {
-      ...{ type: 'LapseReservation', what: { kind: 'referral-code', key: 'NEVER', person: BOB.person }, now: NOW },
+      ...{
+        type: 'LapseReservation',
+        what: { kind: 'referral-code', key: 'NEVER', person: BOB.person },
+        now: NOW,
+      },
     }),
   ],
   SettleReward: [
-    waits('of the referral, when its time has come', { type: 'SettleReward', rewardId: 'held', now: NOW }),
+    waits('of the referral, when its time has come', {
+      type: 'SettleReward',
+      rewardId: 'held',
+      now: NOW,
+    }),
     goesOn('of the referral, before', { type: 'SettleReward', rewardId: 'held', now: NOW - 3 }),
     goesOn(
       'of another reward',
@@ -168,35 +327,74 @@ const WHILE_HELD: { readonly [T in AccountCommand['type']]: readonly (Said & { r
   // The moderation's own steps go on, or it would wait for itself; another one waits.
   PrepareModeration: [
     goesOn('again', { type: 'PrepareModeration', side: 'referred', ...part }),
-    waits('another one', { type: 'PrepareModeration', side: 'referred', ...part, moderationId: 'other' }),
-  ],
-  ApplyModeration: [
-    goesOn('its own', { type: 'ApplyModeration', side: 'referred', ...part, rewardIds: {}, provided: NOTHING_PROVIDED }),
-    goesOn('another one, which holds nothing here', {
-      ...{ type: 'ApplyModeration', side: 'referred', ...part, moderationId: 'other', rewardIds: {}, provided: NOTHING_PROVIDED },
+    waits('another one', {
+      type: 'PrepareModeration',
+      side: 'referred',
+      ...part,
+      moderationId: 'other',
     }),
   ],
-  ReleaseModeration: [goesOn('its own', { type: 'ReleaseModeration', moderationId: 'm', now: NOW })],
-  ForgetUser: [
-    waits('anybody', { type: 'ForgetUser', userId: 'bob', erasureId: 'e', suppressed: null, preserveEmptyAccount: true, now: NOW }),
+  ApplyModeration: [
+    goesOn('its own', {
+      type: 'ApplyModeration',
+      side: 'referred',
+      ...part,
+      rewardIds: {},
+      provided: NOTHING_PROVIDED,
+    }),
+    goesOn('another one, which holds nothing here', {
+      ...{
+        type: 'ApplyModeration',
+        side: 'referred',
+        ...part,
+        moderationId: 'other',
+        rewardIds: {},
+        provided: NOTHING_PROVIDED,
+      },
+    }),
   ],
-  ForgetAccount: [waits('everybody', { type: 'ForgetAccount', erasureId: 'e', suppressed: {}, now: NOW })],
+  ReleaseModeration: [
+    goesOn('its own', { type: 'ReleaseModeration', moderationId: 'm', now: NOW }),
+  ],
+  ForgetUser: [
+    waits('anybody', {
+      type: 'ForgetUser',
+      userId: 'bob',
+      erasureId: 'e',
+      suppressed: null,
+      preserveEmptyAccount: true,
+      now: NOW,
+    }),
+  ],
+  ForgetAccount: [
+    waits('everybody', { type: 'ForgetAccount', erasureId: 'e', suppressed: {}, now: NOW }),
+  ],
   // A restored log: the keys are destroyed already, and nobody is asked.
   RepeatErasure: [
     goesOn('what is done', {
-      ...{ type: 'RepeatErasure', erased: { erasureId: 'e', persons: [BOB.person], account: null }, suppressed: [], now: NOW },
+      ...{
+        type: 'RepeatErasure',
+        erased: { erasureId: 'e', persons: [BOB.person], account: null },
+        suppressed: [],
+        now: NOW,
+      },
     }),
   ],
   CompleteErasure: [goesOn('what is done', { type: 'CompleteErasure', erasureId: 'e', now: NOW })],
 };
 
-const cases = Object.entries(WHILE_HELD).flatMap(([type, said]) => said.map((one) => ({ type, ...one })));
+const cases = Object.entries(WHILE_HELD).flatMap(([type, said]) =>
+  said.map((one) => ({ type, ...one })),
+);
 
-it.each(cases)('while a moderation holds: $type $what', ({ command, given = [], waits: isToWait }) => {
-  const decision = decide(fold([...BEFORE, ...given, HOLD]), command);
-  if (isToWait) expect(decision).toEqual({ heldBy: 'm' });
-  else expect(decision).not.toHaveProperty('heldBy');
-});
+it.each(cases)(
+  'while a moderation holds: $type $what',
+  ({ command, given = [], waits: isToWait }) => {
+    const decision = decide(fold([...BEFORE, ...given, HOLD]), command);
+    if (isToWait) expect(decision).toEqual({ heldBy: 'm' });
+    else expect(decision).not.toHaveProperty('heldBy');
+  },
+);
 
 it.each(cases.filter((one) => one.waits && !one.type.endsWith('Moderation')))(
   'after it: $type $what is decided',
@@ -214,7 +412,8 @@ it.each(cases.filter((one) => !one.waits && !one.type.endsWith('Moderation')))(
     const decision = decide(state, command);
     const touched = ('events' in decision ? decision.events : []).filter(
       (event) =>
-        ('referralId' in event && (event.referralId === 'referral' || event.referralId === 'made')) ||
+        ('referralId' in event &&
+          (event.referralId === 'referral' || event.referralId === 'made')) ||
         ('rewardId' in event && (event.rewardId === 'held' || event.rewardId === 'of-made')),
     );
     expect(touched).toEqual([]);
@@ -223,6 +422,9 @@ it.each(cases.filter((one) => !one.waits && !one.type.endsWith('Moderation')))(
 
 it('a referral that starts in the same decision is held by nobody', () => {
   const paid = [accountOpened(ANNS), userIdentified(ANNS, 'ann'), HOLD];
-  const decision = decide(fold(paid), { ...(sync(PAID) as Extract<AccountCommand, { type: 'SyncAccount' }>), context: noCode() });
+  const decision = decide(fold(paid), {
+    ...(sync(PAID) as Extract<AccountCommand, { type: 'SyncAccount' }>),
+    context: noCode(),
+  });
   expect(decision).toHaveProperty('events');
 });

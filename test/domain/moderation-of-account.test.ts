@@ -1,5 +1,14 @@
-import type { AccountEvent, AccountEventOf, Party } from '../../src/domain/account/account.events.js';
-import type { ApplyModeration, PrepareModeration, SideChanges, SideOfAccount } from '../../src/domain/account/moderation-of-account.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  Party,
+} from '../../src/domain/account/account.events.js';
+import type {
+  ApplyModeration,
+  PrepareModeration,
+  SideChanges,
+  SideOfAccount,
+} from '../../src/domain/account/moderation-of-account.js';
 import {
   aboutReward,
   accountAttributed,
@@ -15,7 +24,18 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
-import { ACME, ANN, ANNS, BOB, given, NOW, opened, TEN_DOLLARS, TEN_PERCENT, terms } from './support/account-scenario.js';
+import {
+  ACME,
+  ANN,
+  ANNS,
+  BOB,
+  given,
+  NOW,
+  opened,
+  TEN_DOLLARS,
+  TEN_PERCENT,
+  terms,
+} from './support/account-scenario.js';
 
 const prepare = (side: SideOfAccount, ...changes: readonly SideChanges[]): PrepareModeration => ({
   ...{ type: 'PrepareModeration', moderationId: 'm', side, changes, now: NOW },
@@ -33,19 +53,44 @@ const apply = (side: SideOfAccount, ...changes: readonly SideChanges[]): ApplyMo
 });
 const release = { type: 'ReleaseModeration', moderationId: 'm', now: NOW } as const;
 
-const change = (over: Partial<SideChanges>): SideChanges => ({ referralId: 'referral', referred: undefined, referrer: undefined, ...over });
+const change = (over: Partial<SideChanges>): SideChanges => ({
+  referralId: 'referral',
+  referred: undefined,
+  referrer: undefined,
+  ...over,
+});
 const held = (moderationId = 'm', ...referralIds: readonly string[]): AccountEvent => ({
-  ...{ type: 'ModerationPrepared', at: NOW, moderationId, referralIds: referralIds.length > 0 ? referralIds : ['referral'] },
+  ...{
+    type: 'ModerationPrepared',
+    at: NOW,
+    moderationId,
+    referralIds: referralIds.length > 0 ? referralIds : ['referral'],
+  },
 });
 const moderated = (over: Partial<AccountEventOf<'ReferralModerated'>>) =>
   referralModerated('referral', ANN, { at: NOW, moderationId: 'm', ...over });
 
 const started = (over: Partial<AccountEventOf<'ReferralStarted'>> = {}) =>
   referralStarted('referral', BOB, ANN, { referredReward: TEN_PERCENT, ...over });
-const ofReferral = (owner: Party, value = credit(500), over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
-  rewardGranted('reward', owner, value, { source: 'REFERRED', referralId: 'referral', programId: 'default', programVersion: 1, ...over });
+const ofReferral = (
+  owner: Party,
+  value = credit(500),
+  over: Partial<AccountEventOf<'RewardGranted'>> = {},
+) =>
+  rewardGranted('reward', owner, value, {
+    source: 'REFERRED',
+    referralId: 'referral',
+    programId: 'default',
+    programVersion: 1,
+    ...over,
+  });
 
-const referred = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN), started()];
+const referred = [
+  accountOpened(ACME),
+  userIdentified(ACME, 'bob'),
+  accountAttributed('ANNLEE', ANN),
+  started(),
+];
 const referrer = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 
 describe('preparing the referred account', () => {
@@ -86,7 +131,10 @@ describe('preparing the referred account', () => {
   it('is refused for a reward that is not cancellable', () => {
     given(...referred, ofReferral(BOB, discount(10), { cancellable: false }))
       .when(prepare('referred', change({ referred: 'DENIED' })))
-      .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward is not cancellable");
+      .refused(
+        'MODERATION_NOT_POSSIBLE',
+        "referral: the referred side's reward is not cancellable",
+      );
   });
 
   it('denies nothing that was redeemed in any part; approving it is possible', () => {
@@ -129,7 +177,11 @@ describe('preparing the referrer’s account', () => {
 
   it('names every reason', () => {
     const redeemed = ofReferral(ANN, credit(5), { rewardId: 'ra', referralId: 'a' });
-    const kept = ofReferral(ANN, credit(5), { rewardId: 'rb', referralId: 'b', cancellable: false });
+    const kept = ofReferral(ANN, credit(5), {
+      rewardId: 'rb',
+      referralId: 'b',
+      cancellable: false,
+    });
     given(...referrer, redeemed, kept, creditRedeemed(redeemed, 'r', 5, 3_000))
       .when(prepare('referrer', deny('a'), deny('b'), deny('c')))
       .refused(
@@ -163,7 +215,10 @@ describe('applying in the referred account', () => {
     const reward = ofReferral(BOB);
     given(...referred, reward, held())
       .when(apply('referred', change({ referred: 'DENIED' })))
-      .then(moderated({ referredStatus: 'DENIED' }), rewardCancelled(reward, 500, NOW, 'MODERATION'));
+      .then(
+        moderated({ referredStatus: 'DENIED' }),
+        rewardCancelled(reward, 500, NOW, 'MODERATION'),
+      );
   });
 
   it('approving brings back what a moderation cancelled', () => {
@@ -188,7 +243,11 @@ describe('applying in the referred account', () => {
     given(...referred, ...cancelled, held())
       .when(apply('referred', change({ referred: 'APPROVED' })))
       .then(moderated({}));
-    const pinned = [reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'), rewardCancelled(reward, 0, 3_100)];
+    const pinned = [
+      reward,
+      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+      rewardCancelled(reward, 0, 3_100),
+    ];
     given(...referred, ...pinned, held())
       .when(apply('referred', change({ referred: 'APPROVED' })))
       .then(moderated({}));
@@ -196,9 +255,15 @@ describe('applying in the referred account', () => {
 
   it('a denial that changes nothing is recorded all the same: it has a date', () => {
     const reward = ofReferral(BOB);
-    const denied = [reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'), moderated({ at: 3_000, referredStatus: 'DENIED' })];
+    const denied = [
+      reward,
+      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+      moderated({ at: 3_000, referredStatus: 'DENIED' }),
+    ];
     const scenario = given(...referred, ...denied, held());
-    scenario.when(apply('referred', change({ referred: 'DENIED' }))).then(moderated({ referredStatus: 'DENIED' }));
+    scenario
+      .when(apply('referred', change({ referred: 'DENIED' })))
+      .then(moderated({ referredStatus: 'DENIED' }));
     const after = given(...referred, ...denied, held(), moderated({ referredStatus: 'DENIED' }));
     expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
   });
@@ -208,11 +273,25 @@ describe('applying in the referred account', () => {
   });
 
   it('tells what the referrer has earned so far, under its recorded terms', () => {
-    const converted = referralConverted('referral', ANN, { referrerStatus: 'PENDING', referrerReward: TEN_DOLLARS });
-    given(accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referrerStatus: 'PENDING' }), converted, held())
+    const converted = referralConverted('referral', ANN, {
+      referrerStatus: 'PENDING',
+      referrerReward: TEN_DOLLARS,
+    });
+    given(
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      started({ referrerStatus: 'PENDING' }),
+      converted,
+      held(),
+    )
       .when(apply('referred', change({ referrer: 'APPROVED' })))
       .then(moderated({ referrerReward: TEN_DOLLARS }));
-    given(accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referrerStatus: 'PENDING' }), held())
+    given(
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      started({ referrerStatus: 'PENDING' }),
+      held(),
+    )
       .when(apply('referred', change({ referrer: 'APPROVED' })))
       .then(moderated({ referrerReward: null }));
   });
@@ -221,7 +300,11 @@ describe('applying in the referred account', () => {
     ofReferral(BOB, value, { rewardId: 'reward-of-approval', at: NOW, ...over });
 
   it('approving later grants what the start earned, once', () => {
-    const waiting = [accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referredStatus: 'PENDING' })];
+    const waiting = [
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      started({ referredStatus: 'PENDING' }),
+    ];
     given(...waiting, held())
       .when(apply('referred', change({ referred: 'APPROVED' })))
       .then(moderated({}), granted());
@@ -232,18 +315,32 @@ describe('applying in the referred account', () => {
 
   it('approving later grants what the conversion earned meanwhile', () => {
     const reward = terms(credit(700), { when: 'CONVERTED', validDays: 1, cancellable: false });
-    const waiting = [accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referredStatus: 'PENDING', referredReward: null })];
+    const waiting = [
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      started({ referredStatus: 'PENDING', referredReward: null }),
+    ];
     given(...waiting, held())
       .when(apply('referred', change({ referred: 'APPROVED' })))
       .then(moderated({}));
-    const converted = referralConverted('referral', ANN, { referredStatus: 'PENDING', referredReward: reward });
+    const converted = referralConverted('referral', ANN, {
+      referredStatus: 'PENDING',
+      referredReward: reward,
+    });
     given(...waiting, converted, held())
       .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(moderated({}), granted(credit(700), { cancellable: false, dateExpires: NOW + 86_400_000 }));
+      .then(
+        moderated({}),
+        granted(credit(700), { cancellable: false, dateExpires: NOW + 86_400_000 }),
+      );
   });
 
   it('denying a side that waits grants nothing', () => {
-    const waiting = [accountOpened(ACME), userIdentified(ACME, 'bob'), started({ referredStatus: 'PENDING' })];
+    const waiting = [
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      started({ referredStatus: 'PENDING' }),
+    ];
     given(...waiting, held())
       .when(apply('referred', change({ referred: 'DENIED' })))
       .then(moderated({ referredStatus: 'DENIED' }));
@@ -276,7 +373,9 @@ describe('applying in the referred account', () => {
   });
 
   it('ends the hold', () => {
-    const { decision } = given(...referred, held()).when(apply('referred', change({ referred: 'DENIED' })));
+    const { decision } = given(...referred, held()).when(
+      apply('referred', change({ referred: 'DENIED' })),
+    );
     const after = given(...referred, held(), ...('events' in decision ? decision.events : []));
     expect(opened(after.state).holds.size).toBe(0);
     after.when(apply('referred', change({ referred: 'DENIED' }))).then();
@@ -284,18 +383,37 @@ describe('applying in the referred account', () => {
 });
 
 describe('applying in the referrer’s account', () => {
-  const side = (status: 'APPROVED' | 'DENIED', referralId = 'referral', at = NOW): AccountEvent => ({
+  const side = (
+    status: 'APPROVED' | 'DENIED',
+    referralId = 'referral',
+    at = NOW,
+  ): AccountEvent => ({
     ...{ type: 'ReferrerSideModerated', at, moderationId: 'm', referralId, status },
   });
 
   it('denying cancels, approving brings back, each for its referral', () => {
     const [a, b] = ['a', 'b'].map((referralId) =>
-      ofReferral(ANN, credit(5), { rewardId: `reward-${referralId}`, referralId, source: 'FRIEND_SIGNUP' }),
+      ofReferral(ANN, credit(5), {
+        rewardId: `reward-${referralId}`,
+        referralId,
+        source: 'FRIEND_SIGNUP',
+      }),
     );
     if (!a || !b) throw new Error('both rewards are needed');
     given(...referrer, a, b, rewardCancelled(b, 5, 3_000, 'MODERATION'), held('m', 'a', 'b'))
-      .when(apply('referrer', change({ referralId: 'a', referrer: 'DENIED' }), change({ referralId: 'b', referrer: 'APPROVED' })))
-      .then(side('DENIED', 'a'), rewardCancelled(a, 5, NOW, 'MODERATION'), side('APPROVED', 'b'), aboutReward('RewardRestored', b, 5, NOW));
+      .when(
+        apply(
+          'referrer',
+          change({ referralId: 'a', referrer: 'DENIED' }),
+          change({ referralId: 'b', referrer: 'APPROVED' }),
+        ),
+      )
+      .then(
+        side('DENIED', 'a'),
+        rewardCancelled(a, 5, NOW, 'MODERATION'),
+        side('APPROVED', 'b'),
+        aboutReward('RewardRestored', b, 5, NOW),
+      );
   });
 
   it('remembers the outcome before there is a reward', () => {
@@ -306,7 +424,13 @@ describe('applying in the referrer’s account', () => {
 
   it('applies what is held and passes over the rest', () => {
     given(...referrer, held('m', 'b'))
-      .when(apply('referrer', change({ referralId: 'a', referrer: 'DENIED' }), change({ referralId: 'b', referrer: 'DENIED' })))
+      .when(
+        apply(
+          'referrer',
+          change({ referralId: 'a', referrer: 'DENIED' }),
+          change({ referralId: 'b', referrer: 'DENIED' }),
+        ),
+      )
       .then(side('DENIED', 'b'));
   });
 });
@@ -318,7 +442,11 @@ describe('releasing', () => {
     given(...referrer, held('m', 'a', 'b'), held('other', 'c'))
       .when(release)
       .then(released);
-    expect(opened(given(...referrer, held('m', 'a', 'b'), held('other', 'c'), released).state).holds.toObject()).toEqual({ c: 'other' });
+    expect(
+      opened(
+        given(...referrer, held('m', 'a', 'b'), held('other', 'c'), released).state,
+      ).holds.toObject(),
+    ).toEqual({ c: 'other' });
   });
 
   it('has nothing to do twice, or where nothing is held', () => {
@@ -334,7 +462,13 @@ describe('releasing', () => {
 
 it('an account may be held as the referrer of one referral and the referred party of another', () => {
   const own = referralStarted('own', BOB, ANN, {});
-  const events = [accountOpened(ACME), userIdentified(ACME, 'bob'), own, held('m', 'own'), held('m', 'made')];
+  const events = [
+    accountOpened(ACME),
+    userIdentified(ACME, 'bob'),
+    own,
+    held('m', 'own'),
+    held('m', 'made'),
+  ];
   given(...events)
     .when(apply('referred', change({ referralId: 'own', referred: 'DENIED' })))
     .then(referralModerated('own', ANN, { at: NOW, moderationId: 'm', referredStatus: 'DENIED' }));
@@ -342,17 +476,41 @@ it('an account may be held as the referrer of one referral and the referred part
 
 describe('a referral of a life that the account had before', () => {
   const erased: AccountEvent = {
-    ...{ type: 'ErasureRequested', at: 3_000, erasureId: 'e', persons: [BOB.person], account: ACME.accountRef, suppressed: [] },
+    ...{
+      type: 'ErasureRequested',
+      at: 3_000,
+      erasureId: 'e',
+      persons: [BOB.person],
+      account: ACME.accountRef,
+      suppressed: [],
+    },
   };
-  const nameless = (party: Party): Party => ({ ...party, ids: { subject: party.ids.subject, value: null } });
-  const formerModerated = (over: Partial<AccountEventOf<'ReferralModerated'>>) => moderated({ referrer: nameless(ANN), ...over });
+  const nameless = (party: Party): Party => ({
+    ...party,
+    ids: { subject: party.ids.subject, value: null },
+  });
+  const formerModerated = (over: Partial<AccountEventOf<'ReferralModerated'>>) =>
+    moderated({ referrer: nameless(ANN), ...over });
   const reward = ofReferral(BOB, discount(10), { cancellable: false });
-  const gone = [...referred, reward, referralConverted('referral', ANN, { referrerReward: TEN_DOLLARS }), erased];
+  const gone = [
+    ...referred,
+    reward,
+    referralConverted('referral', ANN, { referrerReward: TEN_DOLLARS }),
+    erased,
+  ];
 
   it.each([
     ['absent', gone],
     ['opened anew', [...gone, accountOpened(ACME), userIdentified(ACME, 'bob')]],
-    ['referred anew', [...gone, accountOpened(ACME), userIdentified(ACME, 'bob'), referralStarted('second', BOB, ANN, {})]],
+    [
+      'referred anew',
+      [
+        ...gone,
+        accountOpened(ACME),
+        userIdentified(ACME, 'bob'),
+        referralStarted('second', BOB, ANN, {}),
+      ],
+    ],
   ])('is held, applied and released: %s', (_, events) => {
     given(...events)
       .when(prepare('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
@@ -362,13 +520,30 @@ describe('a referral of a life that the account had before', () => {
       .heldBy('other');
     given(...events, held())
       .when(apply('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
-      .then(formerModerated({ referredStatus: 'DENIED', referrerStatus: 'DENIED', referrerReward: TEN_DOLLARS }));
+      .then(
+        formerModerated({
+          referredStatus: 'DENIED',
+          referrerStatus: 'DENIED',
+          referrerReward: TEN_DOLLARS,
+        }),
+      );
     given(...events, held(), formerModerated({ referrerStatus: 'DENIED' }))
       .when(apply('referred', change({ referrer: 'DENIED' })))
       .then();
-    given(...events, held(), formerModerated({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }), held('next'))
+    given(
+      ...events,
+      held(),
+      formerModerated({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }),
+      held('next'),
+    )
       .when({ ...apply('referred', change({ referrer: 'APPROVED' })), moderationId: 'next' })
-      .then(formerModerated({ moderationId: 'next', referredStatus: 'DENIED', referrerReward: TEN_DOLLARS }));
+      .then(
+        formerModerated({
+          moderationId: 'next',
+          referredStatus: 'DENIED',
+          referrerReward: TEN_DOLLARS,
+        }),
+      );
     given(...events, held())
       .when(release)
       .then({ type: 'ModerationReleased', at: NOW, moderationId: 'm' });
@@ -396,7 +571,9 @@ describe('a referral of a life that the account had before', () => {
       .when({ type: 'FlagReferral', referralId: 'second', now: NOW })
       .then({
         ...{ type: 'ReferralFlagged', at: NOW, referralId: 'second' },
-        fraudSignals: { rate: { message: 'The referrer made too many referrals in a short time', score: 50 } },
+        fraudSignals: {
+          rate: { message: 'The referrer made too many referrals in a short time', score: 50 },
+        },
       });
   });
 });

@@ -11,22 +11,39 @@ import {
 import { NOW } from './support/account-scenario.js';
 
 const items: readonly ModerationItem[] = [
-  { referralId: 'referral', referred: 'DENIED', referrer: undefined, referredAccount: 'a'.repeat(32), referrerAccount: 'b'.repeat(32) },
+  {
+    referralId: 'referral',
+    referred: 'DENIED',
+    referrer: undefined,
+    referredAccount: 'a'.repeat(32),
+    referrerAccount: 'b'.repeat(32),
+  },
 ];
 const moderationId = 'm';
 const requested: ModerationEvent = { type: 'ModerationRequested', at: 1, moderationId, items };
 const agreed: ModerationEvent = { type: 'ModerationAgreed', at: 2, moderationId };
-const refusedFor: ModerationEvent = { type: 'ModerationRefused', at: 2, moderationId, reasons: ['referral: why'] };
+const refusedFor: ModerationEvent = {
+  type: 'ModerationRefused',
+  at: 2,
+  moderationId,
+  reasons: ['referral: why'],
+};
 const completed: ModerationEvent = { type: 'ModerationCompleted', at: 3, moderationId };
 
 const REQUEST: ModerationCommand = { type: 'RequestModeration', moderationId, items, now: NOW };
 const AGREE: ModerationCommand = { type: 'AgreeToModeration', moderationId, now: NOW };
-const REFUSE: ModerationCommand = { type: 'RefuseModeration', moderationId, reasons: ['referral: why'], now: NOW };
+const REFUSE: ModerationCommand = {
+  type: 'RefuseModeration',
+  moderationId,
+  reasons: ['referral: why'],
+  now: NOW,
+};
 const COMPLETE: ModerationCommand = { type: 'CompleteModeration', moderationId, now: NOW };
 
 const fold = (events: readonly ModerationEvent[]) => events.reduce(evolve, initialState);
 
-// Every command at every stage: one leads on, the others find their step taken, or another outcome standing.
+// Every command at every stage: one leads on, the others find their step taken, or another outcome
+// standing.
 it.each<[string, readonly ModerationEvent[], ModerationCommand, readonly ModerationEvent[]]>([
   ['nothing', [], REQUEST, [{ ...requested, at: NOW }]],
   ['nothing', [], AGREE, []],
@@ -55,14 +72,26 @@ it.each<[string, readonly ModerationEvent[], ModerationCommand, readonly Moderat
 it('remembers what was asked, when, and how it ended', () => {
   expect(fold([])).toEqual({ status: 'absent' });
   expect(fold([requested])).toEqual({ status: 'requested', requestedAt: 1, items, reasons: [] });
-  expect(fold([requested, agreed, completed])).toEqual({ status: 'completed', requestedAt: 1, items, reasons: [] });
-  expect(fold([requested, refusedFor])).toEqual({ status: 'refused', requestedAt: 1, items, reasons: ['referral: why'] });
+  expect(fold([requested, agreed, completed])).toEqual({
+    status: 'completed',
+    requestedAt: 1,
+    items,
+    reasons: [],
+  });
+  expect(fold([requested, refusedFor])).toEqual({
+    status: 'refused',
+    requestedAt: 1,
+    items,
+    reasons: ['referral: why'],
+  });
   expect(fold([requested, { ...requested, at: 9, items: [] }])).toEqual(fold([requested]));
   expect(fold([agreed, completed])).toEqual({ status: 'absent' });
 });
 
 it('every action says what becomes of each side', () => {
-  expect(Object.fromEntries(MODERATION_ACTIONS.map((action) => [action, sidesOf(action)]))).toStrictEqual({
+  expect(
+    Object.fromEntries(MODERATION_ACTIONS.map((action) => [action, sidesOf(action)])),
+  ).toStrictEqual({
     APPROVED: { referred: 'APPROVED', referrer: 'APPROVED' },
     DENIED: { referred: 'DENIED', referrer: 'DENIED' },
     REFERRER_APPROVED: { referred: undefined, referrer: 'APPROVED' },

@@ -1,7 +1,18 @@
 import type { Program } from '../../src/domain/program.js';
 import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
-import { DEFAULT_PROGRAM, programOf, programsOf, toProgram } from '../../src/domain/tenant/program-document.js';
-import { evolve, initialState, type OpenTenant, type ProgramDocument, type TenantEvent } from '../../src/domain/tenant/tenant.decider.js';
+import {
+  DEFAULT_PROGRAM,
+  programOf,
+  programsOf,
+  toProgram,
+} from '../../src/domain/tenant/program-document.js';
+import {
+  evolve,
+  initialState,
+  type OpenTenant,
+  type ProgramDocument,
+  type TenantEvent,
+} from '../../src/domain/tenant/tenant.decider.js';
 
 const parse = (document: ProgramDocument): Program =>
   toProgram({ document, version: 4, eventRules: nameEventRules(document, undefined) }, true);
@@ -14,12 +25,18 @@ it('the default program pays ten percent at the start and a thousand cents at co
     isDefault: true,
     landingPage: null,
     referredReward: {
-      ...{ value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null }, when: 'STARTED' },
+      ...{
+        value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null },
+        when: 'STARTED',
+      },
       ...{ name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
       ...{ limit: null, redeemsAutomatically: false },
     },
     referrerReward: {
-      ...{ value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: null }, when: 'CONVERTED' },
+      ...{
+        value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: null },
+        when: 'CONVERTED',
+      },
       ...{ name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
       ...{ limit: null, redeemsAutomatically: false },
     },
@@ -38,10 +55,23 @@ it('everything that is given counts', () => {
     name: 'Partners',
     landingPage: 'https://example.com/join',
     referredReward: {
-      ...{ type: 'CREDIT', unit: 'POINTS', assignedCredit: 5, currency: 'EUR', when: 'CONVERTED', name: 'Welcome', description: 'Nice' },
+      ...{
+        type: 'CREDIT',
+        unit: 'POINTS',
+        assignedCredit: 5,
+        currency: 'EUR',
+        when: 'CONVERTED',
+        name: 'Welcome',
+        description: 'Nice',
+      },
       ...{ cancellable: false, validDays: 30, delayDays: 2 },
     },
-    referrerReward: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3, when: 'STARTED' },
+    referrerReward: {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 15,
+      monthsDiscountIsValid: 3,
+      when: 'STARTED',
+    },
     moderation: { referrer: 'PENDING' },
   });
   expect(program).toMatchObject({
@@ -56,7 +86,10 @@ it('everything that is given counts', () => {
       },
       ...{ cancellable: false, validDays: 30, delayDays: 2 },
     },
-    referrerReward: { value: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3 }, when: 'STARTED' },
+    referrerReward: {
+      value: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3 },
+      when: 'STARTED',
+    },
     moderation: { referred: 'APPROVED', referrer: 'PENDING' },
   });
 });
@@ -64,18 +97,38 @@ it('everything that is given counts', () => {
 it('a side that a file leaves out earns what the default program pays', () => {
   const { referredReward, referrerReward } = parse(DEFAULT_PROGRAM);
   expect(parse({ id: 'plain' })).toMatchObject({ referredReward, referrerReward });
-  expect(parse({ id: 'plain', referrerReward: null })).toMatchObject({ referredReward, referrerReward: null });
+  expect(parse({ id: 'plain', referrerReward: null })).toMatchObject({
+    referredReward,
+    referrerReward: null,
+  });
 });
 
 it('a side without a reward earns nothing', () => {
-  expect(parse({ id: 'none', referredReward: null, referrerReward: null })).toMatchObject({ referredReward: null, referrerReward: null });
+  expect(parse({ id: 'none', referredReward: null, referrerReward: null })).toMatchObject({
+    referredReward: null,
+    referrerReward: null,
+  });
 });
 
 describe('the programs of a tenant', () => {
   const events: readonly TenantEvent[] = [
     { type: 'TenantCreated', at: 1, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
-    { type: 'ProgramApplied', at: 1, version: 1, isDefault: true, document: DEFAULT_PROGRAM, eventRules: [] },
-    { type: 'ProgramApplied', at: 2, version: 1, isDefault: true, document: { id: 'partners' }, eventRules: [] },
+    {
+      type: 'ProgramApplied',
+      at: 1,
+      version: 1,
+      isDefault: true,
+      document: DEFAULT_PROGRAM,
+      eventRules: [],
+    },
+    {
+      type: 'ProgramApplied',
+      at: 2,
+      version: 1,
+      isDefault: true,
+      document: { id: 'partners' },
+      eventRules: [],
+    },
   ];
   const tenant = events.reduce(evolve, initialState) as OpenTenant;
 

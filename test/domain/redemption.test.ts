@@ -14,12 +14,24 @@ import {
 import { ACME, BOB, given, NOW, opened } from './support/account-scenario.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-const held: AccountEvent = { type: 'ModerationPrepared', at: 3_000, moderationId: 'm', referralIds: ['referral'] };
+const held: AccountEvent = {
+  type: 'ModerationPrepared',
+  at: 3_000,
+  moderationId: 'm',
+  referralIds: ['referral'],
+};
 const released: AccountEvent = { type: 'ModerationReleased', at: 3_100, moderationId: 'm' };
 
 describe('redeeming one reward', () => {
   const redeem = (amount: number, unit = 'CENTS', now = NOW) =>
-    ({ type: 'RedeemCredit', rewardId: 'reward', redemptionId: 'redemption', amount, unit, now }) as const;
+    ({
+      type: 'RedeemCredit',
+      rewardId: 'reward',
+      redemptionId: 'redemption',
+      amount,
+      unit,
+      now,
+    }) as const;
   const reward = rewardGranted('reward', BOB, credit(500));
 
   it('takes a part or all of what is left', () => {
@@ -43,11 +55,14 @@ describe('redeeming one reward', () => {
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
   });
 
-  it.each([0, -1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY])('does not take %d', (amount) => {
-    given(...here, reward)
-      .when(redeem(amount))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
-  });
+  it.each([0, -1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY])(
+    'does not take %d',
+    (amount) => {
+      given(...here, reward)
+        .when(redeem(amount))
+        .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
+    },
+  );
 
   it('compares units without case and keeps the spelling of the reward', () => {
     given(...here, reward)
@@ -74,7 +89,10 @@ describe('redeeming one reward', () => {
   });
 
   it('goes by the clock, recorded or not', () => {
-    const due = rewardGranted('reward', BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
+    const due = rewardGranted('reward', BOB, credit(500), {
+      dateScheduledFor: 3_000,
+      dateExpires: 4_000,
+    });
     const available = aboutReward('RewardBecameAvailable', due, 500, 3_000);
     const notAvailable = ['REDEMPTION_NOT_POSSIBLE', 'the reward is not available'] as const;
     given(...here, due)
@@ -122,8 +140,11 @@ describe('redeeming one reward', () => {
 describe('redeeming of the account', () => {
   const redeem = (amount: number, unit = 'CENTS', now = NOW) =>
     ({ type: 'RedeemAccountCredit', redemptionId: 'redemption', amount, unit, now }) as const;
-  const of = (rewardId: string, amount: number, over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
-    rewardGranted(rewardId, BOB, credit(amount), over);
+  const of = (
+    rewardId: string,
+    amount: number,
+    over: Partial<AccountEventOf<'RewardGranted'>> = {},
+  ) => rewardGranted(rewardId, BOB, credit(amount), over);
 
   it('takes what expires first, then what was given first, then by id', () => {
     const never = of('never', 10, { at: 1_000 });
@@ -159,7 +180,10 @@ describe('redeeming of the account', () => {
     const a = of('a', 10);
     given(...here, a, spelled, ...others)
       .when(redeem(20, 'cents'))
-      .then(creditRedeemed(a, 'redemption-0', 10, NOW), creditRedeemed(spelled, 'redemption-1', 10, NOW));
+      .then(
+        creditRedeemed(a, 'redemption-0', 10, NOW),
+        creditRedeemed(spelled, 'redemption-1', 10, NOW),
+      );
     given(...here, a, spelled, ...others)
       .when(redeem(21))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
@@ -187,7 +211,10 @@ describe('redeeming of the account', () => {
     const later = of('later', 10, { dateScheduledFor: NOW + 1 });
     given(...here, gone, due, later)
       .when(redeem(10))
-      .then(aboutReward('RewardBecameAvailable', due, 10, 3_000), creditRedeemed(due, 'redemption-0', 10, NOW));
+      .then(
+        aboutReward('RewardBecameAvailable', due, 10, 3_000),
+        creditRedeemed(due, 'redemption-0', 10, NOW),
+      );
     given(...here, gone, due, later)
       .when(redeem(11))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
@@ -222,6 +249,10 @@ it('what may be spent goes by the clock', () => {
     rewardGranted('of another unit', BOB, credit(1_000, 'POINTS')),
   ];
   const cancelled = rewardGranted('cancelled', BOB, credit(10_000));
-  const state = opened(given(...here, ...rewards, cancelled, rewardCancelled(cancelled, 10_000, 3_000)).state);
-  expect([4_999, 5_000, 5_999, 6_000].map((now) => availableCredit(state, 'Cents', now))).toEqual([101, 111, 111, 11]);
+  const state = opened(
+    given(...here, ...rewards, cancelled, rewardCancelled(cancelled, 10_000, 3_000)).state,
+  );
+  expect([4_999, 5_000, 5_999, 6_000].map((now) => availableCredit(state, 'Cents', now))).toEqual([
+    101, 111, 111, 11,
+  ]);
 });

@@ -30,23 +30,49 @@ import {
   terms,
 } from './support/account-scenario.js';
 
-const PAID: Subscription = { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+const PAID: Subscription = {
+  status: 'PAID',
+  value: 9,
+  billingIntervalType: 'MONTH',
+  billingIntervalValue: 1,
+};
 const CANCELLED: Subscription = { status: 'CANCELLED' };
 
 const sync = (subscription: Subscription, context: ReferralContext = annStands()) =>
-  ({ type: 'SyncAccount', accountId: 'acme', newAccount: ACME.accountRef, subscription, currency: undefined, context }) as const;
+  ({
+    type: 'SyncAccount',
+    accountId: 'acme',
+    newAccount: ACME.accountRef,
+    subscription,
+    currency: undefined,
+    context,
+  }) as const;
 
 const upsert = (userId: string, context: ReferralContext = annStands(), changes = {}) =>
-  ({ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes, codes: [], paymentProviderId: undefined, context }) as const;
+  ({
+    type: 'UpsertUser',
+    userId,
+    newPerson: personOf(ACME, userId),
+    changes,
+    codes: [],
+    paymentProviderId: undefined,
+    context,
+  }) as const;
 
 const here = [accountOpened(ACME), subscriptionChanged({ status: 'TRIAL' })];
 const attributed = accountAttributed('ANNLEE', ANN);
 const bob = userIdentified(ACME, 'bob', { email: null });
 
 const startedNow = (over = {}) =>
-  referralStarted('referral', BOB, ANN, { at: NOW, code: { subject: ANN.person, value: 'ANNLEE' }, referredReward: TEN_PERCENT, ...over });
+  referralStarted('referral', BOB, ANN, {
+    at: NOW,
+    code: { subject: ANN.person, value: 'ANNLEE' },
+    referredReward: TEN_PERCENT,
+    ...over,
+  });
 const started = (over = {}) => startedNow({ at: 2_000, ...over });
-const convertedNow = (over = {}) => referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS, ...over });
+const convertedNow = (over = {}) =>
+  referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS, ...over });
 const startReward = (at = NOW) =>
   rewardGranted('reward-of-start', BOB, discount(10), {
     at,
@@ -87,8 +113,13 @@ describe('the start', () => {
 
   it('comes with an existing user whose update brings a code, who then is the referred one', () => {
     const cat = partyOf(ACME, 'cat');
-    const { decision } = given(...here, bob, userIdentified(ACME, 'cat')).when(upsert('cat', annsCode()));
-    expect('events' in decision && decision.events.slice(0, 2)).toEqual([{ ...attributed, at: NOW }, startedNow({ referred: cat })]);
+    const { decision } = given(...here, bob, userIdentified(ACME, 'cat')).when(
+      upsert('cat', annsCode()),
+    );
+    expect('events' in decision && decision.events.slice(0, 2)).toEqual([
+      { ...attributed, at: NOW },
+      startedNow({ referred: cat }),
+    ]);
   });
 
   it('comes with a code for an account that has users: the first of them is referred', () => {
@@ -120,7 +151,11 @@ describe('the start', () => {
   });
 
   it('comes once: a second code changes nothing', () => {
-    const eve = { code: 'EVE', programId: 'default', party: partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve') };
+    const eve = {
+      code: 'EVE',
+      programId: 'default',
+      party: partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'),
+    };
     const events = [...here, attributed, bob, started()];
     given(...events)
       .when(upsert('bob', annsCode({ codeOwner: eve })))
@@ -131,30 +166,49 @@ describe('the start', () => {
   });
 
   it('earns what the program says then, also for the referrer', () => {
-    const program = aProgram({ version: 7, referredReward: null, referrerReward: terms(credit(5)) });
+    const program = aProgram({
+      version: 7,
+      referredReward: null,
+      referrerReward: terms(credit(5)),
+    });
     given(...here, attributed)
       .when(upsert('bob', annStands({ program })))
-      .then({ ...bob, at: NOW }, startedNow({ programVersion: 7, referredReward: null, referrerReward: terms(credit(5)) }));
+      .then(
+        { ...bob, at: NOW },
+        startedNow({ programVersion: 7, referredReward: null, referrerReward: terms(credit(5)) }),
+      );
   });
 
   it('earns nothing yet for a side that waits for approval, but records what it earned', () => {
     const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'PENDING' } });
     given(...here, attributed)
       .when(upsert('bob', annStands({ program })))
-      .then({ ...bob, at: NOW }, startedNow({ referredStatus: 'PENDING', referrerStatus: 'PENDING' }));
+      .then(
+        { ...bob, at: NOW },
+        startedNow({ referredStatus: 'PENDING', referrerStatus: 'PENDING' }),
+      );
   });
 
   it('has both sides denied when a blocked user’s code came in passing', () => {
     given(...here)
       .when(upsert('bob', annsCode({ referrer: BLOCKED })))
-      .then({ ...bob, at: NOW }, { ...attributed, at: NOW }, startedNow({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }));
+      .then(
+        { ...bob, at: NOW },
+        { ...attributed, at: NOW },
+        startedNow({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }),
+      );
   });
 
   it('gives a reward that is delayed and expires its dates', () => {
     const day = 86_400_000;
     const referredReward = terms(discount(10), { delayDays: 2, validDays: 30 });
-    const { decision } = given(...here, attributed).when(upsert('bob', annStands({ program: aProgram({ referredReward }) })));
-    expect('events' in decision && decision.events[2]).toMatchObject({ dateScheduledFor: NOW + 2 * day, dateExpires: NOW + 32 * day });
+    const { decision } = given(...here, attributed).when(
+      upsert('bob', annStands({ program: aProgram({ referredReward }) })),
+    );
+    expect('events' in decision && decision.events[2]).toMatchObject({
+      dateScheduledFor: NOW + 2 * day,
+      dateExpires: NOW + 32 * day,
+    });
   });
 });
 
@@ -186,7 +240,13 @@ describe('the conversion', () => {
   it('comes in one call with code and user’s start, in this order', () => {
     given(...here, bob)
       .when(sync(PAID, annsCode()))
-      .then({ ...attributed, at: NOW }, subscriptionChanged(PAID, NOW), startedNow(), startReward(), convertedNow());
+      .then(
+        { ...attributed, at: NOW },
+        subscriptionChanged(PAID, NOW),
+        startedNow(),
+        startReward(),
+        convertedNow(),
+      );
   });
 
   it('comes with the user when the account paid before there was one', () => {
@@ -196,8 +256,18 @@ describe('the conversion', () => {
   });
 
   it('comes with the user even if the account does not pay any more', () => {
-    const decided = given(...here, attributed, subscriptionChanged(PAID), subscriptionChanged(CANCELLED)).when(upsert('bob'));
-    expect(decided.types()).toEqual(['UserIdentified', 'ReferralStarted', 'RewardGranted', 'ReferralConverted']);
+    const decided = given(
+      ...here,
+      attributed,
+      subscriptionChanged(PAID),
+      subscriptionChanged(CANCELLED),
+    ).when(upsert('bob'));
+    expect(decided.types()).toEqual([
+      'UserIdentified',
+      'ReferralStarted',
+      'RewardGranted',
+      'ReferralConverted',
+    ]);
   });
 
   it('comes with a first PAID after CANCELLED', () => {
@@ -226,21 +296,38 @@ describe('the conversion', () => {
   });
 
   it('keeps the statuses of the sides and still counts while they wait', () => {
-    const waiting = [...here, attributed, bob, started({ referredStatus: 'PENDING', referrerStatus: 'DENIED' })];
+    const waiting = [
+      ...here,
+      attributed,
+      bob,
+      started({ referredStatus: 'PENDING', referrerStatus: 'DENIED' }),
+    ];
     given(...waiting)
       .when(sync(PAID))
-      .then(subscriptionChanged(PAID, NOW), convertedNow({ referredStatus: 'PENDING', referrerStatus: 'DENIED' }));
+      .then(
+        subscriptionChanged(PAID, NOW),
+        convertedNow({ referredStatus: 'PENDING', referrerStatus: 'DENIED' }),
+      );
   });
 
   it('grants the referred side what the conversion earns', () => {
-    const program = aProgram({ referredReward: terms(credit(500), { when: 'CONVERTED' }), referrerReward: null });
+    const program = aProgram({
+      referredReward: terms(credit(500), { when: 'CONVERTED' }),
+      referrerReward: null,
+    });
     given(...here, attributed, bob, started({ referredReward: null }))
       .when(sync(PAID, annStands({ program })))
       .then(
         subscriptionChanged(PAID, NOW),
         convertedNow({ referredReward: program.referredReward, referrerReward: null }),
         rewardGranted('reward-of-conversion', BOB, credit(500), {
-          ...{ at: NOW, source: 'REFERRED', referralId: 'referral', programId: 'default', programVersion: 1 },
+          ...{
+            at: NOW,
+            source: 'REFERRED',
+            referralId: 'referral',
+            programId: 'default',
+            programVersion: 1,
+          },
         }),
       );
   });
@@ -256,7 +343,10 @@ describe('the conversion', () => {
   });
 
   it('goes on without a reward that would be more than can be counted, and says why', () => {
-    const program = aProgram({ referredReward: terms(credit(2), { when: 'CONVERTED' }), referrerReward: null });
+    const program = aProgram({
+      referredReward: terms(credit(2), { when: 'CONVERTED' }),
+      referrerReward: null,
+    });
     const rich = rewardGranted('rich', BOB, credit(Number.MAX_SAFE_INTEGER - 1));
     given(...here, attributed, bob, rich, started({ referredReward: null }))
       .when(sync(PAID, annStands({ program })))
@@ -279,7 +369,12 @@ describe('the end', () => {
     given(...running, subscriptionChanged(CANCELLED), ended)
       .when(sync(CANCELLED))
       .then();
-    const again = [subscriptionChanged(CANCELLED), ended, subscriptionChanged(PAID), convertedNow()];
+    const again = [
+      subscriptionChanged(CANCELLED),
+      ended,
+      subscriptionChanged(PAID),
+      convertedNow(),
+    ];
     given(...running, ...again)
       .when(sync(CANCELLED))
       .then(subscriptionChanged(CANCELLED, NOW));

@@ -13,11 +13,27 @@ import { NOW } from './support/account-scenario.js';
 const ANN: Holder = { account: 'a'.repeat(32), person: 'ann' };
 const BOB: Holder = { account: 'b'.repeat(32), person: 'bob' };
 
-const made = (holder: Holder, over: { code?: string; at?: number; programId?: string; claim?: string | null } = {}): ReservationEvent => {
+const made = (
+  holder: Holder,
+  over: { code?: string; at?: number; programId?: string; claim?: string | null } = {},
+): ReservationEvent => {
   const { code = 'LUCKY', at = NOW, programId = 'default', claim = 'new' } = over;
-  return { type: 'ReservationMade', at, kind: 'referral-code', key: personal(holder.person ?? '', code), holder, programId, claim };
+  return {
+    type: 'ReservationMade',
+    at,
+    kind: 'referral-code',
+    key: personal(holder.person ?? '', code),
+    holder,
+    programId,
+    claim,
+  };
 };
-const released = (holder: Holder, claim: string | null, at = NOW): ReservationEvent => ({ type: 'ReservationReleased', at, holder, claim });
+const released = (holder: Holder, claim: string | null, at = NOW): ReservationEvent => ({
+  type: 'ReservationReleased',
+  at,
+  holder,
+  claim,
+});
 const reserve = (holder: Holder, over: Partial<Reserve> & { code?: string } = {}): Reserve => {
   const { code = 'LUCKY', ...members } = over;
   return {
@@ -35,7 +51,8 @@ const reserve = (holder: Holder, over: Partial<Reserve> & { code?: string } = {}
 const release = (claim: string) => ({ type: 'Release', claim, now: NOW }) as const;
 
 const given = (...events: readonly ReservationEvent[]) => ({
-  when: (command: Parameters<typeof decide>[1]) => expect(decide(events.reduce(evolve, initialState), command)),
+  when: (command: Parameters<typeof decide>[1]) =>
+    expect(decide(events.reduce(evolve, initialState), command)),
 });
 const ANNS = made(ANN, { at: 5, claim: 'first' });
 
@@ -114,7 +131,10 @@ it('of a command from before there were claims is freed by no command of today, 
 
 it('with more claims than are remembered is not freed by releases', () => {
   const claims = Array.from({ length: 20 }, (_, index) => `claim ${index}`);
-  given(...claims.map((claim) => made(ANN, { claim })), ...claims.map((claim) => released(ANN, claim)))
+  given(
+    ...claims.map((claim) => made(ANN, { claim })),
+    ...claims.map((claim) => released(ANN, claim)),
+  )
     .when(reserve(BOB))
     .toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
 });

@@ -17,7 +17,15 @@ const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 
 describe('a reward by hand', () => {
   const create = (over: Partial<CreateReward> = {}): CreateReward => ({
-    ...{ type: 'CreateReward', userId: 'bob', rewardId: 'reward', value: credit(500), name: null, description: null, cancellable: true },
+    ...{
+      type: 'CreateReward',
+      userId: 'bob',
+      rewardId: 'reward',
+      value: credit(500),
+      name: null,
+      description: null,
+      cancellable: true,
+    },
     ...{ dateScheduledFor: null, dateExpires: null, redeemsAutomatically: false, now: NOW },
     ...over,
   });
@@ -120,7 +128,12 @@ describe('cancelling', () => {
   it('pins a reward that a moderation cancelled, without taking its amount again', () => {
     const scenario = given(...here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
     scenario.when(cancel).then(rewardCancelled(reward, 0, NOW));
-    const after = given(...here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'), rewardCancelled(reward, 0, NOW));
+    const after = given(
+      ...here,
+      reward,
+      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+      rewardCancelled(reward, 0, NOW),
+    );
     after.when(cancel).then();
     // The day it was cancelled stays the first one.
     expect(after.state.status === 'open' && after.state.rewards.get('reward')).toMatchObject({
@@ -146,15 +159,27 @@ describe('cancelling', () => {
   });
 
   it('first records what the clock says', () => {
-    const due = rewardGranted('reward', BOB, credit(5), { dateScheduledFor: 3_000, dateExpires: 4_000 });
+    const due = rewardGranted('reward', BOB, credit(5), {
+      dateScheduledFor: 3_000,
+      dateExpires: 4_000,
+    });
     given(...here, due)
       .when(cancel)
-      .then(aboutReward('RewardBecameAvailable', due, 5, 3_000), aboutReward('RewardExpired', due, 5, 4_000), rewardCancelled(due, 5, NOW));
+      .then(
+        aboutReward('RewardBecameAvailable', due, 5, 3_000),
+        aboutReward('RewardExpired', due, 5, 4_000),
+        rewardCancelled(due, 5, NOW),
+      );
   });
 
   it('waits for the moderation that holds it', () => {
     const held = rewardGranted('reward', BOB, credit(5), { referralId: 'referral' });
-    const prepared = { type: 'ModerationPrepared', at: 3_000, moderationId: 'm', referralIds: ['referral'] } as const;
+    const prepared = {
+      type: 'ModerationPrepared',
+      at: 3_000,
+      moderationId: 'm',
+      referralIds: ['referral'],
+    } as const;
     given(...here, held, prepared)
       .when(cancel)
       .heldBy('m');
@@ -166,7 +191,10 @@ describe('cancelling', () => {
 
 describe('settling', () => {
   const settle = (now: number) => ({ type: 'SettleReward', rewardId: 'reward', now }) as const;
-  const reward = rewardGranted('reward', BOB, credit(5), { dateScheduledFor: 3_000, dateExpires: 4_000 });
+  const reward = rewardGranted('reward', BOB, credit(5), {
+    dateScheduledFor: 3_000,
+    dateExpires: 4_000,
+  });
   const available = aboutReward('RewardBecameAvailable', reward, 5, 3_000);
   const expired = aboutReward('RewardExpired', reward, 5, 4_000);
 

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { decide } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
-import { amountLeft, evolve, unitKey, type OpenAccount, type RewardState } from '../../src/domain/account/account.state.js';
+import {
+  amountLeft,
+  evolve,
+  unitKey,
+  type OpenAccount,
+  type RewardState,
+} from '../../src/domain/account/account.state.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import {
   aboutReward,
@@ -16,7 +22,10 @@ import {
 import { ACME, BOB, fold, opened } from './support/account-scenario.js';
 import { runs } from '../support/property-runs.js';
 
-/** What is kept in order says the same as looking at every reward would, for any history and any clock. */
+/**
+ * What is kept in order says the same as looking at every reward would, for any history and any
+ * clock.
+ */
 
 const CAT = partyOf(ACME, 'cat');
 const time = fc.integer({ min: 0, max: 60 });
@@ -40,20 +49,37 @@ const given: fc.Arbitrary<Given> = fc.record({
   automatic: fc.constantFrom(false, false, false, true),
 });
 const happened = fc.record({
-  what: fc.constantFrom('redeem' as const, 'available' as const, 'expired' as const, 'cancel' as const, 'restore' as const),
+  what: fc.constantFrom(
+    'redeem' as const,
+    'available' as const,
+    'expired' as const,
+    'cancel' as const,
+    'restore' as const,
+  ),
   index: fc.nat(200),
   amount: fc.integer({ min: 1, max: 4 }),
   at: time,
 });
 
-/** Facts that may stand in a log: given with their dates, spent, settled and cancelled at any time, in any order. */
-function factsOf(all: readonly Given[], then: readonly (typeof happened extends fc.Arbitrary<infer T> ? T : never)[]): AccountEvent[] {
+/**
+ * Facts that may stand in a log: given with their dates, spent, settled and cancelled at any time,
+ * in any order.
+ */
+function factsOf(
+  all: readonly Given[],
+  then: readonly (typeof happened extends fc.Arbitrary<infer T> ? T : never)[],
+): AccountEvent[] {
   const rewards = all.map(({ unit, isBobs, assigned, at, scheduled, expires, automatic }, index) =>
     rewardGranted(`reward-${index}`, isBobs ? BOB : CAT, credit(assigned, unit), {
       ...{ at, dateScheduledFor: scheduled, dateExpires: expires, redeemsAutomatically: automatic },
     }),
   );
-  const left = new Map(rewards.map((reward) => [reward.rewardId, reward.value.type === 'CREDIT' ? reward.value.assignedCredit : 0]));
+  const left = new Map(
+    rewards.map((reward) => [
+      reward.rewardId,
+      reward.value.type === 'CREDIT' ? reward.value.assignedCredit : 0,
+    ]),
+  );
   const events = then.flatMap(({ what, index, amount, at }): AccountEvent[] => {
     const reward: AccountEventOf<'RewardGranted'> | undefined = rewards[index % rewards.length];
     if (!reward) return [];
@@ -66,33 +92,68 @@ function factsOf(all: readonly Given[], then: readonly (typeof happened extends 
     left.set(reward.rewardId, open - taken);
     return taken === 0 ? [] : [creditRedeemed(reward, `r-${index}-${at}`, taken, at)];
   });
-  return [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat'), ...rewards, ...events];
+  return [
+    accountOpened(ACME),
+    userIdentified(ACME, 'bob'),
+    userIdentified(ACME, 'cat'),
+    ...rewards,
+    ...events,
+  ];
 }
 
 function isAvailableAt(reward: RewardState, now: number): boolean {
-  const isDue = reward.phase === 'AVAILABLE' || (reward.phase === 'PENDING' && (reward.dateScheduledFor ?? 0) <= now);
-  return isDue && !reward.redeemsAutomatically && reward.dateCancelled === null && (reward.dateExpires ?? Infinity) > now;
+  const isDue =
+    reward.phase === 'AVAILABLE' ||
+    (reward.phase === 'PENDING' && (reward.dateScheduledFor ?? 0) <= now);
+  return (
+    isDue &&
+    !reward.redeemsAutomatically &&
+    reward.dateCancelled === null &&
+    (reward.dateExpires ?? Infinity) > now
+  );
 }
 
 /** By looking at every reward. */
 function naive(state: OpenAccount, unit: string, now: number): RewardState[] {
   return [...state.rewards.values()]
-    .filter(({ value, person }) => value.type === 'CREDIT' && unitKey(value.unit) === unit && !state.remains.forgotten.has(person))
+    .filter(
+      ({ value, person }) =>
+        value.type === 'CREDIT' &&
+        unitKey(value.unit) === unit &&
+        !state.remains.forgotten.has(person),
+    )
     .filter((reward) => isAvailableAt(reward, now) && amountLeft(reward) > 0)
-    .sort((a, b) => (a.dateExpires ?? 1e9) - (b.dateExpires ?? 1e9) || a.dateGiven - b.dateGiven || (a.rewardId < b.rewardId ? -1 : 1));
+    .sort(
+      (a, b) =>
+        (a.dateExpires ?? 1e9) - (b.dateExpires ?? 1e9) ||
+        a.dateGiven - b.dateGiven ||
+        (a.rewardId < b.rewardId ? -1 : 1),
+    );
 }
 
-const totalOf = (rewards: readonly RewardState[]): number => rewards.reduce((sum, reward) => sum + amountLeft(reward), 0);
+const totalOf = (rewards: readonly RewardState[]): number =>
+  rewards.reduce((sum, reward) => sum + amountLeft(reward), 0);
 
 it('what may be spent, and what an amount is taken from, is what looking at every reward says', () => {
   fc.assert(
     fc.property(
       fc.array(given, { minLength: 1, maxLength: 120, size: 'max' }),
       fc.array(happened, { maxLength: 120, size: 'max' }),
-      fc.record({ now: fc.oneof(time, fc.constant(1e6)), share: fc.double({ min: 0, max: 1, noNaN: true }), forgetsCat: fc.boolean() }),
+      fc.record({
+        now: fc.oneof(time, fc.constant(1e6)),
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+        forgetsCat: fc.boolean(),
+      }),
       (all, then, { now, share, forgetsCat }) => {
         const erased: AccountEvent = {
-          ...{ type: 'ErasureRequested', at: 1, erasureId: 'e', persons: [CAT.person], account: null, suppressed: [] },
+          ...{
+            type: 'ErasureRequested',
+            at: 1,
+            erasureId: 'e',
+            persons: [CAT.person],
+            account: null,
+            suppressed: [],
+          },
         };
         const state = opened(fold([...factsOf(all, then), ...(forgetsCat ? [erased] : [])]));
         for (const unit of ['cents', 'points']) {
@@ -100,7 +161,13 @@ it('what may be spent, and what an amount is taken from, is what looking at ever
           const total = totalOf(expected);
           expect(availableCredit(state, unit, now)).toBe(total);
           const amount = Math.max(1, Math.round(total * share));
-          const decision = decide(state, { type: 'RedeemAccountCredit', amount, unit, redemptionId: 'r', now });
+          const decision = decide(state, {
+            type: 'RedeemAccountCredit',
+            amount,
+            unit,
+            redemptionId: 'r',
+            now,
+          });
           if (amount > total) expect(decision).toHaveProperty('refused');
           else expect(takenBy(decision)).toEqual(firstOf(expected, amount));
           // The rule by which one event takes from very many means the same.
@@ -114,7 +181,9 @@ it('what may be spent, and what an amount is taken from, is what looking at ever
             rewards: 0,
           });
           const lines = inBulk.remains.unlisted.get('r')?.lines ?? [];
-          expect(lines.map(({ rewardId, amount: taken }) => [rewardId, taken])).toEqual(firstOf(expected, amount));
+          expect(lines.map(({ rewardId, amount: taken }) => [rewardId, taken])).toEqual(
+            firstOf(expected, amount),
+          );
           expect(availableCredit(opened(inBulk), unit, now)).toBe(total - Math.min(amount, total));
         }
       },
@@ -134,5 +203,7 @@ function firstOf(rewards: readonly RewardState[], amount: number): [string, numb
 
 function takenBy(decision: ReturnType<typeof decide>): [string, number][] {
   if (!('events' in decision)) throw new Error('nothing was decided');
-  return decision.events.flatMap((event): [string, number][] => (event.type === 'CreditRedeemed' ? [[event.rewardId, event.amount]] : []));
+  return decision.events.flatMap((event): [string, number][] =>
+    event.type === 'CreditRedeemed' ? [[event.rewardId, event.amount]] : [],
+  );
 }

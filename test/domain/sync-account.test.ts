@@ -2,19 +2,47 @@ import { personal } from '../../src/domain/personal.js';
 import type { ReferralContext } from '../../src/domain/account/referral.js';
 import type { SyncAccount } from '../../src/domain/account/sync-account.js';
 import type { Subscription } from '../../src/domain/account/account.events.js';
-import { accountAttributed, accountOpened, partyOf, personOf, subscriptionChanged, userIdentified } from '../support/account-events.js';
+import {
+  accountAttributed,
+  accountOpened,
+  partyOf,
+  personOf,
+  subscriptionChanged,
+  userIdentified,
+} from '../support/account-events.js';
 import { ACME, ANN, annsCode, annStands, given, noCode, NOW } from './support/account-scenario.js';
 
 const NEW_ACCOUNT = personOf(ACME, 'the account itself');
 const TRIAL: Subscription = { status: 'TRIAL' };
-const PAID: Subscription = { status: 'PAID', value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+const PAID: Subscription = {
+  status: 'PAID',
+  value: 9.99,
+  billingIntervalType: 'MONTH',
+  billingIntervalValue: 1,
+};
 
-const sync = (subscription: Subscription, context: ReferralContext = noCode(), currency?: string): SyncAccount => ({
-  ...{ type: 'SyncAccount', accountId: 'acme', newAccount: NEW_ACCOUNT, subscription, currency, context },
+const sync = (
+  subscription: Subscription,
+  context: ReferralContext = noCode(),
+  currency?: string,
+): SyncAccount => ({
+  ...{
+    type: 'SyncAccount',
+    accountId: 'acme',
+    newAccount: NEW_ACCOUNT,
+    subscription,
+    currency,
+    context,
+  },
 });
 
 const openedNow = (currency: string) =>
-  accountOpened(ACME, { at: NOW, account: NEW_ACCOUNT, accountId: personal(NEW_ACCOUNT, 'acme'), currency });
+  accountOpened(ACME, {
+    at: NOW,
+    account: NEW_ACCOUNT,
+    accountId: personal(NEW_ACCOUNT, 'acme'),
+    currency,
+  });
 
 describe('an account that is new', () => {
   it('is opened in US dollars unless told otherwise', () => {
@@ -30,13 +58,21 @@ describe('an account that is new', () => {
   it('shows the code that came with it before there is a user', () => {
     given()
       .when(sync(TRIAL, annsCode()))
-      .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(TRIAL, NOW));
+      .then(
+        openedNow('USD'),
+        accountAttributed('ANNLEE', ANN, NOW),
+        subscriptionChanged(TRIAL, NOW),
+      );
   });
 
   it('is attributed before it is paid when both come in one call', () => {
     given()
       .when(sync(PAID, annsCode()))
-      .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(PAID, NOW));
+      .then(
+        openedNow('USD'),
+        accountAttributed('ANNLEE', ANN, NOW),
+        subscriptionChanged(PAID, NOW),
+      );
   });
 });
 
@@ -129,5 +165,7 @@ describe('a code that comes in passing is passed over', () => {
 });
 
 it('an attributed account without a user stays without a referral, paid or not', () => {
-  given(accountOpened(ACME), accountAttributed('ANNLEE', ANN)).when(sync(PAID, annStands())).then(subscriptionChanged(PAID, NOW));
+  given(accountOpened(ACME), accountAttributed('ANNLEE', ANN))
+    .when(sync(PAID, annStands()))
+    .then(subscriptionChanged(PAID, NOW));
 });

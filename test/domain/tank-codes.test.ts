@@ -1,4 +1,10 @@
-import { decide, evolve, initialState, type TankCodeCommand, type TankCodeEvent } from '../../src/domain/fuel-tank/tank-codes.decider.js';
+import {
+  decide,
+  evolve,
+  initialState,
+  type TankCodeCommand,
+  type TankCodeEvent,
+} from '../../src/domain/fuel-tank/tank-codes.decider.js';
 import { NOTHING_PROVIDED, type Provided } from '../../src/domain/need.js';
 import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
 import { tankCodesOf, tankCodesOfToday } from '../../src/domain/tenant/program-document.js';
@@ -8,15 +14,39 @@ import {
   type OpenTenant,
   type ProgramDocument,
 } from '../../src/domain/tenant/tenant.decider.js';
-import { accountAttributed, accountOpened, rewardGranted, rewardWithheld, tankCode, userIdentified } from '../support/account-events.js';
-import { ACME, ANN, announced, annStands, aProgram, BOB, given, NOW, terms } from './support/account-scenario.js';
+import {
+  accountAttributed,
+  accountOpened,
+  rewardGranted,
+  rewardWithheld,
+  tankCode,
+  userIdentified,
+} from '../support/account-events.js';
+import {
+  ACME,
+  ANN,
+  announced,
+  annStands,
+  aProgram,
+  BOB,
+  given,
+  NOW,
+  terms,
+} from './support/account-scenario.js';
 
 const holder = (rewardId: string) => ({ account: 'account', rewardId });
 const reserve = (rewardId: string, ...codes: readonly string[]): TankCodeCommand => ({
   ...{ type: 'ReserveTankCode', codes, from: 0, holder: holder(rewardId), claim: 'first', now: 7 },
 });
-const event = (type: TankCodeEvent['type'], code: string, rewardId: string, claim: string | null = 'first'): TankCodeEvent =>
-  type === 'TankCodeHandedOut' ? { type, at: 7, code, holder: holder(rewardId) } : { type, at: 7, code, holder: holder(rewardId), claim };
+const event = (
+  type: TankCodeEvent['type'],
+  code: string,
+  rewardId: string,
+  claim: string | null = 'first',
+): TankCodeEvent =>
+  type === 'TankCodeHandedOut'
+    ? { type, at: 7, code, holder: holder(rewardId) }
+    : { type, at: 7, code, holder: holder(rewardId), claim };
 const after = (...events: readonly TankCodeEvent[]) => events.reduce(evolve, initialState);
 const tell = (
   type: 'HandOutTankCode' | 'ReleaseTankCode',
@@ -24,22 +54,30 @@ const tell = (
   rewardId: string,
   claim: string | null = 'first',
 ): TankCodeCommand =>
-  type === 'HandOutTankCode' ? { type, code, holder: holder(rewardId), now: 7 } : { type, code, holder: holder(rewardId), claim, now: 7 };
+  type === 'HandOutTankCode'
+    ? { type, code, holder: holder(rewardId), now: 7 }
+    : { type, code, holder: holder(rewardId), claim, now: 7 };
 
 describe('the codes of a tenant', () => {
   const reserved = event('TankCodeReserved', 'A', 'one');
 
   it('are taken in their order, each by one reward', () => {
     expect(decide(initialState, reserve('one', 'A', 'B'))).toEqual({ events: [reserved] });
-    expect(decide(after(reserved), reserve('two', 'A', 'B'))).toEqual({ events: [event('TankCodeReserved', 'B', 'two')] });
-    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), reserve('two', 'A'))).toEqual({ events: [] });
+    expect(decide(after(reserved), reserve('two', 'A', 'B'))).toEqual({
+      events: [event('TankCodeReserved', 'B', 'two')],
+    });
+    expect(
+      decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), reserve('two', 'A')),
+    ).toEqual({ events: [] });
   });
 
   it('are the same for the same reward, however often it asks, each time with a claim', () => {
     const again = { ...reserve('one', 'B'), claim: 'second' } as const;
     const second = event('TankCodeReserved', 'A', 'one', 'second');
     expect(decide(after(reserved), again)).toEqual({ events: [second] });
-    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), again)).toEqual({ events: [] });
+    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), again)).toEqual({
+      events: [],
+    });
     expect(after(reserved, second).codeOfReward.get('one')).toBe('A');
   });
 
@@ -50,15 +88,21 @@ describe('the codes of a tenant', () => {
     const left = evolve(both, released);
     expect(left.taken.has('A')).toBe(true);
     expect(decide(left, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [] });
-    expect(evolve(left, event('TankCodeReleased', 'A', 'one', 'second')).taken.has('A')).toBe(false);
+    expect(evolve(left, event('TankCodeReleased', 'A', 'one', 'second')).taken.has('A')).toBe(
+      false,
+    );
     const all = event('TankCodeReleased', 'A', 'one', null);
     expect(decide(both, tell('ReleaseTankCode', 'A', 'one', null))).toEqual({ events: [all] });
     expect(evolve(both, all)).toMatchObject({ freed: 1 });
   });
 
   it('with many claims are freed only when they lapse', () => {
-    const claims = Array.from({ length: 20 }, (_, number) => event('TankCodeReserved', 'A', 'one', `claim ${number}`));
-    const releases = Array.from({ length: 20 }, (_, number) => event('TankCodeReleased', 'A', 'one', `claim ${number}`));
+    const claims = Array.from({ length: 20 }, (_, number) =>
+      event('TankCodeReserved', 'A', 'one', `claim ${number}`),
+    );
+    const releases = Array.from({ length: 20 }, (_, number) =>
+      event('TankCodeReleased', 'A', 'one', `claim ${number}`),
+    );
     const state = after(...claims);
     expect(state.reserved.get('A')?.claims).toHaveLength(17);
     expect(releases.reduce(evolve, state).taken.has('A')).toBe(true);
@@ -67,33 +111,65 @@ describe('the codes of a tenant', () => {
 
   it('are not looked at before the place where they are known to be taken', () => {
     const codes = ['A', 'B', 'C'];
-    expect(decide(initialState, { ...reserve('one', ...codes), from: 1 } as TankCodeCommand)).toMatchObject({ events: [{ code: 'B' }] });
-    expect(decide(initialState, { ...reserve('one', ...codes), from: 3 } as TankCodeCommand)).toEqual({ events: [] });
+    expect(
+      decide(initialState, { ...reserve('one', ...codes), from: 1 } as TankCodeCommand),
+    ).toMatchObject({ events: [{ code: 'B' }] });
+    expect(
+      decide(initialState, { ...reserve('one', ...codes), from: 3 } as TankCodeCommand),
+    ).toEqual({ events: [] });
   });
 
   it('are free again when their reward did not come to be, and never once they are handed out', () => {
-    expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [event('TankCodeReleased', 'A', 'one')] });
-    expect(decide(after(reserved, event('TankCodeReleased', 'A', 'one')), reserve('two', 'A'))).toEqual({
+    expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'one'))).toEqual({
+      events: [event('TankCodeReleased', 'A', 'one')],
+    });
+    expect(
+      decide(after(reserved, event('TankCodeReleased', 'A', 'one')), reserve('two', 'A')),
+    ).toEqual({
       events: [event('TankCodeReserved', 'A', 'two')],
     });
-    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [] });
+    expect(
+      decide(
+        after(reserved, event('TankCodeHandedOut', 'A', 'one')),
+        tell('ReleaseTankCode', 'A', 'one'),
+      ),
+    ).toEqual({ events: [] });
     expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'two'))).toEqual({ events: [] });
   });
 
   it('are handed out once their account has recorded them, also if they were released by mistake', () => {
     const handedOut = event('TankCodeHandedOut', 'A', 'one');
-    expect(decide(after(reserved), tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [handedOut] });
-    expect(decide(after(reserved, handedOut), tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [] });
+    expect(decide(after(reserved), tell('HandOutTankCode', 'A', 'one'))).toEqual({
+      events: [handedOut],
+    });
+    expect(decide(after(reserved, handedOut), tell('HandOutTankCode', 'A', 'one'))).toEqual({
+      events: [],
+    });
     const released = after(reserved, event('TankCodeReleased', 'A', 'one'));
     expect(decide(released, tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [handedOut] });
-    expect(decide(evolve(released, event('TankCodeReserved', 'A', 'two')), tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [] });
+    expect(
+      decide(
+        evolve(released, event('TankCodeReserved', 'A', 'two')),
+        tell('HandOutTankCode', 'A', 'one'),
+      ),
+    ).toEqual({ events: [] });
   });
 });
 
 describe('a pool', () => {
   const pool = (fuelTankCodes: readonly string[], amount = 5): ProgramDocument => ({
-    ...{ id: 'p', referredReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount }, referrerReward: null },
-    eventRewards: [{ key: 'visit', to: 'USER', reward: { type: 'FUELTANK', fuelTankCodes: ['V'], fuelTankType: 'CREDIT', amount: 1 } }],
+    ...{
+      id: 'p',
+      referredReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
+      referrerReward: null,
+    },
+    eventRewards: [
+      {
+        key: 'visit',
+        to: 'USER',
+        reward: { type: 'FUELTANK', fuelTankCodes: ['V'], fuelTankType: 'CREDIT', amount: 1 },
+      },
+    ],
   });
   const applied = (...documents: readonly ProgramDocument[]) =>
     documents.reduce(
@@ -102,10 +178,22 @@ describe('a pool', () => {
           ...{ type: 'ProgramApplied', at: 1, version: index + 1, isDefault: true, document },
           eventRules: nameEventRules(document, undefined),
         }),
-      evolveTenant(noTenant, { type: 'TenantCreated', at: 1, alias: 't', programType: 'API_ONLY', openEndpoints: false }),
+      evolveTenant(noTenant, {
+        type: 'TenantCreated',
+        at: 1,
+        alias: 't',
+        programType: 'API_ONLY',
+        openEndpoints: false,
+      }),
     ) as OpenTenant;
-  const value = (amount: number) => ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount, unit: null }) as const;
-  const of = (rule: string, amount = 5) => ({ programId: 'p', programVersion: 1, rule, value: value(amount) });
+  const value = (amount: number) =>
+    ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount, unit: null }) as const;
+  const of = (rule: string, amount = 5) => ({
+    programId: 'p',
+    programVersion: 1,
+    rule,
+    value: value(amount),
+  });
 
   it('has the codes of its rule', () => {
     const tenant = applied(pool(['A', 'B']));
@@ -114,13 +202,26 @@ describe('a pool', () => {
     expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit/2', 1))).toBeUndefined();
     expect(tankCodesOfToday(tenant, { ...of('referredReward'), programId: 'q' })).toBeUndefined();
     const version = { document: pool(['A', 'B']), eventRules: ['a'] };
-    expect([tankCodesOf(version, 'referredReward'), tankCodesOf(version, 'a'), tankCodesOf(version, 'b')]).toEqual([['A', 'B'], ['V'], []]);
+    expect([
+      tankCodesOf(version, 'referredReward'),
+      tankCodesOf(version, 'a'),
+      tankCodesOf(version, 'b'),
+    ]).toEqual([['A', 'B'], ['V'], []]);
   });
 
   it('is filled up by a newer version, unless its codes stand for something else now', () => {
-    expect(tankCodesOfToday(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual(['B']);
-    expect(tankCodesOfToday(applied(pool(['A']), pool(['B'], 9)), of('referredReward'))).toBeUndefined();
-    expect(tankCodesOfToday(applied(pool(['A']), { id: 'p', referredReward: null }), of('referredReward'))).toBeUndefined();
+    expect(tankCodesOfToday(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual([
+      'B',
+    ]);
+    expect(
+      tankCodesOfToday(applied(pool(['A']), pool(['B'], 9)), of('referredReward')),
+    ).toBeUndefined();
+    expect(
+      tankCodesOfToday(
+        applied(pool(['A']), { id: 'p', referredReward: null }),
+        of('referredReward'),
+      ),
+    ).toBeUndefined();
   });
 
   it('is remembered of today alone: a tenant does not grow with every version', () => {
@@ -131,12 +232,25 @@ describe('a pool', () => {
 });
 
 describe('a reward of a tank code', () => {
-  const { fuelTankCode: _, ...value } = { type: 'FUELTANK', fuelTankCode: 'A', fuelTankType: 'CREDIT', amount: 5, unit: null } as const;
+  const { fuelTankCode: _, ...value } = {
+    type: 'FUELTANK',
+    fuelTankCode: 'A',
+    fuelTankType: 'CREDIT',
+    amount: 5,
+    unit: null,
+  } as const;
   const program = aProgram({ referredReward: terms(value), referrerReward: null });
   const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN)];
   const start = (tankCodes: Provided['tankCodes']) =>
     given(...here).when({
-      ...{ type: 'UpsertUser', userId: 'bob', newPerson: BOB.person, changes: {}, codes: [], paymentProviderId: undefined },
+      ...{
+        type: 'UpsertUser',
+        userId: 'bob',
+        newPerson: BOB.person,
+        changes: {},
+        codes: [],
+        paymentProviderId: undefined,
+      },
       context: annStands({ program, provided: { ...NOTHING_PROVIDED, ...announced(), tankCodes } }),
     });
 
@@ -156,7 +270,14 @@ describe('a reward of a tank code', () => {
 
   it('needs another one when something of the account has lapsed since it was reserved', () => {
     start({ 'reward-of-start': { code: 'A', lapses: 1 } }).needs({
-      ...{ kind: 'tank-code', rewardId: 'reward-of-start', programId: 'default', programVersion: 1, rule: 'referredReward', value },
+      ...{
+        kind: 'tank-code',
+        rewardId: 'reward-of-start',
+        programId: 'default',
+        programVersion: 1,
+        rule: 'referredReward',
+        value,
+      },
       lapses: 0,
     });
   });
@@ -175,7 +296,12 @@ describe('a reward of a tank code', () => {
 
   it('is not given from an empty pool, and the log says why', () => {
     const { decision } = start({ 'reward-of-start': { code: null, lapses: 0 } });
-    const withheld = rewardWithheld({ at: NOW, rewardId: 'reward-of-start', person: BOB.person, reason: 'POOL_EMPTY' });
+    const withheld = rewardWithheld({
+      at: NOW,
+      rewardId: 'reward-of-start',
+      person: BOB.person,
+      reason: 'POOL_EMPTY',
+    });
     expect('events' in decision && decision.events.slice(1)).toEqual([withheld]);
   });
 });

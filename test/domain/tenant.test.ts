@@ -66,14 +66,21 @@ it('switches open endpoints, recording only changes', () => {
 it('changes its kind of program, recording only changes', () => {
   given(...created)
     .when({ type: 'ChangeProgramType', programType: 'PAYMENT_PROVIDER', now: NOW })
-    .toStrictEqual({ events: [{ type: 'ProgramTypeChanged', at: NOW, programType: 'PAYMENT_PROVIDER' }] });
+    .toStrictEqual({
+      events: [{ type: 'ProgramTypeChanged', at: NOW, programType: 'PAYMENT_PROVIDER' }],
+    });
   given(...created)
     .when({ type: 'ChangeProgramType', programType: 'API_ONLY', now: NOW })
     .toStrictEqual({ events: [] });
 });
 
 describe('rotating keys', () => {
-  const rotate = (keys: readonly ApiKey[], graceMs: number, now = NOW): TenantCommand => ({ type: 'RotateKeys', keys, graceMs, now });
+  const rotate = (keys: readonly ApiKey[], graceMs: number, now = NOW): TenantCommand => ({
+    type: 'RotateKeys',
+    keys,
+    graceMs,
+    now,
+  });
 
   it('issues new ones and retires those of the same mode after the grace', () => {
     given(...created)
@@ -99,14 +106,26 @@ describe('rotating keys', () => {
       ],
     });
     once.when(rotate([key('live-3')], 0, NOW + 10)).toMatchObject({
-      events: [{ keyId: 'live-3' }, { keyId: 'live-1', validUntil: NOW + 10 }, { keyId: 'live-2', validUntil: NOW + 10 }],
+      events: [
+        { keyId: 'live-3' },
+        { keyId: 'live-1', validUntil: NOW + 10 },
+        { keyId: 'live-2', validUntil: NOW + 10 },
+      ],
     });
   });
 });
 
 describe('applying a program', () => {
-  const apply = (document: ProgramDocument): TenantCommand => ({ type: 'ApplyProgram', program: document, now: NOW });
-  const applied = (document: ProgramDocument, version: number, isDefault: boolean): TenantEvent => ({
+  const apply = (document: ProgramDocument): TenantCommand => ({
+    type: 'ApplyProgram',
+    program: document,
+    now: NOW,
+  });
+  const applied = (
+    document: ProgramDocument,
+    version: number,
+    isDefault: boolean,
+  ): TenantEvent => ({
     ...{ type: 'ProgramApplied', at: NOW, version, isDefault, document, eventRules: [] },
   });
   const changed: ProgramDocument = { id: 'default', referrerReward: null, name: 'Changed' };
@@ -128,7 +147,9 @@ describe('applying a program', () => {
     given(...created)
       .when(apply(partners))
       .toStrictEqual({ events: [applied(partners, 1, false)] });
-    expect(given(...created, applied(partners, 1, false)).state).toMatchObject({ defaultProgramId: 'default' });
+    expect(given(...created, applied(partners, 1, false)).state).toMatchObject({
+      defaultProgramId: 'default',
+    });
   });
 
   it('makes the program the default that says so', () => {
@@ -137,7 +158,10 @@ describe('applying a program', () => {
       .when(apply(takesOver))
       .toStrictEqual({ events: [applied(takesOver, 1, true)] });
     const { state } = given(...created, applied(takesOver, 1, true));
-    expect(state).toMatchObject({ defaultProgramId: 'partners', programs: { default: { version: 1 }, partners: { version: 1 } } });
+    expect(state).toMatchObject({
+      defaultProgramId: 'partners',
+      programs: { default: { version: 1 }, partners: { version: 1 } },
+    });
   });
 
   it('makes it the default again under the same version, when another one took over since', () => {

@@ -14,7 +14,19 @@ import {
   subscriptionChanged,
   userIdentified,
 } from '../support/account-events.js';
-import { ACME, ANN, annStands, aProgram, BLOCKED, BOB, fold, given, NOW, TEN_DOLLARS, terms } from './support/account-scenario.js';
+import {
+  ACME,
+  ANN,
+  annStands,
+  aProgram,
+  BLOCKED,
+  BOB,
+  fold,
+  given,
+  NOW,
+  TEN_DOLLARS,
+  terms,
+} from './support/account-scenario.js';
 
 const content = (over: Partial<UserEventContent> = {}): UserEventContent => ({
   id: 'event',
@@ -26,7 +38,14 @@ const content = (over: Partial<UserEventContent> = {}): UserEventContent => ({
 const cents = (assigned: number) => ({ ...terms(credit(assigned)) });
 
 const rule = (over: Partial<EventReward> = {}): EventReward => ({
-  ...{ rule: 'eventRewards/USER/purchase', key: 'purchase', to: 'USER', firstTimeOnly: false, minimum: null, terms: cents(5) },
+  ...{
+    rule: 'eventRewards/USER/purchase',
+    key: 'purchase',
+    to: 'USER',
+    firstTimeOnly: false,
+    minimum: null,
+    terms: cents(5),
+  },
   ...over,
 });
 
@@ -35,13 +54,23 @@ const receive = (
   contents: readonly UserEventContent[] = [content()],
   over: Partial<ReceiveUserEvents> = {},
 ): ReceiveUserEvents => ({
-  ...{ type: 'ReceiveUserEvents', userId: 'bob', batch: null, programs: program ? [program] : [], context: annStands({ program }) },
+  ...{
+    type: 'ReceiveUserEvents',
+    userId: 'bob',
+    batch: null,
+    programs: program ? [program] : [],
+    context: annStands({ program }),
+  },
   events: contents.map((each, index) => ({ userEventId: `received-${index}`, content: each })),
   rewardIdOf: (userEventId, _, name) => `${userEventId} ${name}`,
   ...over,
 });
 
-const received = (index = 0, of: UserEventContent = content(), over: object = {}): AccountEvent => ({
+const received = (
+  index = 0,
+  of: UserEventContent = content(),
+  over: object = {},
+): AccountEvent => ({
   ...{
     type: 'UserEventReceived',
     at: NOW,
@@ -52,10 +81,17 @@ const received = (index = 0, of: UserEventContent = content(), over: object = {}
   },
   ...over,
 });
-const earlier = (of: UserEventContent = content(), over: object = {}): AccountEvent => received(9, of, { at: 1_300, ...over });
+const earlier = (of: UserEventContent = content(), over: object = {}): AccountEvent =>
+  received(9, of, { at: 1_300, ...over });
 const fromEvent = (index = 0, over: object = {}) =>
   rewardGranted(`received-${index} eventRewards/USER/purchase`, BOB, credit(5), {
-    ...{ at: NOW, source: 'EVENT', programId: 'default', programVersion: 1, rule: 'eventRewards/USER/purchase' },
+    ...{
+      at: NOW,
+      source: 'EVENT',
+      programId: 'default',
+      programVersion: 1,
+      rule: 'eventRewards/USER/purchase',
+    },
     ...over,
   });
 
@@ -64,7 +100,10 @@ const referred = [...here, accountAttributed('ANNLEE', ANN), referralStarted('re
 
 describe('events', () => {
   it('are recorded in their order, whatever they are about', () => {
-    const [first, second] = [content({ id: 'a', key: 'visit' }), content({ id: 'b', fields: { total: 3 } })];
+    const [first, second] = [
+      content({ id: 'a', key: 'visit' }),
+      content({ id: 'b', fields: { total: 3 } }),
+    ];
     given(...here)
       .when(receive(null, [first, second]))
       .then(received(0, first), received(1, second));
@@ -91,9 +130,16 @@ describe('events', () => {
 
   it('of a batch are remembered for more than a day, and not for ever', () => {
     const DAY = 86_400_000;
-    const late = (at: number) => fold([...here, earlier(content(), { batch: 'old', at: NOW }), earlier(content(), { batch: 'new', at })]);
+    const late = (at: number) =>
+      fold([
+        ...here,
+        earlier(content(), { batch: 'old', at: NOW }),
+        earlier(content(), { batch: 'new', at }),
+      ]);
     const again = receive(null, [content()], { batch: 'old' });
-    expect(receiveUserEvents(late(NOW + 2 * DAY), again)).toEqual({ refused: 'EVENTS_ALREADY_RECEIVED' });
+    expect(receiveUserEvents(late(NOW + 2 * DAY), again)).toEqual({
+      refused: 'EVENTS_ALREADY_RECEIVED',
+    });
     expect(receiveUserEvents(late(NOW + 30 * DAY), again)).toHaveProperty('events');
   });
 });
@@ -101,14 +147,34 @@ describe('events', () => {
 describe('a reward for the user', () => {
   it('comes with every event that fits, without a referral too', () => {
     given(...here)
-      .when(receive(aProgram({ eventRewards: [rule()] }), [content(), content({ key: 'visit' }), content()]))
-      .then(received(0), fromEvent(0), received(1, content({ key: 'visit' })), received(2), fromEvent(2));
+      .when(
+        receive(aProgram({ eventRewards: [rule()] }), [
+          content(),
+          content({ key: 'visit' }),
+          content(),
+        ]),
+      )
+      .then(
+        received(0),
+        fromEvent(0),
+        received(1, content({ key: 'visit' })),
+        received(2),
+        fromEvent(2),
+      );
   });
 
   it('comes of every program of the tenant', () => {
-    const [one, two] = [aProgram({ eventRewards: [rule()] }), aProgram({ id: 'other', version: 7, eventRewards: [rule()] })];
+    const [one, two] = [
+      aProgram({ eventRewards: [rule()] }),
+      aProgram({ id: 'other', version: 7, eventRewards: [rule()] }),
+    ];
     given(...here)
-      .when(receive(null, [content()], { programs: [one, two], rewardIdOf: (_event, programId) => `reward of ${programId}` }))
+      .when(
+        receive(null, [content()], {
+          programs: [one, two],
+          rewardIdOf: (_event, programId) => `reward of ${programId}`,
+        }),
+      )
       .then(
         received(),
         fromEvent(0, { rewardId: 'reward of default' }),
@@ -146,12 +212,22 @@ describe('a reward for the user', () => {
   });
 
   it('for the first time looks for the first event that reaches the minimum', () => {
-    const program = aProgram({ eventRewards: [rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } })] });
+    const program = aProgram({
+      eventRewards: [rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } })],
+    });
     const large = content({ fields: { total: 70 } });
-    given(...here, earlier(content({ fields: { total: 10, other: 99 } })), earlier(content({ key: 'visit', fields: { total: 99 } })))
+    given(
+      ...here,
+      earlier(content({ fields: { total: 10, other: 99 } })),
+      earlier(content({ key: 'visit', fields: { total: 99 } })),
+    )
       .when(receive(program, [large]))
       .then(received(0, large), fromEvent());
-    given(...here, earlier(content({ fields: { total: 50 } })), earlier(content({ fields: { total: 1 } })))
+    given(
+      ...here,
+      earlier(content({ fields: { total: 50 } })),
+      earlier(content({ fields: { total: 1 } })),
+    )
       .when(receive(program, [large]))
       .then(received(0, large));
   });
@@ -161,7 +237,8 @@ describe('a reward for the user', () => {
     const at = (now: number) => ({ context: annStands({ program: null, now }) });
     const limited = (limit: { total: number | null; perDay: number | null }) =>
       aProgram({ eventRewards: [rule({ terms: { ...cents(5), limit } })] });
-    const before = (granted: number): AccountEvent => fromEvent(7, { at: granted, rewardId: `granted at ${granted}` });
+    const before = (granted: number): AccountEvent =>
+      fromEvent(7, { at: granted, rewardId: `granted at ${granted}` });
     const types = (program: Program, now: number, ...history: AccountEvent[]) =>
       given(...here, ...history)
         .when(receive(null, [content()], { programs: [program], ...at(now) }))
@@ -177,13 +254,20 @@ describe('a reward for the user', () => {
     expect(types(total, MIDNIGHT, before(1))).toEqual(given1);
     expect(types(total, MIDNIGHT, before(1), before(2))).toEqual(withheld);
     // A reward of another rule, or by hand, is not counted.
-    expect(types(total, MIDNIGHT, before(1), rewardGranted('manual', BOB, credit(5)))).toEqual(given1);
+    expect(types(total, MIDNIGHT, before(1), rewardGranted('manual', BOB, credit(5)))).toEqual(
+      given1,
+    );
     given(...here, before(1), before(2))
       .when(receive(total))
       .then(
         received(),
         rewardWithheld({
-          ...{ at: NOW, rewardId: 'received-0 eventRewards/USER/purchase', person: BOB.person, referralId: null },
+          ...{
+            at: NOW,
+            rewardId: 'received-0 eventRewards/USER/purchase',
+            person: BOB.person,
+            referralId: null,
+          },
           ...{ rule: 'eventRewards/USER/purchase', reason: 'LIMIT_REACHED' },
         }),
       );
@@ -191,18 +275,32 @@ describe('a reward for the user', () => {
 });
 
 describe('a conversion on an event', () => {
-  const program = aProgram({ conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: { field: 'total', value: 20 } } });
+  const program = aProgram({
+    conversion: {
+      on: 'EVENT',
+      key: 'purchase',
+      firstTimeOnly: false,
+      minimum: { field: 'total', value: 20 },
+    },
+  });
   const purchase = content({ fields: { total: 20 } });
   const converted = referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS });
 
   it('comes with the referred user’s first event that fits, and once', () => {
     given(...referred)
       .when(receive(program, [content({ fields: { total: 19 } }), purchase, purchase]))
-      .then(received(0, content({ fields: { total: 19 } })), received(1, purchase), converted, received(2, purchase));
+      .then(
+        received(0, content({ fields: { total: 19 } })),
+        received(1, purchase),
+        converted,
+        received(2, purchase),
+      );
   });
 
   it('comes of no other user’s event, and of no other program', () => {
-    const cats = given(...referred, userIdentified(ACME, 'cat')).when(receive(program, [purchase], { userId: 'cat' }));
+    const cats = given(...referred, userIdentified(ACME, 'cat')).when(
+      receive(program, [purchase], { userId: 'cat' }),
+    );
     expect(cats.types()).toEqual(['UserEventReceived']);
     given(...referred)
       .when(receive(aProgram(), [purchase], { programs: [aProgram(), program] }))
@@ -210,9 +308,20 @@ describe('a conversion on an event', () => {
   });
 
   it('is the only one then: PAID does not convert', () => {
-    const paid = { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const;
+    const paid = {
+      status: 'PAID',
+      value: 9,
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+    } as const;
     const sync = (of: Program): SyncAccount => ({
-      ...{ type: 'SyncAccount', accountId: 'acme', newAccount: ACME.accountRef, subscription: paid, currency: undefined },
+      ...{
+        type: 'SyncAccount',
+        accountId: 'acme',
+        newAccount: ACME.accountRef,
+        subscription: paid,
+        currency: undefined,
+      },
       context: annStands({ program: of }),
     });
     given(...referred)
@@ -224,7 +333,9 @@ describe('a conversion on an event', () => {
   });
 
   it('for the first time looks at all that the user ever did', () => {
-    const first = aProgram({ conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: null } });
+    const first = aProgram({
+      conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: null },
+    });
     given(...here, earlier(), ...referred.slice(2))
       .when(receive(first))
       .then(received());
@@ -233,7 +344,14 @@ describe('a conversion on an event', () => {
   it('denies the side of a referrer who was blocked meanwhile', () => {
     given(...referred)
       .when(receive(program, [purchase], { context: annStands({ program, referrer: BLOCKED }) }))
-      .then(received(0, purchase), referralConverted('referral', ANN, { at: NOW, referrerStatus: 'DENIED', referrerReward: TEN_DOLLARS }));
+      .then(
+        received(0, purchase),
+        referralConverted('referral', ANN, {
+          at: NOW,
+          referrerStatus: 'DENIED',
+          referrerReward: TEN_DOLLARS,
+        }),
+      );
   });
 });
 
@@ -241,12 +359,24 @@ describe('a reward for the referrer', () => {
   const toReferrer = rule({ rule: 'eventRewards/REFERRER/purchase', to: 'REFERRER' });
   const program = aProgram({ eventRewards: [toReferrer] });
   const earned: AccountEvent = {
-    ...{ type: 'ReferrerRewardEarnedByEvent', at: NOW, referralId: 'referral', userEventId: 'received-0', referrer: ANN },
+    ...{
+      type: 'ReferrerRewardEarnedByEvent',
+      at: NOW,
+      referralId: 'referral',
+      userEventId: 'received-0',
+      referrer: ANN,
+    },
     ...{ programId: 'default', programVersion: 1, rule: toReferrer.rule, terms: toReferrer.terms },
   };
   const lost = (reason: 'SIDE_NOT_APPROVED' | 'REFERRER_BLOCKED' | 'REFERRER_GONE') =>
     rewardWithheld({
-      ...{ at: NOW, rewardId: 'received-0 eventRewards/REFERRER/purchase', referralId: null, person: ANN.person, rule: toReferrer.rule },
+      ...{
+        at: NOW,
+        rewardId: 'received-0 eventRewards/REFERRER/purchase',
+        referralId: null,
+        person: ANN.person,
+        rule: toReferrer.rule,
+      },
       reason,
     });
 
@@ -264,7 +394,11 @@ describe('a reward for the referrer', () => {
 
   it('is lost unless that side is approved and the referrer there and not blocked', () => {
     for (const referrerStatus of ['PENDING', 'DENIED'] as const) {
-      given(...here, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN, { referrerStatus }))
+      given(
+        ...here,
+        accountAttributed('ANNLEE', ANN),
+        referralStarted('referral', BOB, ANN, { referrerStatus }),
+      )
         .when(receive(program))
         .then(received(), lost('SIDE_NOT_APPROVED'));
     }

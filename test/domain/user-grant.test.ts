@@ -6,7 +6,14 @@ import { withSeen } from '../../src/domain/account/seen.js';
 import { fieldsNotGranted, type UserFields } from '../../src/domain/account/user-grant.js';
 
 const fields = (over: Partial<UserFields> = {}): UserFields => ({
-  ...{ changes: {}, referralCode: undefined, referralCodes: {}, paymentProviderId: undefined, codes: [], ...over },
+  ...{
+    changes: {},
+    referralCode: undefined,
+    referralCodes: {},
+    paymentProviderId: undefined,
+    codes: [],
+    ...over,
+  },
 });
 
 const profile: Profile = {
@@ -20,8 +27,14 @@ const user: UserState = {
   ...{ person: 'p', profile, dateCreated: 1, dateBlocked: null, codes: Map() },
   primaryCodes: Map({ default: 'ANN' }),
 };
-const stored = { user, defaultProgramId: 'default', paymentProviderId: 'cus_1', attributedCode: 'Bob' };
-const against = (asked: Partial<UserFields>, granted: Partial<UserFields> = {}) => fieldsNotGranted(fields(asked), fields(granted), stored);
+const stored = {
+  user,
+  defaultProgramId: 'default',
+  paymentProviderId: 'cus_1',
+  attributedCode: 'Bob',
+};
+const against = (asked: Partial<UserFields>, granted: Partial<UserFields> = {}) =>
+  fieldsNotGranted(fields(asked), fields(granted), stored);
 
 test('what is stored may be said again, by anybody who may write at all', () => {
   expect(
@@ -33,39 +46,76 @@ test('what is stored may be said again, by anybody who may write at all', () => 
         customFields: { plan: 'x', gone: null },
         segments: ['vip', '~other'],
       },
-      ...{ referralCode: 'ANN', referralCodes: { default: 'ANN' }, paymentProviderId: 'cus_1', codes: ['BOB'] },
+      ...{
+        referralCode: 'ANN',
+        referralCodes: { default: 'ANN' },
+        paymentProviderId: 'cus_1',
+        codes: ['BOB'],
+      },
     }),
   ).toStrictEqual([]);
 });
 
 test('what differs needs the same value in the grant', () => {
   const asked: Partial<UserFields> = {
-    changes: { email: null, firstName: 'Ann', referable: null, customFields: { plan: null, seats: 3 }, segments: ['~vip', 'new'] },
-    ...{ referralCode: 'NEW', referralCodes: { second: 'TWO' }, paymentProviderId: 'cus_2', codes: ['EVE'] },
+    changes: {
+      email: null,
+      firstName: 'Ann',
+      referable: null,
+      customFields: { plan: null, seats: 3 },
+      segments: ['~vip', 'new'],
+    },
+    ...{
+      referralCode: 'NEW',
+      referralCodes: { second: 'TWO' },
+      paymentProviderId: 'cus_2',
+      codes: ['EVE'],
+    },
   };
   expect(against(asked)).toStrictEqual([
-    ...['email', 'firstName', 'referable', 'customFields.plan', 'customFields.seats', 'segments', 'referralCode', 'referralCodes.second'],
+    ...[
+      'email',
+      'firstName',
+      'referable',
+      'customFields.plan',
+      'customFields.seats',
+      'segments',
+      'referralCode',
+      'referralCodes.second',
+    ],
     ...['paymentProviderId', 'referredBy'],
   ]);
   expect(against(asked, asked)).toStrictEqual([]);
-  expect(against({ changes: { email: 'a@b.cc' } }, { changes: { email: 'A@b.cc' } })).toStrictEqual(['email']);
-  expect(against({ changes: { referable: true } }, { changes: { referable: null } })).toStrictEqual([]);
-  expect(against({ changes: { segments: ['~*'] } }, { changes: { segments: ['new'] } })).toStrictEqual(['segments']);
+  expect(against({ changes: { email: 'a@b.cc' } }, { changes: { email: 'A@b.cc' } })).toStrictEqual(
+    ['email'],
+  );
+  expect(against({ changes: { referable: true } }, { changes: { referable: null } })).toStrictEqual(
+    [],
+  );
+  expect(
+    against({ changes: { segments: ['~*'] } }, { changes: { segments: ['new'] } }),
+  ).toStrictEqual(['segments']);
 });
 
 test('names that every object has are no values of a grant', () => {
-  expect(against({ changes: { customFields: { constructor: 'x' } }, referralCodes: { toString: 'X' } })).toStrictEqual([
-    ...['customFields.constructor', 'referralCodes.toString'],
-  ]);
+  expect(
+    against({ changes: { customFields: { constructor: 'x' } }, referralCodes: { toString: 'X' } }),
+  ).toStrictEqual([...['customFields.constructor', 'referralCodes.toString']]);
 });
 
 test('for somebody new there is nothing stored but the defaults', () => {
-  const nobody = { user: undefined, defaultProgramId: 'default', paymentProviderId: null, attributedCode: null };
-  expect(fieldsNotGranted(fields({ changes: { email: null, referable: true } }), fields(), nobody)).toStrictEqual([]);
-  expect(fieldsNotGranted(fields({ changes: { email: 'x' }, referralCode: 'X' }), fields(), nobody)).toStrictEqual([
-    'email',
-    'referralCode',
-  ]);
+  const nobody = {
+    user: undefined,
+    defaultProgramId: 'default',
+    paymentProviderId: null,
+    attributedCode: null,
+  };
+  expect(
+    fieldsNotGranted(fields({ changes: { email: null, referable: true } }), fields(), nobody),
+  ).toStrictEqual([]);
+  expect(
+    fieldsNotGranted(fields({ changes: { email: 'x' }, referralCode: 'X' }), fields(), nobody),
+  ).toStrictEqual(['email', 'referralCode']);
 });
 
 test('the first place stays, the last one moves', () => {

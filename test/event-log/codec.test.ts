@@ -5,7 +5,12 @@ import type { Personal } from '../../src/domain/personal.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { Envelope } from '../../src/event-log/envelope.js';
 import type { NewEvent, RecordedEvent } from '../../src/event-log/event-log.js';
-import { CURRENT_VERSIONS, upcast, UnreadableEvent, UPCASTERS } from '../../src/event-log/event-schemas.js';
+import {
+  CURRENT_VERSIONS,
+  upcast,
+  UnreadableEvent,
+  UPCASTERS,
+} from '../../src/event-log/event-schemas.js';
 import { subjectsIn } from '../../src/privacy/sealed-values.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { EVENT_EXAMPLES } from './support/event-examples.js';
@@ -18,7 +23,10 @@ const ENVELOPE: Envelope = {
     causationId: 'request-1',
     commandId: '0e000000-0000-5000-8000-000000000005',
   },
-  ...{ actor: { kind: 'api-key', id: 'live-1' }, idempotency: { key: 'a keyed hash', fingerprint: 'another one' } },
+  ...{
+    actor: { kind: 'api-key', id: 'live-1' },
+    idempotency: { key: 'a keyed hash', fingerprint: 'another one' },
+  },
 };
 const EXAMPLES: readonly DomainEvent[] = Object.values(EVENT_EXAMPLES);
 const id = (step: number): string => `0f000000-0000-5000-8000-${String(step).padStart(12, '0')}`;
@@ -28,7 +36,10 @@ const recorded = (event: NewEvent, index = 0): RecordedEvent => ({
   ...{ stream: 'stream', revision: BigInt(index), position: `m-${index + 1}`, recordedAt: 1_000 },
 });
 
-async function encode(keys: InMemorySubjectKeys, ...events: readonly DomainEvent[]): Promise<RecordedEvent[]> {
+async function encode(
+  keys: InMemorySubjectKeys,
+  ...events: readonly DomainEvent[]
+): Promise<RecordedEvent[]> {
   const encoded = await new EventCodec(keys).encode(
     events,
     ENVELOPE,
@@ -42,15 +53,29 @@ describe('an event', () => {
     const keys = new InMemorySubjectKeys();
     const [stored] = await encode(keys, event);
     expect(stored).toMatchObject({ type: event.type, id: id(0) });
-    expect(await new EventCodec(keys).decode(stored ? [stored] : [])).toStrictEqual([{ event, envelope: ENVELOPE, recorded: stored }]);
+    expect(await new EventCodec(keys).decode(stored ? [stored] : [])).toStrictEqual([
+      { event, envelope: ENVELOPE, recorded: stored },
+    ]);
   });
 
   it('carries who caused it, when it took effect and its version beside the data, not in it', async () => {
     const [stored] = await encode(new InMemorySubjectKeys(), EVENT_EXAMPLES.UserBlocked);
     expect(stored?.data).toBe(`{"person":"${EVENT_EXAMPLES.UserBlocked.person}"}`);
     expect(JSON.parse(stored?.metadata ?? '')).toStrictEqual({
-      ...{ v: 1, at: 9, tenant: 'demo', mode: 'live', command: ENVELOPE.commandId, actor: { kind: 'api-key', id: 'live-1' } },
-      ...{ $correlationId: 'request-1', $causationId: 'request-1', key: 'a keyed hash', fingerprint: 'another one' },
+      ...{
+        v: 1,
+        at: 9,
+        tenant: 'demo',
+        mode: 'live',
+        command: ENVELOPE.commandId,
+        actor: { kind: 'api-key', id: 'live-1' },
+      },
+      ...{
+        $correlationId: 'request-1',
+        $causationId: 'request-1',
+        key: 'a keyed hash',
+        fingerprint: 'another one',
+      },
     });
   });
 
@@ -64,20 +89,23 @@ describe('an event', () => {
 
   it('needs an id of its own', async () => {
     const codec = new EventCodec(new InMemorySubjectKeys());
-    await expect(codec.encode([EVENT_EXAMPLES.UserBlocked, EVENT_EXAMPLES.UserUnblocked], ENVELOPE, [id(0)])).rejects.toThrow(
-      'without an id',
-    );
+    await expect(
+      codec.encode([EVENT_EXAMPLES.UserBlocked, EVENT_EXAMPLES.UserUnblocked], ENVELOPE, [id(0)]),
+    ).rejects.toThrow('without an id');
   });
 });
 
 describe('what identifies a person', () => {
-  it.each(EXAMPLES.filter((event) => subjectsIn(event).size > 0))('does not stand in the stored bytes of $type', async (event) => {
-    const [stored] = await encode(new InMemorySubjectKeys(), event);
-    const bytes = `${stored?.data}${stored?.metadata}`;
-    const texts = plainTexts(event);
-    expect(texts.length).toBeGreaterThan(0);
-    for (const text of texts) expect(bytes).not.toContain(text);
-  });
+  it.each(EXAMPLES.filter((event) => subjectsIn(event).size > 0))(
+    'does not stand in the stored bytes of $type',
+    async (event) => {
+      const [stored] = await encode(new InMemorySubjectKeys(), event);
+      const bytes = `${stored?.data}${stored?.metadata}`;
+      const texts = plainTexts(event);
+      expect(texts.length).toBeGreaterThan(0);
+      for (const text of texts) expect(bytes).not.toContain(text);
+    },
+  );
 
   it('is encrypted anew each time: equal values cannot be told to be equal', async () => {
     const keys = new InMemorySubjectKeys();
@@ -115,10 +143,14 @@ describe('what identifies a person', () => {
   it('is null once the key is gone where an older version stored it in plain, too', async () => {
     const keys = new InMemorySubjectKeys(true);
     const granted = EVENT_EXAMPLES.RewardGranted;
-    const { data, metadata } = JSON.parse(readFileSync(join(__dirname, 'samples', 'RewardGranted.v2.json'), 'utf8')) as NewEvent;
+    const { data, metadata } = JSON.parse(
+      readFileSync(join(__dirname, 'samples', 'RewardGranted.v2.json'), 'utf8'),
+    ) as NewEvent;
     const stored = recorded({ id: id(0), type: granted.type, data, metadata });
     expect(data).toContain('"name":"Thanks"');
-    expect(await new EventCodec(keys).decode([stored])).toMatchObject([{ event: { texts: granted.texts } }]);
+    expect(await new EventCodec(keys).decode([stored])).toMatchObject([
+      { event: { texts: granted.texts } },
+    ]);
     await keys.destroy([granted.person]);
     expect(await new EventCodec(keys).decode([stored])).toMatchObject([
       { event: { texts: { subject: granted.person, value: null }, value: granted.value } },
@@ -163,9 +195,21 @@ describe('an event that cannot be read here', () => {
       () => ({ type: 'constructor' }),
       'events of type constructor are unknown to this version of the service',
     ],
-    ['of a newer version', metadata(2), 'CurrencyChanged has schema version 2; this version of the service reads 1 to 1'],
-    ['of version 0', metadata(0), 'CurrencyChanged has schema version 0; this version of the service reads 1 to 1'],
-    ['without a version', metadata(undefined), 'CurrencyChanged has schema version undefined; this version of the service reads 1 to 1'],
+    [
+      'of a newer version',
+      metadata(2),
+      'CurrencyChanged has schema version 2; this version of the service reads 1 to 1',
+    ],
+    [
+      'of version 0',
+      metadata(0),
+      'CurrencyChanged has schema version 0; this version of the service reads 1 to 1',
+    ],
+    [
+      'without a version',
+      metadata(undefined),
+      'CurrencyChanged has schema version undefined; this version of the service reads 1 to 1',
+    ],
     ['with broken data', () => ({ data: '{"currency":"secret text' }), 'the stored JSON is broken'],
     ['with broken metadata', () => ({ metadata: '' }), 'the stored JSON is broken'],
   ])('%s says so, and the others are read', async (_, change, unreadable) => {
@@ -188,20 +232,34 @@ describe('upcasting', () => {
   const upcasters = {
     Renamed: [
       (data: Readonly<Record<string, unknown>>) => ({ name: data['title'] }),
-      (data: Readonly<Record<string, unknown>>) => ({ ...data, length: String(data['name']).length }),
+      (data: Readonly<Record<string, unknown>>) => ({
+        ...data,
+        length: String(data['name']).length,
+      }),
     ],
   };
 
   it('goes step by step from the version that was stored', () => {
-    expect(upcast('Renamed', 1, { title: 'abc' }, { versions, upcasters })).toEqual({ name: 'abc', length: 3 });
-    expect(upcast('Renamed', 2, { name: 'abc' }, { versions, upcasters })).toEqual({ name: 'abc', length: 3 });
-    expect(upcast('Renamed', 3, { name: 'abc', length: 9 }, { versions, upcasters })).toEqual({ name: 'abc', length: 9 });
+    expect(upcast('Renamed', 1, { title: 'abc' }, { versions, upcasters })).toEqual({
+      name: 'abc',
+      length: 3,
+    });
+    expect(upcast('Renamed', 2, { name: 'abc' }, { versions, upcasters })).toEqual({
+      name: 'abc',
+      length: 3,
+    });
+    expect(upcast('Renamed', 3, { name: 'abc', length: 9 }, { versions, upcasters })).toEqual({
+      name: 'abc',
+      length: 9,
+    });
     expect(upcast('Plain', 1, { as: 'it is' }, { versions, upcasters })).toEqual({ as: 'it is' });
   });
 
   it('never guesses', () => {
     for (const version of [0, 4, 1.5, Number.NaN])
-      expect(() => upcast('Renamed', version, {}, { versions, upcasters })).toThrow(UnreadableEvent);
+      expect(() => upcast('Renamed', version, {}, { versions, upcasters })).toThrow(
+        UnreadableEvent,
+      );
     expect(() => upcast('Unknown', 1, {}, { versions, upcasters })).toThrow(UnreadableEvent);
   });
 
@@ -212,8 +270,9 @@ describe('upcasting', () => {
 });
 
 /**
- * What was stored once is read for ever: a sample of each type and version, as its bytes stood in a log, with what it means.
- * A new type or version gets one by `WRITE_SAMPLES=1 npx jest test/event-log/codec`; one that is there is never changed.
+ * What was stored once is read for ever: a sample of each type and version, as its bytes stood in a
+ * log, with what it means. A new type or version gets one by `WRITE_SAMPLES=1 npx jest
+ * test/event-log/codec`; one that is there is never changed.
  */
 describe('a stored sample', () => {
   const folder = join(__dirname, 'samples');
@@ -240,31 +299,41 @@ describe('a stored sample', () => {
 
   it.each(versions)('of $type, version $version, decodes', async ({ type, version }) => {
     const path = join(folder, `${type}.v${version}.json`);
-    if (!existsSync(path)) throw new Error(`there is no stored sample of ${type}, version ${version}`);
+    if (!existsSync(path))
+      throw new Error(`there is no stored sample of ${type}, version ${version}`);
     const { data, metadata, event } = JSON.parse(readFileSync(path, 'utf8')) as Sample;
     const stored = recorded({ id: id(0), type, data, metadata });
     expect(JSON.parse(metadata)).toMatchObject({ v: version });
-    expect(await new EventCodec(everybodysKeys).decode([stored])).toStrictEqual([{ event, envelope: ENVELOPE, recorded: stored }]);
+    expect(await new EventCodec(everybodysKeys).decode([stored])).toStrictEqual([
+      { event, envelope: ENVELOPE, recorded: stored },
+    ]);
   });
 
   it('stands there for nothing else', () => {
-    expect(readdirSync(folder).sort()).toEqual(versions.map(({ type, version }) => `${type}.v${version}.json`).sort());
+    expect(readdirSync(folder).sort()).toEqual(
+      versions.map(({ type, version }) => `${type}.v${version}.json`).sort(),
+    );
   });
 });
 
-const isPersonal = (value: object): value is Personal<unknown> => 'subject' in value && 'value' in value && Object.keys(value).length === 2;
+const isPersonal = (value: object): value is Personal<unknown> =>
+  'subject' in value && 'value' in value && Object.keys(value).length === 2;
 
 /** The texts inside personal values that are long enough not to stand anywhere by chance. */
 function plainTexts(value: unknown, isInside = false): string[] {
   if (typeof value === 'string') return isInside && value.length >= 4 ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
   const inside = isInside || isPersonal(value);
-  return Object.entries(value).flatMap(([name, member]) => (inside && name === 'subject' ? [] : plainTexts(member, inside)));
+  return Object.entries(value).flatMap(([name, member]) =>
+    inside && name === 'subject' ? [] : plainTexts(member, inside),
+  );
 }
 
 function withoutPersons(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPersons);
   if (typeof value !== 'object' || value === null) return value;
   if (isPersonal(value)) return { subject: value.subject, value: null };
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutPersons(member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withoutPersons(member)]),
+  );
 }

@@ -31,19 +31,31 @@ export interface LogUnderTest {
   thaw(): void;
   /** Where positions are counted without gaps: the number of one. */
   readonly ordinal?: (position: Position) => bigint;
-  /** Where it can be done: a writer of another process that has appended an event and not committed it yet. */
-  readonly appendHeldOpen?: (stream: string) => Promise<{ commit(): Promise<void>; untilSomebodyWaits(): Promise<void> }>;
+  /**
+   * Where it can be done: a writer of another process that has appended an event and not committed
+   * it yet.
+   */
+  readonly appendHeldOpen?: (
+    stream: string,
+  ) => Promise<{ commit(): Promise<void>; untilSomebodyWaits(): Promise<void> }>;
   /** Also closes what was opened. */
   dispose(): Promise<void>;
 }
 
-/** What cannot be brought about with a log, each with the reason: its tests are skipped, and the run names them. */
+/**
+ * What cannot be brought about with a log, each with the reason: its tests are skipped, and the run
+ * names them.
+ */
 export interface NotPossible {
   readonly appendHeldOpen?: string;
 }
 
 /** What every adapter of the port promises. */
-export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTest>, notPossible: NotPossible = {}): void {
+export function eventLogContract(
+  name: string,
+  makeLog: () => Promise<LogUnderTest>,
+  notPossible: NotPossible = {},
+): void {
   /** A test that needs something which not every log can be brought to. */
   const itWith = (ability: keyof NotPossible, title: string, run: () => Promise<void>): void => {
     const reason = notPossible[ability];
@@ -72,7 +84,12 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
           '{"escaped":"\\u00fc\\ud83d\\ude00"}',
           '{}',
         ];
-        const events = texts.map((text) => ({ id: randomUUID(), type: 'Ärger.Begun', data: text, metadata: text }));
+        const events = texts.map((text) => ({
+          id: randomUUID(),
+          type: 'Ärger.Begun',
+          data: text,
+          metadata: text,
+        }));
         const appended = stored(await log.append('account-ü 1', 'no-stream', events));
 
         const expected = events.map((event, revision) => ({
@@ -96,11 +113,25 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         const before = Date.now();
         const results: Stored[] = [];
         for (let revision = 0; revision < 5; revision++) {
-          for (const stream of ['a', 'b']) results.push(stored(await log.append(stream, at(revision), [event()])));
+          for (const stream of ['a', 'b'])
+            results.push(stored(await log.append(stream, at(revision), [event()])));
         }
-        expect(results.map(({ revision }) => revision)).toEqual([0n, 0n, 1n, 1n, 2n, 2n, 3n, 3n, 4n, 4n]);
+        expect(results.map(({ revision }) => revision)).toEqual([
+          0n,
+          0n,
+          1n,
+          1n,
+          2n,
+          2n,
+          3n,
+          3n,
+          4n,
+          4n,
+        ]);
         const all = await log.readAll(undefined, 100);
-        expect(all.map(({ position }) => position)).toEqual(results.map(({ position }) => position));
+        expect(all.map(({ position }) => position)).toEqual(
+          results.map(({ position }) => position),
+        );
         expectInOrder(all);
         expect(all.map(({ stream }) => stream).join('')).toBe('ababababab');
         expect(await log.head()).toBe(all.at(-1)?.position);
@@ -112,21 +143,21 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
 
       it('reads a stream from a revision on, over more than one page', async () => {
         const events = Array.from({ length: 2_345 }, () => event());
-        for (let from = 0; from < events.length; from += 500) stored(await log.append('long', at(from), events.slice(from, from + 500)));
+        for (let from = 0; from < events.length; from += 500)
+          stored(await log.append('long', at(from), events.slice(from, from + 500)));
         await log.append('other', 'no-stream', [event()]);
-        expect((await collect(log.readStream('long'))).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
-        expect((await collect(log.readStream('long', { from: 2_340n }))).map(({ revision }) => revision)).toEqual([
-          2340n,
-          2341n,
-          2342n,
-          2343n,
-          2344n,
-        ]);
+        expect((await collect(log.readStream('long'))).map(({ id }) => id)).toEqual(
+          events.map(({ id }) => id),
+        );
+        expect(
+          (await collect(log.readStream('long', { from: 2_340n }))).map(({ revision }) => revision),
+        ).toEqual([2340n, 2341n, 2342n, 2343n, 2344n]);
         expect(await collect(log.readStream('long', { from: 2_345n }))).toEqual([]);
       });
 
       it('reads the whole log in pages that join without a seam', async () => {
-        for (let n = 0; n < 7; n++) await log.append(`s${n}`, 'no-stream', [event(), event(), event()]);
+        for (let n = 0; n < 7; n++)
+          await log.append(`s${n}`, 'no-stream', [event(), event(), event()]);
         const pages: RecordedEvent[][] = [];
         for (let after: Position | undefined; ;) {
           const page = await log.readAll(after, 4);
@@ -149,20 +180,44 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
     describe('expected revision', () => {
       it('refuses an append to a stream that stands elsewhere and says where', async () => {
         await log.append('s', 'no-stream', [event(), event(), event()]);
-        expect(await log.append('s', 'no-stream', [event()])).toEqual({ kind: 'conflict', expected: 'no-stream', actual: 2n });
-        expect(await log.append('s', 1n, [event()])).toEqual({ kind: 'conflict', expected: 1n, actual: 2n });
-        expect(await log.append('s', 3n, [event()])).toEqual({ kind: 'conflict', expected: 3n, actual: 2n });
-        expect(await log.append('s', 3n, [event(), event()])).toEqual({ kind: 'conflict', expected: 3n, actual: 2n });
-        expect(await log.append('none', 0n, [event()])).toEqual({ kind: 'conflict', expected: 0n, actual: 'no-stream' });
+        expect(await log.append('s', 'no-stream', [event()])).toEqual({
+          kind: 'conflict',
+          expected: 'no-stream',
+          actual: 2n,
+        });
+        expect(await log.append('s', 1n, [event()])).toEqual({
+          kind: 'conflict',
+          expected: 1n,
+          actual: 2n,
+        });
+        expect(await log.append('s', 3n, [event()])).toEqual({
+          kind: 'conflict',
+          expected: 3n,
+          actual: 2n,
+        });
+        expect(await log.append('s', 3n, [event(), event()])).toEqual({
+          kind: 'conflict',
+          expected: 3n,
+          actual: 2n,
+        });
+        expect(await log.append('none', 0n, [event()])).toEqual({
+          kind: 'conflict',
+          expected: 0n,
+          actual: 'no-stream',
+        });
         expect(await log.readAll(undefined, 10)).toHaveLength(3);
       });
 
       it('lets one of many at the same revision through', async () => {
         for (const expected of ['no-stream', 0n, 1n] as const) {
-          const results = await Promise.all(Array.from({ length: 20 }, () => log.append('s', expected, [event()])));
+          const results = await Promise.all(
+            Array.from({ length: 20 }, () => log.append('s', expected, [event()])),
+          );
           const actual = expected === 'no-stream' ? 0n : expected + 1n;
           expect(results.filter(({ kind }) => kind === 'appended')).toHaveLength(1);
-          for (const result of results) if (result.kind === 'conflict') expect(result).toEqual({ kind: 'conflict', expected, actual });
+          for (const result of results)
+            if (result.kind === 'conflict')
+              expect(result).toEqual({ kind: 'conflict', expected, actual });
         }
         expect(await collect(log.readStream('s'))).toHaveLength(3);
       });
@@ -171,11 +226,14 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         await log.append('taken', 'no-stream', [event()]);
         const results = await Promise.all(
           Array.from({ length: 60 }, (_, n) =>
-            n % 3 === 0 ? log.append('taken', 'no-stream', [event(), event()]) : log.append(`free${n}`, 'no-stream', [event(), event()]),
+            n % 3 === 0
+              ? log.append('taken', 'no-stream', [event(), event()])
+              : log.append(`free${n}`, 'no-stream', [event(), event()]),
           ),
         );
         results.forEach((result, n) => {
-          if (n % 3 === 0) expect(result).toEqual({ kind: 'conflict', expected: 'no-stream', actual: 0n });
+          if (n % 3 === 0)
+            expect(result).toEqual({ kind: 'conflict', expected: 'no-stream', actual: 0n });
           else expect(result).toMatchObject({ kind: 'appended', revision: 1n });
         });
         const all = await log.readAll(undefined, 1_000);
@@ -184,7 +242,9 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
       });
 
       it('keeps a stream whole when its appends come at the same time', async () => {
-        const results = await Promise.all([0, 1, 2, 3].map((revision) => log.append('s', at(revision), [event()])));
+        const results = await Promise.all(
+          [0, 1, 2, 3].map((revision) => log.append('s', at(revision), [event()])),
+        );
         const accepted = results.filter(({ kind }) => kind === 'appended');
         expect(accepted.length).toBeGreaterThanOrEqual(1);
         expect(await collect(log.readStream('s'))).toHaveLength(accepted.length);
@@ -218,7 +278,9 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
 
       it('is stored once when both come at the same time', async () => {
         const events = [event(), event()];
-        const results = await Promise.all(Array.from({ length: 10 }, () => log.append('s', 'no-stream', events)));
+        const results = await Promise.all(
+          Array.from({ length: 10 }, () => log.append('s', 'no-stream', events)),
+        );
         expect(results[0]).toMatchObject({ kind: 'appended', revision: 1n });
         for (const result of results) expect(result).toEqual(results[0]);
         expect(await collect(log.readStream('s'))).toHaveLength(2);
@@ -230,11 +292,23 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         await log.append('s', 'no-stream', [before]);
         await log.append('s', 0n, [a, b, c]);
         const conflict = { kind: 'conflict', expected: 0n, actual: 3n };
-        const variants = [[b, a, c], [c, b, a], [b, c], [b], [a, b, event()], [a, b, c, event()], [event(), b, c]];
-        for (const variant of variants) expect(await log.append('s', 0n, variant)).toEqual(conflict);
+        const variants = [
+          [b, a, c],
+          [c, b, a],
+          [b, c],
+          [b],
+          [a, b, event()],
+          [a, b, c, event()],
+          [event(), b, c],
+        ];
+        for (const variant of variants)
+          expect(await log.append('s', 0n, variant)).toEqual(conflict);
         await log.append('s', 3n, [event()]);
         expect(await log.append('s', 0n, [b, c])).toEqual({ ...conflict, actual: 4n });
-        expect(await log.append('s', 0n, [a, b, c])).toMatchObject({ kind: 'appended', revision: 3n });
+        expect(await log.append('s', 0n, [a, b, c])).toMatchObject({
+          kind: 'appended',
+          revision: 3n,
+        });
         expect(await collect(log.readStream('s'))).toHaveLength(5);
       });
 
@@ -252,7 +326,12 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         for (const [expected, part] of parts) {
           const result = await log.append('s', expected, part);
           const last = all.find(({ id }) => id === part.at(-1)?.id);
-          if (result.kind === 'appended') expect(result).toEqual({ kind: 'appended', revision: last?.revision, position: last?.position });
+          if (result.kind === 'appended')
+            expect(result).toEqual({
+              kind: 'appended',
+              revision: last?.revision,
+              position: last?.position,
+            });
           else expect(result).toEqual({ kind: 'conflict', expected, actual: 3n });
         }
         expect(await collect(log.readStream('s'))).toEqual(all);
@@ -263,13 +342,22 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
       const origin = { position: 'f453a00f-43', recordedAt: 1_600_000_000_000 };
 
       it('is shown with its place and time there, and with the bytes that were recorded', async () => {
-        const events = ['{"v":1}', '{}', ' {"v":1} ', '{"dup":1,"dup":2}'].map((metadata) => event({ metadata }));
-        await log.append('s', 'no-stream', [...events.map((each) => ({ ...each, origin })), event()]);
+        const events = ['{"v":1}', '{}', ' {"v":1} ', '{"dup":1,"dup":2}'].map((metadata) =>
+          event({ metadata }),
+        );
+        await log.append('s', 'no-stream', [
+          ...events.map((each) => ({ ...each, origin })),
+          event(),
+        ]);
         const found = await collect(log.readStream('s'));
-        expect(found.slice(0, -1).map(({ metadata }) => metadata)).toEqual(events.map(({ metadata }) => metadata));
+        expect(found.slice(0, -1).map(({ metadata }) => metadata)).toEqual(
+          events.map(({ metadata }) => metadata),
+        );
         // Metadata that is no object to its last byte has no room for it.
         const isKept = [true, true, false, true, false];
-        expect(found.map((each) => each.origin)).toEqual(isKept.map((kept) => (kept ? origin : undefined)));
+        expect(found.map((each) => each.origin)).toEqual(
+          isKept.map((kept) => (kept ? origin : undefined)),
+        );
         expect(found.map(({ recordedAt }) => recordedAt === origin.recordedAt)).toEqual(isKept);
         expect(await log.readAll(undefined, 10)).toEqual(found);
       });
@@ -277,7 +365,10 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
       it('is stored although it was as large as an append may be, and in as many events as a copy appends at once', async () => {
         const many = Array.from({ length: 500 }, () => event({ data: '{}', metadata: '{"v":1}' }));
         const rest = APPEND_BYTES_MAX - appendBytes(many) - 9;
-        const events = [...many.slice(1), event({ data: `"${'x'.repeat(rest + 7)}"`, metadata: '{"v":1}' })];
+        const events = [
+          ...many.slice(1),
+          event({ data: `"${'x'.repeat(rest + 7)}"`, metadata: '{"v":1}' }),
+        ];
         const long = { ...origin, position: `f453a00f-${'9'.repeat(20)}-${'9'.repeat(20)}` };
         const appended = await log.append(
           's',
@@ -286,23 +377,35 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         );
         expect(appended).toMatchObject({ kind: 'appended', revision: 499n });
         const found = await collect(log.readStream('s'));
-        expect(found.map(({ data, metadata }) => ({ data, metadata }))).toEqual(events.map(({ data, metadata }) => ({ data, metadata })));
+        expect(found.map(({ data, metadata }) => ({ data, metadata }))).toEqual(
+          events.map(({ data, metadata }) => ({ data, metadata })),
+        );
         expect(appendBytes(events)).toBeGreaterThan(APPEND_BYTES_MAX - 20);
       });
     });
 
     describe('what cannot be stored', () => {
       it('is an append over the limit, counted in bytes; one at the limit is stored', async () => {
-        const filled = (bytes: number): NewEvent => event({ data: `"${'ü'.repeat(10)}${'x'.repeat(bytes - 22)}"`, metadata: '' });
+        const filled = (bytes: number): NewEvent =>
+          event({ data: `"${'ü'.repeat(10)}${'x'.repeat(bytes - 22)}"`, metadata: '' });
         const half = APPEND_BYTES_MAX / 2;
-        await expect(log.append('s', 'no-stream', [filled(half), filled(half + 1)])).rejects.toThrow(AppendTooLarge);
-        await expect(log.append('s', 'no-stream', [event({ data: '{}', metadata: 'x'.repeat(APPEND_BYTES_MAX) })])).rejects.toThrow(
-          AppendTooLarge,
-        );
+        await expect(
+          log.append('s', 'no-stream', [filled(half), filled(half + 1)]),
+        ).rejects.toThrow(AppendTooLarge);
+        await expect(
+          log.append('s', 'no-stream', [
+            event({ data: '{}', metadata: 'x'.repeat(APPEND_BYTES_MAX) }),
+          ]),
+        ).rejects.toThrow(AppendTooLarge);
         expect(await log.head()).toBeUndefined();
         const events = [filled(half), filled(half)];
-        expect(await log.append('s', 'no-stream', events)).toMatchObject({ kind: 'appended', revision: 1n });
-        expect((await collect(log.readStream('s'))).map(({ data }) => data)).toEqual(events.map(({ data }) => data));
+        expect(await log.append('s', 'no-stream', events)).toMatchObject({
+          kind: 'appended',
+          revision: 1n,
+        });
+        expect((await collect(log.readStream('s'))).map(({ data }) => data)).toEqual(
+          events.map(({ data }) => data),
+        );
       });
 
       it('is refused before anything is sent, and its neighbours are stored', async () => {
@@ -319,8 +422,11 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
           ['s', 'no-stream', [event({ metadata: 'lone\udc00' })]],
           ['s', 'no-stream', [twice, event(), { ...twice, id: twice.id.toUpperCase() }]],
         ];
-        const results = await Promise.allSettled(wrong.map(([stream, expected, events]) => log.append(stream, expected, events)));
-        for (const result of results) expect(result).toMatchObject({ status: 'rejected', reason: expect.any(InvalidAppend) });
+        const results = await Promise.allSettled(
+          wrong.map(([stream, expected, events]) => log.append(stream, expected, events)),
+        );
+        for (const result of results)
+          expect(result).toMatchObject({ status: 'rejected', reason: expect.any(InvalidAppend) });
         expect(await log.head()).toBeUndefined();
       });
     });
@@ -329,7 +435,9 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
       it('stores a thousand appends, each once', async () => {
         // A store that takes each append by itself is at it for seconds.
         const patient = await subject.open({ appendTimeoutMs: 40_000 });
-        const results = await Promise.all(Array.from({ length: 1_000 }, (_, n) => patient.append(`s${n}`, 'no-stream', [event()])));
+        const results = await Promise.all(
+          Array.from({ length: 1_000 }, (_, n) => patient.append(`s${n}`, 'no-stream', [event()])),
+        );
         expect(new Set(results.map((result) => stored(result).position)).size).toBe(1_000);
         const all = await readToEnd(log);
         expect(all).toHaveLength(1_000);
@@ -402,7 +510,10 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         await hasty.append('before', 'no-stream', [event()]);
         await hasty.readAll(undefined, 1);
         subject.freeze();
-        const appends = Array.from({ length: 20 }, (_, n) => ({ stream: `s${n}`, events: [event(), event()] }));
+        const appends = Array.from({ length: 20 }, (_, n) => ({
+          stream: `s${n}`,
+          events: [event(), event()],
+        }));
         const startedAt = performance.now();
         const outcomes = await Promise.allSettled([
           ...appends.map(({ stream, events }) => hasty.append(stream, 'no-stream', events)),
@@ -411,15 +522,24 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
           collect(hasty.readStream('before')),
         ]);
         expect(performance.now() - startedAt).toBeLessThan(2_000);
-        for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(EventLogUnavailable) });
-        await expect(hasty.append('later', 'no-stream', [event()])).rejects.toThrow(EventLogUnavailable);
+        for (const outcome of outcomes)
+          expect(outcome).toMatchObject({
+            status: 'rejected',
+            reason: expect.any(EventLogUnavailable),
+          });
+        await expect(hasty.append('later', 'no-stream', [event()])).rejects.toThrow(
+          EventLogUnavailable,
+        );
 
         subject.thaw();
         for (const { stream, events } of appends) {
-          expect(await untilAnswered(() => hasty.append(stream, 'no-stream', events))).toMatchObject({ kind: 'appended', revision: 1n });
+          expect(
+            await untilAnswered(() => hasty.append(stream, 'no-stream', events)),
+          ).toMatchObject({ kind: 'appended', revision: 1n });
         }
         const ids = (await readToEnd(log)).map(({ id }) => id);
-        for (const { events } of appends) for (const { id } of events) expect(ids.filter((other) => other === id)).toHaveLength(1);
+        for (const { events } of appends)
+          for (const { id } of events) expect(ids.filter((other) => other === id)).toHaveLength(1);
       }, 60_000);
     });
 
@@ -470,7 +590,9 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         for (const [n, writer] of [lazy, log, lazy, log, log].entries()) {
           const next = pages.next();
           const result = stored(await writer.append('s', at(n), [event()]));
-          expect((await next).value).toEqual([expect.objectContaining({ position: result.position })]);
+          expect((await next).value).toEqual([
+            expect.objectContaining({ position: result.position }),
+          ]);
         }
         const next = pages.next();
         ending.abort();
@@ -482,7 +604,10 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         const all = await log.readAll(undefined, 10);
         const ending = new AbortController();
         const seen: RecordedEvent[] = [];
-        for await (const page of log.follow(all[2]?.position, { signal: ending.signal, pageSize: 2 })) {
+        for await (const page of log.follow(all[2]?.position, {
+          signal: ending.signal,
+          pageSize: 2,
+        })) {
           seen.push(...page);
           if (seen.length === 3) ending.abort();
         }
@@ -495,13 +620,19 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         expect(await collect(log.follow(undefined, { signal: aborted.signal }))).toEqual([]);
 
         const waiting = new AbortController();
-        const quiet = log.follow(undefined, { signal: waiting.signal })[Symbol.asyncIterator]().next();
+        const quiet = log
+          .follow(undefined, { signal: waiting.signal })
+          [Symbol.asyncIterator]()
+          .next();
         waiting.abort();
         expect(await quiet).toEqual({ done: true, value: undefined });
 
         subject.freeze();
         const hanging = new AbortController();
-        const stuck = log.follow(undefined, { signal: hanging.signal })[Symbol.asyncIterator]().next();
+        const stuck = log
+          .follow(undefined, { signal: hanging.signal })
+          [Symbol.asyncIterator]()
+          .next();
         const startedAt = performance.now();
         hanging.abort();
         expect(await stuck).toEqual({ done: true, value: undefined });
@@ -509,33 +640,41 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         subject.thaw();
       });
 
-      itWith('appendHeldOpen', 'never hands on an event before one that another writer holds uncommitted', async () => {
-        const first = stored(await log.append('first', 'no-stream', [event()]));
-        if (subject.appendHeldOpen === undefined) throw new Error('nobody holds an append open here');
-        const late = await subject.appendHeldOpen('late');
-        const ending = new AbortController();
-        const seen: RecordedEvent[] = [];
-        const other = await subject.open({ pollIntervalMs: 10 });
-        const following = (async () => {
-          for await (const page of other.follow(undefined, { signal: ending.signal })) seen.push(...page);
-        })();
-        const behind = Promise.all([1, 2, 3].map((n) => log.append(`behind${n}`, 'no-stream', [event()])));
-        await late.untilSomebodyWaits();
-        await eventually(async () => seen.length === 1);
-        // As often as a reader would look while that writer takes its time.
-        for (let look = 0; look < 100; look++) {
-          expect(await other.readAll(first.position, 10)).toEqual([]);
-          expect(await other.head()).toBe(first.position);
-        }
-        await late.commit();
-        await behind;
-        await eventually(async () => seen.length >= 5);
-        ending.abort();
-        await following;
-        expect(seen.map(({ stream }) => stream).slice(0, 2)).toEqual(['first', 'late']);
-        expect(seen).toEqual(await log.readAll(undefined, 10));
-        expectWhole(subject, seen);
-      });
+      itWith(
+        'appendHeldOpen',
+        'never hands on an event before one that another writer holds uncommitted',
+        async () => {
+          const first = stored(await log.append('first', 'no-stream', [event()]));
+          if (subject.appendHeldOpen === undefined)
+            throw new Error('nobody holds an append open here');
+          const late = await subject.appendHeldOpen('late');
+          const ending = new AbortController();
+          const seen: RecordedEvent[] = [];
+          const other = await subject.open({ pollIntervalMs: 10 });
+          const following = (async () => {
+            for await (const page of other.follow(undefined, { signal: ending.signal }))
+              seen.push(...page);
+          })();
+          const behind = Promise.all(
+            [1, 2, 3].map((n) => log.append(`behind${n}`, 'no-stream', [event()])),
+          );
+          await late.untilSomebodyWaits();
+          await eventually(async () => seen.length === 1);
+          // As often as a reader would look while that writer takes its time.
+          for (let look = 0; look < 100; look++) {
+            expect(await other.readAll(first.position, 10)).toEqual([]);
+            expect(await other.head()).toBe(first.position);
+          }
+          await late.commit();
+          await behind;
+          await eventually(async () => seen.length >= 5);
+          ending.abort();
+          await following;
+          expect(seen.map(({ stream }) => stream).slice(0, 2)).toEqual(['first', 'late']);
+          expect(seen).toEqual(await log.readAll(undefined, 10));
+          expectWhole(subject, seen);
+        },
+      );
     });
 
     describe('positions', () => {
@@ -555,7 +694,11 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
         const positions = (await log.readAll(undefined, 20)).map(({ position }) => position);
         const fractions = positions.map((position) => log.fraction(position, positions.at(-1)));
         expect(fractions).toEqual([...fractions].sort((a, b) => a - b));
-        expect([log.fraction(undefined, positions.at(-1)), fractions.at(-1), log.fraction(undefined, undefined)]).toEqual([0, 1, 1]);
+        expect([
+          log.fraction(undefined, positions.at(-1)),
+          fractions.at(-1),
+          log.fraction(undefined, undefined),
+        ]).toEqual([0, 1, 1]);
         expect(fractions[0]).toBeLessThan(1);
       });
 
@@ -581,7 +724,9 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
             expect([token, log.isPosition(token)]).toEqual([token, false]);
           }
           await expect(log.readAll(foreign, 10)).rejects.toThrow(TypeError);
-          const tail = log.follow(foreign, { signal: new AbortController().signal })[Symbol.asyncIterator]();
+          const tail = log
+            .follow(foreign, { signal: new AbortController().signal })
+            [Symbol.asyncIterator]();
           await expect(tail.next()).rejects.toThrow(TypeError);
         } finally {
           await another.dispose();
@@ -591,9 +736,13 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
 
     describe('close', () => {
       it('answers what waits, ends the tails, and takes nothing more', async () => {
-        const tail = log.follow(undefined, { signal: new AbortController().signal })[Symbol.asyncIterator]();
+        const tail = log
+          .follow(undefined, { signal: new AbortController().signal })
+          [Symbol.asyncIterator]();
         const waiting = tail.next();
-        const appends = Array.from({ length: 50 }, (_, n) => log.append(`s${n}`, 'no-stream', [event()]));
+        const appends = Array.from({ length: 50 }, (_, n) =>
+          log.append(`s${n}`, 'no-stream', [event()]),
+        );
         await log.close();
         for (const append of appends) expect(await append).toMatchObject({ kind: 'appended' });
         await waiting;
@@ -607,7 +756,9 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
       it('does not wait for a server that hangs', async () => {
         const hasty = await subject.open({ appendTimeoutMs: 300, readTimeoutMs: 300 });
         await hasty.append('s', 'no-stream', [event()]);
-        const tail = hasty.follow(await hasty.head(), { signal: new AbortController().signal })[Symbol.asyncIterator]();
+        const tail = hasty
+          .follow(await hasty.head(), { signal: new AbortController().signal })
+          [Symbol.asyncIterator]();
         const waiting = tail.next();
         subject.freeze();
         const append = hasty.append('t', 'no-stream', [event()]);
@@ -624,7 +775,13 @@ export function eventLogContract(name: string, makeLog: () => Promise<LogUnderTe
 type Stored = Extract<AppendResult, { kind: 'appended' }>;
 
 export function event(parts: Partial<NewEvent> = {}): NewEvent {
-  return { id: randomUUID(), type: 'SomethingHappened', data: '{"amount":12}', metadata: '{"mode":"live"}', ...parts };
+  return {
+    id: randomUUID(),
+    type: 'SomethingHappened',
+    data: '{"amount":12}',
+    metadata: '{"mode":"live"}',
+    ...parts,
+  };
 }
 
 /** What the n-th append of single events to a stream expects. */
@@ -633,7 +790,8 @@ export function at(revision: number): ExpectedRevision {
 }
 
 export function stored(result: AppendResult): Stored {
-  if (result.kind !== 'appended') throw new Error(`a conflict: expected ${result.expected}, actual ${result.actual}`);
+  if (result.kind !== 'appended')
+    throw new Error(`a conflict: expected ${result.expected}, actual ${result.actual}`);
   return result;
 }
 
@@ -653,11 +811,16 @@ export async function readToEnd(log: EventLog): Promise<RecordedEvent[]> {
 }
 
 /**
- * The identical call, until there is an answer: what a caller does after an unknown outcome. Not for ever, and with a turn for everybody
- * else between two calls: a log that refuses at once (a closed one, say) would otherwise hold the process, and every time limit in it.
+ * The identical call, until there is an answer: what a caller does after an unknown outcome. Not
+ * for ever, and with a turn for everybody else between two calls: a log that refuses at once (a
+ * closed one, say) would otherwise hold the process, and every time limit in it.
  */
 export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (const endsAt = performance.now() + 50_000; ; await new Promise((resolve) => setImmediate(resolve))) {
+  for (
+    const endsAt = performance.now() + 50_000;
+    ;
+    await new Promise((resolve) => setImmediate(resolve))
+  ) {
     try {
       return await call();
     } catch (error) {
@@ -667,11 +830,21 @@ export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
 }
 
 function expectInOrder(events: readonly RecordedEvent[]): void {
-  events.slice(1).forEach((event, index) => expect(event.recordedAt).toBeGreaterThanOrEqual(events[index]?.recordedAt ?? 0));
+  events
+    .slice(1)
+    .forEach((event, index) =>
+      expect(event.recordedAt).toBeGreaterThanOrEqual(events[index]?.recordedAt ?? 0),
+    );
 }
 
-/** From the log's first event on: revisions without gaps, times in order, and where positions are counted, those without gaps too. */
-export function expectWhole(subject: Pick<LogUnderTest, 'ordinal'>, all: readonly RecordedEvent[]): void {
+/**
+ * From the log's first event on: revisions without gaps, times in order, and where positions are
+ * counted, those without gaps too.
+ */
+export function expectWhole(
+  subject: Pick<LogUnderTest, 'ordinal'>,
+  all: readonly RecordedEvent[],
+): void {
   const revisions = new Map<string, bigint>();
   for (const { stream, revision } of all) {
     expect([stream, revision]).toEqual([stream, (revisions.get(stream) ?? -1n) + 1n]);
@@ -679,5 +852,8 @@ export function expectWhole(subject: Pick<LogUnderTest, 'ordinal'>, all: readonl
   }
   expectInOrder(all);
   const { ordinal } = subject;
-  if (ordinal) expect(all.map(({ position }) => ordinal(position))).toEqual(all.map((_, index) => BigInt(index + 1)));
+  if (ordinal)
+    expect(all.map(({ position }) => ordinal(position))).toEqual(
+      all.map((_, index) => BigInt(index + 1)),
+    );
 }

@@ -2,7 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from '../../src/event-log/event-store-url.js';
+import {
+  InvalidEventStoreUrl,
+  parseEventStoreUrl,
+  type EventStoreAddress,
+} from '../../src/event-log/event-store-url.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'event-store-url-'));
 const pem = join(folder, 'ca file.pem');
@@ -49,14 +53,29 @@ describe('EVENT_STORE_URL', () => {
     ],
     ['esdb+discover://store', { discover: true }],
     ['esdb://me:secret@store', { credentials: { username: 'me', password: 'secret' } }],
-    ['esdb://m%40e:p%3A%2F%3f%23%25@store', { credentials: { username: 'm@e', password: 'p:/?#%' } }],
+    [
+      'esdb://m%40e:p%3A%2F%3f%23%25@store',
+      { credentials: { username: 'm@e', password: 'p:/?#%' } },
+    ],
     [`esdb://store?tlsCAFile=${encodeURIComponent(pem)}`, { tlsCaFile: pem }],
     [`esdb://store?TLS_CA_FILE=${pem}`, { tlsCaFile: pem }],
-    [`esdb://store?user-cert-file=${pem}&userKeyFile=${pem}`, { userCertFile: pem, userKeyFile: pem }],
+    [
+      `esdb://store?user-cert-file=${pem}&userKeyFile=${pem}`,
+      { userCertFile: pem, userKeyFile: pem },
+    ],
     ['esdb://store?connectionName=the%20ledger=1', { connectionName: 'the ledger=1' }],
-    ['esdb://store?keepAliveInterval=-1&keepAliveTimeout=0', { keepAliveInterval: -1, keepAliveTimeout: 0 }],
-    ['esdb://store?maxDiscoverAttempts=1&discoveryInterval=0', { maxDiscoverAttempts: 1, discoveryInterval: 0 }],
-    ['esdb://store?gossipTimeout=3&defaultDeadline=999999999', { gossipTimeout: 3, defaultDeadline: 999_999_999 }],
+    [
+      'esdb://store?keepAliveInterval=-1&keepAliveTimeout=0',
+      { keepAliveInterval: -1, keepAliveTimeout: 0 },
+    ],
+    [
+      'esdb://store?maxDiscoverAttempts=1&discoveryInterval=0',
+      { maxDiscoverAttempts: 1, discoveryInterval: 0 },
+    ],
+    [
+      'esdb://store?gossipTimeout=3&defaultDeadline=999999999',
+      { gossipTimeout: 3, defaultDeadline: 999_999_999 },
+    ],
     ['esdb://store?tlsVerifyCert=true&throwOnAppendFailure=true&nodePreference=Leader', {}],
   ])('%s is understood', (url, expected) => {
     expect(parseEventStoreUrl(url)).toEqual({ ...PLAIN, ...expected });
@@ -96,19 +115,46 @@ describe('EVENT_STORE_URL', () => {
       /^can only say tlsVerifyCert=true: the certificate is always verified; name its authority by tlsCAFile$/,
     ],
     ['esdb://store?throwOnAppendFailure=qzxwv', /^can only say throwOnAppendFailure=true/],
-    ['esdb://store?nodePreference=qzxwv', /^can only say nodePreference=leader: appends, and the reads that decide, go to the leader$/],
-    ['esdb://store?tlsCAFile=/nowhere/qzxwv.pem', /^names a tlsCAFile that is not there or cannot be read$/],
+    [
+      'esdb://store?nodePreference=qzxwv',
+      /^can only say nodePreference=leader: appends, and the reads that decide, go to the leader$/,
+    ],
+    [
+      'esdb://store?tlsCAFile=/nowhere/qzxwv.pem',
+      /^names a tlsCAFile that is not there or cannot be read$/,
+    ],
     ['esdb://store?userCertFile=/nowhere/qzxwv.pem', /^names a userCertFile that is not there/],
-    [`esdb://store?userCertFile=${pem}`, /^names one of userCertFile and userKeyFile: they come together$/],
+    [
+      `esdb://store?userCertFile=${pem}`,
+      /^names one of userCertFile and userKeyFile: they come together$/,
+    ],
     [`esdb://store?userKeyFile=${pem}`, /^names one of userCertFile and userKeyFile/],
     [`esdb://store?tls=false&tlsCAFile=${pem}`, /^names certificates although it says tls=false$/],
-    [`esdb://store?tls=false&userCertFile=${pem}&userKeyFile=${pem}`, /^names certificates although it says tls=false$/],
-    ['esdb://store?keepAliveInterval=qzxwv', /^must give a whole number from -1 on for keepAliveInterval$/],
-    ['esdb://store?keepAliveTimeout=-2', /^must give a whole number from -1 on for keepAliveTimeout$/],
-    ['esdb://store?maxDiscoverAttempts=0', /^must give a whole number from 1 on for maxDiscoverAttempts$/],
-    ['esdb://store?discoveryInterval=1.5', /^must give a whole number from 0 on for discoveryInterval$/],
+    [
+      `esdb://store?tls=false&userCertFile=${pem}&userKeyFile=${pem}`,
+      /^names certificates although it says tls=false$/,
+    ],
+    [
+      'esdb://store?keepAliveInterval=qzxwv',
+      /^must give a whole number from -1 on for keepAliveInterval$/,
+    ],
+    [
+      'esdb://store?keepAliveTimeout=-2',
+      /^must give a whole number from -1 on for keepAliveTimeout$/,
+    ],
+    [
+      'esdb://store?maxDiscoverAttempts=0',
+      /^must give a whole number from 1 on for maxDiscoverAttempts$/,
+    ],
+    [
+      'esdb://store?discoveryInterval=1.5',
+      /^must give a whole number from 0 on for discoveryInterval$/,
+    ],
     ['esdb://store?gossipTimeout=0', /^must give a whole number from 1 on for gossipTimeout$/],
-    ['esdb://store?defaultDeadline=1234567890', /^must give a whole number from 1 on for defaultDeadline$/],
+    [
+      'esdb://store?defaultDeadline=1234567890',
+      /^must give a whole number from 1 on for defaultDeadline$/,
+    ],
   ])('%s is refused, and nothing of it is quoted', (url, message) => {
     const error = refusalOf(url);
     expect(error).toBeInstanceOf(InvalidEventStoreUrl);

@@ -1,7 +1,11 @@
 import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { appendSections } from './eventstoredb-behaviour/append-rows.js';
-import { newMeeting, type BehaviourRow, type BehaviourSection } from './eventstoredb-behaviour/behaviour-row.js';
+import {
+  newMeeting,
+  type BehaviourRow,
+  type BehaviourSection,
+} from './eventstoredb-behaviour/behaviour-row.js';
 import { clusterSections } from './eventstoredb-behaviour/cluster-rows.js';
 import { doubleSections } from './eventstoredb-behaviour/double-rows.js';
 import { faultSections } from './eventstoredb-behaviour/fault-rows.js';
@@ -9,8 +13,9 @@ import { readSections } from './eventstoredb-behaviour/read-rows.js';
 import { subscriptionSections } from './eventstoredb-behaviour/subscription-rows.js';
 
 /**
- * What a server answers, case by case. The double is held to it in every run, and a server that others started when ESDB_URL names one: what
- * both do the same, tests on the double say about the server, too.
+ * What a server answers, case by case. The double is held to it in every run, and a server that
+ * others started when ESDB_URL names one: what both do the same, tests on the double say about the
+ * server, too.
  */
 const SECTIONS: readonly BehaviourSection[] = [
   ...appendSections,
@@ -74,10 +79,14 @@ if (ESDB_URL !== undefined) {
 
     it('leaves out what a server cannot be asked for, by name', () => {
       const left = SECTIONS.flatMap(({ title, rows }) =>
-        rows.flatMap((row) => (row.needs === 'server' ? [] : [`not run: ${title}: ${row.name} (${row.because})`])),
+        rows.flatMap((row) =>
+          row.needs === 'server' ? [] : [`not run: ${title}: ${row.name} (${row.because})`],
+        ),
       );
       process.stdout.write(`${left.join('\n')}\n`);
-      expect(left.length).toBe(SECTIONS.flatMap(({ rows }) => rows).filter(({ needs }) => needs !== 'server').length);
+      expect(left.length).toBe(
+        SECTIONS.flatMap(({ rows }) => rows).filter(({ needs }) => needs !== 'server').length,
+      );
     });
   });
 }

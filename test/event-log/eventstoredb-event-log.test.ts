@@ -1,6 +1,13 @@
-import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
+import {
+  EventStoreDbEventLog,
+  type EventStoreDbEventLogOptions,
+} from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
-import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
+import {
+  freshNamespace,
+  startEventStore,
+  type EventStoreUnderTest,
+} from '../support/event-store.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 import { eventLogContract, type LogUnderTest } from './event-log.contract.js';
 
@@ -19,7 +26,13 @@ async function eventStoreDbLog(): Promise<LogUnderTest> {
   return {
     open: (options: Partial<EventStoreDbEventLogOptions> = {}) => {
       const address = { ...store.address, hosts: [{ address: '127.0.0.1', port: proxy.port }] };
-      const log = new EventStoreDbEventLog({ address, owner: 'test', namespace, prefix: '', ...options });
+      const log = new EventStoreDbEventLog({
+        address,
+        owner: 'test',
+        namespace,
+        prefix: '',
+        ...options,
+      });
       logs.push(log);
       return Promise.resolve(log);
     },
@@ -34,4 +47,6 @@ async function eventStoreDbLog(): Promise<LogUnderTest> {
   };
 }
 
-eventLogContract('eventstoredb', eventStoreDbLog, { appendHeldOpen: 'a client of EventStoreDB has no append that it could hold open' });
+eventLogContract('eventstoredb', eventStoreDbLog, {
+  appendHeldOpen: 'a client of EventStoreDB has no append that it could hold open',
+});

@@ -1,10 +1,26 @@
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
-import { APPEND_BYTES_MAX, AppendTooLarge, EventLogUnavailable, type NewEvent } from '../../src/event-log/event-log.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import {
+  APPEND_BYTES_MAX,
+  AppendTooLarge,
+  EventLogUnavailable,
+  type NewEvent,
+} from '../../src/event-log/event-log.js';
+import {
+  startEventStoreDbDouble,
+  type EventStoreDbDouble,
+} from '../support/eventstoredb-double/double.js';
 import type { FaultOptions } from '../support/eventstoredb-double/faults.js';
 import { eventually } from '../support/embedded.js';
-import { appended, eachTestOnADouble, type LogsOfATest, newEvent, newEvents, Observed, timed } from './support/faulty-event-store.js';
+import {
+  appended,
+  eachTestOnADouble,
+  type LogsOfATest,
+  newEvent,
+  newEvents,
+  Observed,
+  timed,
+} from './support/faulty-event-store.js';
 
 const STREAM = 'ours-a';
 const APPENDS: FaultOptions = { methods: ['append'] };
@@ -25,30 +41,43 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['the answer is lost', { how: 'unavailable' }],
       ['the connection is cut', { how: 'cut' }],
       ['no answer comes', { how: 'silence' }],
-    ])('%s after the write: the identical append goes again, without a read, and gets the first position', async (_name, how) => {
-      const observed = new Observed();
-      const log = logs.open(double.url, { appendTimeoutMs: 1_000, observe: observed });
-      const first = newEvents(2);
-      await appended(log.append(STREAM, 'no-stream', first));
-      const before = double.calls;
+    ])(
+      '%s after the write: the identical append goes again, without a read, and gets the first position',
+      async (_name, how) => {
+        const observed = new Observed();
+        const log = logs.open(double.url, { appendTimeoutMs: 1_000, observe: observed });
+        const first = newEvents(2);
+        await appended(log.append(STREAM, 'no-stream', first));
+        const before = double.calls;
 
-      double.faults.next('answer-lost', 1, { ...APPENDS, ...how });
-      const events = newEvents(3);
-      const pending = appended(log.append(STREAM, 1n, events));
-      // Somebody else is quicker than the repetition.
-      await eventually(async () => storedIds().length === 5);
-      double.storedBehindTheBack(STREAM, [newEvent()]);
+        double.faults.next('answer-lost', 1, { ...APPENDS, ...how });
+        const events = newEvents(3);
+        const pending = appended(log.append(STREAM, 1n, events));
+        // Somebody else is quicker than the repetition.
+        await eventually(async () => storedIds().length === 5);
+        double.storedBehindTheBack(STREAM, [newEvent()]);
 
-      const result = await pending;
-      const stored = double.store.eventsOf(STREAM);
-      expect(stored.slice(0, 5).map(({ id }) => id)).toEqual([...first, ...events].map(({ id }) => id));
-      expect(stored).toHaveLength(6);
-      expect(result.revision).toBe(4n);
-      expect(result.position).toMatch(new RegExp(`-${stored[4]?.position}-${stored[4]?.position}$`));
-      expect(double.calls.append).toBe(before.append + 2);
-      expect(double.requests.filter(({ method, stream }) => method === 'read' && stream === STREAM)).toEqual([]);
-      expect([observed.unknownOutcomes, observed.retries, observed.outcomes]).toEqual([1, 1, ['appended', 'appended']]);
-    });
+        const result = await pending;
+        const stored = double.store.eventsOf(STREAM);
+        expect(stored.slice(0, 5).map(({ id }) => id)).toEqual(
+          [...first, ...events].map(({ id }) => id),
+        );
+        expect(stored).toHaveLength(6);
+        expect(result.revision).toBe(4n);
+        expect(result.position).toMatch(
+          new RegExp(`-${stored[4]?.position}-${stored[4]?.position}$`),
+        );
+        expect(double.calls.append).toBe(before.append + 2);
+        expect(
+          double.requests.filter(({ method, stream }) => method === 'read' && stream === STREAM),
+        ).toEqual([]);
+        expect([observed.unknownOutcomes, observed.retries, observed.outcomes]).toEqual([
+          1,
+          1,
+          ['appended', 'appended'],
+        ]);
+      },
+    );
 
     it('an answer that comes too late changes nothing: once stored, once answered', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
@@ -84,7 +113,10 @@ describe('appends to an EventStoreDB that misbehaves', () => {
           how: 'silence',
         },
       );
-      expect(await log.append(STREAM, 'no-stream', events)).toMatchObject({ kind: 'appended', revision: 1n });
+      expect(await log.append(STREAM, 'no-stream', events)).toMatchObject({
+        kind: 'appended',
+        revision: 1n,
+      });
       expect(storedIds()).toEqual(events.map(({ id }) => id));
     });
   });
@@ -93,10 +125,17 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     const log = logs.open(double.url);
     await appended(log.append(STREAM, 'no-stream', newEvents(3)));
     const conflict = { kind: 'conflict', actual: 2n };
-    expect(await log.append(STREAM, 'no-stream', [newEvent()])).toEqual({ ...conflict, expected: 'no-stream' });
+    expect(await log.append(STREAM, 'no-stream', [newEvent()])).toEqual({
+      ...conflict,
+      expected: 'no-stream',
+    });
     expect(await log.append(STREAM, 0n, [newEvent()])).toEqual({ ...conflict, expected: 0n });
     expect(await log.append(STREAM, 9n, [newEvent()])).toEqual({ ...conflict, expected: 9n });
-    expect(await log.append('ours-b', 0n, [newEvent()])).toEqual({ kind: 'conflict', expected: 0n, actual: 'no-stream' });
+    expect(await log.append('ours-b', 0n, [newEvent()])).toEqual({
+      kind: 'conflict',
+      expected: 0n,
+      actual: 'no-stream',
+    });
   });
 
   it('appends are calls of their own, to the leader: the batch stream of another client in the process may break', async () => {
@@ -117,11 +156,19 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       await Promise.all([expect(broken).rejects.toThrow(), other.kill()]);
       release();
       expect(await pending).toMatchObject({ kind: 'appended' });
-      expect({ appends: double.calls.append - appends, batches: double.calls.batchAppend }).toEqual({ appends: 1, batches: 0 });
-      expect(double.requests.filter(({ method }) => method === 'append').map(({ headers }) => headers['requires-leader'])).toContain(
-        'true',
+      expect({ appends: double.calls.append - appends, batches: double.calls.batchAppend }).toEqual(
+        { appends: 1, batches: 0 },
       );
-      expect(double.requests.filter(({ method, headers }) => method === 'append' && headers['requires-leader'] !== 'true')).toEqual([]);
+      expect(
+        double.requests
+          .filter(({ method }) => method === 'append')
+          .map(({ headers }) => headers['requires-leader']),
+      ).toContain('true');
+      expect(
+        double.requests.filter(
+          ({ method, headers }) => method === 'append' && headers['requires-leader'] !== 'true',
+        ),
+      ).toEqual([]);
     } finally {
       await client.dispose();
       await other.stop();
@@ -142,29 +189,39 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     it.each([
       ['a known connection', true],
       ['a new connection', false],
-    ])('on %s: an append is answered in time; the store awake, all goes on', async (_name, isKnown) => {
-      const log = logs.open(double.url, { appendTimeoutMs: 300 });
-      if (isKnown) await eventually(async () => (await log.check()) !== undefined);
-      double.faults.set('hung');
-      const { ms, error } = await timed(log.append(STREAM, 'no-stream', [newEvent()]));
-      expect(error).toBeInstanceOf(EventLogUnavailable);
-      expect(ms).toBeLessThan(1_500);
-      double.faults.clear('hung');
-      const again = newEvent();
-      await eventually(async () => (await log.append('ours-b', 'no-stream', [again])).kind === 'appended');
-    });
+    ])(
+      'on %s: an append is answered in time; the store awake, all goes on',
+      async (_name, isKnown) => {
+        const log = logs.open(double.url, { appendTimeoutMs: 300 });
+        if (isKnown) await eventually(async () => (await log.check()) !== undefined);
+        double.faults.set('hung');
+        const { ms, error } = await timed(log.append(STREAM, 'no-stream', [newEvent()]));
+        expect(error).toBeInstanceOf(EventLogUnavailable);
+        expect(ms).toBeLessThan(1_500);
+        double.faults.clear('hung');
+        const again = newEvent();
+        await eventually(
+          async () => (await log.append('ours-b', 'no-stream', [again])).kind === 'appended',
+        );
+      },
+    );
 
     it('a single call that hangs is repeated on another connection, within the time of the append', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
       await eventually(async () => (await log.check()) !== undefined);
       double.faults.next('hung', 1, APPENDS);
-      expect(await log.append(STREAM, 'no-stream', [newEvent()])).toMatchObject({ kind: 'appended', revision: 0n });
+      expect(await log.append(STREAM, 'no-stream', [newEvent()])).toMatchObject({
+        kind: 'appended',
+        revision: 0n,
+      });
     });
 
     it('more appends than may wait are refused at once', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 300, waitingAppendsMax: 5 });
       double.faults.set('hung');
-      const waiting = Array.from({ length: 5 }, (_, n) => timed(log.append(`ours-${n}`, 'no-stream', [newEvent()])));
+      const waiting = Array.from({ length: 5 }, (_, n) =>
+        timed(log.append(`ours-${n}`, 'no-stream', [newEvent()])),
+      );
       const refused = await timed(log.append('ours-x', 'no-stream', [newEvent()]));
       expect(refused.error).toEqual(new EventLogUnavailable('5 appends are waiting already'));
       expect(refused.ms).toBeLessThan(200);
@@ -175,24 +232,31 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       }
       double.faults.clear('hung');
       const again = newEvent();
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [again])).kind === 'appended');
+      await eventually(
+        async () => (await log.append(STREAM, 'no-stream', [again])).kind === 'appended',
+      );
     });
 
     it.each([
       ['hangs', 500, async (): Promise<void> => double.faults.set('hung')],
       // What waits for its next try is not kept waiting.
       ['is gone', 10_000, (): Promise<void> => double.kill()],
-    ])('close() answers what waits and ends, although the store %s', async (_name, appendTimeoutMs, strike) => {
-      const log = logs.open(double.url, { appendTimeoutMs });
-      await eventually(async () => (await log.check()) !== undefined);
-      await strike();
-      const pending = timed(log.append(STREAM, 'no-stream', [newEvent()]));
-      const closing = await timed(log.close());
-      expect(closing.error).toBeUndefined();
-      expect(closing.ms).toBeLessThan(3_000);
-      expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
-      await expect(log.append(STREAM, 'no-stream', [newEvent()])).rejects.toThrow('the event log is closed');
-    });
+    ])(
+      'close() answers what waits and ends, although the store %s',
+      async (_name, appendTimeoutMs, strike) => {
+        const log = logs.open(double.url, { appendTimeoutMs });
+        await eventually(async () => (await log.check()) !== undefined);
+        await strike();
+        const pending = timed(log.append(STREAM, 'no-stream', [newEvent()]));
+        const closing = await timed(log.close());
+        expect(closing.error).toBeUndefined();
+        expect(closing.ms).toBeLessThan(3_000);
+        expect((await pending).error).toBeInstanceOf(EventLogUnavailable);
+        await expect(log.append(STREAM, 'no-stream', [newEvent()])).rejects.toThrow(
+          'the event log is closed',
+        );
+      },
+    );
   });
 
   describe('what no store could take', () => {
@@ -207,10 +271,17 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['no event', []],
     ])('%s: refused before anything is sent, its neighbours are stored', async (_name, events) => {
       const log = logs.open(double.url);
-      const neighbours = ['ours-1', 'ours-2'].map((stream) => log.append(stream, 'no-stream', [newEvent()]));
+      const neighbours = ['ours-1', 'ours-2'].map((stream) =>
+        log.append(stream, 'no-stream', [newEvent()]),
+      );
       await expect(log.append(STREAM, 'no-stream', events)).rejects.toThrow(InvalidAppend);
-      expect((await Promise.all(neighbours)).map(({ kind }) => kind)).toEqual(['appended', 'appended']);
-      expect(double.requests.filter(({ method, stream }) => method === 'append' && stream === STREAM)).toEqual([]);
+      expect((await Promise.all(neighbours)).map(({ kind }) => kind)).toEqual([
+        'appended',
+        'appended',
+      ]);
+      expect(
+        double.requests.filter(({ method, stream }) => method === 'append' && stream === STREAM),
+      ).toEqual([]);
     });
 
     it('a stream that this log would not read back is refused', async () => {
@@ -222,10 +293,18 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     it('an append at the limit passes; one byte more is refused before anything is sent', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 5_000 });
       const over = { ...newEvent('x'.repeat(APPEND_BYTES_MAX - 1)), metadata: '{}' };
-      await expect(log.append(STREAM, 'no-stream', [over])).rejects.toThrow(new AppendTooLarge(APPEND_BYTES_MAX + 1));
+      await expect(log.append(STREAM, 'no-stream', [over])).rejects.toThrow(
+        new AppendTooLarge(APPEND_BYTES_MAX + 1),
+      );
       expect(Object.values(double.calls).every((count) => count === 0)).toBe(true);
-      const halves = [newEvent('x'.repeat(APPEND_BYTES_MAX / 2 - 2)), newEvent('y'.repeat(APPEND_BYTES_MAX / 2 - 2))];
-      expect(await log.append(STREAM, 'no-stream', halves)).toMatchObject({ kind: 'appended', revision: 1n });
+      const halves = [
+        newEvent('x'.repeat(APPEND_BYTES_MAX / 2 - 2)),
+        newEvent('y'.repeat(APPEND_BYTES_MAX / 2 - 2)),
+      ];
+      expect(await log.append(STREAM, 'no-stream', halves)).toMatchObject({
+        kind: 'appended',
+        revision: 1n,
+      });
     });
   });
 
@@ -235,29 +314,43 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     double.faults.next('append-too-large', 1, APPENDS);
     const event = newEvent('x'.repeat(100));
     await expect(log.append(STREAM, 'no-stream', [event])).rejects.toThrow(new AppendTooLarge(102));
-    expect(double.requests.filter(({ method, stream }) => method === 'append' && stream === STREAM)).toHaveLength(1);
+    expect(
+      double.requests.filter(({ method, stream }) => method === 'append' && stream === STREAM),
+    ).toHaveLength(1);
   });
 
   it('a thousand calls that fail leave neither connections nor listeners behind', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);
-    const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const sockets = (): number =>
+      process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
     const log = logs.open(double.url, { appendTimeoutMs: 400 });
     await eventually(async () => (await log.check()) !== undefined);
     const before = sockets();
     try {
-      double.faults.set('not-ready', { when: ({ stream }) => stream?.startsWith('ours-even') ?? true });
-      double.faults.next('hung', Infinity, { ...APPENDS, when: ({ stream }) => stream?.startsWith('ours-odd') ?? true });
+      double.faults.set('not-ready', {
+        when: ({ stream }) => stream?.startsWith('ours-even') ?? true,
+      });
+      double.faults.next('hung', Infinity, {
+        ...APPENDS,
+        when: ({ stream }) => stream?.startsWith('ours-odd') ?? true,
+      });
       for (let round = 0; round < 10; round++) {
         const kind = round % 2 === 0 ? 'even' : 'odd';
-        const calls = Array.from({ length: 100 }, (_, n) => log.append(`ours-${kind}-${n}`, 'no-stream', [newEvent()]));
-        const failed = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
+        const calls = Array.from({ length: 100 }, (_, n) =>
+          log.append(`ours-${kind}-${n}`, 'no-stream', [newEvent()]),
+        );
+        const failed = (await Promise.allSettled(calls)).filter(
+          ({ status }) => status === 'rejected',
+        );
         expect(failed).toHaveLength(100);
       }
       double.faults.clear();
       const again = newEvent();
-      await eventually(async () => (await log.append(STREAM, 'no-stream', [again])).kind === 'appended');
+      await eventually(
+        async () => (await log.append(STREAM, 'no-stream', [again])).kind === 'appended',
+      );
       // New connections came; how many depends on the machine.
       expect(double.calls.supportedMethods).toBeGreaterThan(3);
       await eventually(async () => sockets() <= before);

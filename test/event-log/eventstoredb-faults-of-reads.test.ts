@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
-import { startEventStoreDbCluster, type EventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
+import {
+  startEventStoreDbCluster,
+  type EventStoreDbCluster,
+} from '../support/eventstoredb-double/cluster.js';
 import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
 import { untilAnswered } from './event-log.contract.js';
@@ -66,7 +69,9 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       const log = logs.open(double.url);
       await log.id();
       double.faults.next('stream-ended', 3, READS);
-      expect((await collect(log.readStream('ours-a'))).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+      expect((await collect(log.readStream('ours-a'))).map(({ id }) => id)).toEqual(
+        events.map(({ id }) => id),
+      );
       expect(double.faults.count('stream-ended')).toBe(3);
     });
 
@@ -121,7 +126,9 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       const log = logs.open(double.url, { readTimeoutMs: 100 });
       await eventually(async () => (await log.check()) !== undefined);
       let release = (): void => undefined;
-      double.faults.next('too-slow-scan', 1, { until: new Promise<void>((resolve) => (release = resolve)) });
+      double.faults.next('too-slow-scan', 1, {
+        until: new Promise<void>((resolve) => (release = resolve)),
+      });
       const reads = double.calls.read;
       const pending = timed(log.readAll(undefined, 10));
       await eventually(async () => double.calls.read >= reads + 2);
@@ -142,24 +149,28 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       await eventually(async () => double.calls.read > reads + 40);
       for (let n = 0; n < 20; n++) expect(await log.head()).toBe(tail.events[0]?.position);
       await tail.stop();
-      // The subscription passes over them once, the tail once, the head once; and a look at the end is one event.
+      // The subscription passes over them once, the tail once, the head once; and a look at the end
+      // is one event.
       expect(looked.mock.calls.length).toBeLessThan(5 * theirs.length);
       double.storedBehindTheBack('ours-a', newEvents(1));
       expect(await log.head()).not.toBe(tail.events[0]?.position);
     });
 
     it('shows ours alone, without a namespace’s neighbours', async () => {
-      for (const stream of ['theirs', 'ours', 'our-s', 'x-ours-a', 'X-ours-b']) double.storedBehindTheBack(stream, newEvents(2));
+      for (const stream of ['theirs', 'ours', 'our-s', 'x-ours-a', 'X-ours-b'])
+        double.storedBehindTheBack(stream, newEvents(2));
       const log = logs.open(double.url, { namespace: 'x-' });
       const other = logs.open(double.url, { namespace: 'xx-' });
       await appended(other.append('ours-a', 'no-stream', [newEvent()]));
       const mine = newEvent();
       await appended(log.append('ours-b', 'no-stream', [mine]));
-      expect((await log.readAll(undefined, 100)).map(({ stream, type }) => [stream, type])).toEqual([
-        ['ours-a', 'Happened'],
-        ['ours-a', 'Happened'],
-        ['ours-b', 'Happened'],
-      ]);
+      expect((await log.readAll(undefined, 100)).map(({ stream, type }) => [stream, type])).toEqual(
+        [
+          ['ours-a', 'Happened'],
+          ['ours-a', 'Happened'],
+          ['ours-b', 'Happened'],
+        ],
+      );
       expect((await collect(log.readStream('ours-b'))).map(({ id }) => id)).toEqual([mine.id]);
     });
   });
@@ -181,20 +192,27 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       for (const node of cluster.nodes) await node.kill();
       const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 1_000 });
       await expect(log.check()).rejects.toThrow('EventStoreDB is away or does not answer');
-      await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(EventLogUnavailable);
+      await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(
+        EventLogUnavailable,
+      );
       for (const node of cluster.nodes) await node.restart();
       cluster.elect(leader);
       const events = [newEvent()];
-      expect(await untilAnswered(() => log.append('ours-a', 'no-stream', events))).toMatchObject({ kind: 'appended' });
+      expect(await untilAnswered(() => log.append('ours-a', 'no-stream', events))).toMatchObject({
+        kind: 'appended',
+      });
       expect(await log.readAll(undefined, 10)).toHaveLength(1);
     });
 
     it('all of it away and back: a client that knew it goes on', async () => {
       const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 300 });
       const first = newEvent();
-      await eventually(async () => (await log.append('ours-a', 'no-stream', [first])).kind === 'appended');
+      await eventually(
+        async () => (await log.append('ours-a', 'no-stream', [first])).kind === 'appended',
+      );
       for (const node of cluster.nodes) await node.kill();
-      for (let n = 0; n < 3; n++) await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(EventLogUnavailable);
+      for (let n = 0; n < 3; n++)
+        await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(EventLogUnavailable);
       for (const node of cluster.nodes) await node.restart();
       // One event over and over: an attempt that got no answer in time may have been stored.
       const again = newEvent();
@@ -206,7 +224,10 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       await appended(log.append('ours-a', 'no-stream', [newEvent()]));
       const hung = cluster.hangLeader();
       cluster.elect();
-      expect(await log.append('ours-a', 0n, [newEvent()])).toMatchObject({ kind: 'appended', revision: 1n });
+      expect(await log.append('ours-a', 0n, [newEvent()])).toMatchObject({
+        kind: 'appended',
+        revision: 1n,
+      });
       expect(await log.readAll(undefined, 10)).toHaveLength(2);
       cluster.resume(hung);
     });
@@ -221,10 +242,15 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       expect((await collect(log.readStream('ours-a'))).map(({ id }) => id)).toEqual([written.id]);
       expect((await log.readAll(undefined, 10)).map(({ id }) => id)).toEqual([written.id]);
       const tail = startTail(log);
-      await eventually(async () => tail.ids.length === 1 && (cluster.leader?.subscriptions ?? 0) === 1);
+      await eventually(
+        async () => tail.ids.length === 1 && (cluster.leader?.subscriptions ?? 0) === 1,
+      );
       await tail.stop();
       expect(
-        follower.requests.filter(({ method, headers }) => method !== 'supportedMethods' && headers['requires-leader'] !== 'true'),
+        follower.requests.filter(
+          ({ method, headers }) =>
+            method !== 'supportedMethods' && headers['requires-leader'] !== 'true',
+        ),
       ).toEqual([]);
     });
   });
@@ -250,10 +276,14 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       process.stdout.write('closed');
     `;
     const folder = pathToFileURL(join(__dirname, '../../dist/src/event-log/')).href;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program, folder, double.url], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 20_000,
-    });
+    const child = spawn(
+      process.execPath,
+      ['--input-type=module', '-e', program, folder, double.url],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        timeout: 20_000,
+      },
+    );
     const output: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(25_000) })) as [number];
@@ -265,7 +295,9 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     const log = logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 400 });
     await eventually(async () => (await log.check()) !== undefined);
     let release = (): void => undefined;
-    double.faults.next('too-slow-scan', 1, { until: new Promise<void>((resolve) => (release = resolve)) });
+    double.faults.next('too-slow-scan', 1, {
+      until: new Promise<void>((resolve) => (release = resolve)),
+    });
     const pending = timed(log.readAll(undefined, 10));
     await eventually(async () => double.openReads === 1);
     await log.close();

@@ -1,4 +1,9 @@
-import { EventLogUnavailable, type EventLog, type Position, type RecordedEvent } from '../../src/event-log/event-log.js';
+import {
+  EventLogUnavailable,
+  type EventLog,
+  type Position,
+  type RecordedEvent,
+} from '../../src/event-log/event-log.js';
 import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
 import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
@@ -38,7 +43,9 @@ describe('tails of an EventStoreDB that misbehaves', () => {
   describe('nobody wakes the tail but the subscription, which', () => {
     it('is dropped as too slow in a burst, with events after the error: nothing is lost, nothing comes twice, all in order', async () => {
       const observed = new Observed();
-      const tail = startTail(logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 5_000, observe: observed }));
+      const tail = startTail(
+        logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 5_000, observe: observed }),
+      );
       await eventually(isSubscribed);
       double.faults.next('slow-consumer', 2, { ...SUBSCRIBE, burst: 100 });
       for (const strikes of [1, 2]) {
@@ -77,7 +84,11 @@ describe('tails of an EventStoreDB that misbehaves', () => {
 
     it('goes deaf: what this process appended and it says nothing of shows that, and it is made anew', async () => {
       const observed = new Observed();
-      const log = logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 100, observe: observed });
+      const log = logs.open(double.url, {
+        ...NEVER_BY_ITSELF,
+        deafAfterMs: 100,
+        observe: observed,
+      });
       const tail = startTail(log);
       await eventually(isSubscribed);
       const before = double.calls.subscribe;
@@ -99,7 +110,9 @@ describe('tails of an EventStoreDB that misbehaves', () => {
 
     it('goes deaf while others write: the next look of the tail shows it', async () => {
       const observed = new Observed();
-      const tail = startTail(logs.open(double.url, { pollIntervalMs: 50, deafAfterMs: 100, observe: observed }));
+      const tail = startTail(
+        logs.open(double.url, { pollIntervalMs: 50, deafAfterMs: 100, observe: observed }),
+      );
       await eventually(isSubscribed);
       const before = double.calls.subscribe;
       double.faults.set('deaf', SUBSCRIBE);
@@ -115,7 +128,11 @@ describe('tails of an EventStoreDB that misbehaves', () => {
     it('is not taken for deaf while the tail catches up on what stood there before it', async () => {
       storeBehindTheBack(300);
       const observed = new Observed();
-      const log = logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 400, observe: observed });
+      const log = logs.open(double.url, {
+        ...NEVER_BY_ITSELF,
+        deafAfterMs: 400,
+        observe: observed,
+      });
       const ending = new AbortController();
       let shown = 0;
       const startedAt = performance.now();
@@ -130,7 +147,9 @@ describe('tails of an EventStoreDB that misbehaves', () => {
     it('is never confirmed: another one is made', async () => {
       const observed = new Observed();
       double.faults.next('hung', 1, SUBSCRIBE);
-      const tail = startTail(logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 100, observe: observed }));
+      const tail = startTail(
+        logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 100, observe: observed }),
+      );
       await eventually(async () => double.calls.subscribe === 2 && (await isSubscribed()));
       storeBehindTheBack(1);
       await eventually(async () => tail.ids.length === 1);
@@ -142,7 +161,11 @@ describe('tails of an EventStoreDB that misbehaves', () => {
   it.each<[string, () => Promise<void>, () => Promise<void>]>([
     ['hangs', async () => double.faults.set('hung'), async () => double.faults.clear('hung')],
     ['is gone', () => double.kill(), () => double.restart()],
-    ['is not ready', async () => double.faults.set('not-ready'), async () => double.faults.clear('not-ready')],
+    [
+      'is not ready',
+      async () => double.faults.set('not-ready'),
+      async () => double.faults.clear('not-ready'),
+    ],
   ])('a store that %s and comes back: the tail goes on by itself', async (_name, begin, end) => {
     const tail = startTail(logs.open(double.url, { pollIntervalMs: 50 }));
     await eventually(isSubscribed);
@@ -196,14 +219,19 @@ describe('tails of an EventStoreDB that misbehaves', () => {
   it('follows the leader when another is elected, under appends: nothing acknowledged is lost or shown twice', async () => {
     const cluster = await startEventStoreDbCluster();
     try {
-      const log = logs.open(`${cluster.url}&discoveryInterval=20`, { pollIntervalMs: 50, appendTimeoutMs: 2_000 });
+      const log = logs.open(`${cluster.url}&discoveryInterval=20`, {
+        pollIntervalMs: 50,
+        appendTimeoutMs: 2_000,
+      });
       const tail = startTail(log);
       const acknowledged: string[] = [];
       let isOver = false;
       const write = async (stream: string): Promise<void> => {
         for (let revision = -1n; !isOver;) {
           const event = newEvent();
-          const result = await persistently(() => appended(log.append(stream, revision < 0n ? 'no-stream' : revision, [event])));
+          const result = await persistently(() =>
+            appended(log.append(stream, revision < 0n ? 'no-stream' : revision, [event])),
+          );
           revision = result.revision;
           acknowledged.push(event.id);
         }
@@ -246,7 +274,11 @@ async function persistently<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-async function firstPage(log: EventLog, after: Position | undefined, pageSize: number): Promise<readonly RecordedEvent[]> {
+async function firstPage(
+  log: EventLog,
+  after: Position | undefined,
+  pageSize: number,
+): Promise<readonly RecordedEvent[]> {
   const ending = new AbortController();
   for await (const page of log.follow(after, { signal: ending.signal, pageSize })) return page;
   throw new Error('the tail ended');

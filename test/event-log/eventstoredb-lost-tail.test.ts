@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { EventLogUnavailable, LogWentBack, type NewEvent, type SeenEvent, type StreamEnd } from '../../src/event-log/event-log.js';
+import {
+  EventLogUnavailable,
+  LogWentBack,
+  type NewEvent,
+  type SeenEvent,
+  type StreamEnd,
+} from '../../src/event-log/event-log.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
 import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 
-/** A node that comes back without the end of its log: what a process remembers is compared before anything is appended over the new connection. */
+/**
+ * A node that comes back without the end of its log: what a process remembers is compared before
+ * anything is appended over the new connection.
+ */
 
 type Double = Awaited<ReturnType<typeof startEventStoreDbDouble>>;
 
@@ -23,7 +32,12 @@ afterEach(async () => {
 });
 
 const open = (): EventStoreDbEventLog =>
-  new EventStoreDbEventLog({ address: parseEventStoreUrl(double.url), owner: 'test', prefix: 'referral-', pollIntervalMs: 50 });
+  new EventStoreDbEventLog({
+    address: parseEventStoreUrl(double.url),
+    owner: 'test',
+    prefix: 'referral-',
+    pollIntervalMs: 50,
+  });
 
 const event = (): NewEvent => ({ id: randomUUID(), type: 'Happened', data: '{}', metadata: '{}' });
 
@@ -52,12 +66,18 @@ it('nothing is appended on an event that was lost, although the stream is as lon
   await double.loseTail(kept);
   const foreign = event();
   expect(await other.append(S, 0n, [foreign])).toMatchObject({ kind: 'appended', revision: 1n });
-  expect(await one.append(S, 1n, [event()], end)).toEqual({ kind: 'conflict', expected: 1n, actual: 1n });
+  expect(await one.append(S, 1n, [event()], end)).toEqual({
+    kind: 'conflict',
+    expected: 1n,
+    actual: 1n,
+  });
   expect(heard).toEqual([{ position: from?.position, eventId: from?.eventId }]);
   expect((await arrayOf(other.readStream(S))).map(({ id }) => id).slice(1)).toEqual([foreign.id]);
   await expect(arrayOf(one.readStream(S, { end }))).rejects.toThrow(LogWentBack);
   const [, read] = await arrayOf(one.readStream(S));
-  expect(await one.append(S, 1n, [event()], { revision: 1n, eventId: read?.id ?? '', epoch: one.epoch })).toMatchObject({
+  expect(
+    await one.append(S, 1n, [event()], { revision: 1n, eventId: read?.id ?? '', epoch: one.epoch }),
+  ).toMatchObject({
     kind: 'appended',
     revision: 2n,
   });
@@ -93,7 +113,8 @@ it.each([
   const ending = new AbortController();
   const seen: string[] = [];
   const tail = (async () => {
-    for await (const page of one.follow(undefined, { signal: ending.signal })) seen.push(...page.map(({ id }) => id));
+    for await (const page of one.follow(undefined, { signal: ending.signal }))
+      seen.push(...page.map(({ id }) => id));
   })();
   const ended = expect(tail).rejects.toThrow(LogWentBack);
   await eventually(() => Promise.resolve(seen.length === 2));

@@ -2,9 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { eventually } from '../support/embedded.js';
-import { startEventStoreDbDouble, type DoubleOptions, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
-import { selfSignedCertificate, type SelfSigned } from '../support/eventstoredb-double/self-signed.js';
-import { appended, LogsOfATest, newEvent, Observed, startTail } from './support/faulty-event-store.js';
+import {
+  startEventStoreDbDouble,
+  type DoubleOptions,
+  type EventStoreDbDouble,
+} from '../support/eventstoredb-double/double.js';
+import {
+  selfSignedCertificate,
+  type SelfSigned,
+} from '../support/eventstoredb-double/self-signed.js';
+import {
+  appended,
+  LogsOfATest,
+  newEvent,
+  Observed,
+  startTail,
+} from './support/faulty-event-store.js';
 
 describe('an EventStoreDB that cannot be used: what is wrong is said, with the way out', () => {
   let certificate: SelfSigned;
@@ -44,16 +57,22 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
 
   it('version 21.10 will do', async () => {
     const double = await start({ version: '21.10.0' });
-    expect(await logs.open(double.url).check()).toEqual({ store: 'eventstoredb 21.10.0', head: undefined });
+    expect(await logs.open(double.url).check()).toEqual({
+      store: 'eventstoredb 21.10.0',
+      head: undefined,
+    });
   });
 
   describe('whose log it is', () => {
     it('the log of another ledger is not read and not written', async () => {
       const double = await start();
-      await appended(logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]));
+      await appended(
+        logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]),
+      );
       const size = double.store.size;
       const log = logs.open(double.url, { owner: 'owner' });
-      const message = 'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store';
+      const message =
+        'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store';
       await expect(log.check()).rejects.toThrow(new EventLogUnavailable(message));
       await expect(log.readAll(undefined, 10)).rejects.toThrow(message);
       await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(message);
@@ -62,12 +81,16 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
 
     it('is still what an append says when the store falls silent after it was found out', async () => {
       const double = await start();
-      await appended(logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]));
+      await appended(
+        logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]),
+      );
       const observed = new Observed();
       const append = logs
         .open(double.url, { owner: 'owner', appendTimeoutMs: 1_500, observe: observed })
         .append('ours-a', 0n, [newEvent()]);
-      const outcome = expect(append).rejects.toThrow('EventStoreDB holds the log of another ledger');
+      const outcome = expect(append).rejects.toThrow(
+        'EventStoreDB holds the log of another ledger',
+      );
       await eventually(async () => observed.retries > 0);
       double.faults.set('hung');
       await outcome;
@@ -78,38 +101,50 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       ['no JSON', 'anything'],
       ['other JSON', '{"$maxAge":60}'],
       ['no id', '{"ledger":{"id":"one","owner":"owner"}}'],
-    ])('metadata of the identity stream that somebody else wrote (%s) are left as they are', async (_name, data) => {
-      const double = await start();
-      double.storedBehindTheBack('$$ours-log', [{ type: '$metadata', data }]);
-      const size = double.store.size;
-      const log = logs.open(double.url);
-      await expect(log.check()).rejects.toThrow(
-        new EventLogUnavailable('the metadata of ours-log in EventStoreDB are not of this service: use a store without it'),
-      );
-      expect(double.store.size).toBe(size);
-    });
+    ])(
+      'metadata of the identity stream that somebody else wrote (%s) are left as they are',
+      async (_name, data) => {
+        const double = await start();
+        double.storedBehindTheBack('$$ours-log', [{ type: '$metadata', data }]);
+        const size = double.store.size;
+        const log = logs.open(double.url);
+        await expect(log.check()).rejects.toThrow(
+          new EventLogUnavailable(
+            'the metadata of ours-log in EventStoreDB are not of this service: use a store without it',
+          ),
+        );
+        expect(double.store.size).toBe(size);
+      },
+    );
 
     it('another log than before, at the same address, is not taken for it', async () => {
       const double = await start();
       const log = logs.open(double.url);
       await appended(log.append('ours-a', 'no-stream', [newEvent()]));
-      double.storedBehindTheBack('$$ours-log', [{ type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner' } } }]);
+      double.storedBehindTheBack('$$ours-log', [
+        { type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner' } } },
+      ]);
       double.faults.next('not-ready', 1, { methods: ['read'] });
       await expect(log.readAll(undefined, 10)).rejects.toThrow(EventLogUnavailable);
-      await expect(log.readAll(undefined, 10)).rejects.toThrow(/^another log stands at EVENT_STORE_URL than the one before/);
+      await expect(log.readAll(undefined, 10)).rejects.toThrow(
+        /^another log stands at EVENT_STORE_URL than the one before/,
+      );
     });
 
     it('several who find a new store at the same time agree on who it is', async () => {
       const double = await start();
       const ids = await Promise.all(
-        Array.from({ length: 8 }, () => logs.open(double.url, { readTimeoutMs: 5_000, appendTimeoutMs: 5_000 }).id()),
+        Array.from({ length: 8 }, () =>
+          logs.open(double.url, { readTimeoutMs: 5_000, appendTimeoutMs: 5_000 }).id(),
+        ),
       );
       expect(new Set(ids).size).toBe(1);
     });
   });
 
   describe('credentials and certificates from the URL', () => {
-    const at = (double: EventStoreDbDouble, user: string, options: string): string => `esdb://${user}127.0.0.1:${double.port}?${options}`;
+    const at = (double: EventStoreDbDouble, user: string, options: string): string =>
+      `esdb://${user}127.0.0.1:${double.port}?${options}`;
     const trusting = (): string => `tls=true&tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
 
     it('are used for every call', async () => {
@@ -118,13 +153,15 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       await appended(log.append('ours-a', 'no-stream', [newEvent()]));
       expect(await log.readAll(undefined, 10)).toHaveLength(1);
       const authorization = `Basic ${Buffer.from('ledger:p:a@ss').toString('base64')}`;
-      expect(double.requests.filter(({ headers }) => headers.authorization !== authorization)).toEqual(
-        double.requests.filter(({ method }) => method === 'supportedMethods'),
-      );
+      expect(
+        double.requests.filter(({ headers }) => headers.authorization !== authorization),
+      ).toEqual(double.requests.filter(({ method }) => method === 'supportedMethods'));
     });
 
-    const REFUSES_USER = 'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
-    const UNTRUSTED = 'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
+    const REFUSES_USER =
+      'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
+    const UNTRUSTED =
+      'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
     const PLAIN = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
 
     it.each<[string, string, () => string, () => Promise<EventStoreDbDouble>, string]>([
@@ -133,35 +170,61 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       ['no user', '', trusting, secured, REFUSES_USER],
       ['a certificate that is not trusted', 'ledger:qzxwv@', () => 'tls=true', secured, UNTRUSTED],
       ['a server without TLS, addressed with it', 'ledger:qzxwv@', () => 'tls=true', start, PLAIN],
-      ['a server with TLS, addressed without it', '', () => 'tls=false', secured, 'EventStoreDB is away or does not answer'],
-    ])('%s: appends, reads and the health check say so, without a secret', async (_name, user, options, store, message) => {
-      const double = await store();
-      const log = logs.open(at(double, user, options()), { appendTimeoutMs: 800 });
-      const tail = startTail(log);
-      const errors = [await failureOf(log.check()), await failureOf(log.readAll(undefined, 10)), await failureOf(log.id())];
-      for (const error of errors) expect(error).toEqual(new EventLogUnavailable(message));
-      errors.push(await failureOf(log.append('ours-a', 'no-stream', [newEvent('"qzxwv"')])));
-      await tail.stop();
-      expect(errors.at(-1)).toBeInstanceOf(EventLogUnavailable);
-      errors.forEach(expectDiscreet);
-    });
+      [
+        'a server with TLS, addressed without it',
+        '',
+        () => 'tls=false',
+        secured,
+        'EventStoreDB is away or does not answer',
+      ],
+    ])(
+      '%s: appends, reads and the health check say so, without a secret',
+      async (_name, user, options, store, message) => {
+        const double = await store();
+        const log = logs.open(at(double, user, options()), { appendTimeoutMs: 800 });
+        const tail = startTail(log);
+        const errors = [
+          await failureOf(log.check()),
+          await failureOf(log.readAll(undefined, 10)),
+          await failureOf(log.id()),
+        ];
+        for (const error of errors) expect(error).toEqual(new EventLogUnavailable(message));
+        errors.push(await failureOf(log.append('ours-a', 'no-stream', [newEvent('"qzxwv"')])));
+        await tail.stop();
+        expect(errors.at(-1)).toBeInstanceOf(EventLogUnavailable);
+        errors.forEach(expectDiscreet);
+      },
+    );
   });
 
   it.each<[string, (double: EventStoreDbDouble) => void]>([
     ['is refused', (double) => double.faults.set('not-ready')],
     ['is cut', (double) => double.faults.set('connection-cut')],
-    ['gets no answer', (double) => double.faults.next('hung', 100, { methods: ['append', 'read'] })],
+    [
+      'gets no answer',
+      (double) => double.faults.next('hung', 100, { methods: ['append', 'read'] }),
+    ],
     ['is refused for its size', (double) => double.faults.set('append-too-large')],
     ['meets a store that is gone', (double) => void double.kill()],
-  ])('an error of a call that %s shows neither the payload nor the password', async (_name, strike) => {
-    const double = await secured();
-    const url = `esdb://ledger:p%3Aa%40ss@127.0.0.1:${double.port}?tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
-    const log = logs.open(url, { appendTimeoutMs: 800, readTimeoutMs: 400 });
-    await eventually(async () => (await log.check()) !== undefined);
-    strike(double);
-    expectDiscreet(await failureOf(log.append('ours-qzxwv', 'no-stream', [{ ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' }])));
-    for (const call of [log.readAll(undefined, 10), log.check()]) await call.catch(expectDiscreet);
-  });
+  ])(
+    'an error of a call that %s shows neither the payload nor the password',
+    async (_name, strike) => {
+      const double = await secured();
+      const url = `esdb://ledger:p%3Aa%40ss@127.0.0.1:${double.port}?tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
+      const log = logs.open(url, { appendTimeoutMs: 800, readTimeoutMs: 400 });
+      await eventually(async () => (await log.check()) !== undefined);
+      strike(double);
+      expectDiscreet(
+        await failureOf(
+          log.append('ours-qzxwv', 'no-stream', [
+            { ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' },
+          ]),
+        ),
+      );
+      for (const call of [log.readAll(undefined, 10), log.check()])
+        await call.catch(expectDiscreet);
+    },
+  );
 });
 
 async function failureOf(call: Promise<unknown>): Promise<unknown> {
@@ -183,6 +246,9 @@ function expectDiscreet(error: unknown): void {
     String(error),
   ];
   const passwords = ['p:a@ss', 'p%3Aa%40ss'];
-  const headers = [...passwords, 'qzxwv'].map((password) => Buffer.from(`ledger:${password}`).toString('base64'));
-  for (const text of shown) for (const secret of ['qzxwv', ...passwords, ...headers]) expect(text).not.toContain(secret);
+  const headers = [...passwords, 'qzxwv'].map((password) =>
+    Buffer.from(`ledger:${password}`).toString('base64'),
+  );
+  for (const text of shown)
+    for (const secret of ['qzxwv', ...passwords, ...headers]) expect(text).not.toContain(secret);
 }

@@ -3,7 +3,10 @@ import { runInNewContext } from 'node:vm';
 import { catchUpMemory, smallEvent } from '../../bench/eventstoredb/catch-up-memory.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import {
+  startEventStoreDbDouble,
+  type EventStoreDbDouble,
+} from '../support/eventstoredb-double/double.js';
 
 /** The long form, with a million events, is `npm run soak:memory`. */
 
@@ -20,7 +23,11 @@ beforeAll(async () => {
     const stream = `account-${stored % 7}`;
     double.storedBehindTheBack(stream, Array.from({ length: PAGE }, event));
   }
-  log = new EventStoreDbEventLog({ address: parseEventStoreUrl(double.url), owner: 'test', prefix: 'account-' });
+  log = new EventStoreDbEventLog({
+    address: parseEventStoreUrl(double.url),
+    owner: 'test',
+    prefix: 'account-',
+  });
 });
 afterAll(async () => {
   await log.close();
@@ -33,7 +40,8 @@ it('a consumer that is slow is not read ahead for: a page is asked for when the 
   let seen = 0;
   for await (const page of log.follow(undefined, { signal: ending.signal, pageSize: PAGE })) {
     seen += page.length;
-    // A call that makes the way to the store and back: what a tail had asked for meanwhile would be there before it.
+    // A call that makes the way to the store and back: what a tail had asked for meanwhile would be
+    // there before it.
     await log.readAll(undefined, 1);
     reads.push(double.calls.read);
     if (seen >= EVENTS) break;
@@ -47,7 +55,13 @@ it('a consumer that is slow is not read ahead for: a page is asked for when the 
 it('what the process holds while it catches up does not grow', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  const { samples, heapGrowthBytes } = await catchUpMemory({ log, events: EVENTS, sampleEvery: 1_500, slownessUs: 10, collect });
+  const { samples, heapGrowthBytes } = await catchUpMemory({
+    log,
+    events: EVENTS,
+    sampleEvery: 1_500,
+    slownessUs: 10,
+    collect,
+  });
   expect(samples.at(-1)?.events).toBe(EVENTS);
   // All events together are 27 MB.
   expect(heapGrowthBytes).toBeLessThan(10 * 1024 * 1024);

@@ -3,7 +3,16 @@ import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { followPages } from '../../src/event-log/follow-pages.js';
 
 test('a call to look that comes while a tail is looking makes it look again', async () => {
-  const event: RecordedEvent = { id: 'e', type: 'T', data: '{}', metadata: '{}', stream: 's', revision: 0n, position: 'p', recordedAt: 0 };
+  const event: RecordedEvent = {
+    id: 'e',
+    type: 'T',
+    data: '{}',
+    metadata: '{}',
+    stream: 's',
+    revision: 0n,
+    position: 'p',
+    recordedAt: 0,
+  };
   const doorbell = new Doorbell();
   const ending = new AbortController();
   let looks = 0;
@@ -11,9 +20,14 @@ test('a call to look that comes while a tail is looking makes it look again', as
     start: 0n,
     read: (cursor: bigint) => {
       looks += 1;
-      // Something was stored behind this look, and whoever listens was told before the look came back.
+      // Something was stored behind this look, and whoever listens was told before the look came
+      // back.
       if (looks === 1) doorbell.wakeAll();
-      return Promise.resolve(looks === 1 ? { events: [], next: cursor, isFull: false } : { events: [event], next: 1n, isFull: false });
+      return Promise.resolve(
+        looks === 1
+          ? { events: [], next: cursor, isFull: false }
+          : { events: [event], next: 1n, isFull: false },
+      );
     },
     ordinal: (cursor) => cursor,
     doorbell,

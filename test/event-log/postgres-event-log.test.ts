@@ -2,7 +2,10 @@ import { inspect } from 'node:util';
 import pg from 'pg';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
-import { PostgresEventLog, type PostgresEventLogOptions } from '../../src/event-log/postgres/postgres-event-log.js';
+import {
+  PostgresEventLog,
+  type PostgresEventLogOptions,
+} from '../../src/event-log/postgres/postgres-event-log.js';
 import { PostgresListener } from '../../src/event-log/postgres/postgres-listener.js';
 import { Doorbell } from '../../src/event-log/doorbell.js';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
@@ -42,7 +45,8 @@ async function postgresLog(): Promise<PostgresUnderTest> {
   // The template's log has an id, and its clones would all be one log.
   await sql.query('update ledger.log_head set log_id = gen_random_uuid()');
   const logs: EventLog[] = [];
-  // Within a transaction all looks at the activity show what the first one saw, so this is another connection.
+  // Within a transaction all looks at the activity show what the first one saw, so this is another
+  // connection.
   const watch = await connect(database.url);
   const clients = [sql, watch];
   const untilWriterWaits = (waits = true): Promise<void> =>
@@ -70,7 +74,13 @@ async function postgresLog(): Promise<PostgresUnderTest> {
       clients.push(writer);
       const { id, type, data, metadata } = event();
       await writer.query('begin');
-      await writer.query('select ledger.append_one($1, -1, $2, $3, $4, $5)', [stream, id, type, data, metadata]);
+      await writer.query('select ledger.append_one($1, -1, $2, $3, $4, $5)', [
+        stream,
+        id,
+        type,
+        data,
+        metadata,
+      ]);
       return {
         untilSomebodyWaits: () => untilWriterWaits(),
         commit: async () => {
@@ -123,7 +133,10 @@ describe('the log on postgres', () => {
   });
   afterEach(() => subject.dispose());
 
-  /** Holds the head, so that what is appended next gathers behind one batch; gives back how to let go. */
+  /**
+   * Holds the head, so that what is appended next gathers behind one batch; gives back how to let
+   * go.
+   */
   async function heldUp(): Promise<{ readonly first: Promise<unknown>; release(): Promise<void> }> {
     await subject.sql.query('begin');
     await subject.sql.query('select from ledger.log_head for update');
@@ -172,7 +185,12 @@ describe('the log on postgres', () => {
       const broken = log.append('chain', 7n, [event()]);
       await release();
       await first;
-      expect((await Promise.all(results)).map((result) => stored(result).revision)).toEqual([0n, 1n, 2n, 3n]);
+      expect((await Promise.all(results)).map((result) => stored(result).revision)).toEqual([
+        0n,
+        1n,
+        2n,
+        3n,
+      ]);
       expect(await broken).toEqual({ kind: 'conflict', expected: 7n, actual: 3n });
       expect(batches).toEqual([1, 5]);
     });
@@ -187,7 +205,8 @@ describe('the log on postgres', () => {
       ]);
       await release();
       await first;
-      // Accepted or not is up to the order within the batch; what was accepted stands in one order for both, stream and log.
+      // Accepted or not is up to the order within the batch; what was accepted stands in one order
+      // for both, stream and log.
       const accepted = (await results).filter(({ kind }) => kind === 'appended');
       const all = await readToEnd(log);
       expect(all).toHaveLength(1 + accepted.length);
@@ -197,8 +216,14 @@ describe('the log on postgres', () => {
     it('takes one of two with the same expectation; the other repeats it or conflicts in the next', async () => {
       const events = [event()];
       const { first, release } = await heldUp();
-      const same = [log.append('same', 'no-stream', events), log.append('same', 'no-stream', events)];
-      const rivals = [log.append('rivals', 'no-stream', [event()]), log.append('rivals', 'no-stream', [event()])];
+      const same = [
+        log.append('same', 'no-stream', events),
+        log.append('same', 'no-stream', events),
+      ];
+      const rivals = [
+        log.append('rivals', 'no-stream', [event()]),
+        log.append('rivals', 'no-stream', [event()]),
+      ];
       await release();
       await first;
       const [one, two] = (await Promise.all(same)).map(stored);
@@ -216,11 +241,17 @@ describe('the log on postgres', () => {
         batchBytesMax: 64 * 1024,
         observe: { batch: (appends) => void batches.push(appends) },
       });
-      await Promise.all(Array.from({ length: 100 }, (_, n) => bounded.append(`s${n}`, 'no-stream', [event()])));
+      await Promise.all(
+        Array.from({ length: 100 }, (_, n) => bounded.append(`s${n}`, 'no-stream', [event()])),
+      );
       expect(Math.max(...batches)).toBe(10);
       batches.length = 0;
       const large = { data: 'x'.repeat(30 * 1024) };
-      await Promise.all(Array.from({ length: 20 }, (_, n) => bounded.append(`large${n}`, 'no-stream', [event(large)])));
+      await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          bounded.append(`large${n}`, 'no-stream', [event(large)]),
+        ),
+      );
       expect(Math.max(...batches)).toBe(2);
       // One that is over the bound by itself goes alone.
       await bounded.append('huge', 'no-stream', [event({ data: 'x'.repeat(100 * 1024) })]);
@@ -228,7 +259,9 @@ describe('the log on postgres', () => {
     });
 
     it('stores the others when one of it cannot be stored at all', async () => {
-      await subject.sql.query(`alter table ledger.events add constraint no_poison check (type <> 'Poison')`);
+      await subject.sql.query(
+        `alter table ledger.events add constraint no_poison check (type <> 'Poison')`,
+      );
       const { first, release } = await heldUp();
       const good = [1, 2, 3].map((n) => log.append(`good${n}`, 'no-stream', [event()]));
       const bad = log.append('bad', 'no-stream', [event({ type: 'Poison', data: '"private"' })]);
@@ -249,11 +282,18 @@ describe('the log on postgres', () => {
     it('waits for a stream that another writer holds, and sees what it did', async () => {
       await log.append('held', 'no-stream', [event()]);
       await subject.sql.query('begin');
-      await subject.sql.query(`update ledger.streams set revision = revision where stream = 'held'`);
+      await subject.sql.query(
+        `update ledger.streams set revision = revision where stream = 'held'`,
+      );
       const behind = log.append('held', 0n, [event()]);
       await subject.untilWriterWaits();
       const { id, type, data, metadata } = event();
-      await subject.sql.query(`select ledger.append_one('held', 0, $1, $2, $3, $4)`, [id, type, data, metadata]);
+      await subject.sql.query(`select ledger.append_one('held', 0, $1, $2, $3, $4)`, [
+        id,
+        type,
+        data,
+        metadata,
+      ]);
       await subject.sql.query('commit');
       expect(await behind).toEqual({ kind: 'conflict', expected: 0n, actual: 1n });
     });
@@ -261,7 +301,12 @@ describe('the log on postgres', () => {
     it('recognises a repeat of an append that another writer is just committing', async () => {
       const twin = event();
       await subject.sql.query('begin');
-      await subject.sql.query(`select ledger.append_one('twin', -1, $1, $2, $3, $4)`, [twin.id, twin.type, twin.data, twin.metadata]);
+      await subject.sql.query(`select ledger.append_one('twin', -1, $1, $2, $3, $4)`, [
+        twin.id,
+        twin.type,
+        twin.data,
+        twin.metadata,
+      ]);
       const again = log.append('twin', 'no-stream', [twin]);
       await subject.untilWriterWaits();
       await subject.sql.query('commit');
@@ -273,7 +318,12 @@ describe('the log on postgres', () => {
       await log.append('s', 'no-stream', [event()]);
       await subject.sql.query('begin');
       const { id, type, data, metadata } = event();
-      await subject.sql.query(`select ledger.append_one('undone', -1, $1, $2, $3, $4)`, [id, type, data, metadata]);
+      await subject.sql.query(`select ledger.append_one('undone', -1, $1, $2, $3, $4)`, [
+        id,
+        type,
+        data,
+        metadata,
+      ]);
       await subject.sql.query('rollback');
       await log.append('s', 0n, [event()]);
       expectWhole(subject, await readToEnd(log));
@@ -282,25 +332,36 @@ describe('the log on postgres', () => {
 
   describe('the writing session', () => {
     it('commits to disk and reads committed rows whatever the database has as its default', async () => {
-      const { rows } = await subject.sql.query<{ name: string }>('select current_database() as name');
+      const { rows } = await subject.sql.query<{ name: string }>(
+        'select current_database() as name',
+      );
       const name = rows[0]?.name ?? '';
       await subject.sql.query(`alter database ${name} set synchronous_commit = off`);
-      await subject.sql.query(`alter database ${name} set default_transaction_isolation = 'serializable'`);
+      await subject.sql.query(
+        `alter database ${name} set default_transaction_isolation = 'serializable'`,
+      );
       await subject.sql.query(`create table ledger.seen (settings text)`);
       await subject.sql.query(
         `create function ledger.see() returns trigger language plpgsql as $$ begin
            insert into ledger.seen values (current_setting('synchronous_commit') || ', ' || current_setting('transaction_isolation')); return new; end $$`,
       );
-      await subject.sql.query('create trigger see after insert on ledger.events for each row execute function ledger.see()');
+      await subject.sql.query(
+        'create trigger see after insert on ledger.events for each row execute function ledger.see()',
+      );
       const fresh = await subject.open();
       await fresh.append('s', 'no-stream', [event()]);
       await fresh.append('s', 0n, [event(), event()]);
-      expect((await subject.sql.query('select distinct settings from ledger.seen')).rows).toEqual([{ settings: 'on, read committed' }]);
+      expect((await subject.sql.query('select distinct settings from ledger.seen')).rows).toEqual([
+        { settings: 'on, read committed' },
+      ]);
     });
 
     it('goes on at once after its connection was ended, and the listening one too', async () => {
       const retries: (string | undefined)[] = [];
-      const robust = await subject.open({ pollIntervalMs: 600_000, observe: { retry: (code) => void retries.push(code) } });
+      const robust = await subject.open({
+        pollIntervalMs: 600_000,
+        observe: { retry: (code) => void retries.push(code) },
+      });
       const ending = new AbortController();
       const pages = robust.follow(undefined, { signal: ending.signal })[Symbol.asyncIterator]();
       const first = pages.next();
@@ -308,7 +369,10 @@ describe('the log on postgres', () => {
       await first;
       for (const name of ['ledger-log-writer', 'ledger-log-listener', 'ledger-log-reader']) {
         const pid = await backend(subject.sql, name);
-        await subject.sql.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid = $1', [pid]);
+        await subject.sql.query(
+          'select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid = $1',
+          [pid],
+        );
       }
       expect(await robust.append('s', 0n, [event()])).toMatchObject({ kind: 'appended' });
       expect((await pages.next()).value).toHaveLength(1);
@@ -328,7 +392,10 @@ describe('the log on postgres', () => {
       );
       for (const { pid } of pids.rows) process.kill(pid, 'SIGSTOP');
       try {
-        expect(await patient.append('s', 0n, [event()])).toMatchObject({ kind: 'appended', revision: 1n });
+        expect(await patient.append('s', 0n, [event()])).toMatchObject({
+          kind: 'appended',
+          revision: 1n,
+        });
       } finally {
         for (const { pid } of pids.rows) process.kill(pid, 'SIGCONT');
       }
@@ -340,7 +407,9 @@ describe('the log on postgres', () => {
       await narrow.append('s', 'no-stream', [event()]);
       await subject.sql.query('begin');
       await subject.sql.query('select from ledger.log_head for update');
-      const appends = Array.from({ length: 12 }, (_, n) => narrow.append(`s${n}`, 'no-stream', [event()]));
+      const appends = Array.from({ length: 12 }, (_, n) =>
+        narrow.append(`s${n}`, 'no-stream', [event()]),
+      );
       const outcomes = Promise.allSettled(appends);
       await expect(appends[11]).rejects.toThrow(EventLogUnavailable);
       await subject.sql.query('commit');
@@ -357,7 +426,10 @@ describe('the log on postgres', () => {
       await expect(hasty.append('s', 'no-stream', events)).rejects.toThrow(EventLogUnavailable);
       await subject.untilWriterWaits(false);
       await subject.sql.query('commit');
-      expect(await untilAnswered(() => hasty.append('s', 'no-stream', events))).toMatchObject({ kind: 'appended', revision: 0n });
+      expect(await untilAnswered(() => hasty.append('s', 'no-stream', events))).toMatchObject({
+        kind: 'appended',
+        revision: 0n,
+      });
       expect(await readToEnd(log)).toHaveLength(1);
     });
 
@@ -378,7 +450,9 @@ describe('the log on postgres', () => {
       await collect(fresh.readStream('s'));
       await fresh.readAll(undefined, 10);
     }
-    await Promise.all(Array.from({ length: 300 }, (_, n) => fresh.append(`s${n}`, 'no-stream', [event()])));
+    await Promise.all(
+      Array.from({ length: 300 }, (_, n) => fresh.append(`s${n}`, 'no-stream', [event()])),
+    );
     await fresh.append('s0', 0n, [event()]);
     await collect(fresh.readStream('s1'));
     await subject.sql.query('select pg_stat_force_next_flush()');
@@ -398,12 +472,16 @@ describe('the log on postgres', () => {
     await subject.sql.query('update ledger.log_head set recorded_at = $1', [ahead]);
     await log.append('s', 0n, [event()]);
     await log.append('s', 1n, [event(), event()]);
-    expect((await collect(log.readStream('s', { from: 1n }))).map(({ recordedAt }) => recordedAt)).toEqual([ahead, ahead, ahead]);
+    expect(
+      (await collect(log.readStream('s', { from: 1n }))).map(({ recordedAt }) => recordedAt),
+    ).toEqual([ahead, ahead, ahead]);
   });
 
   it('tells its observer of every outcome', async () => {
     const outcomes: string[] = [];
-    const observed = await subject.open({ observe: { append: (ms, outcome) => void outcomes.push(`${outcome} ${ms >= 0}`) } });
+    const observed = await subject.open({
+      observe: { append: (ms, outcome) => void outcomes.push(`${outcome} ${ms >= 0}`) },
+    });
     const events = [event()];
     await observed.append('s', 'no-stream', events);
     await observed.append('s', 'no-stream', events);
@@ -415,7 +493,9 @@ describe('the log on postgres', () => {
   });
 
   it('says that it is away, or that the database is none of ours, when it is opened', async () => {
-    await expect(PostgresEventLog.open({ url: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toThrow(EventLogUnavailable);
+    await expect(
+      PostgresEventLog.open({ url: 'postgres://nobody@127.0.0.1:1/none' }),
+    ).rejects.toThrow(EventLogUnavailable);
     const empty = await createTestDatabase({ migrated: false });
     const opening = PostgresEventLog.open({ url: empty.url });
     await expect(opening).rejects.toThrow(/log_head/);
@@ -436,7 +516,8 @@ describe('the log on a server that is killed', () => {
       log = opened;
       const seen: string[] = [];
       const following = (async () => {
-        for await (const page of opened.follow(undefined, { signal: ending.signal })) seen.push(...page.map(({ id }) => id));
+        for await (const page of opened.follow(undefined, { signal: ending.signal }))
+          seen.push(...page.map(({ id }) => id));
       })();
       const total = 8 * 150;
       let kills = 0;
@@ -456,7 +537,9 @@ describe('the log on a server that is killed', () => {
         ...Array.from({ length: 8 }, async (_, caller) => {
           for (let n = 0; n < 150; n++) {
             const events = [event()];
-            const result = stored(await untilAnswered(() => opened.append(`s${caller}`, at(n), events)));
+            const result = stored(
+              await untilAnswered(() => opened.append(`s${caller}`, at(n), events)),
+            );
             expect(result.revision).toBe(BigInt(n));
           }
         }),
@@ -490,7 +573,12 @@ it('a listener whose line has fallen silent listens anew, and wakes everybody fo
   jest.spyOn(doorbell, 'wakeAll').mockImplementation(() => void (woken += 1));
   const listener = new PostgresListener(
     doorbell,
-    { url: () => url.href, applicationName: 'test', connectTimeoutMs: 2_000, statementTimeoutMs: 2_000 },
+    {
+      url: () => url.href,
+      applicationName: 'test',
+      connectTimeoutMs: 2_000,
+      statementTimeoutMs: 2_000,
+    },
     { everyMs: 20, withinMs: 100 },
   );
   const release = listener.hold();

@@ -1,8 +1,17 @@
 import type { ApiClient, Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
-import { createStores, personal, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  startEventStoreDbDouble,
+  type EventStoreDbDouble,
+} from '../support/eventstoredb-double/double.js';
+import {
+  createStores,
+  personal,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 /** A request is answered before this, whatever the store does. */
 const BOUND_MS = 5_000;
@@ -18,7 +27,8 @@ async function health({ origin }: RunningService): Promise<Health> {
   return { status: response.status, checks };
 }
 
-const isReady = async (service: RunningService): Promise<boolean> => (await health(service)).status === 200;
+const isReady = async (service: RunningService): Promise<boolean> =>
+  (await health(service)).status === 200;
 
 /** The value of one line of the metrics; 0 when it is not there. */
 async function metric({ origin }: RunningService, name: string): Promise<number> {
@@ -28,13 +38,18 @@ async function metric({ origin }: RunningService, name: string): Promise<number>
 }
 
 const redeemedOf = async (client: ApiClient, accountId: string): Promise<number | undefined> => {
-  const { status, body } = await client.get<readonly { readonly totalRedeemedCredit: number }[]>(`/reward/balance?accountId=${accountId}`);
+  const { status, body } = await client.get<readonly { readonly totalRedeemedCredit: number }[]>(
+    `/reward/balance?accountId=${accountId}`,
+  );
   return status === 200 ? body[0]?.totalRedeemedCredit : undefined;
 };
 
 /** An account with a reward of 1000 cents. @returns the reward's id. */
 async function giveCredit(client: ApiClient, accountId: string): Promise<string> {
-  const synced = await client.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+  const synced = await client.post('/accountsync', {
+    id: accountId,
+    subscription: { status: 'TRIAL' },
+  });
   const user = await client.post('/user', { id: accountId, accountId });
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 };
   const given = await client.post(`/rewards/account/${accountId}/user/${accountId}`, reward);
@@ -59,7 +74,10 @@ class Scene {
   }
 
   async start(url = this.double.url, deadlineMs = 4_000): Promise<RunningService> {
-    const times = { EVENT_STORE_URL: `${url}&defaultDeadline=${deadlineMs}`, POSITION_WAIT_MS: '1000' };
+    const times = {
+      EVENT_STORE_URL: `${url}&defaultDeadline=${deadlineMs}`,
+      POSITION_WAIT_MS: '1000',
+    };
     const service = await RunningService.start(this.stores, times);
     this.services.push(service);
     return service;
@@ -96,14 +114,19 @@ describe('one service, which started before its EventStoreDB did', () => {
       log: { ok: false, problem: 'EventStoreDB is away or does not answer' },
     });
     expect((await fetch(`${service.origin}/health/live`)).status).toBe(200);
-    const write = await service.client('nobody', 'x:y').post('/accountsync', { id: personal(), subscription: { status: 'TRIAL' } });
+    const write = await service
+      .client('nobody', 'x:y')
+      .post('/accountsync', { id: personal(), subscription: { status: 'TRIAL' } });
     expect({ status: write.status, retryAfter: write.headers.get('retry-after') }).toEqual({
       status: 503,
       retryAfter: expect.stringMatching(/^\d+$/) as unknown,
     });
     await double.restart();
     await eventually(() => isReady(service));
-    expect((await health(service)).checks['event-log']).toMatchObject({ ok: true, store: 'eventstoredb 23.10.8' });
+    expect((await health(service)).checks['event-log']).toMatchObject({
+      ok: true,
+      store: 'eventstoredb 23.10.8',
+    });
     tenant = await service.createTenant();
     await giveCredit(tenant.live, personal());
   });
@@ -111,8 +134,16 @@ describe('one service, which started before its EventStoreDB did', () => {
   it.each<[string, () => Promise<void>, () => Promise<void>]>([
     ['is gone', () => double.kill(), () => double.restart()],
     ['hangs', async () => double.faults.set('hung'), async () => double.faults.clear('hung')],
-    ['is not ready', async () => double.faults.set('not-ready'), async () => double.faults.clear('not-ready')],
-    ['breaks all connections', async () => double.faults.set('connection-cut'), async () => double.faults.clear('connection-cut')],
+    [
+      'is not ready',
+      async () => double.faults.set('not-ready'),
+      async () => double.faults.clear('not-ready'),
+    ],
+    [
+      'breaks all connections',
+      async () => double.faults.set('connection-cut'),
+      async () => double.faults.clear('connection-cut'),
+    ],
   ])(
     'while the store %s: writes get 503 with Retry-After, reads go on; then everything catches up without a restart',
     async (_name, begin, end) => {
@@ -128,7 +159,11 @@ describe('one service, which started before its EventStoreDB did', () => {
       const startedAt = performance.now();
       const write = await redeem(client, rewardId, 10, key);
       expect(performance.now() - startedAt).toBeLessThan(BOUND_MS);
-      expect({ status: write.status, error: write.body.apiErrorCode, retryAfter: write.headers.get('retry-after') }).toEqual({
+      expect({
+        status: write.status,
+        error: write.body.apiErrorCode,
+        retryAfter: write.headers.get('retry-after'),
+      }).toEqual({
         status: 503,
         error: 'UNAVAILABLE',
         retryAfter: expect.stringMatching(/^\d+$/) as unknown,
@@ -140,10 +175,17 @@ describe('one service, which started before its EventStoreDB did', () => {
       const unwell = await health(service);
       expect({ status: unwell.status, log: unwell.checks['event-log'] }).toEqual({
         status: 503,
-        log: { ok: false, problem: expect.stringMatching(/^EventStoreDB is away or does not answer$|^no answer in time$/) as unknown },
+        log: {
+          ok: false,
+          problem: expect.stringMatching(
+            /^EventStoreDB is away or does not answer$|^no answer in time$/,
+          ) as unknown,
+        },
       });
       // The one that is away is named, and not the other.
-      const projections = Object.entries(unwell.checks).filter(([name]) => name.startsWith('projection '));
+      const projections = Object.entries(unwell.checks).filter(([name]) =>
+        name.startsWith('projection '),
+      );
       expect({
         postgres: unwell.checks.postgres,
         blamed: projections.filter(([, { lastError }]) => lastError === 'the database is away'),
@@ -154,7 +196,9 @@ describe('one service, which started before its EventStoreDB did', () => {
       await eventually(async () => (await redeem(client, rewardId, 10, key)).status === 200);
       // What another process writes is heard of, too.
       await eventually(async () => (await redeemedOf(client, accountId)) === 11);
-      await eventually(async () => Object.values((await health(service)).checks).every(({ ok }) => ok === true));
+      await eventually(async () =>
+        Object.values((await health(service)).checks).every(({ ok }) => ok === true),
+      );
     },
   );
 
@@ -171,7 +215,11 @@ describe('one service, which started before its EventStoreDB did', () => {
     };
     const read = async (): Promise<Record<string, number>> =>
       Object.fromEntries(
-        await Promise.all(Object.entries(names).map(async ([label, name]) => [label, await metric(service, name)] as const)),
+        await Promise.all(
+          Object.entries(names).map(
+            async ([label, name]) => [label, await metric(service, name)] as const,
+          ),
+        ),
       );
     const before = await read();
 
@@ -245,11 +293,16 @@ describe('events behind the back of the service', () => {
   });
   afterEach(() => scene.close());
 
-  const check = async (name: string): Promise<Health['checks'][string]> => (await health(service)).checks[name] ?? {};
+  const check = async (name: string): Promise<Health['checks'][string]> =>
+    (await health(service)).checks[name] ?? {};
 
-  /** In the newest stream of an account, with the envelope of its first event. @returns the position that health is to show. */
+  /**
+   * In the newest stream of an account, with the envelope of its first event. @returns the position
+   * that health is to show.
+   */
   const storeInAccount = (type: string, envelope: Json): string => {
-    const stream = double.store.streamNames().findLast((name) => name.startsWith('referral-account-')) ?? '';
+    const stream =
+      double.store.streamNames().findLast((name) => name.startsWith('referral-account-')) ?? '';
     const [first] = double.store.eventsOf(stream);
     const metadata = JSON.parse(Buffer.from(first?.metadata ?? []).toString()) as Json;
     double.storedBehindTheBack(stream, [{ type, metadata: { ...metadata, ...envelope } }]);
@@ -257,8 +310,14 @@ describe('events behind the back of the service', () => {
     return `-${position}-${position}`;
   };
 
-  /** It stands before the position, says why, and still does when something was written behind it. */
-  const expectStoppedBefore = async (projection: string, position: string, why: string): Promise<void> => {
+  /**
+   * It stands before the position, says why, and still does when something was written behind it.
+   */
+  const expectStoppedBefore = async (
+    projection: string,
+    position: string,
+    why: string,
+  ): Promise<void> => {
     await eventually(async () => String((await check(projection)).lastError).includes(why));
     const account = { id: personal('acc'), subscription: { status: 'TRIAL' } };
     expect((await tenant.live.post('/accountsync', account)).status).toBe(200);
@@ -266,7 +325,9 @@ describe('events behind the back of the service', () => {
     expect(stopped.ok).toBe(false);
     expect(String(stopped.lastError)).toContain(position);
     const reached = String(stopped.position);
-    expect(service.service.core.log.compare(reached, reached.replace(/-.*/, position))).toBeLessThan(0);
+    expect(
+      service.service.core.log.compare(reached, reached.replace(/-.*/, position)),
+    ).toBeLessThan(0);
     expect((await fetch(`${service.origin}/health/live`)).status).toBe(200);
   };
 
@@ -282,7 +343,11 @@ describe('events behind the back of the service', () => {
     );
     expect(await check('projection users')).toMatchObject({ ok: true, lastError: null });
     const unknown = storeInAccount('NotOfToday', {});
-    await expectStoppedBefore('projection users', unknown, 'events of type NotOfToday are unknown to this version of the service');
+    await expectStoppedBefore(
+      'projection users',
+      unknown,
+      'events of type NotOfToday are unknown to this version of the service',
+    );
     await expectStoppedBefore('projection rewards', newer, 'CreditRedeemed has schema version 99');
     expect(await redeemedOf(tenant.live, accountId)).toBeUndefined();
   });
@@ -290,7 +355,8 @@ describe('events behind the back of the service', () => {
   it('in a stream of somebody else that begins like ours: its name and the way out are shown', async () => {
     double.storedBehindTheBack('referral-cards-7', [{ type: 'CardPrinted' }]);
     const position = double.store.at(double.store.size - 1)?.position;
-    const why = 'the stream referral-cards-7 is not of this service but begins like its own: delete it from the store and scavenge';
+    const why =
+      'the stream referral-cards-7 is not of this service but begins like its own: delete it from the store and scavenge';
     await expectStoppedBefore('projection rewards', `-${position}-${position}`, why);
     expect(String((await check('projection users')).lastError)).toContain('EVENT_STORE_NAMESPACE');
   });

@@ -1,7 +1,16 @@
 import { faultRounds } from '../../bench/eventstoredb/fault-rounds.js';
 import { SeededRandom, seedFrom } from '../../bench/seeded-random.js';
-import { makeDataDir, printedKey, removeDataDir, startServiceProcess, type ServiceProcess } from '../../bench/service-process.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import {
+  makeDataDir,
+  printedKey,
+  removeDataDir,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../../bench/service-process.js';
+import {
+  startEventStoreDbDouble,
+  type EventStoreDbDouble,
+} from '../support/eventstoredb-double/double.js';
 
 /** The long form is `npm run soak:eventstoredb`. */
 describe('a store that misbehaves, under mixed load', () => {
@@ -12,7 +21,10 @@ describe('a store that misbehaves, under mixed load', () => {
 
   beforeAll(async () => {
     double = await startEventStoreDbDouble();
-    environment = { DATA_DIR: await makeDataDir(), EVENT_STORE_URL: `${double.url}&defaultDeadline=2000` };
+    environment = {
+      DATA_DIR: await makeDataDir(),
+      EVENT_STORE_URL: `${double.url}&defaultDeadline=2000`,
+    };
     service = await startServiceProcess({ env: environment });
     await service.ready();
   }, 60_000);
@@ -24,7 +36,14 @@ describe('a store that misbehaves, under mixed load', () => {
 
   it('loses nothing that was acknowledged, and does nothing twice', async () => {
     const report = await faultRounds({
-      ...{ double, environment, service, apiKey: printedKey(service.output()), rounds: 3, random: new SeededRandom(seed) },
+      ...{
+        double,
+        environment,
+        service,
+        apiKey: printedKey(service.output()),
+        rounds: 3,
+        random: new SeededRandom(seed),
+      },
     });
     ({ service } = report);
     expect({ seed, violations: report.violations }).toEqual({ seed, violations: [] });

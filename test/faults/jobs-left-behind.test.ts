@@ -28,7 +28,11 @@ afterAll(async () => {
 it('a job in the hands of a process that is killed runs in the next one, within seconds', async () => {
   const first = await start();
   const jobs = async (): Promise<readonly { locked_by: string | null }[]> =>
-    (await client.query<{ locked_by: string | null }>(`select locked_by from graphile_worker.jobs where key = 'purge'`)).rows;
+    (
+      await client.query<{ locked_by: string | null }>(
+        `select locked_by from graphile_worker.jobs where key = 'purge'`,
+      )
+    ).rows;
 
   // Keeps the job from its end for as long as the process lives.
   await client.query('begin');

@@ -1,7 +1,13 @@
 import { crashRounds } from '../../bench/crash-rounds.js';
 import { postgresRounds } from '../../bench/postgres-rounds.js';
 import { SeededRandom, seedFrom } from '../../bench/seeded-random.js';
-import { makeDataDir, printedKey, removeDataDir, startServiceProcess, type ServiceProcess } from '../../bench/service-process.js';
+import {
+  makeDataDir,
+  printedKey,
+  removeDataDir,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../../bench/service-process.js';
 
 /** The long forms are `npm run soak:kill` and `npm run soak:postgres`. */
 describe('kill -9 under load', () => {
@@ -23,7 +29,15 @@ describe('kill -9 under load', () => {
 
   it('a service outlives its Postgres, and stands by what it said', async () => {
     const result = await postgresRounds({
-      ...{ dataDir, service, apiKey, rounds: 2, random: new SeededRandom(seed), clients: 4, loadMs: { min: 200, max: 500 } },
+      ...{
+        dataDir,
+        service,
+        apiKey,
+        rounds: 2,
+        random: new SeededRandom(seed),
+        clients: 4,
+        loadMs: { min: 200, max: 500 },
+      },
     });
     expect({ seed, violations: result.violations }).toEqual({ seed, violations: [] });
     expect(result.repeated).toBeGreaterThan(0);

@@ -5,9 +5,18 @@ import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { Json } from '../support/api-client.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
-import { createStores, personal, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  createStores,
+  personal,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
-/** The log loses its end under the service, and while no service runs: over HTTP nobody sees anything of what is gone, and all goes on. */
+/**
+ * The log loses its end under the service, and while no service runs: over HTTP nobody sees
+ * anything of what is gone, and all goes on.
+ */
 
 let stores: TestStores;
 let running: RunningService;
@@ -42,17 +51,23 @@ const head = async (): Promise<number> => numberOf(await running.head());
 async function available(accountId: string): Promise<number> {
   let found = -1;
   await eventually(async () => {
-    const { status, body } = await tenant.live.get<Json[]>(`/reward/balance?accountId=${accountId}`);
+    const { status, body } = await tenant.live.get<Json[]>(
+      `/reward/balance?accountId=${accountId}`,
+    );
     if (status === 503) return false;
     expect(status).toBe(200);
-    const [credit] = body as readonly { totalAssignedCredit?: number; totalRedeemedCredit?: number }[];
+    const [credit] = body as readonly {
+      totalAssignedCredit?: number;
+      totalRedeemedCredit?: number;
+    }[];
     found = (credit?.totalAssignedCredit ?? 0) - (credit?.totalRedeemedCredit ?? 0);
     return true;
   }, 30_000);
   return found;
 }
 
-const spend = (accountId: string, amount: number) => tenant.live.post('/credit/bulkredeem', { accountId, amount, unit: 'CENTS' });
+const spend = (accountId: string, amount: number) =>
+  tenant.live.post('/credit/bulkredeem', { accountId, amount, unit: 'CENTS' });
 
 interface LossLine {
   readonly level: number;
@@ -70,12 +85,17 @@ const lossLines = (): readonly LossLine[] =>
 it('under a running service: what was lost is neither shown nor spent, and whatever comes is written, shown and spent', async () => {
   const { accountId, at } = await person();
   const kept = await head();
-  expect((await tenant.live.post(`/rewards${at}`, CREDIT, { key: 'the-same-key' })).status).toBe(201);
+  expect((await tenant.live.post(`/rewards${at}`, CREDIT, { key: 'the-same-key' })).status).toBe(
+    201,
+  );
   expect(await available(accountId)).toBe(800);
   const from = await running.head();
   await loseTail(sql, kept);
   const redeemed = await spend(accountId, 800);
-  expect([redeemed.status, redeemed.body['apiErrorCode']]).toStrictEqual([400, 'INVALD_REWARD_REDEMPTION']);
+  expect([redeemed.status, redeemed.body['apiErrorCode']]).toStrictEqual([
+    400,
+    'INVALD_REWARD_REDEMPTION',
+  ]);
   await eventually(() => Promise.resolve(lossLines().length > 0));
   expect(lossLines()).toMatchObject([{ level: 50, from, to: from?.replace(/\d+$/, String(kept)) }]);
   expect(await available(accountId)).toBe(0);
@@ -102,11 +122,19 @@ it('ledger verify is not content until somebody acknowledges the loss, and then 
   await eventually(() => Promise.resolve(lossLines().length > 0));
   await eventually(async () => (await sql.query('select from ledger.log_losses')).rows.length > 0);
   await tenant.live.post(`/rewards${at}`, CREDIT);
-  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({ ok: false, firstBroken: { reason: 'lost' } });
+  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({
+    ok: false,
+    firstBroken: { reason: 'lost' },
+  });
   const options = { reason: 'a test', by: 'tester', warn: () => undefined, ...patience };
-  const acknowledged = await acknowledgeLoss(core, options, (loss) => auditLoss(core, loss, options));
+  const acknowledged = await acknowledgeLoss(core, options, (loss) =>
+    auditLoss(core, loss, options),
+  );
   expect(acknowledged.to && numberOf(acknowledged.to)).toBe(kept);
-  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({ ok: true, firstBroken: null });
+  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({
+    ok: true,
+    firstBroken: null,
+  });
   expect(await available(accountId)).toBe(800);
 });
 
@@ -145,8 +173,12 @@ it('with every connection broken, and filled again at once', async () => {
   await tenant.live.post(`/rewards${one.at}`, CREDIT);
   expect(await available(one.accountId)).toBe(800);
   await loseTail(sql, kept);
-  await sql.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()');
-  await eventually(async () => (await tenant.live.post(`/rewards${other.at}`, CREDIT)).status === 201);
+  await sql.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
+  );
+  await eventually(
+    async () => (await tenant.live.post(`/rewards${other.at}`, CREDIT)).status === 201,
+  );
   await eventually(() => Promise.resolve(lossLines().length > 0));
   expect(await available(one.accountId)).toBe(0);
   expect(await available(other.accountId)).toBe(800);
@@ -157,7 +189,11 @@ it('what policies had appended comes again', async () => {
   const referrer = await person();
   const { referralCode } = (await tenant.live.get(referrer.at)).body as { referralCode: string };
   const referred = personal('acc');
-  await tenant.live.post('/accountsync', { id: referred, subscription: { status: 'TRIAL' }, referral: { code: referralCode } });
+  await tenant.live.post('/accountsync', {
+    id: referred,
+    subscription: { status: 'TRIAL' },
+    referral: { code: referralCode },
+  });
   await tenant.live.post('/user', { id: personal('user'), accountId: referred });
   const paid = { status: 'PAID', value: 1, billingIntervalType: 'DAY', billingIntervalValue: 1 };
   const converted = await tenant.live.post('/accountsync', { id: referred, subscription: paid });
@@ -182,7 +218,9 @@ it.each([
   if (fill > 0) {
     const filling = await RunningService.start(stores, { ROLES: 'api' });
     for (let n = 0; n < fill; n++)
-      await filling.client(tenant.alias, `:${tenant.liveKey}`).post(`/rewards${other.at}`, { ...CREDIT, assignedCredit: 7 });
+      await filling
+        .client(tenant.alias, `:${tenant.liveKey}`)
+        .post(`/rewards${other.at}`, { ...CREDIT, assignedCredit: 7 });
     await filling.stop();
   }
   running = await RunningService.start(stores, { POSITION_WAIT_MS: '10000' });

@@ -21,20 +21,34 @@ const WRITE_BOUND_MS = 5_000;
 
 async function must(status: number, pending: Promise<Answer>): Promise<Answer> {
   const answer = await pending;
-  if (answer.status !== status) throw new Error(`answered ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== status)
+    throw new Error(
+      `answered ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`,
+    );
   return answer;
 }
 
 /** An account with one reward. @returns the reward's id. */
-async function giveCredit(client: LedgerClient, accountId: string, assignedCredit: number): Promise<string> {
+async function giveCredit(
+  client: LedgerClient,
+  accountId: string,
+  assignedCredit: number,
+): Promise<string> {
   await must(200, client.post('accountsync', { id: accountId, subscription: { status: 'TRIAL' } }));
   await must(200, client.post('user', { id: accountId, accountId }));
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
-  const { body } = await must(201, client.post(`rewards/account/${accountId}/user/${accountId}`, reward));
+  const { body } = await must(
+    201,
+    client.post(`rewards/account/${accountId}/user/${accountId}`, reward),
+  );
   return (body as { id: string }).id;
 }
 
-const redeemedOf = async (client: LedgerClient, accountId: string, atLeast?: string): Promise<number | undefined> => {
+const redeemedOf = async (
+  client: LedgerClient,
+  accountId: string,
+  atLeast?: string,
+): Promise<number | undefined> => {
   const answer = await client.get(
     `reward/balance?accountId=${accountId}`,
     atLeast === undefined ? {} : { 'Ledger-Position-At-Least': atLeast },
@@ -42,10 +56,15 @@ const redeemedOf = async (client: LedgerClient, accountId: string, atLeast?: str
   return (answer.body as { totalRedeemedCredit: number }[])[0]?.totalRedeemedCredit;
 };
 
-const isReady = async ({ url }: ServiceProcess): Promise<boolean> => (await statusOf(`${url}/health/ready`)) === 200;
+const isReady = async ({ url }: ServiceProcess): Promise<boolean> =>
+  (await statusOf(`${url}/health/ready`)) === 200;
 
-async function checksOf({ url }: ServiceProcess): Promise<Readonly<Record<string, { readonly ok: boolean }>>> {
-  const { checks } = (await (await fetch(`${url}/health/ready`)).json()) as { checks: Readonly<Record<string, { ok: boolean }>> };
+async function checksOf({
+  url,
+}: ServiceProcess): Promise<Readonly<Record<string, { readonly ok: boolean }>>> {
+  const { checks } = (await (await fetch(`${url}/health/ready`)).json()) as {
+    checks: Readonly<Record<string, { ok: boolean }>>;
+  };
   return checks;
 }
 
@@ -56,9 +75,15 @@ describe('one process on the embedded Postgres', () => {
 
   beforeAll(async () => {
     dataDir = await makeDataDir();
-    service = await startServiceProcess({ env: { DATA_DIR: dataDir, STATEMENT_TIMEOUT_MS: '1000' } });
+    service = await startServiceProcess({
+      env: { DATA_DIR: dataDir, STATEMENT_TIMEOUT_MS: '1000' },
+    });
     await service.ready();
-    client = new LedgerClient({ url: service.url, apiKey: printedKey(service.output()), connectionsMax: 200 });
+    client = new LedgerClient({
+      url: service.url,
+      apiKey: printedKey(service.output()),
+      connectionsMax: 200,
+    });
   });
   afterAll(async () => {
     client.close();
@@ -108,8 +133,13 @@ describe('one process on the embedded Postgres', () => {
         expect(await statusOf(`${service.url}/health/live`, 500)).toBe(200);
         for (const [index, { status, headers, body, ms }] of (await answers).entries()) {
           // A read that waits for an own write is told so.
-          const apiErrorCode = expect.stringMatching(/^(UNAVAILABLE|POSITION_NOT_REACHED)$/) as unknown;
-          expect({ status, body }).toEqual({ status: 503, body: expect.objectContaining({ apiErrorCode }) as unknown });
+          const apiErrorCode = expect.stringMatching(
+            /^(UNAVAILABLE|POSITION_NOT_REACHED)$/,
+          ) as unknown;
+          expect({ status, body }).toEqual({
+            status: 503,
+            body: expect.objectContaining({ apiErrorCode }) as unknown,
+          });
           expect(headers['retry-after']).toMatch(/^\d+$/);
           expect(ms).toBeLessThan(index < 3 ? WRITE_BOUND_MS : BOUND_MS);
         }
@@ -120,7 +150,8 @@ describe('one process on the embedded Postgres', () => {
       await eventually(() => isReady(service));
       // Every part of it, by itself.
       await eventually(async () => Object.values(await checksOf(service)).every(({ ok }) => ok));
-      // Whether the unanswered ones happened is told by repeating the one with a key; each happened once or not at all.
+      // Whether the unanswered ones happened is told by repeating the one with a key; each happened
+      // once or not at all.
       await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
       await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
       expect([7, 12]).toContain(await redeemedOf(client, account));
@@ -173,7 +204,10 @@ describe('one process on the embedded Postgres', () => {
       for (;;) {
         running++;
         try {
-          const { status } = await client.post(`credit/${rewardId}/redeem`, { amount: 1, unit: 'CENTS' });
+          const { status } = await client.post(`credit/${rewardId}/redeem`, {
+            amount: 1,
+            unit: 'CENTS',
+          });
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
         } catch (error) {
           if (!(error instanceof NoAnswer)) throw error;
@@ -194,7 +228,9 @@ describe('one process on the embedded Postgres', () => {
 
     const books = await openLedgerAudit(dataDir);
     try {
-      expect({ readModels: await books.isUpToDate(), policies: await books.isReactedTo() }).toEqual({ readModels: true, policies: true });
+      expect({ readModels: await books.isUpToDate(), policies: await books.isReactedTo() }).toEqual(
+        { readModels: true, policies: true },
+      );
       expect(await books.logFaults()).toEqual([]);
       expect((await books.differences()).faults).toEqual([]);
     } finally {

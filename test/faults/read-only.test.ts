@@ -1,6 +1,12 @@
 import pg from 'pg';
 import { eventually } from '../support/embedded.js';
-import { createStores, personal, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  createStores,
+  personal,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 let stores: TestStores;
 let service: RunningService;
@@ -22,7 +28,9 @@ async function setReadOnly(on: boolean): Promise<void> {
   await client.connect();
   try {
     await client.query('set default_transaction_read_only = off');
-    await client.query(`alter database "${client.database ?? ''}" set default_transaction_read_only = ${on ? 'on' : 'off'}`);
+    await client.query(
+      `alter database "${client.database ?? ''}" set default_transaction_read_only = ${on ? 'on' : 'off'}`,
+    );
     await client.query(
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     );
@@ -54,7 +62,10 @@ it('on a database that is read-only writes are refused within 5 s, reads go on, 
     };
     await Promise.all([refused(), refused(personal('key'))]);
     const read = await client.get<{ subscription: { status: string } }>(`/account/${id}`);
-    expect({ status: read.status, subscription: read.body.subscription.status }).toEqual({ status: 200, subscription: 'TRIAL' });
+    expect({ status: read.status, subscription: read.body.subscription.status }).toEqual({
+      status: 200,
+      subscription: 'TRIAL',
+    });
   } finally {
     await setReadOnly(false);
   }

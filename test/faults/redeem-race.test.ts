@@ -28,7 +28,11 @@ describe('64 redemptions of one reward at the same time', () => {
   ])('spend what is there and never more: %s', async (_name, processes) => {
     const random = new SeededRandom(processes);
     for (let round = 1; round <= 5; round++) {
-      const report = await raceForOneReward({ clients: clients.slice(0, processes), name: `race-${processes}-${round}`, random });
+      const report = await raceForOneReward({
+        clients: clients.slice(0, processes),
+        name: `race-${processes}-${round}`,
+        random,
+      });
       expect(report.violations).toEqual([]);
       expect(report.accepted + report.refused).toBe(64);
       expect(report.accepted).toBeGreaterThan(0);

@@ -11,10 +11,14 @@ import { ApiClient, query } from '../support/api-client.js';
 import { createDataDir, eventually, removeDataDir } from '../support/embedded.js';
 import { filesWith, formsOf } from '../support/marks.js';
 
-/** The runbook (docs/runbooks/restore-and-erasures.md), step by step, on the embedded server: a backup from before an erasure comes back. */
+/**
+ * The runbook (docs/runbooks/restore-and-erasures.md), step by step, on the embedded server: a
+ * backup from before an erasure comes back.
+ */
 
 const GONE = 'gorzxst';
-const at = (accountId: string, userId: string): string => `/open/account/${accountId}/user/${userId}`;
+const at = (accountId: string, userId: string): string =>
+  `/open/account/${accountId}/user/${userId}`;
 
 let folder: string;
 let dataDir: string;
@@ -31,15 +35,27 @@ afterAll(async () => {
 
 const start = async (): Promise<Service> => {
   const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', POSITION_WAIT_MS: '20000' });
-  running = await startService({ config, logger: pino({ level: 'silent' }), version: '0.0.0', fsync: false });
+  running = await startService({
+    config,
+    logger: pino({ level: 'silent' }),
+    version: '0.0.0',
+    fsync: false,
+  });
   return running;
 };
 
-const isReady = async ({ url }: Service): Promise<boolean> => (await fetch(`${url}/health/ready`)).status === 200;
+const isReady = async ({ url }: Service): Promise<boolean> =>
+  (await fetch(`${url}/health/ready`)).status === 200;
 
 async function cli(...words: readonly string[]): Promise<string> {
   const env = { PATH: process.env.PATH, DATA_DIR: dataDir };
-  return (await promisify(execFile)(process.execPath, [join(projectRoot(), 'dist/bin/cli.js'), ...words], { env })).stdout;
+  return (
+    await promisify(execFile)(
+      process.execPath,
+      [join(projectRoot(), 'dist/bin/cli.js'), ...words],
+      { env },
+    )
+  ).stdout;
 }
 
 test('whoever was forgotten after a backup stays forgotten when it is restored, with and without its read models', async () => {
@@ -53,7 +69,9 @@ test('whoever was forgotten after a backup stays forgotten when it is restored, 
     ['a', GONE],
     ['b', 'stays'],
   ] as const)
-    expect((await client(before).put(at(account, user), { firstName: user, referralCode: user })).status).toBe(200);
+    expect(
+      (await client(before).put(at(account, user), { firstName: user, referralCode: user })).status,
+    ).toBe(200);
   await before.stop();
   await cp(dataDir, join(folder, 'backup'), { recursive: true });
 
@@ -70,11 +88,14 @@ test('whoever was forgotten after a backup stays forgotten when it is restored, 
   const holdsNobodyGone = async (): Promise<void> => {
     const api = client(restored);
     expect((await api.get(at('a', GONE))).status).toBe(404);
-    expect((await api.get(`/users${query({ query: GONE })}`)).body).toMatchObject({ totalCount: 0 });
+    expect((await api.get(`/users${query({ query: GONE })}`)).body).toMatchObject({
+      totalCount: 0,
+    });
     expect((await api.put(at('a', GONE), {})).body).toMatchObject({ apiErrorCode: 'DO_NOT_TRACK' });
     expect((await api.get(at('b', 'stays'))).body).toMatchObject({ firstName: 'stays' });
   };
-  const shown = async (): Promise<string> => JSON.stringify((await client(restored).get('/users')).body);
+  const shown = async (): Promise<string> =>
+    JSON.stringify((await client(restored).get('/users')).body);
   // Its read models are those of the backup: nothing of them is shown before they have caught up.
   const answers: string[] = [];
   await eventually(async () => {
@@ -86,9 +107,12 @@ test('whoever was forgotten after a backup stays forgotten when it is restored, 
   await cli('privacy', 'scrub');
   expect(await filesWith(dataDir, formsOf(GONE))).toStrictEqual([]);
 
-  // A backup may leave the read models out: they come back from the log, and 503 is said until they are there.
+  // A backup may leave the read models out: they come back from the log, and 503 is said until they
+  // are there.
   const { pool } = restored.core;
-  const { rows } = await pool.query<{ schema: string }>(`select nspname as schema from pg_namespace where nspname like 'rm\\_%'`);
+  const { rows } = await pool.query<{ schema: string }>(
+    `select nspname as schema from pg_namespace where nspname like 'rm\\_%'`,
+  );
   await pool.query(rows.map(({ schema }) => `drop schema ${schema} cascade`).join(';'));
   await restored.stop();
   restored = await start();

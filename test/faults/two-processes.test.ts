@@ -29,10 +29,16 @@ describe('two processes on one database', () => {
     await database.drop();
   });
 
-  const rolesIn = async (service: ServiceProcess | undefined): Promise<ReadonlySet<string | undefined>> => {
-    const { checks } = (await (await fetch(`${service?.url ?? ''}/health/ready`)).json()) as Readiness;
+  const rolesIn = async (
+    service: ServiceProcess | undefined,
+  ): Promise<ReadonlySet<string | undefined>> => {
+    const { checks } = (await (
+      await fetch(`${service?.url ?? ''}/health/ready`)
+    ).json()) as Readiness;
     return new Set(
-      Object.entries(checks).flatMap(([name, { role }]) => (name.startsWith('projection ') || name === 'policies' ? [role] : [])),
+      Object.entries(checks).flatMap(([name, { role }]) =>
+        name.startsWith('projection ') || name === 'policies' ? [role] : [],
+      ),
     );
   };
   const opened = async (client: LedgerClient, id: string): Promise<Answer> => {
@@ -56,7 +62,9 @@ describe('two processes on one database', () => {
         const id = `written-${writer}-${n}`;
         const position = positionOf(await opened(clients[writer]!, id));
         const own = clients[writer]!.get(`account/${id}`);
-        const other = clients[reader]!.get(`account/${id}`, { 'Ledger-Position-At-Least': position ?? '' });
+        const other = clients[reader]!.get(`account/${id}`, {
+          'Ledger-Position-At-Least': position ?? '',
+        });
         expect([(await own).status, (await other).status]).toEqual([200, 200]);
       }
     }
@@ -64,10 +72,14 @@ describe('two processes on one database', () => {
 
   it('a key that one of them answered is answered by the other, too', async () => {
     const body = { id: 'keyed', subscription: { status: 'FREE' } };
-    const answers = await Promise.all(clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })));
+    const answers = await Promise.all(
+      clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })),
+    );
     // At the same moment one runs, and the other is told so or gets the answer.
     for (const { status } of answers) expect([200, 409]).toContain(status);
-    const again = await Promise.all(clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })));
+    const again = await Promise.all(
+      clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })),
+    );
     expect(again.map(({ status }) => status)).toEqual([200, 200]);
     expect(again.map(positionOf)).toEqual([positionOf(again[0]!), positionOf(again[0]!)]);
     expect(again.map(({ headers }) => headers['idempotency-replayed'])).toEqual(['true', 'true']);
@@ -78,7 +90,9 @@ describe('two processes on one database', () => {
     const position = positionOf(await opened(clients[0]!, 'before-the-kill'));
     await leader?.kill();
     // Reads may have to wait for the new leader, no longer than they wait for anything.
-    const read = await clients[1]!.get('account/before-the-kill', { 'Ledger-Position-At-Least': position ?? '' });
+    const read = await clients[1]!.get('account/before-the-kill', {
+      'Ledger-Position-At-Least': position ?? '',
+    });
     expect(read.status).toBe(200);
     await eventually(async () => [...(await rolesIn(standby))].join() === 'leader');
     await opened(clients[1]!, 'after-the-kill');

@@ -1,4 +1,9 @@
-import { createStores, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  createStores,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 import { path } from '../support/api-client.js';
 
 /** Two services on one database, each with a memory of its own of the same accounts. */
@@ -23,42 +28,71 @@ describe('two services that write to the same accounts', () => {
   });
 
   const identified = async (accountId: string, userId = accountId, more: object = {}) => {
-    expect((await one.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } })).status).toBe(200);
+    expect(
+      (await one.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } })).status,
+    ).toBe(200);
     expect((await one.post('/user', { id: userId, accountId, ...more })).status).toBe(200);
   };
 
   it("a code that a user holds stays the user's when it is sent again to a service that had not heard of it", async () => {
     await identified('owner');
-    expect((await other.post('/user', { id: 'owner', accountId: 'owner', referralCode: 'MINE' })).status).toBe(200);
-    expect((await one.post('/user', { id: 'owner', accountId: 'owner', referralCode: 'MINE' })).status).toBe(200);
+    expect(
+      (await other.post('/user', { id: 'owner', accountId: 'owner', referralCode: 'MINE' })).status,
+    ).toBe(200);
+    expect(
+      (await one.post('/user', { id: 'owner', accountId: 'owner', referralCode: 'MINE' })).status,
+    ).toBe(200);
     await identified('thief');
-    const stolen = await other.post('/user', { id: 'thief', accountId: 'thief', referralCode: 'MINE' });
+    const stolen = await other.post('/user', {
+      id: 'thief',
+      accountId: 'thief',
+      referralCode: 'MINE',
+    });
     expect(stolen.body).toMatchObject({ apiErrorCode: 'REFERRAL_CODE_TAKEN' });
     await identified('friend');
-    expect((await one.post(path('open', 'code', 'MINE', 'account', 'friend', 'user', 'friend'))).status).toBe(200);
+    expect(
+      (await one.post(path('open', 'code', 'MINE', 'account', 'friend', 'user', 'friend'))).status,
+    ).toBe(200);
   });
 
   it('a service that does not lead shows at once what a moderation did, while nothing else is written', async () => {
     await identified('referrer', 'referrer', { referralCode: 'REF1' });
-    const brought = { id: 'brought', subscription: { status: 'TRIAL' }, referral: { code: 'REF1' } };
+    const brought = {
+      id: 'brought',
+      subscription: { status: 'TRIAL' },
+      referral: { code: 'REF1' },
+    };
     expect((await other.post('/accountsync', brought)).status).toBe(200);
     expect((await other.post('/user', { id: 'brought', accountId: 'brought' })).status).toBe(200);
-    const { body } = await other.get<{ referrals: { id: string }[] }>('/referrals?referredAccountId=brought');
+    const { body } = await other.get<{ referrals: { id: string }[] }>(
+      '/referrals?referredAccountId=brought',
+    );
     const referralId = body.referrals[0]?.id ?? '';
     for (const action of ['DENIED', 'APPROVED', 'DENIED', 'APPROVED']) {
       // Both in turn: one of them leads, and its last pages hold nothing that anybody reacts to.
       for (const client of [other, one]) {
-        expect((await client.post('/referrals/moderate', { actions: [{ referralId, action }] })).status).toBe(200);
-        expect(await client.get(`/referrals/${referralId}`)).toMatchObject({ status: 200, body: { referrerModerationStatus: action } });
+        expect(
+          (await client.post('/referrals/moderate', { actions: [{ referralId, action }] })).status,
+        ).toBe(200);
+        expect(await client.get(`/referrals/${referralId}`)).toMatchObject({
+          status: 200,
+          body: { referrerModerationStatus: action },
+        });
       }
     }
   });
 
   it('a further service becomes ready while nothing is written', async () => {
-    // The last thing written is nothing that anybody reacts to, soon after something that somebody did react to.
-    const given = await one.post('/rewards/account/referrer/user/referrer', { type: 'PCT_DISCOUNT', discountPercent: 5 });
+    // The last thing written is nothing that anybody reacts to, soon after something that somebody
+    // did react to.
+    const given = await one.post('/rewards/account/referrer/user/referrer', {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 5,
+    });
     expect(given.status).toBe(201);
-    expect((await one.post(path('account', 'referrer', 'user', 'referrer', 'block'))).status).toBe(200);
+    expect((await one.post(path('account', 'referrer', 'user', 'referrer', 'block'))).status).toBe(
+      200,
+    );
     const further = await RunningService.start(stores);
     services.push(further);
     const head = (await further.head()) ?? '';
@@ -77,13 +111,19 @@ describe('two services that write to the same accounts', () => {
     for (let round = 0; round < 6; round++) {
       // One of them has the longer queue, and wins most of the races.
       const asked = Array.from({ length: 128 }, (_, n) =>
-        (n % 8 === 0 ? one : other).post(`/credit/${given.body.id}/redeem`, { amount: 1, unit: 'CENTS' }),
+        (n % 8 === 0 ? one : other).post(`/credit/${given.body.id}/redeem`, {
+          amount: 1,
+          unit: 'CENTS',
+        }),
       );
       statuses.push(...(await Promise.all(asked)).map(({ status }) => status));
     }
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
-    // The last one may have gone through the other service, which is not waited for without saying so.
+    // The last one may have gone through the other service, which is not waited for without saying
+    // so.
     const atLeast = (await services[0]!.head()) ?? '';
-    expect((await other.get(`/reward/${given.body.id}`, { atLeast })).body).toMatchObject({ redeemedCredit: 6 * 128 });
+    expect((await other.get(`/reward/${given.body.id}`, { atLeast })).body).toMatchObject({
+      redeemedCredit: 6 * 128,
+    });
   });
 });

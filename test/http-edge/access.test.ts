@@ -19,21 +19,35 @@ async function call(path: string, init: RequestInit = {}) {
   };
 }
 
-const withKey = (credentials: string): RequestInit => ({ headers: { authorization: basic(credentials) } });
+const withKey = (credentials: string): RequestInit => ({
+  headers: { authorization: basic(credentials) },
+});
 
 describe('every answer', () => {
-  const routes = [`${API}/whoami`, `${API}/nowhere`, '/nowhere', `${API}/account/%`, '/health/live', '/openapi.json', `${API}/open/whoami`];
+  const routes = [
+    `${API}/whoami`,
+    `${API}/nowhere`,
+    '/nowhere',
+    `${API}/account/%`,
+    '/health/live',
+    '/openapi.json',
+    `${API}/open/whoami`,
+  ];
 
   test("carries the id of its request: the client's own where it can be one", async () => {
     for (const route of routes) {
       for (const own of ['a', 'My request 7!', 'x'.repeat(128)]) {
-        expect((await call(route, { headers: { 'request-id': own } })).headers.get('request-id')).toBe(own);
+        expect(
+          (await call(route, { headers: { 'request-id': own } })).headers.get('request-id'),
+        ).toBe(own);
       }
       for (const own of ['', 'x'.repeat(129), '\u00e9']) {
         const { headers } = await call(route, { headers: { 'request-id': own } });
         expect(headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
       }
-      expect((await call(route)).headers.get('request-id')).not.toBe((await call(route)).headers.get('request-id'));
+      expect((await call(route)).headers.get('request-id')).not.toBe(
+        (await call(route)).headers.get('request-id'),
+      );
     }
     // Whatever it holds, it is not kept.
     expect(it_.logText()).not.toContain('My request 7!');
@@ -43,21 +57,29 @@ describe('every answer', () => {
     for (const route of routes) {
       const { headers } = await call(route);
       expect([route, headers.get('x-content-type-options')]).toEqual([route, 'nosniff']);
-      if (!['/health/live', '/openapi.json'].includes(route)) expect([route, headers.get('cache-control')]).toEqual([route, 'no-store']);
+      if (!['/health/live', '/openapi.json'].includes(route))
+        expect([route, headers.get('cache-control')]).toEqual([route, 'no-store']);
     }
   });
 });
 
 describe('a page of another site', () => {
-  const from = (site: string, path: string) => call(path, { headers: { ...LIVE, 'sec-fetch-site': site } });
+  const from = (site: string, path: string) =>
+    call(path, { headers: { ...LIVE, 'sec-fetch-site': site } });
 
-  test.each(['cross-site', 'same-site'])('may not use a key on routes for keys alone (%s)', async (site) => {
-    for (const path of [`${API}/whoami`, `${API}/open/keyed`]) {
-      expect(await from(site, path)).toMatchObject({ status: 403, json: { apiErrorCode: 'FORBIDDEN' } });
-      expect((await call(path, { headers: { 'sec-fetch-site': site } })).status).toBe(401);
-    }
-    expect((await from(site, `${API}/open/whoami`)).status).toBe(200);
-  });
+  test.each(['cross-site', 'same-site'])(
+    'may not use a key on routes for keys alone (%s)',
+    async (site) => {
+      for (const path of [`${API}/whoami`, `${API}/open/keyed`]) {
+        expect(await from(site, path)).toMatchObject({
+          status: 403,
+          json: { apiErrorCode: 'FORBIDDEN' },
+        });
+        expect((await call(path, { headers: { 'sec-fetch-site': site } })).status).toBe(401);
+      }
+      expect((await from(site, `${API}/open/whoami`)).status).toBe(200);
+    },
+  );
 
   test.each(['same-origin', 'none'])('is none where the browser says so (%s)', async (site) => {
     expect((await from(site, `${API}/whoami`)).status).toBe(200);
@@ -105,7 +127,12 @@ describe('the key', () => {
       const answer = await call(`${API}${path}`, { headers });
       expect(answer.status).toBe(401);
       expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
-      expect(answer.json).toEqual({ statusCode: 401, message: expect.any(String), apiErrorCode: 'UNAUTHORIZED', rsCode });
+      expect(answer.json).toEqual({
+        statusCode: 401,
+        message: expect.any(String),
+        apiErrorCode: 'UNAUTHORIZED',
+        rsCode,
+      });
     }
   });
 
@@ -115,11 +142,21 @@ describe('the key', () => {
 });
 
 describe('the order of checks', () => {
-  const tooLarge = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x'.repeat(1024 * 1024 + 1) };
+  const tooLarge = {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain' },
+    body: 'x'.repeat(1024 * 1024 + 1),
+  };
 
   test.each([
     ['an unknown route before all', '/api/v1/nobody/nowhere', tooLarge, 404, 'NOT_FOUND'],
-    ['another method before the tenant', '/api/v1/nobody/whoami', tooLarge, 405, 'METHOD_NOT_ALLOWED'],
+    [
+      'another method before the tenant',
+      '/api/v1/nobody/whoami',
+      tooLarge,
+      405,
+      'METHOD_NOT_ALLOWED',
+    ],
     ['the tenant before credentials', '/api/v1/nobody/echo', tooLarge, 404, 'TENANT_NOT_FOUND'],
     ['credentials before the body', '/api/v1/acme/echo', tooLarge, 401, 'UNAUTHORIZED'],
     [
@@ -136,15 +173,49 @@ describe('the order of checks', () => {
       413,
       'PAYLOAD_TOO_LARGE',
     ],
-    ['credentials before the open switch', '/api/v1/closed/open/keyed', { headers: { authorization: basic(':no') } }, 401, 'UNAUTHORIZED'],
-    ['the open switch, for keys too', '/api/v1/closed/open/keyed', withKey(':LIVE_closed'), 403, 'OPEN_ENDPOINTS_DISABLED'],
-    ['the open switch, for everybody', '/api/v1/closed/open/whoami', {}, 403, 'OPEN_ENDPOINTS_DISABLED'],
-    ['bad credentials at an open door', '/api/v1/closed/open/whoami', withKey(':no'), 401, 'UNAUTHORIZED'],
-    ['what the program allows', '/api/v1/payments/account/1', withKey(':LIVE_payments'), 403, 'API_REQUEST_NOT_SUPPORTED'],
+    [
+      'credentials before the open switch',
+      '/api/v1/closed/open/keyed',
+      { headers: { authorization: basic(':no') } },
+      401,
+      'UNAUTHORIZED',
+    ],
+    [
+      'the open switch, for keys too',
+      '/api/v1/closed/open/keyed',
+      withKey(':LIVE_closed'),
+      403,
+      'OPEN_ENDPOINTS_DISABLED',
+    ],
+    [
+      'the open switch, for everybody',
+      '/api/v1/closed/open/whoami',
+      {},
+      403,
+      'OPEN_ENDPOINTS_DISABLED',
+    ],
+    [
+      'bad credentials at an open door',
+      '/api/v1/closed/open/whoami',
+      withKey(':no'),
+      401,
+      'UNAUTHORIZED',
+    ],
+    [
+      'what the program allows',
+      '/api/v1/payments/account/1',
+      withKey(':LIVE_payments'),
+      403,
+      'API_REQUEST_NOT_SUPPORTED',
+    ],
     [
       'what the program allows before the body',
       '/api/v1/payments/accountsync',
-      { method: 'POST', headers: { authorization: basic(':LIVE_payments'), 'content-type': 'application/json' }, body: '{' },
+      {
+        method: 'POST',
+        headers: { authorization: basic(':LIVE_payments'), 'content-type': 'application/json' },
+        body: '{',
+      },
       403,
       'API_REQUEST_NOT_SUPPORTED',
     ],
@@ -154,16 +225,25 @@ describe('the order of checks', () => {
     expect(it_.sample.entered).not.toContain('echo');
   });
 
-  test.each(['Acme', 'ac%20me', 'a'.repeat(65), '%F0%9F%98%80', 'nobody', '%00'])('tenant %s: 404 RS015', async (alias) => {
-    const { status, json } = await call(`/api/v1/${alias}/whoami`, { headers: LIVE });
-    expect(status).toBe(404);
-    expect(json).toMatchObject({ apiErrorCode: 'TENANT_NOT_FOUND', rsCode: 'RS015' });
-  });
+  test.each(['Acme', 'ac%20me', 'a'.repeat(65), '%F0%9F%98%80', 'nobody', '%00'])(
+    'tenant %s: 404 RS015',
+    async (alias) => {
+      const { status, json } = await call(`/api/v1/${alias}/whoami`, { headers: LIVE });
+      expect(status).toBe(404);
+      expect(json).toMatchObject({ apiErrorCode: 'TENANT_NOT_FOUND', rsCode: 'RS015' });
+    },
+  );
 });
 
 test('an open door for everybody: nobody is live, a key decides the mode', async () => {
-  expect((await call(`${API}/open/whoami`)).json).toMatchObject({ mode: 'live', actor: { kind: 'anyone' } });
-  expect((await call(`${API}/open/whoami`, withKey(':TEST_acme'))).json).toMatchObject({ mode: 'test', actor: { kind: 'api-key' } });
+  expect((await call(`${API}/open/whoami`)).json).toMatchObject({
+    mode: 'live',
+    actor: { kind: 'anyone' },
+  });
+  expect((await call(`${API}/open/whoami`, withKey(':TEST_acme'))).json).toMatchObject({
+    mode: 'test',
+    actor: { kind: 'api-key' },
+  });
 });
 
 test('a directory that is away: 503 with Retry-After', async () => {
@@ -186,5 +266,7 @@ test('a route that does not say who may call it keeps the service from starting'
       return {};
     }
   }
-  await expect(startSampleApp({}, [Forgotten])).rejects.toThrow('GET /forgotten does not say who may call it');
+  await expect(startSampleApp({}, [Forgotten])).rejects.toThrow(
+    'GET /forgotten does not say who may call it',
+  );
 });

@@ -26,13 +26,20 @@ const until = async (condition: () => boolean): Promise<void> => {
 test('more requests than fit are turned away; health still answers', async () => {
   const started = await start({ inFlightMax: 3 });
   const open = closeGate(started);
-  const inside = Array.from({ length: 3 }, () => fetch(`${started.origin}${API}/slow`, { headers: LIVE }));
+  const inside = Array.from({ length: 3 }, () =>
+    fetch(`${started.origin}${API}/slow`, { headers: LIVE }),
+  );
   await until(() => started.sample.entered.length === 3);
   expect(started.edge.inFlight).toBe(3);
 
   const outside = await fetch(`${started.origin}${API}/whoami`, { headers: LIVE });
   expect([outside.status, outside.headers.get('retry-after')]).toEqual([503, '1']);
-  expect(await outside.json()).toEqual({ statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null });
+  expect(await outside.json()).toEqual({
+    statusCode: 503,
+    message: expect.any(String),
+    apiErrorCode: 'UNAVAILABLE',
+    rsCode: null,
+  });
   expect((await fetch(`${started.origin}/health/live`)).status).toBe(200);
   const metrics = await (await fetch(`${started.origin}/metrics`)).text();
   expect(metrics).toMatch(/^http_requests_in_flight 4$/m);
@@ -78,29 +85,40 @@ test('the deadline of a body that does not arrive: 408', async () => {
     `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: 100\r\n\r\n{"a":`,
     1,
   );
-  expect(answers).toMatchObject([{ status: 408, json: { statusCode: 408, apiErrorCode: 'BAD_REQUEST', validationErrors: [] } }]);
+  expect(answers).toMatchObject([
+    { status: 408, json: { statusCode: 408, apiErrorCode: 'BAD_REQUEST', validationErrors: [] } },
+  ]);
 });
 
 test('during a shutdown kept-alive connections are served and asked to close', async () => {
   const started = await startSampleApp();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const get = (path: string) =>
-    new Promise<{ status: number | undefined; connection: string | undefined }>((resolve, reject) => {
-      httpRequest(`${started.origin}${path}`, { agent, headers: LIVE }, (response) => {
-        response.resume().on('end', () => resolve({ status: response.statusCode, connection: response.headers.connection }));
-      })
-        .on('error', reject)
-        .end();
-    });
+    new Promise<{ status: number | undefined; connection: string | undefined }>(
+      (resolve, reject) => {
+        httpRequest(`${started.origin}${path}`, { agent, headers: LIVE }, (response) => {
+          response
+            .resume()
+            .on('end', () =>
+              resolve({ status: response.statusCode, connection: response.headers.connection }),
+            );
+        })
+          .on('error', reject)
+          .end();
+      },
+    );
   expect(await get(`${API}/whoami`)).toEqual({ status: 200, connection: 'keep-alive' });
   const open = closeGate(started);
   const slow = get(`${API}/slow`);
   await until(() => started.sample.entered.includes('slow'));
   started.edge.beginShutdown();
   expect(
-    (await sendRaw(started.port, `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`)).map(
-      ({ status, headers }) => [status, headers['connection']],
-    ),
+    (
+      await sendRaw(
+        started.port,
+        `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`,
+      )
+    ).map(({ status, headers }) => [status, headers['connection']]),
   ).toEqual([[200, 'close']]);
   const closed = started.app.close();
   open();

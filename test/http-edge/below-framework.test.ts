@@ -4,7 +4,12 @@ import { sendRaw } from '../support/raw-http.js';
 
 let it_: SampleApp;
 beforeAll(async () => {
-  it_ = await startSampleApp({ headersTimeoutMs: 300, requestTimeoutMs: 600, timeoutCheckMs: 50, deadlineMs: 5_000 });
+  it_ = await startSampleApp({
+    headersTimeoutMs: 300,
+    requestTimeoutMs: 600,
+    timeoutCheckMs: 50,
+    deadlineMs: 5_000,
+  });
 });
 afterAll(() => it_.app.close());
 
@@ -30,21 +35,41 @@ test.each<[string, string, number]>([
   ['no Host', `GET ${API}/whoami HTTP/1.1\r\n${AUTH}\r\n\r\n`, 400],
   ['a field without a colon', `${GET}nonsense\r\n\r\n`, 400],
   ['two lengths', `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 400],
-  ['a length and chunks', `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
+  [
+    'a length and chunks',
+    `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    400,
+  ],
   ['a negative length', `${POST}Content-Length: -1\r\n\r\n`, 400],
   ['a length that is no number', `${POST}Content-Length: many\r\n\r\n`, 400],
   ['broken chunks', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
-  ['broken chunks after a good one', `${POST}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`, 400],
+  [
+    'broken chunks after a good one',
+    `${POST}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`,
+    400,
+  ],
   ['a NUL in a field', `${GET}X: a\0b\r\n\r\n`, 400],
   ['an expectation', `${GET}Expect: the-best\r\n\r\n`, 417],
   ['huge fields', `${GET}X: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
-  ['many fields', `${GET}${Array.from({ length: 9_000 }, (_, i) => `X-${i}: ${i}\r\n`).join('')}\r\n`, 431],
+  [
+    'many fields',
+    `${GET}${Array.from({ length: 9_000 }, (_, i) => `X-${i}: ${i}\r\n`).join('')}\r\n`,
+    431,
+  ],
   ['a huge target', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
 ])('%s', async (_name, bytes, status) => {
   const answers = await sendRaw(it_.port, bytes);
   expect(answers).toHaveLength(1);
-  expect(answers[0]).toMatchObject({ status, json: body(status), headers: { 'content-type': 'application/json; charset=utf-8' } });
-  const always = { 'request-id': expect.stringMatching(/./) as unknown, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+  expect(answers[0]).toMatchObject({
+    status,
+    json: body(status),
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+  });
+  const always = {
+    'request-id': expect.stringMatching(/./) as unknown,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  };
   expect(answers[0]?.headers).toMatchObject(always);
 });
 
@@ -54,11 +79,18 @@ test.each([
 ])('%s: 408', async (_name, bytes) => {
   const answers = await sendRaw(it_.port, bytes);
   expect(answers).toHaveLength(1);
-  expect(answers[0]).toMatchObject({ status: 408, json: body(408), headers: { connection: 'close' } });
+  expect(answers[0]).toMatchObject({
+    status: 408,
+    json: body(408),
+    headers: { connection: 'close' },
+  });
 });
 
 test('a request that was answered already is not answered again when the rest of its body never comes', async () => {
-  const answers = await sendRaw(it_.port, `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"a":`);
+  const answers = await sendRaw(
+    it_.port,
+    `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"a":`,
+  );
   expect(answers.map(({ status }) => status)).toEqual([401]);
 });
 
@@ -74,25 +106,35 @@ test('pipelined requests are answered in order', async () => {
 test('what is broken behind a good request is answered after it', async () => {
   let open = (): void => undefined;
   it_.sample.gate = new Promise((resolve) => (open = resolve));
-  const answers = sendRaw(it_.port, [`GET ${API}/slow HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n`, 'BREW / HTTP/1.1\r\n\r\n']);
+  const answers = sendRaw(it_.port, [
+    `GET ${API}/slow HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n`,
+    'BREW / HTTP/1.1\r\n\r\n',
+  ]);
   await until(() => it_.sample.entered.includes('slow'));
   open();
   expect((await answers).map(({ status }) => status)).toEqual([200, 501]);
 });
 
 test('Expect: 100-continue is met', async () => {
-  const answers = await sendRaw(it_.port, `${POST}Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`);
+  const answers = await sendRaw(
+    it_.port,
+    `${POST}Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+  );
   expect(answers.map(({ status }) => status)).toEqual([200]);
 });
 
 test('HTTP/1.0 without a Host is fine', async () => {
-  expect(await sendRaw(it_.port, `GET ${API}/whoami HTTP/1.0\r\n${AUTH}\r\n\r\n`)).toMatchObject([{ status: 200 }]);
+  expect(await sendRaw(it_.port, `GET ${API}/whoami HTTP/1.0\r\n${AUTH}\r\n\r\n`)).toMatchObject([
+    { status: 200 },
+  ]);
 });
 
 test('clients that hang up half-way leave nothing behind', async () => {
   for (let i = 0; i < 20; i += 1) {
     await new Promise<void>((resolve) => {
-      const socket = connect(it_.port, '127.0.0.1', () => socket.end(`${POST}Content-Length: 100\r\n\r\n{"a":`));
+      const socket = connect(it_.port, '127.0.0.1', () =>
+        socket.end(`${POST}Content-Length: 100\r\n\r\n{"a":`),
+      );
       socket.resume();
       socket.on('error', () => undefined);
       socket.on('close', () => resolve());
@@ -101,7 +143,9 @@ test('clients that hang up half-way leave nothing behind', async () => {
   }
   await until(() => it_.edge.inFlight === 0);
   expect(it_.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
-  expect(await sendRaw(it_.port, `${GET}Connection: close\r\n\r\n`)).toMatchObject([{ status: 200 }]);
+  expect(await sendRaw(it_.port, `${GET}Connection: close\r\n\r\n`)).toMatchObject([
+    { status: 200 },
+  ]);
 });
 
 async function until(condition: () => boolean): Promise<void> {

@@ -21,13 +21,28 @@ async function send(
     ...(body === undefined ? {} : { body }),
   });
   const text = await response.text();
-  return { status: response.status, json: (text === '' ? undefined : JSON.parse(text)) as Record<string, unknown> };
+  return {
+    status: response.status,
+    json: (text === '' ? undefined : JSON.parse(text)) as Record<string, unknown>,
+  };
 }
 
 /** Through a socket, where no client adds a content type. */
-async function sendBare(path: string, body: string, headers: readonly string[] = [], method = 'POST') {
-  const head = [`${method} ${API}${path} HTTP/1.1`, 'Host: x', 'Connection: close', `Authorization: ${LIVE.authorization}`, ...headers];
-  if (!headers.some((header) => /^transfer-encoding/i.test(header))) head.push(`Content-Length: ${Buffer.byteLength(body)}`);
+async function sendBare(
+  path: string,
+  body: string,
+  headers: readonly string[] = [],
+  method = 'POST',
+) {
+  const head = [
+    `${method} ${API}${path} HTTP/1.1`,
+    'Host: x',
+    'Connection: close',
+    `Authorization: ${LIVE.authorization}`,
+    ...headers,
+  ];
+  if (!headers.some((header) => /^transfer-encoding/i.test(header)))
+    head.push(`Content-Length: ${Buffer.byteLength(body)}`);
   const [answer] = await sendRaw(it_.port, `${head.join('\r\n')}\r\n\r\n${body}`);
   return answer;
 }
@@ -69,23 +84,34 @@ describe('what is JSON', () => {
   ])('%s: 415 RS046', async (type) => {
     for (const body of ['{"a":1}', '']) {
       const answer = await sendBare('/echo', body, [`Content-Type: ${type}`]);
-      expect(answer).toMatchObject({ status: 415, json: { statusCode: 415, apiErrorCode: 'UNSUPPORTED_MEDIA_TYPE', rsCode: 'RS046' } });
+      expect(answer).toMatchObject({
+        status: 415,
+        json: { statusCode: 415, apiErrorCode: 'UNSUPPORTED_MEDIA_TYPE', rsCode: 'RS046' },
+      });
     }
   });
 
   test('a compressed body: 415', async () => {
-    expect(await sendBare('/echo', '{}', ['Content-Encoding: gzip'])).toMatchObject({ status: 415 });
+    expect(await sendBare('/echo', '{}', ['Content-Encoding: gzip'])).toMatchObject({
+      status: 415,
+    });
   });
 
   test('chunks are put together', async () => {
     const body = '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n';
-    expect(await sendBare('/echo', body, ['Transfer-Encoding: chunked'])).toMatchObject({ status: 200, json: { body: { a: 1 } } });
+    expect(await sendBare('/echo', body, ['Transfer-Encoding: chunked'])).toMatchObject({
+      status: 200,
+      json: { body: { a: 1 } },
+    });
   });
 
   test('nothing, or white space, reaches a route that needs a body as undefined', async () => {
     expect(await sendBare('/echo', '')).toMatchObject({ status: 200, json: { body: null } });
     expect(await sendBare('/echo', ' \n')).toMatchObject({ status: 200, json: { body: null } });
-    expect(await sendBare('/echo', '0\r\n\r\n', ['Transfer-Encoding: chunked'])).toMatchObject({ status: 200, json: { body: null } });
+    expect(await sendBare('/echo', '0\r\n\r\n', ['Transfer-Encoding: chunked'])).toMatchObject({
+      status: 200,
+      json: { body: null },
+    });
     expect(await sendBare('/accountsync', '', ['Content-Type: application/json'])).toMatchObject({
       status: 400,
       json: { apiErrorCode: 'BAD_REQUEST' },
@@ -94,7 +120,8 @@ describe('what is JSON', () => {
 });
 
 describe('what is no JSON: 400', () => {
-  const nested = (depth: number, open: string, close: string) => `${open.repeat(depth)}${close.repeat(depth)}`;
+  const nested = (depth: number, open: string, close: string) =>
+    `${open.repeat(depth)}${close.repeat(depth)}`;
   test.each<[string, Bytes]>([
     ['broken', '{"a":'],
     ['two values', '{}{}'],
@@ -134,12 +161,16 @@ describe('what is no JSON: 400', () => {
       '{"proto":1}',
       '{"toString":1}',
     ];
-    for (const body of bodies) expect(await send('/echo', body)).toEqual({ status: 200, json: { body: JSON.parse(body) } });
+    for (const body of bodies)
+      expect(await send('/echo', body)).toEqual({ status: 200, json: { body: JSON.parse(body) } });
   });
 
   test('many keys and escapes', async () => {
     const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, i]));
-    const { status } = await send('/echo', JSON.stringify({ ...many, e: '\\u0041' }).replace('\\\\u', '\\u'));
+    const { status } = await send(
+      '/echo',
+      JSON.stringify({ ...many, e: '\\u0041' }).replace('\\\\u', '\\u'),
+    );
     expect(status).toBe(200);
   });
 });
@@ -152,12 +183,20 @@ describe('the size', () => {
     expect((await send('/echo', ofLength(MIB))).status).toBe(200);
     const over = await send('/echo', ofLength(MIB + 1));
     expect(over.status).toBe(413);
-    expect(over.json).toEqual({ statusCode: 413, message: expect.any(String), apiErrorCode: 'PAYLOAD_TOO_LARGE', rsCode: null });
+    expect(over.json).toEqual({
+      statusCode: 413,
+      message: expect.any(String),
+      apiErrorCode: 'PAYLOAD_TOO_LARGE',
+      rsCode: null,
+    });
   });
 
   test('in chunks as well', async () => {
-    const chunked = (text: string) => [...Array(17)].map(() => `${text.length.toString(16)}\r\n${text}\r\n`).join('') + '0\r\n\r\n';
-    expect(await sendBare('/echo', chunked('x'.repeat(64 * 1024)), ['Transfer-Encoding: chunked'])).toMatchObject({ status: 413 });
+    const chunked = (text: string) =>
+      [...Array(17)].map(() => `${text.length.toString(16)}\r\n${text}\r\n`).join('') + '0\r\n\r\n';
+    expect(
+      await sendBare('/echo', chunked('x'.repeat(64 * 1024)), ['Transfer-Encoding: chunked']),
+    ).toMatchObject({ status: 413 });
   });
 
   test('20 MiB are answered, and the connection goes on', async () => {
@@ -180,7 +219,10 @@ describe('a route whose body is empty', () => {
     ['{} as text', 'POST', ' { } ', ['Content-Type: text/plain']],
     ['more than {}', 'POST', '{"why":"because"}', ['Content-Type: application/json']],
   ])('takes %s', async (_name, method, body, headers) => {
-    expect(await sendBare('/reward/r1/cancel', body, headers, method)).toMatchObject({ status: 200, json: { id: 'r1' } });
+    expect(await sendBare('/reward/r1/cancel', body, headers, method)).toMatchObject({
+      status: 200,
+      json: { id: 'r1' },
+    });
   });
 
   test('DELETE too', async () => {
@@ -195,19 +237,34 @@ describe('a route whose body is empty', () => {
   });
 
   test('GET with a body of any kind', async () => {
-    expect(await sendBare('/whoami', 'hello', ['Content-Type: text/plain'], 'GET')).toMatchObject({ status: 200 });
+    expect(await sendBare('/whoami', 'hello', ['Content-Type: text/plain'], 'GET')).toMatchObject({
+      status: 200,
+    });
   });
 
   test('does not take another content that is not empty, be it too large', async () => {
-    expect(await sendBare('/reward/r1/cancel', 'hello', ['Content-Type: text/plain'])).toMatchObject({ status: 415 });
-    expect(await sendBare('/reward/r1/cancel', 'x'.repeat(1024 * 1024 + 1), ['Content-Type: text/plain'])).toMatchObject({ status: 415 });
+    expect(
+      await sendBare('/reward/r1/cancel', 'hello', ['Content-Type: text/plain']),
+    ).toMatchObject({ status: 415 });
+    expect(
+      await sendBare('/reward/r1/cancel', 'x'.repeat(1024 * 1024 + 1), [
+        'Content-Type: text/plain',
+      ]),
+    ).toMatchObject({ status: 415 });
     const chunk = `100001\r\n${'x'.repeat(0x100001)}\r\n0\r\n\r\n`;
-    expect(await sendBare('/reward/r1/cancel', chunk, ['Content-Type: text/plain', 'Transfer-Encoding: chunked'])).toMatchObject({
+    expect(
+      await sendBare('/reward/r1/cancel', chunk, [
+        'Content-Type: text/plain',
+        'Transfer-Encoding: chunked',
+      ]),
+    ).toMatchObject({
       status: 415,
     });
   });
 
   test('nor broken JSON', async () => {
-    expect(await sendBare('/reward/r1/cancel', '{', ['Content-Type: application/json'])).toMatchObject({ status: 400 });
+    expect(
+      await sendBare('/reward/r1/cancel', '{', ['Content-Type: application/json']),
+    ).toMatchObject({ status: 400 });
   });
 });

@@ -20,11 +20,36 @@ const get = async (path: string) => {
 };
 
 test.each([
-  ['/fail/any', 500, { statusCode: 500, message: 'Internal error', apiErrorCode: 'INTERNAL', rsCode: null }],
-  ['/fail/string', 500, { statusCode: 500, message: 'Internal error', apiErrorCode: 'INTERNAL', rsCode: null }],
-  ['/fail/away', 503, { statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null }],
-  ['/fail/nest', 404, { statusCode: 404, message: 'There is no such route', apiErrorCode: 'NOT_FOUND', rsCode: null }],
-  ['/account/missing', 404, { statusCode: 404, message: expect.any(String), apiErrorCode: 'ACCOUNT_NOT_FOUND', rsCode: 'RS041' }],
+  [
+    '/fail/any',
+    500,
+    { statusCode: 500, message: 'Internal error', apiErrorCode: 'INTERNAL', rsCode: null },
+  ],
+  [
+    '/fail/string',
+    500,
+    { statusCode: 500, message: 'Internal error', apiErrorCode: 'INTERNAL', rsCode: null },
+  ],
+  [
+    '/fail/away',
+    503,
+    { statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null },
+  ],
+  [
+    '/fail/nest',
+    404,
+    { statusCode: 404, message: 'There is no such route', apiErrorCode: 'NOT_FOUND', rsCode: null },
+  ],
+  [
+    '/account/missing',
+    404,
+    {
+      statusCode: 404,
+      message: expect.any(String),
+      apiErrorCode: 'ACCOUNT_NOT_FOUND',
+      rsCode: 'RS041',
+    },
+  ],
 ])('%s: %i as JSON', async (path, status, json) => {
   const answer = await get(path);
   expect(answer).toMatchObject({ status, type: 'application/json; charset=utf-8', json });
@@ -68,7 +93,10 @@ test('a request leaves one line with nothing of the client in it', async () => {
     { level: 30, method: 'GET', route: 'unmatched', status: 400, msg: 'request' },
   ]);
   for (const line of lines)
-    expect(line).toMatchObject({ requestId: expect.stringMatching(/^[0-9a-f-]{36}$/), durationMs: expect.any(Number) });
+    expect(line).toMatchObject({
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      durationMs: expect.any(Number),
+    });
   expect(it_.logText()).not.toMatch(/ann|bob|secret|mine|curious|LIVE_/);
 });
 
@@ -94,8 +122,12 @@ describe('the list of codes', () => {
   };
 
   test('is the contract’s', () => {
-    const listed = Object.entries(LISTED).flatMap(([status, codes]) => codes.split(/\s+/).map((code) => [code, Number(status)]));
-    expect(Object.fromEntries(API_ERROR_CODES.map((code) => [code, API_ERRORS[code].status]))).toEqual(Object.fromEntries(listed));
+    const listed = Object.entries(LISTED).flatMap(([status, codes]) =>
+      codes.split(/\s+/).map((code) => [code, Number(status)]),
+    );
+    expect(
+      Object.fromEntries(API_ERROR_CODES.map((code) => [code, API_ERRORS[code].status])),
+    ).toEqual(Object.fromEntries(listed));
   });
 
   test('is documented, each with its status, numeric code and sentence, and nothing else is', () => {
@@ -104,9 +136,19 @@ describe('the list of codes', () => {
       .split('\n')
       .filter((line) => line.startsWith('| `'))
       .map((line) => line.split('|').map((cell) => cell.trim()))
-      .map(([, code, status, rsCode, message]) => [code?.replaceAll('`', ''), Number(status), rsCode, message]);
+      .map(([, code, status, rsCode, message]) => [
+        code?.replaceAll('`', ''),
+        Number(status),
+        rsCode,
+        message,
+      ]);
     expect(rows).toEqual(
-      API_ERROR_CODES.map((code) => [code, API_ERRORS[code].status, API_ERRORS[code].rsCode ?? '', API_ERRORS[code].message]),
+      API_ERROR_CODES.map((code) => [
+        code,
+        API_ERRORS[code].status,
+        API_ERRORS[code].rsCode ?? '',
+        API_ERRORS[code].message,
+      ]),
     );
   });
 
@@ -121,9 +163,9 @@ describe('the list of codes', () => {
 
   test('reasons are always listed where they can be', () => {
     expect(new ApiError('BAD_REQUEST').body).toHaveProperty('validationErrors', []);
-    expect(new ApiError('MODERATION_NOT_POSSIBLE', { validationErrors: ['r1 is unknown'] }).body).toHaveProperty('validationErrors', [
-      'r1 is unknown',
-    ]);
+    expect(
+      new ApiError('MODERATION_NOT_POSSIBLE', { validationErrors: ['r1 is unknown'] }).body,
+    ).toHaveProperty('validationErrors', ['r1 is unknown']);
     expect(new ApiError('INTERNAL').body).not.toHaveProperty('validationErrors');
   });
 });

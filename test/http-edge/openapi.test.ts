@@ -10,34 +10,68 @@ afterAll(() => it_.app.close());
 
 test('/openapi.json describes routes, security, errors and header fields', async () => {
   const response = await fetch(`${it_.origin}/openapi.json`);
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    'application/json; charset=utf-8',
+  ]);
   const document = (await response.json()) as ReturnType<typeof describeInterface>;
   expect(document.openapi).toBe('3.1.0');
   expect(document.components?.securitySchemes).toEqual({
     apiKey: expect.objectContaining({ type: 'http', scheme: 'basic' }) as unknown,
-    userToken: expect.objectContaining({ type: 'apiKey', in: 'header', name: 'X-SaaSquatch-User-Token' }) as unknown,
+    userToken: expect.objectContaining({
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-SaaSquatch-User-Token',
+    }) as unknown,
     bearerToken: expect.objectContaining({ type: 'http', scheme: 'bearer' }) as unknown,
     operatorKey: expect.objectContaining({ type: 'http', scheme: 'basic' }) as unknown,
   });
   const account = document.paths['/api/v1/{tenantAlias}/account/{accountId}']?.get;
   expect(account?.security).toEqual([{ apiKey: [] }]);
-  expect(account?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : ''))).toEqual([
-    'accountId',
-    'tenantAlias',
-    'Ledger-Position-At-Least',
+  expect(
+    account?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : '')),
+  ).toEqual(['accountId', 'tenantAlias', 'Ledger-Position-At-Least']);
+  expect(Object.keys(account?.responses ?? {})).toEqual([
+    '200',
+    '400',
+    '401',
+    '403',
+    '404',
+    '500',
+    '503',
   ]);
-  expect(Object.keys(account?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '500', '503']);
   expect(account?.responses['404']).toMatchObject({
     content: {
       'application/json': {
-        schema: { allOf: [{}, { properties: { apiErrorCode: { enum: ['ACCOUNT_NOT_FOUND', 'TENANT_NOT_FOUND'] } } }] },
+        schema: {
+          allOf: [
+            {},
+            { properties: { apiErrorCode: { enum: ['ACCOUNT_NOT_FOUND', 'TENANT_NOT_FOUND'] } } },
+          ],
+        },
       },
     },
   });
   const sync = document.paths['/api/v1/{tenantAlias}/accountsync']?.post;
-  expect(sync?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : ''))).toEqual(['tenantAlias', 'Idempotency-Key']);
-  expect(Object.keys(sync?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '409', '413', '415', '422', '500', '503']);
-  expect(sync?.responses['200']).toMatchObject({ headers: { 'Ledger-Position': {}, 'Idempotency-Replayed': {} } });
+  expect(sync?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : ''))).toEqual(
+    ['tenantAlias', 'Idempotency-Key'],
+  );
+  expect(Object.keys(sync?.responses ?? {})).toEqual([
+    '200',
+    '400',
+    '401',
+    '403',
+    '404',
+    '409',
+    '413',
+    '415',
+    '422',
+    '500',
+    '503',
+  ]);
+  expect(sync?.responses['200']).toMatchObject({
+    headers: { 'Ledger-Position': {}, 'Idempotency-Replayed': {} },
+  });
   expect(document.paths['/api/v1/{tenantAlias}/open/whoami']?.get?.security).toEqual([
     ...[{}, { apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
   ]);
@@ -48,7 +82,10 @@ test('the page loads from this service alone', async () => {
   for (const path of ['/docs', '/docs/']) {
     const page = await fetch(`${it_.origin}${path}`);
     const html = await page.text();
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
     expect(html).not.toMatch(/https?:/);
     const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part]) => part);
@@ -71,7 +108,13 @@ describe('the validator', () => {
 
   test('passes what is as described', async () => {
     const held = validator();
-    for (const path of [`${API}/account/a%2Fb`, `${API}/account/missing`, `${API}/account/%00`, '/api/v1/nobody/account/1', '/nowhere'])
+    for (const path of [
+      `${API}/account/a%2Fb`,
+      `${API}/account/missing`,
+      `${API}/account/%00`,
+      '/api/v1/nobody/account/1',
+      '/nowhere',
+    ])
       held.check(await received(path));
     held.check(await received(`${API}/account/1`, {}));
   });
@@ -80,18 +123,30 @@ describe('the validator', () => {
     const held = validator();
     const good = await received(`${API}/account/1`);
     const body = good.body as Record<string, unknown>;
-    const problemsOf = (change: Record<string, unknown>) => held.problems({ ...good, body: { ...body, ...change } });
+    const problemsOf = (change: Record<string, unknown>) =>
+      held.problems({ ...good, body: { ...body, ...change } });
     expect(problemsOf({})).toEqual([]);
-    expect(problemsOf({ currency: 1 })).toEqual([expect.stringContaining('/currency must be string')]);
+    expect(problemsOf({ currency: 1 })).toEqual([
+      expect.stringContaining('/currency must be string'),
+    ]);
     expect(problemsOf({ currency: null })).toHaveLength(1);
     expect(problemsOf({ surprise: 1 })).toEqual([expect.stringContaining('additional properties')]);
     expect(problemsOf({ subscription: { status: 'NONE' } })).toHaveLength(1);
     expect(problemsOf({ referral: { code: 'A' } })).toEqual([]);
     expect(problemsOf({ referral: { code: null } }).length).toBeGreaterThan(0);
     expect(held.problems({ ...good, body: {} }).length).toBeGreaterThan(1);
-    expect(held.problems({ ...good, status: 418 })).toEqual([expect.stringContaining('the status is not described')]);
-    expect(held.problems({ ...good, path: '/elsewhere' })).toEqual([expect.stringContaining('is not described')]);
-    const wrongCode = { statusCode: 404, message: '', apiErrorCode: 'REWARD_NOT_FOUND', rsCode: null };
+    expect(held.problems({ ...good, status: 418 })).toEqual([
+      expect.stringContaining('the status is not described'),
+    ]);
+    expect(held.problems({ ...good, path: '/elsewhere' })).toEqual([
+      expect.stringContaining('is not described'),
+    ]);
+    const wrongCode = {
+      statusCode: 404,
+      message: '',
+      apiErrorCode: 'REWARD_NOT_FOUND',
+      rsCode: null,
+    };
     expect(held.problems({ ...good, status: 404, body: wrongCode }).length).toBeGreaterThan(0);
   });
 });

@@ -10,9 +10,15 @@ test('health', async () => {
   const live = await fetch(`${it_.origin}/health/live`);
   expect([live.status, await live.json()]).toEqual([200, { status: 'live' }]);
   const ready = await fetch(`${it_.origin}/health/ready`);
-  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', ready: true, checks: { postgres: { ok: true } } }]);
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    { status: 'ready', ready: true, checks: { postgres: { ok: true } } },
+  ]);
 
-  it_.sample.readiness = { ready: false, checks: { postgres: { ok: true }, 'projection rewards': { ok: false, lagEvents: 12 } } };
+  it_.sample.readiness = {
+    ready: false,
+    checks: { postgres: { ok: true }, 'projection rewards': { ok: false, lagEvents: 12 } },
+  };
   const notReady = await fetch(`${it_.origin}/health/ready`);
   expect([notReady.status, notReady.headers.get('retry-after'), await notReady.json()]).toEqual([
     503,
@@ -41,7 +47,9 @@ test('metrics by method, route pattern and status', async () => {
   expect(text).toMatch(
     /^http_request_duration_seconds_count\{method="GET",route="\/api\/v1\/:tenantAlias\/account\/:accountId",status="200"\} 1$/m,
   );
-  expect(text).toMatch(/^http_request_duration_seconds_count\{method="GET",route="unmatched",status="404"\} 1$/m);
+  expect(text).toMatch(
+    /^http_request_duration_seconds_count\{method="GET",route="unmatched",status="404"\} 1$/m,
+  );
   expect(text).toMatch(/^process_resident_memory_bytes \d/m);
   expect(text).not.toContain('ann');
 });

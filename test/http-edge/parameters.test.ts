@@ -119,8 +119,26 @@ test('fields and extraFields', () => {
 });
 
 test('an id', () => {
-  for (const id of ['1', 'ann@example.com', 'ä ö', '😀'.repeat(255), '/', '%2F', '"', 'x'.repeat(255)])
+  for (const id of [
+    '1',
+    'ann@example.com',
+    'ä ö',
+    '😀'.repeat(255),
+    '/',
+    '%2F',
+    '"',
+    'x'.repeat(255),
+  ])
     expect([id, isIdentifier(id)]).toEqual([id, true]);
-  for (const id of ['', '\0', 'a\n', '\u007f', '\u0085', '\ud800', 'x'.repeat(256), '😀'.repeat(256)])
+  for (const id of [
+    '',
+    '\0',
+    'a\n',
+    '\u007f',
+    '\u0085',
+    '\ud800',
+    'x'.repeat(256),
+    '😀'.repeat(256),
+  ])
     expect([id, isIdentifier(id)]).toEqual([id, false]);
 });

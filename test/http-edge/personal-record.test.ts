@@ -7,7 +7,9 @@ const textOf = async (parts: AsyncIterable<string>): Promise<string> => {
   for await (const part of parts) text += part;
   return text;
 };
-async function* listOf(...given: readonly (readonly object[])[]): AsyncGenerator<readonly object[]> {
+async function* listOf(
+  ...given: readonly (readonly object[])[]
+): AsyncGenerator<readonly object[]> {
   for (const page of given) yield await Promise.resolve(page);
 }
 
@@ -35,7 +37,10 @@ test('a page is read when the one before is written, from where that one ended',
     text += part;
     read.push(asked.length);
   }
-  expect(JSON.parse(text)).toStrictEqual({ id: 'a', list: { data: [{ n: 1 }, { n: 2 }, { n: 3 }], totalCount: 3 } });
+  expect(JSON.parse(text)).toStrictEqual({
+    id: 'a',
+    list: { data: [{ n: 1 }, { n: 2 }, { n: 3 }], totalCount: 3 },
+  });
   expect(asked).toStrictEqual([undefined, 1, 2]);
   expect(read).toStrictEqual([0, 0, 1, 2, 3, 3, 3]);
 });

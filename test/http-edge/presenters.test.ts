@@ -1,4 +1,9 @@
-import type { BalanceFacts, ReferralFacts, RewardFacts, UserFacts } from '../../src/domain/account/account.facts.js';
+import type {
+  BalanceFacts,
+  ReferralFacts,
+  RewardFacts,
+  UserFacts,
+} from '../../src/domain/account/account.facts.js';
 import { accountJson } from '../../src/http/accounts/account.response.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { codeDetailsJson } from '../../src/http/referral-codes/code-details.response.js';
@@ -63,14 +68,28 @@ const full: UserFacts = {
 };
 
 test('an account', () => {
-  expect(accountJson({ accountId: 'a', currency: 'USD', subscription: { status: 'TRIAL' }, referralCode: null })).toEqual({
+  expect(
+    accountJson({
+      accountId: 'a',
+      currency: 'USD',
+      subscription: { status: 'TRIAL' },
+      referralCode: null,
+    }),
+  ).toEqual({
     id: 'a',
     currency: 'USD',
     subscription: { status: 'TRIAL' },
     referral: null,
   });
-  const subscription = { status: 'PAID', value: 9.5, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const;
-  expect(accountJson({ accountId: 'a', currency: 'EUR', subscription, referralCode: 'BOB' })).toEqual({
+  const subscription = {
+    status: 'PAID',
+    value: 9.5,
+    billingIntervalType: 'MONTH',
+    billingIntervalValue: 1,
+  } as const;
+  expect(
+    accountJson({ accountId: 'a', currency: 'EUR', subscription, referralCode: 'BOB' }),
+  ).toEqual({
     id: 'a',
     currency: 'EUR',
     subscription,
@@ -125,15 +144,22 @@ describe('a user', () => {
   });
 
   test('whose referrer is forgotten', () => {
-    expect(userJson({ ...full, referredBy: { code: null, isConverted: false } }, around)).toMatchObject({
+    expect(
+      userJson({ ...full, referredBy: { code: null, isConverted: false } }, around),
+    ).toMatchObject({
       referredBy: { code: null, isConverted: false, newlyReferred: false },
       referredByCodes: [],
     });
   });
 
   test('narrowed, widened, listed, in public', () => {
-    expect(selectedUserJson(full, around, ['id', 'dateBlocked'])).toEqual({ id: 'u1', dateBlocked: 9 });
-    expect(Object.keys(selectedUserJson(full, around, USER_FIELDS.standard))).toEqual(USER_FIELDS.standard);
+    expect(selectedUserJson(full, around, ['id', 'dateBlocked'])).toEqual({
+      id: 'u1',
+      dateBlocked: 9,
+    });
+    expect(Object.keys(selectedUserJson(full, around, USER_FIELDS.standard))).toEqual(
+      USER_FIELDS.standard,
+    );
     expect(userListItemJson(full, 'default')).toEqual({
       id: 'u1',
       accountId: 'a1',
@@ -218,14 +244,26 @@ describe('a reward', () => {
 
   test('of a percentage and of a tank', () => {
     const none = { assignedCredit: null, redeemedCredit: null, redemptions: null };
-    expect(rewardJson({ ...credit, ...none, type: 'PCT_DISCOUNT', unit: null, discountPercent: 10 })).toEqual({
+    expect(
+      rewardJson({ ...credit, ...none, type: 'PCT_DISCOUNT', unit: null, discountPercent: 10 }),
+    ).toEqual({
       ...ofCredit,
       ...none,
       type: 'PCT_DISCOUNT',
       unit: '%',
       discountPercent: 10,
     });
-    expect(rewardJson({ ...credit, ...none, type: 'FUELTANK', unit: null, amount: 5, fuelTankCode: 'F', fuelTankType: 'CREDIT' })).toEqual({
+    expect(
+      rewardJson({
+        ...credit,
+        ...none,
+        type: 'FUELTANK',
+        unit: null,
+        amount: 5,
+        fuelTankCode: 'F',
+        fuelTankType: 'CREDIT',
+      }),
+    ).toEqual({
       ...ofCredit,
       ...none,
       type: 'FUELTANK',
@@ -253,9 +291,19 @@ test('balances have figures of their type, the others are null', () => {
     totalFuelTankCodes: 3,
   };
   const none = {
-    ...{ count: null, totalAssignedCredit: null, totalRedeemedCredit: null, totalAvailableCredit: null },
+    ...{
+      count: null,
+      totalAssignedCredit: null,
+      totalRedeemedCredit: null,
+      totalAvailableCredit: null,
+    },
     ...{ totalPendingCredit: null, totalExpiredCredit: null, totalCancelledCredit: null },
-    ...{ totalDiscountPercent: null, referredDiscountPercent: null, referrerDiscountPercent: null, totalFuelTankCodes: null },
+    ...{
+      totalDiscountPercent: null,
+      referredDiscountPercent: null,
+      referrerDiscountPercent: null,
+      totalFuelTankCodes: null,
+    },
   };
   expect(balanceJson(facts)).toEqual({
     ...none,
@@ -277,7 +325,12 @@ test('balances have figures of their type, the others are null', () => {
     referredDiscountPercent: 10,
     referrerDiscountPercent: 5,
   });
-  expect(balanceJson({ ...facts, type: 'FUELTANK', unit: null })).toEqual({ ...none, type: 'FUELTANK', unit: null, totalFuelTankCodes: 3 });
+  expect(balanceJson({ ...facts, type: 'FUELTANK', unit: null })).toEqual({
+    ...none,
+    type: 'FUELTANK',
+    unit: null,
+    totalFuelTankCodes: 3,
+  });
 });
 
 test('a referral', () => {
@@ -300,7 +353,12 @@ test('a referral', () => {
     dateReferralEnded: null,
     dateModerated: 1,
   };
-  const none = { referredUser: null, referrerUser: null, referredReward: null, referrerReward: null };
+  const none = {
+    referredUser: null,
+    referrerUser: null,
+    referredReward: null,
+    referrerReward: null,
+  };
   const user = userJson(full, around);
   expect(referralJson(facts, { ...none, referredUser: user })).toEqual({
     id: 'f',
@@ -320,32 +378,50 @@ test('a referral', () => {
     dateReferralEnded: null,
     dateModerated: 1,
   });
-  expect(referralJson({ ...facts, referrerStatus: 'DENIED' }, none).moderationStatus).toBe('ACTIONED');
+  expect(referralJson({ ...facts, referrerStatus: 'DENIED' }, none).moderationStatus).toBe(
+    'ACTIONED',
+  );
 });
 
 test('details of a code', () => {
   const details = { code: 'ANN', dateCreated: 1, programId: 'default', owner: full, reward: null };
-  expect(codeDetailsJson(details)).toEqual({ code: 'ANN', dateCreated: 1, referrerName: 'Ann L', programId: 'default', reward: null });
+  expect(codeDetailsJson(details)).toEqual({
+    code: 'ANN',
+    dateCreated: 1,
+    referrerName: 'Ann L',
+    programId: 'default',
+    reward: null,
+  });
   const nameOf = (firstName: string | null, lastName: string | null) =>
     codeDetailsJson({ ...details, owner: { firstName, lastName } }).referrerName;
-  expect([nameOf('Ann', null), nameOf(null, 'Lee'), nameOf(null, null), nameOf(' Ann ', '𝒜da')]).toEqual(['Ann', 'L', null, 'Ann 𝒜']);
-  const rewardOf = (reward: Parameters<typeof codeDetailsJson>[0]['reward']) => codeDetailsJson({ ...details, reward }).reward;
+  expect([
+    nameOf('Ann', null),
+    nameOf(null, 'Lee'),
+    nameOf(null, null),
+    nameOf(' Ann ', '𝒜da'),
+  ]).toEqual(['Ann', 'L', null, 'Ann 𝒜']);
+  const rewardOf = (reward: Parameters<typeof codeDetailsJson>[0]['reward']) =>
+    codeDetailsJson({ ...details, reward }).reward;
   expect(rewardOf({ type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, currency: null })).toEqual({
     type: 'CREDIT',
     unit: 'CENTS',
     credit: 5,
   });
-  expect(rewardOf({ type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null })).toEqual({
+  expect(
+    rewardOf({ type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null }),
+  ).toEqual({
     type: 'PCT_DISCOUNT',
     unit: '%',
     discountPercent: 10,
   });
-  expect(rewardOf({ type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 })).toEqual({
-    type: 'PCT_DISCOUNT',
-    unit: '%',
-    discountPercent: 10,
-    monthsDiscountIsValid: 3,
-  });
+  expect(rewardOf({ type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 })).toEqual(
+    {
+      type: 'PCT_DISCOUNT',
+      unit: '%',
+      discountPercent: 10,
+      monthsDiscountIsValid: 3,
+    },
+  );
   expect(rewardOf({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1, unit: null })).toEqual({
     type: 'FUELTANK',
     unit: null,
@@ -355,15 +431,23 @@ test('details of a code', () => {
 describe('share links', () => {
   test('are answered by this service, in both modes', () => {
     expect(links.clean('ANN')).toBe('https://refer.example/s/acme/ANN');
-    expect(links.link('ANN', 'FACEBOOK', 'MOBILE')).toBe('https://refer.example/s/acme/ANN?m=FACEBOOK&e=MOBILE');
-    expect(new ShareLinks('http://127.0.0.1:3000', { tenant: 'acme', mode: 'test' }).clean('ANN')).toBe(
-      'http://127.0.0.1:3000/s/acme/test/ANN',
+    expect(links.link('ANN', 'FACEBOOK', 'MOBILE')).toBe(
+      'https://refer.example/s/acme/ANN?m=FACEBOOK&e=MOBILE',
     );
+    expect(
+      new ShareLinks('http://127.0.0.1:3000', { tenant: 'acme', mode: 'test' }).clean('ANN'),
+    ).toBe('http://127.0.0.1:3000/s/acme/test/ANN');
   });
 
   test('flat', () => {
     const flat = links.flat('ANN');
-    const medium = ['shareLink', 'facebookShareLink', 'twitterShareLink', 'emailShareLink', 'linkedinShareLink'];
+    const medium = [
+      'shareLink',
+      'facebookShareLink',
+      'twitterShareLink',
+      'emailShareLink',
+      'linkedinShareLink',
+    ];
     expect(Object.keys(flat)).toEqual([
       ...medium,
       'mobileShareLink',
@@ -394,15 +478,21 @@ describe('share links', () => {
   test('by media, narrowed', () => {
     const all = links.urls('ANN').shareLinks;
     expect(Object.keys(all)).toEqual(['cleanShareLink', ...ENGAGEMENT_MEDIA]);
-    for (const engagement of ENGAGEMENT_MEDIA) expect(Object.keys(all[engagement] ?? {})).toEqual(SHARE_MEDIA);
+    for (const engagement of ENGAGEMENT_MEDIA)
+      expect(Object.keys(all[engagement] ?? {})).toEqual(SHARE_MEDIA);
     expect(all.UNKNOWN?.UNKNOWN).toBe(all.cleanShareLink);
-    const others = ENGAGEMENT_MEDIA.flatMap((engagement) => SHARE_MEDIA.map((share) => all[engagement]?.[share]));
+    const others = ENGAGEMENT_MEDIA.flatMap((engagement) =>
+      SHARE_MEDIA.map((share) => all[engagement]?.[share]),
+    );
     expect(new Set(others).size).toBe(ENGAGEMENT_MEDIA.length * SHARE_MEDIA.length);
     expect(links.urls('ANN', { engagement: 'UNKNOWN', share: 'UNKNOWN' })).toEqual({
       shareLinks: { cleanShareLink: links.clean('ANN'), UNKNOWN: { UNKNOWN: links.clean('ANN') } },
     });
     expect(links.urls('ANN', { engagement: 'POPUP', share: 'SMS' })).toEqual({
-      shareLinks: { cleanShareLink: links.clean('ANN'), POPUP: { SMS: 'https://refer.example/s/acme/ANN?m=SMS&e=POPUP' } },
+      shareLinks: {
+        cleanShareLink: links.clean('ANN'),
+        POPUP: { SMS: 'https://refer.example/s/acme/ANN?m=SMS&e=POPUP' },
+      },
     });
   });
 
@@ -416,6 +506,10 @@ describe('share links', () => {
         return error instanceof ApiError ? error.code : error;
       }
     };
-    expect([codeOf('default'), codeOf('new'), codeOf('constructor')]).toEqual(['ANN', 'BAD_REQUEST', 'PROGRAM_NOT_FOUND']);
+    expect([codeOf('default'), codeOf('new'), codeOf('constructor')]).toEqual([
+      'ANN',
+      'BAD_REQUEST',
+      'PROGRAM_NOT_FOUND',
+    ]);
   });
 });

@@ -5,7 +5,10 @@ import { eventually } from '../support/embedded.js';
 import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 import { sendRaw } from '../support/raw-http.js';
 
-/** A request that is refused while its body is still on its way: the client gets the answer, and holds nothing for long. */
+/**
+ * A request that is refused while its body is still on its way: the client gets the answer, and
+ * holds nothing for long.
+ */
 
 const MIB = 1024 * 1024;
 const REST = { restBytesMax: 16 * MIB, restTimeMs: 400, arrivingBytesMax: 4 * MIB };
@@ -28,9 +31,24 @@ const DEEP = Buffer.from('['.repeat(40_000) + ']'.repeat(40_000));
 const REFUSED: Readonly<Record<string, Refused>> = {
   'nested 40 000 deep': { path: '/echo', body: DEEP, status: 400 },
   'too large': { path: '/echo', body: BIG, status: 413 },
-  'of another type': { path: '/echo', headers: { 'content-type': 'text/plain' }, body: BIG, status: 415 },
-  'without credentials': { path: '/echo', headers: { authorization: basic(':nobody') }, body: BIG, status: 401 },
-  'of a closed endpoint': { path: '/../closed/open/keyed', headers: { authorization: basic(':LIVE_closed') }, body: BIG, status: 405 },
+  'of another type': {
+    path: '/echo',
+    headers: { 'content-type': 'text/plain' },
+    body: BIG,
+    status: 415,
+  },
+  'without credentials': {
+    path: '/echo',
+    headers: { authorization: basic(':nobody') },
+    body: BIG,
+    status: 401,
+  },
+  'of a closed endpoint': {
+    path: '/../closed/open/keyed',
+    headers: { authorization: basic(':LIVE_closed') },
+    body: BIG,
+    status: 405,
+  },
   'of no route': { path: '/nowhere', body: BIG, status: 404 },
   'with a huge target': { path: `/${'x'.repeat(17_000)}`, body: BIG, status: 414 },
   'with an expectation': { path: '/echo', headers: { expect: 'the-best' }, body: BIG, status: 417 },
@@ -41,22 +59,36 @@ interface Answered {
   readonly text: string;
 }
 
-/** By Node's own client, which writes as fast as it can and gives up at the first error of its socket. */
-function post({ path, headers = {}, body }: Refused, agent: Agent | false, inChunks: boolean): Promise<Answered> {
+/**
+ * By Node's own client, which writes as fast as it can and gives up at the first error of its
+ * socket.
+ */
+function post(
+  { path, headers = {}, body }: Refused,
+  agent: Agent | false,
+  inChunks: boolean,
+): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const length = inChunks ? {} : { 'content-length': String(body.length) };
     const sent = request(
       `${it_.origin}${API}${path}`,
-      { method: 'POST', agent, headers: { ...LIVE, 'content-type': 'application/json', ...length, ...headers } },
+      {
+        method: 'POST',
+        agent,
+        headers: { ...LIVE, 'content-type': 'application/json', ...length, ...headers },
+      },
       (response) => {
         const pieces: Buffer[] = [];
         response.on('data', (piece: Buffer) => pieces.push(piece));
         response.on('error', reject);
-        response.on('end', () => resolve({ status: response.statusCode, text: Buffer.concat(pieces).toString() }));
+        response.on('end', () =>
+          resolve({ status: response.statusCode, text: Buffer.concat(pieces).toString() }),
+        );
       },
     );
     sent.on('error', reject);
-    if (inChunks) for (let at = 0; at < body.length; at += 4096) sent.write(body.subarray(at, at + 4096));
+    if (inChunks)
+      for (let at = 0; at < body.length; at += 4096) sent.write(body.subarray(at, at + 4096));
     sent.end(inChunks ? undefined : body);
   });
 }
@@ -76,18 +108,32 @@ describe.each(Object.entries(REFUSED))('a body %s', (_name, refused) => {
 
   test('is answered to a client that keeps its connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    for (let round = 0; round < 3; round += 1) isRefused(await post(refused, agent, round % 2 === 1));
+    for (let round = 0; round < 3; round += 1)
+      isRefused(await post(refused, agent, round % 2 === 1));
     agent.destroy();
   });
 
-  test.each(['close', 'keep-alive'])('is answered to a client that writes all of it before it reads (%s)', async (connection) => {
-    const fields = Object.entries({ ...LIVE, 'content-type': 'application/json', ...refused.headers, connection });
-    const path = new URL(`${it_.origin}${API}${refused.path}`).pathname;
-    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}`;
-    const answer = await writeThenRead(`${head}Content-Length: ${refused.body.length}\r\n\r\n`, refused.body);
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${refused.status} `));
-    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ statusCode: refused.status });
-  });
+  test.each(['close', 'keep-alive'])(
+    'is answered to a client that writes all of it before it reads (%s)',
+    async (connection) => {
+      const fields = Object.entries({
+        ...LIVE,
+        'content-type': 'application/json',
+        ...refused.headers,
+        connection,
+      });
+      const path = new URL(`${it_.origin}${API}${refused.path}`).pathname;
+      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}`;
+      const answer = await writeThenRead(
+        `${head}Content-Length: ${refused.body.length}\r\n\r\n`,
+        refused.body,
+      );
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${refused.status} `));
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+        statusCode: refused.status,
+      });
+    },
+  );
 });
 
 /** Reads nothing before the last byte is handed to the system. */
@@ -124,7 +170,9 @@ test('a body that turns out to be broken after its answer gets no second one', a
   const refused = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12`;
   const socket = connect({ port: it_.port, host: '127.0.0.1' });
   let text = '';
-  const ended = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve));
+  const ended = new Promise((resolve) =>
+    socket.on('error', () => undefined).once('close', resolve),
+  );
   await new Promise<void>((resolve) => {
     socket.on('data', (piece) => {
       text += piece.toString();
@@ -138,12 +186,17 @@ test('a body that turns out to be broken after its answer gets no second one', a
 });
 
 describe('a body in chunks of one byte', () => {
-  const chunksOf = (text: string): string => [...text].map((character) => `1\r\n${character}\r\n`).join('');
+  const chunksOf = (text: string): string =>
+    [...text].map((character) => `1\r\n${character}\r\n`).join('');
   const head = (method: string, path: string, { authorization } = LIVE): string =>
     `${method} ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`;
 
   test('is put together as long as it is short', async () => {
-    const [answer] = await sendRaw(it_.port, [head('POST', '/echo'), chunksOf('{"a":1}'), '0\r\n\r\n'], 1);
+    const [answer] = await sendRaw(
+      it_.port,
+      [head('POST', '/echo'), chunksOf('{"a":1}'), '0\r\n\r\n'],
+      1,
+    );
     expect(answer).toMatchObject({ status: 200, json: { body: { a: 1 } } });
   });
 
@@ -242,7 +295,10 @@ test('bodies that are held back cost whoever holds most of them, and no usual re
   expect(answer).toMatchObject({ status: 200, json: { body: { a: 1 } } });
   for (const text of answers) {
     expect(text).toMatch(/^HTTP\/1.1 503 .*\r\nRetry-After: 1\r\n/s);
-    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({ statusCode: 503, apiErrorCode: 'UNAVAILABLE' });
+    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({
+      statusCode: 503,
+      apiErrorCode: 'UNAVAILABLE',
+    });
   }
   for (const socket of holders) socket.destroy();
   await eventually(() => Promise.resolve(it_.edge.inFlight === 0));

@@ -1,6 +1,9 @@
 import { ApiError, type ErrorJson } from '../../src/http/edge/api-error.js';
 import { readShape, type Shape } from '../../src/http/shapes/request-shape.js';
-import { CodeInPassingRequest, ReferredByRequest } from '../../src/http/referral-codes/code-in-passing.request.js';
+import {
+  CodeInPassingRequest,
+  ReferredByRequest,
+} from '../../src/http/referral-codes/code-in-passing.request.js';
 import {
   CreditRewardRequest,
   FuelTankRewardRequest,
@@ -8,14 +11,28 @@ import {
   PercentRewardRequest,
   rewardValueOf,
 } from '../../src/http/rewards/create-reward.request.js';
-import { ModerateReferralsRequest, ModerationActionRequest } from '../../src/http/referrals/moderate-referrals.request.js';
+import {
+  ModerateReferralsRequest,
+  ModerationActionRequest,
+} from '../../src/http/referrals/moderate-referrals.request.js';
 import { BulkRedeemRequest, RedeemRequest } from '../../src/http/rewards/redeem.request.js';
-import { SubscriptionRequest, subscriptionOf, SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
+import {
+  SubscriptionRequest,
+  subscriptionOf,
+  SyncAccountRequest,
+} from '../../src/http/accounts/sync-account.request.js';
 import { UserEventsRequest } from '../../src/http/user-events/user-events.request.js';
-import { codesInPassing, CookieUserRequest, IdentifiedUserRequest, UserRequest } from '../../src/http/users/user.request.js';
+import {
+  codesInPassing,
+  CookieUserRequest,
+  IdentifiedUserRequest,
+  UserRequest,
+} from '../../src/http/users/user.request.js';
 import { parseRequest } from '../../src/http/shapes/validation.js';
 
-/** What a body is refused with: `validationErrors`, the numeric code behind them when there is one. */
+/**
+ * What a body is refused with: `validationErrors`, the numeric code behind them when there is one.
+ */
 function refusal(parse: () => unknown): readonly (string | null)[] {
   try {
     parse();
@@ -23,7 +40,10 @@ function refusal(parse: () => unknown): readonly (string | null)[] {
     if (!(error instanceof ApiError)) throw error;
     const body: ErrorJson = error.body;
     expect(body.apiErrorCode).toBe('BAD_REQUEST');
-    return [...(body.validationErrors ?? []).map((line) => line.split(' ')[0] ?? ''), ...(body.rsCode === null ? [] : [body.rsCode])];
+    return [
+      ...(body.validationErrors ?? []).map((line) => line.split(' ')[0] ?? ''),
+      ...(body.rsCode === null ? [] : [body.rsCode]),
+    ];
   }
   throw new Error('was not refused');
 }
@@ -35,30 +55,64 @@ describe('any body', () => {
   });
 
   test('unknown members are ignored', () => {
-    expect(parseRequest(UserRequest, { cookieId: 'c', dateCreated: 1, constructor: 1, toString: 'x', hasOwnProperty: null })).toEqual({});
+    expect(
+      parseRequest(UserRequest, {
+        cookieId: 'c',
+        dateCreated: 1,
+        constructor: 1,
+        toString: 'x',
+        hasOwnProperty: null,
+      }),
+    ).toEqual({});
   });
 });
 
 describe('a request shape', () => {
   const shapes = [
-    ...[SyncAccountRequest, SubscriptionRequest, CodeInPassingRequest, ReferredByRequest, UserRequest, IdentifiedUserRequest],
-    ...[CookieUserRequest, CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest, RedeemRequest, BulkRedeemRequest],
+    ...[
+      SyncAccountRequest,
+      SubscriptionRequest,
+      CodeInPassingRequest,
+      ReferredByRequest,
+      UserRequest,
+      IdentifiedUserRequest,
+    ],
+    ...[
+      CookieUserRequest,
+      CreditRewardRequest,
+      PercentRewardRequest,
+      FuelTankRewardRequest,
+      RedeemRequest,
+      BulkRedeemRequest,
+    ],
     ...[ModerateReferralsRequest, ModerationActionRequest, UserEventsRequest],
   ] as const satisfies readonly Shape[];
 
-  test.each(shapes.map((shape) => [shape.name, shape] as const))('%s holds no member that the body does not give', (_name, shape) => {
-    const request = readShape<object>(shape, {});
-    expect(request).toBeInstanceOf(shape);
-    expect(Reflect.ownKeys(request)).toEqual([]);
-  });
+  test.each(shapes.map((shape) => [shape.name, shape] as const))(
+    '%s holds no member that the body does not give',
+    (_name, shape) => {
+      const request = readShape<object>(shape, {});
+      expect(request).toBeInstanceOf(shape);
+      expect(Reflect.ownKeys(request)).toEqual([]);
+    },
+  );
 
   test('holds exactly the members that the body gives', () => {
-    expect(Reflect.ownKeys(parseRequest(UserRequest, { email: '', lastName: 'Lee', referredBy: { code: 'ANN' } }))).toEqual([
-      'lastName',
-      'referredBy',
-    ]);
-    expect(Reflect.ownKeys(parseRequest(UserRequest, { referredBy: { isConverted: undefined } }).referredBy ?? {})).toEqual([]);
-    const { events } = parseRequest(UserEventsRequest, { userId: 'u', accountId: 'a', events: [{ key: 'k' }] });
+    expect(
+      Reflect.ownKeys(
+        parseRequest(UserRequest, { email: '', lastName: 'Lee', referredBy: { code: 'ANN' } }),
+      ),
+    ).toEqual(['lastName', 'referredBy']);
+    expect(
+      Reflect.ownKeys(
+        parseRequest(UserRequest, { referredBy: { isConverted: undefined } }).referredBy ?? {},
+      ),
+    ).toEqual([]);
+    const { events } = parseRequest(UserEventsRequest, {
+      userId: 'u',
+      accountId: 'a',
+      events: [{ key: 'k' }],
+    });
     expect(events.map((event) => Reflect.ownKeys(event))).toEqual([['key', 'fields']]);
   });
 });
@@ -78,7 +132,12 @@ describe('accountsync', () => {
     expect(subscriptionOf(parsed.subscription)).toEqual({ status: 'TRIAL' });
     const paid = parse({
       id: 'a',
-      subscription: { status: 'PAID', value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 },
+      subscription: {
+        status: 'PAID',
+        value: 9.99,
+        billingIntervalType: 'MONTH',
+        billingIntervalValue: 1,
+      },
       currency: 'EUR',
       referral: { code: 123 },
     });
@@ -93,7 +152,9 @@ describe('accountsync', () => {
 
   test('a code that cannot be one is passed over', () => {
     for (const code of ['', 'no spaces', 'x'.repeat(16), null, 'é'])
-      expect(parse({ id: 'a', subscription: { status: 'FREE' }, referral: { code } }).referral?.code).toBeUndefined();
+      expect(
+        parse({ id: 'a', subscription: { status: 'FREE' }, referral: { code } }).referral?.code,
+      ).toBeUndefined();
   });
 
   const good = { id: 'a', subscription: { status: 'FREE' } };
@@ -110,14 +171,38 @@ describe('accountsync', () => {
     [{ ...good, subscription: { status: 1 } }, ['subscription.status', 'RS022']],
     [
       { ...good, subscription: { status: 'PAID' } },
-      ['subscription.value', 'subscription.billingIntervalType', 'subscription.billingIntervalValue'],
+      [
+        'subscription.value',
+        'subscription.billingIntervalType',
+        'subscription.billingIntervalValue',
+      ],
     ],
     [
-      { ...good, subscription: { status: 'PAID', value: -1, billingIntervalType: 'NEVER', billingIntervalValue: 0 } },
-      ['subscription.value', 'subscription.billingIntervalType', 'subscription.billingIntervalValue'],
+      {
+        ...good,
+        subscription: {
+          status: 'PAID',
+          value: -1,
+          billingIntervalType: 'NEVER',
+          billingIntervalValue: 0,
+        },
+      },
+      [
+        'subscription.value',
+        'subscription.billingIntervalType',
+        'subscription.billingIntervalValue',
+      ],
     ],
     [
-      { ...good, subscription: { status: 'PAID', value: '5', billingIntervalType: 'DAY', billingIntervalValue: 1.5 } },
+      {
+        ...good,
+        subscription: {
+          status: 'PAID',
+          value: '5',
+          billingIntervalType: 'DAY',
+          billingIntervalValue: 1.5,
+        },
+      },
       ['subscription.value', 'subscription.billingIntervalValue'],
     ],
     [{ ...good, subscription: { status: 'FREE', value: Infinity } }, ['subscription.value']],
@@ -139,7 +224,17 @@ describe('a user', () => {
   const parse = (body: unknown) => parseRequest(UserRequest, body);
 
   test('not given, cleared and set are told apart', () => {
-    expect(parse({ email: '', firstName: null, lastName: 'L', locale: '', imageUrl: null, countryCode: null, referable: null })).toEqual({
+    expect(
+      parse({
+        email: '',
+        firstName: null,
+        lastName: 'L',
+        locale: '',
+        imageUrl: null,
+        countryCode: null,
+        referable: null,
+      }),
+    ).toEqual({
       firstName: null,
       lastName: 'L',
       imageUrl: null,
@@ -181,12 +276,16 @@ describe('a user', () => {
     expect(codesInPassing(parse({ referredBy: null, referredByCodes: null }))).toEqual([]);
   });
 
-  test.each(['a@b.co', 'ann+tag@sub.example.museum', '"odd one"@example.org', 'ü@münchen.de', 'a@b.xn--p1ai', ' ann@example.com '])(
-    'the address %s',
-    (email) => {
-      expect(parse({ email }).email).toBe(email);
-    },
-  );
+  test.each([
+    'a@b.co',
+    'ann+tag@sub.example.museum',
+    '"odd one"@example.org',
+    'ü@münchen.de',
+    'a@b.xn--p1ai',
+    ' ann@example.com ',
+  ])('the address %s', (email) => {
+    expect(parse({ email }).email).toBe(email);
+  });
 
   test.each([
     'ann',
@@ -237,7 +336,10 @@ describe('a user', () => {
     [{ customFields: { a: 'x'.repeat(1025) } }, ['customFields']],
     [{ customFields: { a: Infinity } }, ['customFields']],
     [{ customFields: { ['a'.repeat(65)]: 1 } }, ['customFields']],
-    [{ customFields: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`f${i}`, i])) }, ['customFields']],
+    [
+      { customFields: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`f${i}`, i])) },
+      ['customFields'],
+    ],
     [{ segments: 'vip' }, ['segments']],
     [{ segments: [''] }, ['segments']],
     [{ segments: ['~'] }, ['segments']],
@@ -250,7 +352,12 @@ describe('a user', () => {
   });
 
   test('with its ids in the body', () => {
-    expect([...refusal(() => parseRequest(IdentifiedUserRequest, { email: 'x' }))].sort()).toEqual(['RS023', 'accountId', 'email', 'id']);
+    expect([...refusal(() => parseRequest(IdentifiedUserRequest, { email: 'x' }))].sort()).toEqual([
+      'RS023',
+      'accountId',
+      'email',
+      'id',
+    ]);
     expect(parseRequest(IdentifiedUserRequest, { id: 1, accountId: 2, firstName: null })).toEqual({
       id: '1',
       accountId: '2',
@@ -296,15 +403,23 @@ describe('moderation', () => {
 
   test('350 000 empty actions are refused in no time', () => {
     const started = performance.now();
-    expect(refusal(() => parse({ actions: Array.from({ length: 350_000 }, () => ({})) })).length).toBeLessThan(300);
+    expect(
+      refusal(() => parse({ actions: Array.from({ length: 350_000 }, () => ({})) })).length,
+    ).toBeLessThan(300);
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
 
 describe('redemption', () => {
-  test.each([0, -1, 1.5, 1e300, Infinity, 100])('the amount %p goes on to the decision', (amount) => {
-    expect(parseRequest(RedeemRequest, { amount, unit: 'CENTS' })).toEqual({ amount, unit: 'CENTS' });
-  });
+  test.each([0, -1, 1.5, 1e300, Infinity, 100])(
+    'the amount %p goes on to the decision',
+    (amount) => {
+      expect(parseRequest(RedeemRequest, { amount, unit: 'CENTS' })).toEqual({
+        amount,
+        unit: 'CENTS',
+      });
+    },
+  );
 
   test.each<[object, readonly string[]]>([
     [{}, ['amount', 'unit']],
@@ -315,12 +430,20 @@ describe('redemption', () => {
     [{ amount: 5, unit: 7 }, ['unit']],
   ])('%j', (body, expected) => {
     expect(refusal(() => parseRequest(RedeemRequest, body))).toEqual(expected);
-    expect(refusal(() => parseRequest(BulkRedeemRequest, { ...body, accountId: 'a' }))).toEqual(expected);
+    expect(refusal(() => parseRequest(BulkRedeemRequest, { ...body, accountId: 'a' }))).toEqual(
+      expected,
+    );
   });
 
   test('in bulk names the account', () => {
-    expect(refusal(() => parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x' }))).toEqual(['accountId']);
-    expect(parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x', accountId: 9 })).toEqual({ amount: 5, unit: 'x', accountId: '9' });
+    expect(refusal(() => parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x' }))).toEqual([
+      'accountId',
+    ]);
+    expect(parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x', accountId: 9 })).toEqual({
+      amount: 5,
+      unit: 'x',
+      accountId: '9',
+    });
   });
 });
 
@@ -336,7 +459,11 @@ describe('a new reward', () => {
       assignedCredit: 100,
       currency: 'USD',
     });
-    expect(rewardValueOf(parseCreateReward({ ...credit, currency: null, assignedCredit: Number.MAX_SAFE_INTEGER }))).toMatchObject({
+    expect(
+      rewardValueOf(
+        parseCreateReward({ ...credit, currency: null, assignedCredit: Number.MAX_SAFE_INTEGER }),
+      ),
+    ).toMatchObject({
       assignedCredit: Number.MAX_SAFE_INTEGER,
       currency: null,
     });
@@ -352,7 +479,11 @@ describe('a new reward', () => {
       amount: 500,
       unit: null,
     });
-    expect(rewardValueOf(parseCreateReward({ ...tank, amount: '9007199254740991', fuelTankCode: 7, unit: 'CENTS' }))).toMatchObject({
+    expect(
+      rewardValueOf(
+        parseCreateReward({ ...tank, amount: '9007199254740991', fuelTankCode: 7, unit: 'CENTS' }),
+      ),
+    ).toMatchObject({
       amount: Number.MAX_SAFE_INTEGER,
       fuelTankCode: '7',
       unit: 'CENTS',
@@ -361,17 +492,29 @@ describe('a new reward', () => {
 
   test('has what all have', () => {
     const dates = { dateExpires: 2_000_000_000_000, dateScheduledFor: 1 };
-    expect(parseCreateReward({ ...percent, name: 'n', description: '', cancellable: false, ...dates })).toMatchObject({
+    expect(
+      parseCreateReward({ ...percent, name: 'n', description: '', cancellable: false, ...dates }),
+    ).toMatchObject({
       name: 'n',
       cancellable: false,
       ...dates,
     });
     const nulls = Object.fromEntries(
-      ['name', 'description', 'dateExpires', 'dateScheduledFor', 'cancellable', 'unit', 'currency', 'assignedCredit', 'amount'].map(
-        (name) => [name, null],
-      ),
+      [
+        'name',
+        'description',
+        'dateExpires',
+        'dateScheduledFor',
+        'cancellable',
+        'unit',
+        'currency',
+        'assignedCredit',
+        'amount',
+      ].map((name) => [name, null]),
     );
-    expect(JSON.parse(JSON.stringify(parseCreateReward({ ...nulls, ...percent })))).toEqual(percent);
+    expect(JSON.parse(JSON.stringify(parseCreateReward({ ...nulls, ...percent })))).toEqual(
+      percent,
+    );
   });
 
   test.each<[object, readonly string[]]>([
@@ -397,9 +540,27 @@ describe('a new reward', () => {
     [{ ...percent, discountPercent: '10' }, ['discountPercent']],
     [{ ...tank, amount: '1.5' }, ['amount']],
     [{ ...tank, amount: -1 }, ['amount']],
-    ...[0, -0, 0.5, 2 ** 53, 1e300, true, [1], { amount: 1 }, null, '', '0', '00', '-1', '+1', '1.0', '1e3', '0x10', ' 1', '1 '].map(
-      (amount): [object, readonly string[]] => [{ ...tank, amount }, ['amount']],
-    ),
+    ...[
+      0,
+      -0,
+      0.5,
+      2 ** 53,
+      1e300,
+      true,
+      [1],
+      { amount: 1 },
+      null,
+      '',
+      '0',
+      '00',
+      '-1',
+      '+1',
+      '1.0',
+      '1e3',
+      '0x10',
+      ' 1',
+      '1 ',
+    ].map((amount): [object, readonly string[]] => [{ ...tank, amount }, ['amount']]),
     [{ ...tank, amount: '9007199254740992' }, ['amount']],
     [{ ...tank, amount: '0'.repeat(20) }, ['amount']],
     [{ ...tank, amount: '9007199254740993' }, ['amount']],

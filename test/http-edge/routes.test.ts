@@ -17,7 +17,12 @@ async function request(target: string, method = 'GET', headers: readonly string[
   return answer;
 }
 
-const notFound = { statusCode: 404, message: expect.any(String), apiErrorCode: 'NOT_FOUND', rsCode: null };
+const notFound = {
+  statusCode: 404,
+  message: expect.any(String),
+  apiErrorCode: 'NOT_FOUND',
+  rsCode: null,
+};
 
 test.each([
   '/',
@@ -60,7 +65,12 @@ test.each([
   const answer = await request(target, method);
   expect(answer.status).toBe(405);
   expect(answer.headers['allow']).toBe(allow);
-  expect(answer.json).toEqual({ statusCode: 405, message: expect.any(String), apiErrorCode: 'METHOD_NOT_ALLOWED', rsCode: null });
+  expect(answer.json).toEqual({
+    statusCode: 405,
+    message: expect.any(String),
+    apiErrorCode: 'METHOD_NOT_ALLOWED',
+    rsCode: null,
+  });
 });
 
 test('HEAD is GET without its body', async () => {
@@ -114,28 +124,49 @@ test.each([
   '%ED%A0%80',
   '%C3',
 ])('the id %s is malformed: 400', async (encoded) => {
-  for (const target of [`${API}/account/${encoded}`, `${API}/account/ok/user/${encoded}`, `${API}/account/${encoded}/user/ok`]) {
+  for (const target of [
+    `${API}/account/${encoded}`,
+    `${API}/account/ok/user/${encoded}`,
+    `${API}/account/${encoded}/user/ok`,
+  ]) {
     const answer = await request(target);
     expect([answer.status, answer.json]).toEqual([
       400,
-      { statusCode: 400, message: expect.any(String), apiErrorCode: 'BAD_REQUEST', rsCode: null, validationErrors: expect.any(Array) },
+      {
+        statusCode: 400,
+        message: expect.any(String),
+        apiErrorCode: 'BAD_REQUEST',
+        rsCode: null,
+        validationErrors: expect.any(Array),
+      },
     ]);
   }
 });
 
-test.each(['a-b', '%00', '%2F', 'x'.repeat(16), 'x'.repeat(2000), 'é'])('the code %s cannot be one: 404', async (code) => {
-  expect((await request(`${API}/code/${encodeURIComponent(decodeURIComponent(code))}`)).json).toMatchObject({
-    statusCode: 404,
-    apiErrorCode: 'REFERRAL_CODE_NOT_FOUND',
-  });
-});
+test.each(['a-b', '%00', '%2F', 'x'.repeat(16), 'x'.repeat(2000), 'é'])(
+  'the code %s cannot be one: 404',
+  async (code) => {
+    expect(
+      (await request(`${API}/code/${encodeURIComponent(decodeURIComponent(code))}`)).json,
+    ).toMatchObject({
+      statusCode: 404,
+      apiErrorCode: 'REFERRAL_CODE_NOT_FOUND',
+    });
+  },
+);
 
 test('a target of 16 KiB is judged by its content, a longer one is 414', async () => {
   expect((await request(`${API}/list?${'x'.repeat(16_000)}=1`)).status).toBe(200);
   const longer = await request(`${API}/list?${'x'.repeat(17_000)}=1`);
   expect([longer.status, longer.json]).toEqual([
     414,
-    { statusCode: 414, message: expect.any(String), apiErrorCode: 'BAD_REQUEST', rsCode: null, validationErrors: [] },
+    {
+      statusCode: 414,
+      message: expect.any(String),
+      apiErrorCode: 'BAD_REQUEST',
+      rsCode: null,
+      validationErrors: [],
+    },
   ]);
 });
 
@@ -147,7 +178,11 @@ test.each([
   ['?date=1,2', { limit: 10, offset: 0, date: { from: 1, to: 2 } }],
   [
     '?date=2026-01-02T03:04:05+01:00',
-    { limit: 10, offset: 0, date: { from: Date.UTC(2026, 0, 2, 2, 4, 5), to: Date.UTC(2026, 0, 2, 2, 4, 5) } },
+    {
+      limit: 10,
+      offset: 0,
+      date: { from: Date.UTC(2026, 0, 2, 2, 4, 5), to: Date.UTC(2026, 0, 2, 2, 4, 5) },
+    },
   ],
   ['?constructor=1&__proto__=2&toString=3', { limit: 10, offset: 0, date: null }],
 ])('the query %s', async (query, expected) => {
@@ -174,6 +209,9 @@ test.each([
   const answer = await request(`${API}/list?${query}`);
   expect([answer.status, answer.json]).toMatchObject([
     400,
-    { apiErrorCode: 'BAD_REQUEST', validationErrors: [expect.stringMatching(/^(limit|offset|date) /)] },
+    {
+      apiErrorCode: 'BAD_REQUEST',
+      validationErrors: [expect.stringMatching(/^(limit|offset|date) /)],
+    },
   ]);
 });

@@ -1,4 +1,18 @@
-import { Body, Controller, Delete, Get, HttpCode, Inject, Module, NotFoundException, Param, Post, Put, Query, Res } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Module,
+  NotFoundException,
+  Param,
+  Post,
+  Put,
+  Query,
+  Res,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
@@ -10,10 +24,25 @@ import { Access, TENANT_PATH } from '../../src/http/edge/access.js';
 import type { CallCounter } from '../../src/http/edge/call-limit.js';
 import { Call } from '../../src/http/edge/call.js';
 import { HttpEdge, type HttpLimits } from '../../src/http/edge/http-edge.js';
-import { HealthController, READINESS_PROBE, type Readiness } from '../../src/http/health/health.controller.js';
-import { createMetricsRegistry, HttpMetrics, METRICS_REGISTRY, MetricsController } from '../../src/http/health/metrics.js';
+import {
+  HealthController,
+  READINESS_PROBE,
+  type Readiness,
+} from '../../src/http/health/health.controller.js';
+import {
+  createMetricsRegistry,
+  HttpMetrics,
+  METRICS_REGISTRY,
+  MetricsController,
+} from '../../src/http/health/metrics.js';
 import { Fails, serveInterfaceDescription } from '../../src/http/shapes/openapi.js';
-import { dateFilter, identifier, page, referralCode, type Query as ParsedQuery } from '../../src/http/shapes/parameters.js';
+import {
+  dateFilter,
+  identifier,
+  page,
+  referralCode,
+  type Query as ParsedQuery,
+} from '../../src/http/shapes/parameters.js';
 import {
   ApiCreateRewardBody,
   CreateRewardPipe,
@@ -51,7 +80,12 @@ class SampleController {
   @Fails('ACCOUNT_NOT_FOUND')
   account(@Param('accountId') accountId: string) {
     if (accountId === 'missing') throw new ApiError('ACCOUNT_NOT_FOUND');
-    return { id: identifier(accountId, 'accountId'), currency: 'USD', subscription: { status: 'TRIAL' }, referral: null };
+    return {
+      id: identifier(accountId, 'accountId'),
+      currency: 'USD',
+      subscription: { status: 'TRIAL' },
+      referral: null,
+    };
   }
 
   @Get('account/:accountId/user/:userId')
@@ -160,9 +194,24 @@ class SampleController {
 }
 
 const TENANTS: Readonly<Record<string, Tenant>> = {
-  acme: { alias: 'acme', openEndpoints: true, openRules: DEFAULT_OPEN_RULES, programType: 'API_ONLY' },
-  closed: { alias: 'closed', openEndpoints: false, openRules: DEFAULT_OPEN_RULES, programType: 'API_ONLY' },
-  payments: { alias: 'payments', openEndpoints: true, openRules: DEFAULT_OPEN_RULES, programType: 'PAYMENT_PROVIDER' },
+  acme: {
+    alias: 'acme',
+    openEndpoints: true,
+    openRules: DEFAULT_OPEN_RULES,
+    programType: 'API_ONLY',
+  },
+  closed: {
+    alias: 'closed',
+    openEndpoints: false,
+    openRules: DEFAULT_OPEN_RULES,
+    programType: 'API_ONLY',
+  },
+  payments: {
+    alias: 'payments',
+    openEndpoints: true,
+    openRules: DEFAULT_OPEN_RULES,
+    programType: 'PAYMENT_PROVIDER',
+  },
 };
 
 /** Nobody is ever turned away for calling often. */
@@ -198,7 +247,9 @@ export interface SampleApp {
   readonly logText: () => string;
 }
 
-/** A service that listens on the loopback interface, with controllers that show what reaches them. */
+/**
+ * A service that listens on the loopback interface, with controllers that show what reaches them.
+ */
 export async function startSampleApp(
   limits: Partial<HttpLimits> = {},
   controllers: readonly (new (...args: never[]) => object)[] = [],
@@ -219,8 +270,15 @@ export async function startSampleApp(
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const edge = new HttpEdge({ logger, limits });
-  const app = await NestFactory.create<NestFastifyApplication>(SampleModule, edge.adapter, { ...edge.applicationOptions, logger: false });
-  edge.configure(app, { tenants: directory(sample), calls: UNCOUNTED, metrics: new HttpMetrics(registry) });
+  const app = await NestFactory.create<NestFastifyApplication>(SampleModule, edge.adapter, {
+    ...edge.applicationOptions,
+    logger: false,
+  });
+  edge.configure(app, {
+    tenants: directory(sample),
+    calls: UNCOUNTED,
+    metrics: new HttpMetrics(registry),
+  });
   serveInterfaceDescription(app, { version: '0.0.0' });
   await app.listen(0, '127.0.0.1');
   const { port } = new URL(await app.getUrl());
@@ -237,7 +295,8 @@ export async function startSampleApp(
   };
 }
 
-export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+export const basic = (credentials: string): string =>
+  `Basic ${Buffer.from(credentials).toString('base64')}`;
 
 /** The fields of a request with the live key of `acme`. */
 export const LIVE = { authorization: basic(':LIVE_acme') };

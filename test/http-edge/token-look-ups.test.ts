@@ -1,7 +1,10 @@
 import { outcome, refusal, startWithStores } from '../support/running-service.js';
 import { token } from '../support/user-tokens.js';
 
-/** Look-ups are counted inside the process, so this stands apart from the suites that run against the compiled service too. */
+/**
+ * Look-ups are counted inside the process, so this stands apart from the suites that run against
+ * the compiled service too.
+ */
 let running: Awaited<ReturnType<typeof startWithStores>>;
 beforeAll(async () => {
   running = await startWithStores();
@@ -18,7 +21,9 @@ test('every refusal of a token looks the tenant up anew, also where no token cou
   await tenant.live.get('/users');
   for (const one of [bad, good, 'x']) {
     read.mockClear();
-    expect(outcome(await tenant.live.as({ token: one }).get('/users'))).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+    expect(outcome(await tenant.live.as({ token: one }).get('/users'))).toStrictEqual(
+      refusal(401, 'UNAUTHORIZED', 'RS032'),
+    );
     lookUps.push(read.mock.calls.length);
   }
   read.mockRestore();

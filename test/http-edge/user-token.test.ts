@@ -1,4 +1,10 @@
-import crypto, { createHmac, createSecretKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import crypto, {
+  createHmac,
+  createSecretKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { UserTokenStrategy } from '../../src/http/edge/user-token.strategy.js';
 import type { TokenRules } from '../../src/http/edge/user-token.js';
@@ -9,48 +15,85 @@ const LIVE = { id: 'live', secret: createSecretKey(Buffer.from('live-sécret')) 
 const TEST = { id: 'test', secret: createSecretKey(Buffer.from('test-secret')) };
 const RULES: TokenRules = { tenant: 'shop', now: NOW, mustExpire: false };
 
-const encoded = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const encoded = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
 /** A token of any parts, signed well. */
-function signed(payload: unknown, header: unknown = { alg: 'HS256', typ: 'JWT' }, secret: KeyObject = LIVE.secret): string {
+function signed(
+  payload: unknown,
+  header: unknown = { alg: 'HS256', typ: 'JWT' },
+  secret: KeyObject = LIVE.secret,
+): string {
   const input = `${encoded(header)}.${encoded(payload)}`;
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
 
 const strategy = new UserTokenStrategy();
-const verify = (token: string, rules: Partial<TokenRules> = {}) => strategy.verify(token, [TEST, LIVE], { ...RULES, ...rules });
+const verify = (token: string, rules: Partial<TokenRules> = {}) =>
+  strategy.verify(token, [TEST, LIVE], { ...RULES, ...rules });
 const USER = { id: 'u', accountId: 'a' };
 const GOOD = { user: USER };
 
 describe('a good token', () => {
   test.each([
     ['user', GOOD, { kind: 'user', accountId: 'a', userId: 'u', fields: {} }],
-    ['user with more', { user: { ...USER, email: 'a@b.cc' } }, { kind: 'user', accountId: 'a', userId: 'u', fields: { email: 'a@b.cc' } }],
-    ['user with ids that are numbers', { user: { id: 7, accountId: 12.5 } }, { kind: 'user', accountId: '12.5', userId: '7', fields: {} }],
+    [
+      'user with more',
+      { user: { ...USER, email: 'a@b.cc' } },
+      { kind: 'user', accountId: 'a', userId: 'u', fields: { email: 'a@b.cc' } },
+    ],
+    [
+      'user with ids that are numbers',
+      { user: { id: 7, accountId: 12.5 } },
+      { kind: 'user', accountId: '12.5', userId: '7', fields: {} },
+    ],
     ['sub', { sub: 'a:u@shop:users' }, { kind: 'user', accountId: 'a', userId: 'u', fields: {} }],
-    ['sub of an e-mail address', { sub: 'a:b:u@x.io@shop:users' }, { kind: 'user', accountId: 'a', userId: 'b:u@x.io', fields: {} }],
+    [
+      'sub of an e-mail address',
+      { sub: 'a:b:u@x.io@shop:users' },
+      { kind: 'user', accountId: 'a', userId: 'b:u@x.io', fields: {} },
+    ],
     ['unauthenticated', { authentication: 'unauthenticated' }, { kind: 'anonymous', fields: {} }],
     ['anonymous', { allowAnonymous: true, ...GOOD }, { kind: 'anonymous', fields: {} }],
-    ['an exp to come', { ...GOOD, exp: seconds(60_000) }, { kind: 'user', accountId: 'a', userId: 'u', fields: {} }],
-    ['claims of others', { ...GOOD, iss: 'x', aud: 'y', jti: 'z' }, { kind: 'user', accountId: 'a', userId: 'u', fields: {} }],
+    [
+      'an exp to come',
+      { ...GOOD, exp: seconds(60_000) },
+      { kind: 'user', accountId: 'a', userId: 'u', fields: {} },
+    ],
+    [
+      'claims of others',
+      { ...GOOD, iss: 'x', aud: 'y', jti: 'z' },
+      { kind: 'user', accountId: 'a', userId: 'u', fields: {} },
+    ],
   ])('names whom it is about: %s', async (_name, claims, subject) => {
     expect(await verify(signed(claims))).toStrictEqual({ subject, signedWith: LIVE });
   });
 
   test('is known by the secret that signed it, its bytes in UTF-8', async () => {
     expect((await verify(signed(GOOD, { alg: 'HS256' }, TEST.secret)))?.signedWith).toBe(TEST);
-    expect((await verify(jwt.sign(GOOD, 'live-sécret', { algorithm: 'HS256' })))?.signedWith).toBe(LIVE);
+    expect((await verify(jwt.sign(GOOD, 'live-sécret', { algorithm: 'HS256' })))?.signedWith).toBe(
+      LIVE,
+    );
   });
 
   test('may name a key, or a place of keys, to no effect', async () => {
-    const header = { alg: 'HS256', kid: '../../dev/null', jku: 'https://evil.example/keys', jwk: { kty: 'oct', k: encoded('evil') } };
+    const header = {
+      alg: 'HS256',
+      kid: '../../dev/null',
+      jku: 'https://evil.example/keys',
+      jwk: { kty: 'oct', k: encoded('evil') },
+    };
     expect((await verify(signed(GOOD, header)))?.signedWith).toBe(LIVE);
-    expect(await verify(signed(GOOD, header, createSecretKey(Buffer.from('evil'))))).toBeUndefined();
+    expect(
+      await verify(signed(GOOD, header, createSecretKey(Buffer.from('evil')))),
+    ).toBeUndefined();
   });
 
   test('must expire where the tenant says so', async () => {
     expect(await verify(signed(GOOD), { mustExpire: true })).toBeUndefined();
-    expect(await verify(signed({ ...GOOD, exp: seconds(60_000) }), { mustExpire: true })).toBeDefined();
+    expect(
+      await verify(signed({ ...GOOD, exp: seconds(60_000) }), { mustExpire: true }),
+    ).toBeDefined();
   });
 });
 
@@ -65,7 +108,10 @@ describe('no good:', () => {
     ['four parts', `${header}.${payload}.${signature}.${signature}`],
     ['no signature', `${header}.${payload}.`],
     ['a signature cut short', `${header}.${payload}.${signature?.slice(0, -1)}`],
-    ['a signature with another last bit', `${header}.${payload}.${signature?.slice(0, -1)}${signature?.endsWith('9') ? '8' : '9'}`],
+    [
+      'a signature with another last bit',
+      `${header}.${payload}.${signature?.slice(0, -1)}${signature?.endsWith('9') ? '8' : '9'}`,
+    ],
     ['padding', `${header}.${payload}.${signature}=`],
     ['a blank', ` ${header}.${payload}.${signature}`],
     ['another secret', signed(GOOD, { alg: 'HS256' }, createSecretKey(Buffer.from('guess')))],
@@ -74,17 +120,29 @@ describe('no good:', () => {
     ['alg in another case', signed(GOOD, { alg: 'hs256' })],
     ['no alg', signed(GOOD, {})],
     ['HS512', `${hs512}.${createHmac('sha512', LIVE.secret).update(hs512).digest('base64url')}`],
-    ['RS256', `${asymmetric}.${sign('sha256', Buffer.from(asymmetric), privateKey).toString('base64url')}`],
+    [
+      'RS256',
+      `${asymmetric}.${sign('sha256', Buffer.from(asymmetric), privateKey).toString('base64url')}`,
+    ],
     ['a header with crit', signed(GOOD, { alg: 'HS256', crit: ['exp'] })],
     ['a header that is no object', signed(GOOD, '"HS256"')],
     ['alg twice', signed(GOOD, '{"alg":"none","alg":"HS256"}')],
     ['claims that are no JSON', signed('{')],
     ['claims that are a list', signed([GOOD])],
-    ['a claim twice', signed('{"user":{"id":"u","accountId":"a"},"user":{"id":"v","accountId":"a"}}')],
+    [
+      'a claim twice',
+      signed('{"user":{"id":"u","accountId":"a"},"user":{"id":"v","accountId":"a"}}'),
+    ],
     ['a member twice, deeper', signed('{"user":{"id":"u","accountId":"a","id":"v"}}')],
-    ['a member twice, spelled two ways', signed('{"user":{"id":"u","accountId":"a","\\u0069d":"v"}}')],
+    [
+      'a member twice, spelled two ways',
+      signed('{"user":{"id":"u","accountId":"a","\\u0069d":"v"}}'),
+    ],
     ['a poisoned member', signed('{"user":{"id":"u","accountId":"a"},"__proto__":{"sub":"x"}}')],
-    ['no UTF-8', signed(GOOD).replace(encoded(GOOD), Buffer.from([0xff, 0xfe]).toString('base64url'))],
+    [
+      'no UTF-8',
+      signed(GOOD).replace(encoded(GOOD), Buffer.from([0xff, 0xfe]).toString('base64url')),
+    ],
     ['neither user nor sub', signed({})],
     ['user and sub', signed({ ...GOOD, sub: 'a:u@shop:users' })],
     ['user null', signed({ user: null })],

@@ -9,7 +9,11 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { eventually } from '../support/embedded.js';
 
-const REQUEST = { scope: { tenant: 'demo', mode: 'live' }, key: 'key', fingerprint: 'fingerprint' } as const;
+const REQUEST = {
+  scope: { tenant: 'demo', mode: 'live' },
+  key: 'key',
+  fingerprint: 'fingerprint',
+} as const;
 
 let database: TestDatabase;
 let pool: Pool;
@@ -48,7 +52,9 @@ it('a key whose request came to no answer is for that request alone, in every pr
     expect(await process.claim(different)).toEqual({ refused: 'IDEMPOTENCY_KEY_REUSED' });
   }
   // The same command, in whichever process: what it did may be in the log.
-  expect(await other.claim(REQUEST)).toMatchObject({ commandId: 'commandId' in first ? first.commandId : '' });
+  expect(await other.claim(REQUEST)).toMatchObject({
+    commandId: 'commandId' in first ? first.commandId : '',
+  });
   expect(await one.claim(REQUEST)).toEqual({ refused: 'REQUEST_IN_PROGRESS' });
   const answer = { status: 200, body: { done: true }, position: null };
   await other.keep(REQUEST, answer);
@@ -58,18 +64,27 @@ it('a key whose request came to no answer is for that request alone, in every pr
 describe('the command of a key', () => {
   const keyed = (key: string) => ({ ...REQUEST, key });
   const age = (key: string, days: number) =>
-    pool.query('update ledger.idempotency_keys set created_at = created_at - make_interval(days => $2) where key = $1', [key, days]);
+    pool.query(
+      'update ledger.idempotency_keys set created_at = created_at - make_interval(days => $2) where key = $1',
+      [key, days],
+    );
   const commandOf = async (requests: KeptAnswers, key: string): Promise<string> => {
     const claimed = await requests.claim(keyed(key));
     if (!('commandId' in claimed)) throw new Error('it was answered before');
     return claimed.commandId;
   };
   /** A process that ended without an answer. */
-  const dies = (key: string) => pool.query('update ledger.idempotency_keys set owner = 0 where key = $1', [key]);
+  const dies = (key: string) =>
+    pool.query('update ledger.idempotency_keys set owner = 0 where key = $1', [key]);
 
   it('is another one once the row is gone, or once it is older than an effect answers for its key', async () => {
     const key = randomBytes(32);
-    const [one, two, three, four] = [await process(key), await process(key), await process(key), await process(key)];
+    const [one, two, three, four] = [
+      await process(key),
+      await process(key),
+      await process(key),
+      await process(key),
+    ];
     const first = await commandOf(one, 'aged');
     await age('aged', 6);
     await dies('aged');
@@ -88,9 +103,13 @@ describe('the command of a key', () => {
     const key = randomBytes(32);
     const [one, two] = [await process(key), await process(key)];
     await commandOf(one, 'before');
-    await pool.query("update ledger.idempotency_keys set command_id = null, owner = 0 where key = 'before'");
+    await pool.query(
+      "update ledger.idempotency_keys set command_id = null, owner = 0 where key = 'before'",
+    );
     const { tenant, mode } = REQUEST.scope;
-    expect(await commandOf(two, 'before')).toBe(deterministicId(`${tenant}/${mode}/before`, 'request'));
+    expect(await commandOf(two, 'before')).toBe(
+      deterministicId(`${tenant}/${mode}/before`, 'request'),
+    );
   });
 
   it('is answered for its whole time from the answer on, however late that came', async () => {

@@ -1,6 +1,13 @@
 import { basic, type Answer, type ApiClient } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
-import { errorBody, outcome, personal, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
+import {
+  errorBody,
+  outcome,
+  personal,
+  refusal,
+  startWithStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
@@ -14,15 +21,37 @@ beforeAll(async () => {
 });
 afterAll(() => running.end());
 
-const BODIES = ['/accountsync', '/user', '/referrals/moderate', '/credit/bulkredeem', '/credit/x/redeem', '/rewards/account/a/user/u'];
+const BODIES = [
+  '/accountsync',
+  '/user',
+  '/referrals/moderate',
+  '/credit/bulkredeem',
+  '/credit/x/redeem',
+  '/rewards/account/a/user/u',
+];
 const EMPTY_BODIES = ['/account/a/user/u/block', '/account/a/user/u/unblock', '/reward/x/cancel'];
 const EVENTS = '/open/account/a/user/u/events';
 BODIES.push(EVENTS);
 const APPLY = '/open/code/c/account/a/user/u';
-const READS = ['/account/a', '/account/a/reward', '/account/a/user/u', '/user', '/users', '/code/c', '/referrals', '/referrals/x'];
+const READS = [
+  '/account/a',
+  '/account/a/reward',
+  '/account/a/user/u',
+  '/user',
+  '/users',
+  '/code/c',
+  '/referrals',
+  '/referrals/x',
+];
 READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/user/u/pii');
 READS.push('/account/a/user/u/sharelinks', '/account/a/user/u/shareurls');
-READS.push('/open/account/a/user/u', '/open/account/a/user/u/shareurls', '/open/referrals', '/open/user', '/open/code/c');
+READS.push(
+  '/open/account/a/user/u',
+  '/open/account/a/user/u/shareurls',
+  '/open/referrals',
+  '/open/user',
+  '/open/code/c',
+);
 /** Made by the calls of this file. */
 const MADE = ['/open/account/n/user/n', '/open/account/m/user/m', '/open/user/cookie_user'];
 const [PUT_USER = '', POST_USER = '', PUT_VISITOR = ''] = MADE;
@@ -60,24 +89,41 @@ describe('the description of the interface', () => {
   }
 
   test('knows every route that the router knows, and no other', () => {
-    const known = knownRoutes(running.service).filter((route) => !ITSELF.includes(route.split(' ')[1] ?? ''));
+    const known = knownRoutes(running.service).filter(
+      (route) => !ITSELF.includes(route.split(' ')[1] ?? ''),
+    );
     expect(known.length).toBeGreaterThan(20);
     expect([...described()].sort()).toStrictEqual([...known].sort());
     // The tests of this file leave none out.
-    const tested = ROUTES.map(([method, to]) => `${method} /api/v1/{}${to.replace(/\/(a|u|c|x|n|m)(?=\/|$)/g, '/{}').replace(/\/$/, '')}`);
-    const ofTenants = known.filter((route) => route.includes('/api/v1/{tenantAlias}')).map((route) => route.replace(/\{\w+\}/g, '{}'));
+    const tested = ROUTES.map(
+      ([method, to]) =>
+        `${method} /api/v1/{}${to.replace(/\/(a|u|c|x|n|m)(?=\/|$)/g, '/{}').replace(/\/$/, '')}`,
+    );
+    const ofTenants = known
+      .filter((route) => route.includes('/api/v1/{tenantAlias}'))
+      .map((route) => route.replace(/\{\w+\}/g, '{}'));
     expect([...new Set(tested)].sort()).toStrictEqual([...ofTenants].sort());
   });
 
   test('says of each who may call it, and that is so', async () => {
     for (const route of described()) {
       const [method = '', template = ''] = route.split(' ');
-      const operation: unknown = Reflect.get(running.service.description.paths[template] ?? {}, method.toLowerCase());
+      const operation: unknown = Reflect.get(
+        running.service.description.paths[template] ?? {},
+        method.toLowerCase(),
+      );
       const isOfTenant = template.startsWith('/api/v1/{tenantAlias}/');
-      const isAnybodys = ANYBODY.includes(template.replace('/api/v1/{tenantAlias}', '').replace(/\{\w+\}/g, 'c'));
+      const isAnybodys = ANYBODY.includes(
+        template.replace('/api/v1/{tenantAlias}', '').replace(/\{\w+\}/g, 'c'),
+      );
       const security = [
         ...(isAnybodys ? [{}] : []),
-        ...[{ apiKey: [] }, ...(template.includes('/open/') && method !== 'DELETE' ? [{ userToken: [] }, { bearerToken: [] }] : [])],
+        ...[
+          { apiKey: [] },
+          ...(template.includes('/open/') && method !== 'DELETE'
+            ? [{ userToken: [] }, { bearerToken: [] }]
+            : []),
+        ],
       ];
       const isOfOperators = template.startsWith('/operations');
       expect([route, operation]).toStrictEqual([
@@ -86,11 +132,22 @@ describe('the description of the interface', () => {
           ? expect.objectContaining({ security: isOfOperators ? [{ operatorKey: [] }] : security })
           : expect.not.objectContaining({ security: expect.anything() as unknown }),
       ]);
-      const response = await fetch(`${running.service.origin}${template.replace('{tenantAlias}', tenant.alias).replace(/\{\w+\}/g, 'x')}`, {
-        method,
-      });
+      const response = await fetch(
+        `${running.service.origin}${template.replace('{tenantAlias}', tenant.alias).replace(/\{\w+\}/g, 'x')}`,
+        {
+          method,
+        },
+      );
       await response.arrayBuffer();
-      const status = isOfOperators ? 401 : isOfTenant ? (isAnybodys ? expect.any(Number) : 401) : template.startsWith('/s/') ? 404 : 200;
+      const status = isOfOperators
+        ? 401
+        : isOfTenant
+          ? isAnybodys
+            ? expect.any(Number)
+            : 401
+          : template.startsWith('/s/')
+            ? 404
+            : 200;
       expect([route, response.status]).toStrictEqual([route, status]);
     }
   });
@@ -98,21 +155,37 @@ describe('the description of the interface', () => {
   test('names the checks that every route shares', () => {
     for (const [template, item] of Object.entries(running.service.description.paths)) {
       if (!template.startsWith('/api/v1/{tenantAlias}/')) continue;
-      for (const [method, operation] of Object.entries(item as Record<string, { responses: Record<string, unknown> }>)) {
+      for (const [method, operation] of Object.entries(
+        item as Record<string, { responses: Record<string, unknown> }>,
+      )) {
         const statuses = Object.keys(operation.responses);
         const expected =
-          method === 'get' ? ['400', '401', '404', '500', '503'] : ['400', '401', '404', '409', '413', '415', '422', '500', '503'];
-        expect([template, method, expected.filter((status) => !statuses.includes(status))]).toStrictEqual([template, method, []]);
+          method === 'get'
+            ? ['400', '401', '404', '500', '503']
+            : ['400', '401', '404', '409', '413', '415', '422', '500', '503'];
+        expect([
+          template,
+          method,
+          expected.filter((status) => !statuses.includes(status)),
+        ]).toStrictEqual([template, method, []]);
       }
     }
   });
 });
 
 describe.each(ROUTES)('%s %s', (method, to) => {
-  const call = (client: ApiClient, options: { headers?: Record<string, string>; raw?: string } = {}) => {
+  const call = (
+    client: ApiClient,
+    options: { headers?: Record<string, string>; raw?: string } = {},
+  ) => {
     // The client of this platform sends no body with GET.
     const { raw, ...rest } = options;
-    return client.call(method, to, undefined, method === 'GET' || raw === undefined ? rest : { ...rest, raw });
+    return client.call(
+      method,
+      to,
+      undefined,
+      method === 'GET' || raw === undefined ? rest : { ...rest, raw },
+    );
   };
   const worst = { headers: TEXT, raw: TOO_LARGE };
   const challenge = ({ headers }: Answer<unknown>) => headers.get('www-authenticate');
@@ -122,10 +195,14 @@ describe.each(ROUTES)('%s %s', (method, to) => {
     const wrongMethod = await nobody.call('PATCH', to, undefined, worst);
     expect(outcome(wrongMethod)).toStrictEqual(refusal(405, 'METHOD_NOT_ALLOWED'));
     expect(wrongMethod.headers.get('allow')?.split(', ')).toContain(method);
-    expect(outcome(await call(nobody, worst))).toStrictEqual(refusal(404, 'TENANT_NOT_FOUND', 'RS015'));
+    expect(outcome(await call(nobody, worst))).toStrictEqual(
+      refusal(404, 'TENANT_NOT_FOUND', 'RS015'),
+    );
 
     const isAnybodys = ANYBODY.includes(to);
-    for (const client of isAnybodys ? [] : [tenant.live, closed.live, payments.live].map((known) => known.as(undefined))) {
+    for (const client of isAnybodys
+      ? []
+      : [tenant.live, closed.live, payments.live].map((known) => known.as(undefined))) {
       const missing = await call(client, worst);
       expect([outcome(missing), challenge(missing)]).toStrictEqual([
         refusal(401, 'UNAUTHORIZED', 'RS045'),
@@ -133,35 +210,67 @@ describe.each(ROUTES)('%s %s', (method, to) => {
       ]);
     }
     const foreign = await call(tenant.live.as(`:${closed.liveKey}`), worst);
-    expect([outcome(foreign), challenge(foreign)]).toStrictEqual([refusal(401, 'UNAUTHORIZED'), expect.stringMatching(/^Basic /)]);
-    const token = await call(tenant.live.as(undefined), { ...worst, headers: { ...TEXT, authorization: 'Bearer x.y.z' } });
+    expect([outcome(foreign), challenge(foreign)]).toStrictEqual([
+      refusal(401, 'UNAUTHORIZED'),
+      expect.stringMatching(/^Basic /),
+    ]);
+    const token = await call(tenant.live.as(undefined), {
+      ...worst,
+      headers: { ...TEXT, authorization: 'Bearer x.y.z' },
+    });
     expect(outcome(token)).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
-    expect(outcome(await call(tenant.live, { ...worst, headers: { ...TEXT, 'x-saasquatch-user-token': 'x.y.z' } }))).toStrictEqual(
-      refusal(401, 'UNAUTHORIZED', 'RS032'),
-    );
+    expect(
+      outcome(
+        await call(tenant.live, {
+          ...worst,
+          headers: { ...TEXT, 'x-saasquatch-user-token': 'x.y.z' },
+        }),
+      ),
+    ).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
 
-    if (to.startsWith('/open/')) expect(outcome(await call(closed.live, worst))).toStrictEqual(refusal(403, 'OPEN_ENDPOINTS_DISABLED'));
+    if (to.startsWith('/open/'))
+      expect(outcome(await call(closed.live, worst))).toStrictEqual(
+        refusal(403, 'OPEN_ENDPOINTS_DISABLED'),
+      );
     const apiOnly = to === '/accountsync' || to === '/account/a';
     const onPayments = await call(payments.live, worst);
-    if (apiOnly) expect(outcome(onPayments)).toStrictEqual(refusal(403, 'API_REQUEST_NOT_SUPPORTED'));
+    if (apiOnly)
+      expect(outcome(onPayments)).toStrictEqual(refusal(403, 'API_REQUEST_NOT_SUPPORTED'));
     else expect(onPayments.body['apiErrorCode']).not.toBe('API_REQUEST_NOT_SUPPORTED');
 
     if (method === 'GET') return;
-    expect(outcome(await call(tenant.live, worst))).toStrictEqual(refusal(415, 'UNSUPPORTED_MEDIA_TYPE', 'RS046'));
-    expect(outcome(await call(tenant.live, { raw: TOO_LARGE }))).toStrictEqual(refusal(413, 'PAYLOAD_TOO_LARGE'));
-    expect(outcome(await call(tenant.live, { raw: '{' }))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+    expect(outcome(await call(tenant.live, worst))).toStrictEqual(
+      refusal(415, 'UNSUPPORTED_MEDIA_TYPE', 'RS046'),
+    );
+    expect(outcome(await call(tenant.live, { raw: TOO_LARGE }))).toStrictEqual(
+      refusal(413, 'PAYLOAD_TOO_LARGE'),
+    );
+    expect(outcome(await call(tenant.live, { raw: '{' }))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
   });
 
   test('then what it is about', async () => {
     const withBody = method === 'POST' && BODIES.includes(to) ? { raw: '{}' } : {};
     const { status, body } = await call(tenant.live, withBody);
-    if (MADE.includes(to)) return expect([to, status]).toStrictEqual([to, method === 'POST' ? 201 : 200]);
-    if (BODIES.includes(to) || ['/user', '/reward', '/reward/balance', '/open/user', '/open/referrals'].includes(to)) {
-      expect({ status, body }).toStrictEqual(refusal(400, 'BAD_REQUEST', to === '/accountsync' ? 'RS022' : null));
+    if (MADE.includes(to))
+      return expect([to, status]).toStrictEqual([to, method === 'POST' ? 201 : 200]);
+    if (
+      BODIES.includes(to) ||
+      ['/user', '/reward', '/reward/balance', '/open/user', '/open/referrals'].includes(to)
+    ) {
+      expect({ status, body }).toStrictEqual(
+        refusal(400, 'BAD_REQUEST', to === '/accountsync' ? 'RS022' : null),
+      );
     } else if (!['/users', '/referrals'].includes(to)) {
       expect([status, body['statusCode']]).toStrictEqual([404, 404]);
     }
-    const slash = await tenant.live.call(method, to.endsWith('/') ? to.slice(0, -1) : `${to}/`, undefined, withBody);
+    const slash = await tenant.live.call(
+      method,
+      to.endsWith('/') ? to.slice(0, -1) : `${to}/`,
+      undefined,
+      withBody,
+    );
     expect(outcome(slash)).toStrictEqual({ status, body });
   });
 });
@@ -173,9 +282,13 @@ describe('keys', () => {
     ['as the user name', (key: string) => `${key}:`],
   ])('%s open their mode', async (_what, credentials) => {
     const id = personal('acc');
-    await tenant.live.as(credentials(tenant.liveKey)).post('/accountsync', { id, subscription: { status: 'TRIAL' } });
+    await tenant.live
+      .as(credentials(tenant.liveKey))
+      .post('/accountsync', { id, subscription: { status: 'TRIAL' } });
     expect((await tenant.live.get(`/account/${id}`)).status).toBe(200);
-    expect((await tenant.live.as(credentials(tenant.testKey)).get(`/account/${id}`)).status).toBe(404);
+    expect((await tenant.live.as(credentials(tenant.testKey)).get(`/account/${id}`)).status).toBe(
+      404,
+    );
   });
 
   test.each([
@@ -188,20 +301,28 @@ describe('keys', () => {
     ['of the signing kind', () => `:live_secret_${'0'.repeat(48)}`],
     ['not there', () => ':'],
   ])('%s: 401', async (_what, credentials) => {
-    expect(outcome(await tenant.live.as(credentials()).get('/users'))).toStrictEqual(refusal(401, 'UNAUTHORIZED'));
+    expect(outcome(await tenant.live.as(credentials()).get('/users'))).toStrictEqual(
+      refusal(401, 'UNAUTHORIZED'),
+    );
   });
 
   test.each(['', 'Basic', 'Basic ', 'Basic !!!', 'Basic YQ==', 'Digest x', 'basic', '\u00e9'])(
     'the header "%s": 401',
     async (authorization) => {
-      const { status, body } = await tenant.live.as(undefined).get('/users', { headers: { authorization } });
-      expect({ status, body }).toStrictEqual(refusal(401, 'UNAUTHORIZED', authorization === '' ? 'RS045' : null));
+      const { status, body } = await tenant.live
+        .as(undefined)
+        .get('/users', { headers: { authorization } });
+      expect({ status, body }).toStrictEqual(
+        refusal(401, 'UNAUTHORIZED', authorization === '' ? 'RS045' : null),
+      );
     },
   );
 
   test('the scheme in any case', async () => {
     const authorization = basic(`:${tenant.liveKey}`).replace('Basic', 'bAsIc');
-    expect((await tenant.live.as(undefined).get('/users', { headers: { authorization } })).status).toBe(200);
+    expect(
+      (await tenant.live.as(undefined).get('/users', { headers: { authorization } })).status,
+    ).toBe(200);
   });
 
   test('that were replaced are good until their time is over', async () => {
@@ -213,33 +334,58 @@ describe('keys', () => {
       return made.live.as(`:${rotated.live}`);
     };
     const second = await rotate(3_600_000);
-    expect([(await made.live.get('/users')).status, (await second.get('/users')).status]).toStrictEqual([200, 200]);
+    expect([
+      (await made.live.get('/users')).status,
+      (await second.get('/users')).status,
+    ]).toStrictEqual([200, 200]);
     const third = await rotate(0);
-    for (const old of [made.live, second]) expect(outcome(await old.get('/users'))).toStrictEqual(refusal(401, 'UNAUTHORIZED'));
-    expect([(await third.get('/users')).status, (await made.test.get('/users')).status]).toStrictEqual([200, 200]);
+    for (const old of [made.live, second])
+      expect(outcome(await old.get('/users'))).toStrictEqual(refusal(401, 'UNAUTHORIZED'));
+    expect([
+      (await third.get('/users')).status,
+      (await made.test.get('/users')).status,
+    ]).toStrictEqual([200, 200]);
   });
 });
 
 describe('switches', () => {
   test('open endpoints go on and off with the next request; bad credentials are 401 all the same', async () => {
     const switchTo = (openEndpoints: boolean) =>
-      running.service.service.core.tenantCommands.execute(closed.alias, { type: 'SwitchOpenEndpoints', openEndpoints, now: Date.now() });
-    expect(outcome(await closed.test.post(APPLY))).toStrictEqual(refusal(403, 'OPEN_ENDPOINTS_DISABLED'));
-    expect(outcome(await closed.live.as(':nope').post(APPLY))).toStrictEqual(refusal(401, 'UNAUTHORIZED'));
+      running.service.service.core.tenantCommands.execute(closed.alias, {
+        type: 'SwitchOpenEndpoints',
+        openEndpoints,
+        now: Date.now(),
+      });
+    expect(outcome(await closed.test.post(APPLY))).toStrictEqual(
+      refusal(403, 'OPEN_ENDPOINTS_DISABLED'),
+    );
+    expect(outcome(await closed.live.as(':nope').post(APPLY))).toStrictEqual(
+      refusal(401, 'UNAUTHORIZED'),
+    );
     await switchTo(true);
-    expect(outcome(await closed.live.post(APPLY))).toStrictEqual(refusal(404, 'REFERRAL_CODE_NOT_FOUND'));
+    expect(outcome(await closed.live.post(APPLY))).toStrictEqual(
+      refusal(404, 'REFERRAL_CODE_NOT_FOUND'),
+    );
     await switchTo(false);
-    expect(outcome(await closed.live.post(APPLY))).toStrictEqual(refusal(403, 'OPEN_ENDPOINTS_DISABLED'));
+    expect(outcome(await closed.live.post(APPLY))).toStrictEqual(
+      refusal(403, 'OPEN_ENDPOINTS_DISABLED'),
+    );
     expect((await closed.live.get('/users')).status).toBe(200);
   });
 
   test('a tenant with a payment provider has neither accountsync nor accounts to look at, and all the rest', async () => {
     const api = payments.live;
     const notSupported = refusal(403, 'API_REQUEST_NOT_SUPPORTED');
-    expect(outcome(await api.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } }))).toStrictEqual(notSupported);
+    expect(
+      outcome(await api.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } })),
+    ).toStrictEqual(notSupported);
     expect(outcome(await api.get('/account/a'))).toStrictEqual(notSupported);
-    expect(outcome(await api.get('/account/a/reward'))).toStrictEqual(refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'));
-    expect(outcome(await api.post('/user', { id: 'u', accountId: 'a' }))).toStrictEqual(refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'));
+    expect(outcome(await api.get('/account/a/reward'))).toStrictEqual(
+      refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'),
+    );
+    expect(outcome(await api.post('/user', { id: 'u', accountId: 'a' }))).toStrictEqual(
+      refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'),
+    );
     expect((await api.get('/users')).status).toBe(200);
     expect((await api.get('/reward/balance?accountId=a')).body).toStrictEqual([]);
   });
@@ -262,19 +408,30 @@ describe('what is no route', () => {
     ],
     ...['/code/', '/nowhere/code/c', '/users.json', '/account/a/pii', '/%2Fusers', '//users'],
   ])('%s: 404', async (to) => {
-    for (const client of [tenant.live, tenant.live.as(undefined), running.service.client('nobody', undefined)]) {
+    for (const client of [
+      tenant.live,
+      tenant.live.as(undefined),
+      running.service.client('nobody', undefined),
+    ]) {
       expect(outcome(await client.get(to))).toStrictEqual(refusal(404, 'NOT_FOUND'));
     }
   });
 
-  test.each(['nobody', 'Tenant-1', 'a%2Fb', '%00', '..%2f', 'é', 'x'.repeat(65), 'x'.repeat(2000), '%20'])(
-    'the tenant %s: 404',
-    async (alias) => {
-      expect(outcome(await running.service.client(alias, `:${tenant.liveKey}`).get('/users'))).toStrictEqual(
-        refusal(404, 'TENANT_NOT_FOUND', 'RS015'),
-      );
-    },
-  );
+  test.each([
+    'nobody',
+    'Tenant-1',
+    'a%2Fb',
+    '%00',
+    '..%2f',
+    'é',
+    'x'.repeat(65),
+    'x'.repeat(2000),
+    '%20',
+  ])('the tenant %s: 404', async (alias) => {
+    expect(
+      outcome(await running.service.client(alias, `:${tenant.liveKey}`).get('/users')),
+    ).toStrictEqual(refusal(404, 'TENANT_NOT_FOUND', 'RS015'));
+  });
 
   test('a path that is no percent-encoding: 400', async () => {
     for (const broken of ['%', '%zz', '%ff', '%ed%a0%80']) {

@@ -10,16 +10,26 @@ import { personal, startWithStores } from '../support/running-service.js';
 
 it('the shares never come to more than the maximum, and use all of it', () => {
   for (let max = CONNECTIONS_MIN; max <= 200; max++) {
-    const { requests, background, jobs, logReaders, operations } = connectionBudget({ databaseConnectionsMax: max });
+    const { requests, background, jobs, logReaders, operations } = connectionBudget({
+      databaseConnectionsMax: max,
+    });
     // The log's writer and listener, and the one that keeps the embedded server.
     expect(requests + background + jobs + logReaders + operations + 3).toBe(max);
   }
-  expect(connectionBudget({ databaseConnectionsMax: 40 })).toEqual({ requests: 13, background: 12, jobs: 5, logReaders: 4, operations: 3 });
+  expect(connectionBudget({ databaseConnectionsMax: 40 })).toEqual({
+    requests: 13,
+    background: 12,
+    jobs: 5,
+    logReaders: 4,
+    operations: 3,
+  });
 });
 
 it('fewer than the service needs are refused in one line', () => {
   expect(() => loadConfig({ DATABASE_CONNECTIONS_MAX: String(CONNECTIONS_MIN - 1) })).toThrow(
-    new ConfigError([`DATABASE_CONNECTIONS_MAX must be a whole number from ${CONNECTIONS_MIN} to 1000`]),
+    new ConfigError([
+      `DATABASE_CONNECTIONS_MAX must be a whole number from ${CONNECTIONS_MIN} to 1000`,
+    ]),
   );
 });
 
@@ -41,7 +51,11 @@ it('under load a service opens no more connections than it may', async () => {
       const requests = Array.from({ length: 60 }, async (_, n) => {
         const id = personal('acc');
         const key = n % 2 === 0 ? { key: personal('key') } : {};
-        const synced = await live.post('/accountsync', { id, subscription: { status: 'TRIAL' } }, key);
+        const synced = await live.post(
+          '/accountsync',
+          { id, subscription: { status: 'TRIAL' } },
+          key,
+        );
         const read = await live.get(`/account/${id}`);
         return [synced.status, read.status];
       });
@@ -62,12 +76,17 @@ it('operations on read models open no more connections than their share, however
   const folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
   const { key, entry } = makeOperatorKey('sam', ['support']);
   await writeFile(join(folder, 'operators.json'), JSON.stringify([entry]));
-  const { service, stores, end } = await startWithStores({ OPERATORS_FILE: join(folder, 'operators.json') });
+  const { service, stores, end } = await startWithStores({
+    OPERATORS_FILE: join(folder, 'operators.json'),
+  });
   const sql = new pg.Client(stores.databaseUrl);
   await sql.connect();
   try {
     const call = async (method: string, path: string, body?: object): Promise<number> => {
-      const headers = { authorization: basic(`:${key}`), ...(body && { 'content-type': 'application/json' }) };
+      const headers = {
+        authorization: basic(`:${key}`),
+        ...(body && { 'content-type': 'application/json' }),
+      };
       const { status } = await fetch(`${service.origin}/operations/projections${path}`, {
         method,
         headers,
@@ -75,7 +94,10 @@ it('operations on read models open no more connections than their share, however
       });
       return status;
     };
-    const asked = [call('POST', '/rebuild', { all: true }), ...Array.from({ length: 30 }, () => call('GET', ''))];
+    const asked = [
+      call('POST', '/rebuild', { all: true }),
+      ...Array.from({ length: 30 }, () => call('GET', '')),
+    ];
     const answers = Promise.all(asked);
     let isOver = false;
     void answers.finally(() => (isOver = true));

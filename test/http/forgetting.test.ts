@@ -1,5 +1,11 @@
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
-import { outcome, personal, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
+import {
+  outcome,
+  personal,
+  refusal,
+  startWithStores,
+  type TestTenant,
+} from '../support/running-service.js';
 import { userClient } from '../support/user-tokens.js';
 
 /** People are shown what is known of them, and are forgotten. */
@@ -26,18 +32,32 @@ interface Person {
   readonly firstName: string;
 }
 async function somebody(code?: string): Promise<Person> {
-  const person = { accountId: personal('acc'), id: personal('user'), referralCode: personal('code'), firstName: personal('name') };
+  const person = {
+    accountId: personal('acc'),
+    id: personal('user'),
+    referralCode: personal('code'),
+    firstName: personal('name'),
+  };
   const referral = code === undefined ? {} : { referral: { code } };
-  await api.post('/accountsync', { id: person.accountId, subscription: { status: 'TRIAL' }, ...referral });
-  expect((await api.post('/user', { ...person, lastName: 'Lee', countryCode: 'NZ' })).status).toBe(200);
+  await api.post('/accountsync', {
+    id: person.accountId,
+    subscription: { status: 'TRIAL' },
+    ...referral,
+  });
+  expect((await api.post('/user', { ...person, lastName: 'Lee', countryCode: 'NZ' })).status).toBe(
+    200,
+  );
   return person;
 }
-const userPath = ({ accountId, id }: Pick<Person, 'accountId' | 'id'>): string => `/account${path(accountId)}/user${path(id)}`;
+const userPath = ({ accountId, id }: Pick<Person, 'accountId' | 'id'>): string =>
+  `/account${path(accountId)}/user${path(id)}`;
 const remove = (to: string, parameters: Readonly<Record<string, string>> = {}, key?: string) =>
   api.call('DELETE', `/open${to}${query(parameters)}`, undefined, key === undefined ? {} : { key });
 const referralOf = async ({ accountId }: Pick<Person, 'accountId'>) =>
-  (await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`)).body.referrals[0];
-const balancesOf = async ({ accountId }: Person) => (await api.get(`/reward/balance${query({ accountId })}`)).body;
+  (await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`))
+    .body.referrals[0];
+const balancesOf = async ({ accountId }: Person) =>
+  (await api.get(`/reward/balance${query({ accountId })}`)).body;
 
 test('the referrer’s side of a referral is moderated after the referred account was deleted, and opened and referred anew', async () => {
   const ann = await somebody();
@@ -51,14 +71,23 @@ test('the referrer’s side of a referral is moderated after the referred accoun
   expect(await spendable()).toBe(1_000);
   expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
 
-  const moderate = async (action: string) => (await api.post('/referrals/moderate', { actions: [{ referralId: id, action }] })).status;
+  const moderate = async (action: string) =>
+    (await api.post('/referrals/moderate', { actions: [{ referralId: id, action }] })).status;
   expect(await moderate('DENIED')).toBe(200);
   expect(await spendable()).toBe(0);
   const shown = (await api.get(`/referrals/${id}`)).body;
-  expect(shown).toMatchObject({ referrerModerationStatus: 'DENIED', referredModerationStatus: 'DENIED', moderationStatus: 'ACTIONED' });
+  expect(shown).toMatchObject({
+    referrerModerationStatus: 'DENIED',
+    referredModerationStatus: 'DENIED',
+    moderationStatus: 'ACTIONED',
+  });
   expect(shown['dateModerated']).toBeGreaterThan(Number(shown['dateReferralStarted']));
 
-  const opening = { id: bob.accountId, subscription: { status: 'TRIAL' }, referral: { code: ann.referralCode } };
+  const opening = {
+    id: bob.accountId,
+    subscription: { status: 'TRIAL' },
+    referral: { code: ann.referralCode },
+  };
   expect((await api.post('/accountsync', opening)).status).toBe(200);
   expect((await api.post('/user', { id: bob.id, accountId: bob.accountId })).status).toBe(200);
   expect(await moderate('REFERRER_APPROVED')).toBe(200);
@@ -86,24 +115,38 @@ test('a referrer is forgotten: nothing shows the person, and the other side keep
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
 
   expect(outcome(await api.get(userPath(ann)))).toStrictEqual(NO_USER);
-  expect(outcome(await api.get(`/code/${ann.referralCode}`))).toStrictEqual(refusal(404, 'REFERRAL_CODE_NOT_FOUND'));
+  expect(outcome(await api.get(`/code/${ann.referralCode}`))).toStrictEqual(
+    refusal(404, 'REFERRAL_CODE_NOT_FOUND'),
+  );
   expect(outcome(await api.get(`/user${query({ referralCode: ann.referralCode })}`))).toStrictEqual(
     refusal(404, 'REFERRAL_CODE_NOT_FOUND'),
   );
-  expect(outcome(await api.get(`/reward/${rewardId}/`))).toStrictEqual(refusal(404, 'REWARD_NOT_FOUND'));
-  expect(outcome(await api.post(`/reward/${rewardId}/cancel`))).toStrictEqual(refusal(404, 'REWARD_NOT_FOUND'));
+  expect(outcome(await api.get(`/reward/${rewardId}/`))).toStrictEqual(
+    refusal(404, 'REWARD_NOT_FOUND'),
+  );
+  expect(outcome(await api.post(`/reward/${rewardId}/cancel`))).toStrictEqual(
+    refusal(404, 'REWARD_NOT_FOUND'),
+  );
   expect((await api.get(`/reward${query({ accountId: ann.accountId })}`)).body).toStrictEqual([]);
   expect(await balancesOf(ann)).toStrictEqual([]);
   expect((await api.get<{ totalCount: number }>('/users')).body.totalCount).toBe(total - 1);
-  expect((await api.get(`/referrals${query({ referringUserId: ann.id })}`)).body).toMatchObject({ totalCount: 0, referrals: [] });
-  expect((await api.get(`/referrals${query({ referringAccountId: ann.accountId })}`)).body).toMatchObject({ totalCount: 1 });
+  expect((await api.get(`/referrals${query({ referringUserId: ann.id })}`)).body).toMatchObject({
+    totalCount: 0,
+    referrals: [],
+  });
+  expect(
+    (await api.get(`/referrals${query({ referringAccountId: ann.accountId })}`)).body,
+  ).toMatchObject({ totalCount: 1 });
 
   expect(await referralOf(bob)).toStrictEqual({
     ...before,
     ...{ referrerUser: null, referrerReward: null, referralCodeUsed: null },
     referredUser: {
       ...(before?.['referredUser'] as Json),
-      ...{ referredBy: { code: null, isConverted: true, newlyReferred: false }, referredByCodes: [] },
+      ...{
+        referredBy: { code: null, isConverted: true, newlyReferred: false },
+        referredByCodes: [],
+      },
     },
   });
   expect(await balancesOf(bob)).toStrictEqual(bobsBalances);
@@ -111,8 +154,14 @@ test('a referrer is forgotten: nothing shows the person, and the other side keep
   // The account stands, and its owner of before may come back as somebody new.
   expect((await api.get(`/account/${ann.accountId}`)).status).toBe(200);
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(NO_USER);
-  const again = await api.post<{ dateCreated: number }>('/user', { accountId: ann.accountId, id: ann.id });
-  expect(again).toMatchObject({ status: 200, body: { id: ann.id, firstName: null, referredBy: null } });
+  const again = await api.post<{ dateCreated: number }>('/user', {
+    accountId: ann.accountId,
+    id: ann.id,
+  });
+  expect(again).toMatchObject({
+    status: 200,
+    body: { id: ann.id, firstName: null, referredBy: null },
+  });
   expect((await api.get(`/reward${query({ accountId: ann.accountId })}`)).body).toStrictEqual([]);
 });
 
@@ -122,7 +171,12 @@ test('a referred user is forgotten: the referral still converts for the referrer
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
   await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
   expect(await referralOf(bob)).toMatchObject({
-    ...{ referredUser: null, referredReward: null, referrerUser: { id: ann.id }, referrerReward: { assignedCredit: 1000 } },
+    ...{
+      referredUser: null,
+      referredReward: null,
+      referrerUser: { id: ann.id },
+      referrerReward: { assignedCredit: 1000 },
+    },
     dateReferralPaid: expect.any(Number) as unknown,
   });
   expect((await api.get(`/account${path(bob.accountId)}/reward`)).body).toStrictEqual([]);
@@ -130,22 +184,37 @@ test('a referred user is forgotten: the referral still converts for the referrer
 
 test('a fraud signal stays when a side is forgotten, and says nothing of the person', async () => {
   const ann = await somebody();
-  const bob = { accountId: personal('acc'), id: personal('user'), firstName: ann.firstName, referralCode: personal('code') };
-  await api.post('/accountsync', { id: bob.accountId, subscription: { status: 'TRIAL' }, referral: { code: ann.referralCode } });
+  const bob = {
+    accountId: personal('acc'),
+    id: personal('user'),
+    firstName: ann.firstName,
+    referralCode: personal('code'),
+  };
+  await api.post('/accountsync', {
+    id: bob.accountId,
+    subscription: { status: 'TRIAL' },
+    referral: { code: ann.referralCode },
+  });
   expect((await api.post('/user', { ...bob, lastName: 'Lee' })).status).toBe(200);
   const signals = { name: { message: 'Both sides have the same name', score: 50 } };
   expect(await referralOf(bob)).toMatchObject({ fraudSignals: signals });
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
   expect(await referralOf(bob)).toMatchObject({ referrerUser: null, fraudSignals: signals });
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-  expect(await referralOf(bob)).toMatchObject({ referrerUser: null, referredUser: null, fraudSignals: signals });
+  expect(await referralOf(bob)).toMatchObject({
+    referrerUser: null,
+    referredUser: null,
+    fraudSignals: signals,
+  });
 });
 
 test('the referral of a forgotten user can still be moderated, and that of a deleted account', async () => {
   const ann = await somebody();
-  const moderated = (id: unknown) => api.post('/referrals/moderate', { actions: [{ referralId: id, action: 'REFERRER_DENIED' }] });
+  const moderated = (id: unknown) =>
+    api.post('/referrals/moderate', { actions: [{ referralId: id, action: 'REFERRER_DENIED' }] });
   const [bob, cat] = [await somebody(ann.referralCode), await somebody(ann.referralCode)];
-  for (const { accountId } of [bob, cat]) await api.post('/accountsync', { id: accountId, subscription: PAID });
+  for (const { accountId } of [bob, cat])
+    await api.post('/accountsync', { id: accountId, subscription: PAID });
   const [ofBob, ofCat] = [await referralOf(bob), await referralOf(cat)];
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
   expect((await moderated(ofBob?.['id'])).status).toBe(200);
@@ -166,13 +235,21 @@ test('do not track: the id is never registered on the account again', async () =
   const tracked = { ...(await somebody()), accountId: ann.accountId };
   await api.post('/user', { accountId: tracked.accountId, id: tracked.id });
   expect(outcome(await remove(userPath(ann), { doNotTrack: 'true' }))).toStrictEqual(GONE);
-  expect(outcome(await api.post('/user', { accountId: ann.accountId, id: ann.id }))).toStrictEqual(refusal(400, 'DO_NOT_TRACK', 'RS050'));
+  expect(outcome(await api.post('/user', { accountId: ann.accountId, id: ann.id }))).toStrictEqual(
+    refusal(400, 'DO_NOT_TRACK', 'RS050'),
+  );
   // The whole account: its users of now, too.
-  expect(outcome(await remove(`/account${path(ann.accountId)}`, { doNotTrack: 'true' }))).toStrictEqual(GONE);
+  expect(
+    outcome(await remove(`/account${path(ann.accountId)}`, { doNotTrack: 'true' })),
+  ).toStrictEqual(GONE);
   await api.post('/accountsync', { id: ann.accountId, subscription: { status: 'FREE' } });
   for (const { id } of [ann, tracked])
-    expect(outcome(await api.post('/user', { accountId: ann.accountId, id }))).toStrictEqual(refusal(400, 'DO_NOT_TRACK', 'RS050'));
-  expect((await api.post('/user', { accountId: ann.accountId, id: personal('user') })).status).toBe(200);
+    expect(outcome(await api.post('/user', { accountId: ann.accountId, id }))).toStrictEqual(
+      refusal(400, 'DO_NOT_TRACK', 'RS050'),
+    );
+  expect((await api.post('/user', { accountId: ann.accountId, id: personal('user') })).status).toBe(
+    200,
+  );
   // Another account, and the other mode, know nothing of it.
   const other = await somebody();
   expect((await api.post('/user', { accountId: other.accountId, id: ann.id })).status).toBe(200);
@@ -185,31 +262,57 @@ test('an account is forgotten with its users, and begins anew: it may be referre
   expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
   expect(outcome(await api.get(`/account${path(bob.accountId)}`))).toStrictEqual(NO_ACCOUNT);
   expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(NO_ACCOUNT);
-  expect(outcome(await api.post('/user', { accountId: bob.accountId, id: bob.id }))).toStrictEqual(NO_ACCOUNT);
+  expect(outcome(await api.post('/user', { accountId: bob.accountId, id: bob.id }))).toStrictEqual(
+    NO_ACCOUNT,
+  );
   expect(await referralOf(bob)).toMatchObject({
     referredUser: null,
     referrerUser: { id: ann.id },
     referrerReward: { assignedCredit: 1000 },
   });
 
-  await api.post('/accountsync', { id: bob.accountId, subscription: { status: 'TRIAL' }, referral: { code: eve.referralCode } });
+  await api.post('/accountsync', {
+    id: bob.accountId,
+    subscription: { status: 'TRIAL' },
+    referral: { code: eve.referralCode },
+  });
   await api.post('/user', { accountId: bob.accountId, id: bob.id });
-  expect(await referralOf(bob)).toMatchObject({ referredUser: { id: bob.id }, referrerUser: { id: eve.id }, dateReferralPaid: null });
+  expect(await referralOf(bob)).toMatchObject({
+    referredUser: { id: bob.id },
+    referrerUser: { id: eve.id },
+    dateReferralPaid: null,
+  });
   // With its last user, if asked.
-  expect(outcome(await remove(userPath(bob), { preserveEmptyAccount: 'false' }))).toStrictEqual(GONE);
+  expect(outcome(await remove(userPath(bob), { preserveEmptyAccount: 'false' }))).toStrictEqual(
+    GONE,
+  );
   expect(outcome(await api.get(`/account${path(bob.accountId)}`))).toStrictEqual(NO_ACCOUNT);
 });
 
 test('a kept answer shows null where it named somebody', async () => {
   const ann = await somebody();
-  const bob = { accountId: personal('acc'), id: personal('user'), firstName: personal('name'), referralCode: personal('code') };
-  const sync = { id: bob.accountId, subscription: { status: 'TRIAL' }, referral: { code: ann.referralCode } };
-  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({ referral: { code: ann.referralCode } });
+  const bob = {
+    accountId: personal('acc'),
+    id: personal('user'),
+    firstName: personal('name'),
+    referralCode: personal('code'),
+  };
+  const sync = {
+    id: bob.accountId,
+    subscription: { status: 'TRIAL' },
+    referral: { code: ann.referralCode },
+  };
+  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({
+    referral: { code: ann.referralCode },
+  });
   const first = await api.post('/user', bob, { key: 'user' });
   expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual(first.body);
   expect(outcome(await remove(userPath(ann), {}, 'forget'))).toStrictEqual(GONE);
   const repeated = await remove(userPath(ann), {}, 'forget');
-  expect([outcome(repeated), repeated.headers.get('idempotency-replayed')]).toStrictEqual([GONE, 'true']);
+  expect([outcome(repeated), repeated.headers.get('idempotency-replayed')]).toStrictEqual([
+    GONE,
+    'true',
+  ]);
   expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toStrictEqual({
     ...{ id: bob.accountId, currency: 'USD', subscription: { status: 'TRIAL' }, referral: null },
   });
@@ -218,62 +321,112 @@ test('a kept answer shows null where it named somebody', async () => {
   expect([status, headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
   const nobody = Object.fromEntries(Object.keys(first.body).map((member) => [member, null]));
   expect(body).toStrictEqual({
-    ...{ ...nobody, accountId: bob.accountId, dateCreated: first.body['dateCreated'], referable: true, imageUrl: '' },
-    ...{ segments: [], referredByCodes: [], referralCodes: {}, programShareLinks: {}, customFields: {} },
+    ...{
+      ...nobody,
+      accountId: bob.accountId,
+      dateCreated: first.body['dateCreated'],
+      referable: true,
+      imageUrl: '',
+    },
+    ...{
+      segments: [],
+      referredByCodes: [],
+      referralCodes: {},
+      programShareLinks: {},
+      customFields: {},
+    },
   });
   expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
-  expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual({ ...body, accountId: null });
-  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({ id: null, currency: 'USD' });
+  expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual({
+    ...body,
+    accountId: null,
+  });
+  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({
+    id: null,
+    currency: 'USD',
+  });
 });
 
 test('a kept answer about a reward keeps its figures when its owner is forgotten', async () => {
   const ann = await somebody();
   const texts = { name: personal('name'), description: personal('text') };
-  const give = () => api.post(`/rewards${userPath(ann)}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, ...texts }, { key: 'give' });
+  const give = () =>
+    api.post(
+      `/rewards${userPath(ann)}`,
+      { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, ...texts },
+      { key: 'give' },
+    );
   const given = await give();
   const id = String(given.body['id']);
-  const redeem = () => api.post(`/credit/${id}/redeem`, { amount: 2, unit: 'CENTS' }, { key: 'redeem' });
+  const redeem = () =>
+    api.post(`/credit/${id}/redeem`, { amount: 2, unit: 'CENTS' }, { key: 'redeem' });
   const redeemed = await redeem();
   expect(given.body).toMatchObject({ userId: ann.id, ...texts });
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
-  expect((await give()).body).toStrictEqual({ ...given.body, userId: null, name: null, description: null });
+  expect((await give()).body).toStrictEqual({
+    ...given.body,
+    userId: null,
+    name: null,
+    description: null,
+  });
   expect(outcome(await redeem())).toStrictEqual(outcome(redeemed));
 });
 
 describe('with the token of a user', () => {
   const openPath = (person: Person): string => `/open${userPath(person)}`;
-  const tokenOf = ({ accountId, id, ...fields }: Person): ApiClient => userClient(tenant, accountId, id, fields);
-  const link = ({ referralCode }: Person) => fetch(`${running.service.origin}/s/${tenant.alias}/${referralCode}`, { redirect: 'manual' });
+  const tokenOf = ({ accountId, id, ...fields }: Person): ApiClient =>
+    userClient(tenant, accountId, id, fields);
+  const link = ({ referralCode }: Person) =>
+    fetch(`${running.service.origin}/s/${tenant.alias}/${referralCode}`, { redirect: 'manual' });
 
   test('whoever was forgotten is nowhere, comes back as somebody new, or not at all if not to be tracked', async () => {
     const ann = await somebody();
     const bob = await somebody();
     const client = tokenOf(ann);
-    expect([(await client.get(openPath(ann))).status, (await link(ann)).status]).toStrictEqual([200, 302]);
-    expect((await client.get(`/open/user${query({ referralCode: ann.referralCode })}`)).status).toBe(200);
+    expect([(await client.get(openPath(ann))).status, (await link(ann)).status]).toStrictEqual([
+      200, 302,
+    ]);
+    expect(
+      (await client.get(`/open/user${query({ referralCode: ann.referralCode })}`)).status,
+    ).toBe(200);
     expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
-    for (const to of [openPath(ann), `${openPath(ann)}/shareurls`]) expect(outcome(await client.get(to))).toStrictEqual(NO_USER);
-    expect(outcome(await client.post(`${openPath(ann)}/events`, purchaseOf(ann)))).toStrictEqual(NO_USER);
+    for (const to of [openPath(ann), `${openPath(ann)}/shareurls`])
+      expect(outcome(await client.get(to))).toStrictEqual(NO_USER);
+    expect(outcome(await client.post(`${openPath(ann)}/events`, purchaseOf(ann)))).toStrictEqual(
+      NO_USER,
+    );
     expect((await link(ann)).status).toBe(404);
     const noCode = refusal(404, 'REFERRAL_CODE_NOT_FOUND');
-    expect(outcome(await client.get(`/open/user${query({ referralCode: ann.referralCode })}`))).toStrictEqual(noCode);
+    expect(
+      outcome(await client.get(`/open/user${query({ referralCode: ann.referralCode })}`)),
+    ).toStrictEqual(noCode);
     expect(outcome(await client.get(`/open/code/${ann.referralCode}`))).toStrictEqual(noCode);
-    expect(outcome(await api.post(`/open/code/${ann.referralCode}${userPath(bob)}`))).toStrictEqual(noCode);
+    expect(outcome(await api.post(`/open/code/${ann.referralCode}${userPath(bob)}`))).toStrictEqual(
+      noCode,
+    );
 
     expect(await client.post(openPath(ann), { firstName: ann.firstName })).toMatchObject({
       ...{ status: 201, body: { id: ann.id, firstName: ann.firstName, lastName: null } },
     });
     expect((await client.post(`${openPath(ann)}/events`, purchaseOf(ann))).status).toBe(200);
-    expect(outcome(await remove(userPath(ann), { preserveEmptyAccount: 'false', doNotTrack: 'true' }))).toStrictEqual(GONE);
+    expect(
+      outcome(await remove(userPath(ann), { preserveEmptyAccount: 'false', doNotTrack: 'true' })),
+    ).toStrictEqual(GONE);
     const refused = refusal(400, 'DO_NOT_TRACK', 'RS050');
-    for (const method of ['PUT', 'POST']) expect(outcome(await client.call(method, openPath(ann), {}))).toStrictEqual(refused);
+    for (const method of ['PUT', 'POST'])
+      expect(outcome(await client.call(method, openPath(ann), {}))).toStrictEqual(refused);
     // What the token may write is asked first.
-    expect(outcome(await client.put(openPath(ann), { lastName: 'Lee' }))).toStrictEqual(refusal(403, 'FORBIDDEN'));
+    expect(outcome(await client.put(openPath(ann), { lastName: 'Lee' }))).toStrictEqual(
+      refusal(403, 'FORBIDDEN'),
+    );
     expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual(NO_ACCOUNT);
   });
 
   test('the user of a cookie is forgotten like any other', async () => {
-    const visit = () => api.put<{ id: string; accountId: string }>('/open/user/cookie_user', { cookieId: 'a-cookie' });
+    const visit = () =>
+      api.put<{ id: string; accountId: string }>('/open/user/cookie_user', {
+        cookieId: 'a-cookie',
+      });
     const { body: visitor } = await visit();
     const to = `/account${path(visitor.accountId)}/user${path(visitor.id)}`;
     expect(outcome(await remove(to))).toStrictEqual(GONE);
@@ -285,23 +438,46 @@ describe('with the token of a user', () => {
   test('kept answers show null where they named somebody', async () => {
     const ann = await somebody();
     const bob = await somebody();
-    const again = async (method: string, to: string, body: unknown, key: string) => (await api.call(method, to, body, { key })).body;
-    const apply = (key: string) => again('POST', `/open/code/${ann.referralCode}${userPath(bob)}`, undefined, key);
+    const again = async (method: string, to: string, body: unknown, key: string) =>
+      (await api.call(method, to, body, { key })).body;
+    const apply = (key: string) =>
+      again('POST', `/open/code/${ann.referralCode}${userPath(bob)}`, undefined, key);
     const write = () => again('PUT', openPath(bob), { firstName: 'Robert' }, 'kept-user');
     const report = () => again('POST', `${openPath(bob)}/events`, purchaseOf(bob), 'kept-events');
-    expect(await apply('kept-code')).toMatchObject({ code: ann.referralCode, referrerName: `${ann.firstName} L` });
-    expect(await write()).toMatchObject({ id: bob.id, firstName: 'Robert', referredBy: { code: ann.referralCode } });
+    expect(await apply('kept-code')).toMatchObject({
+      code: ann.referralCode,
+      referrerName: `${ann.firstName} L`,
+    });
+    expect(await write()).toMatchObject({
+      id: bob.id,
+      firstName: 'Robert',
+      referredBy: { code: ann.referralCode },
+    });
     expect(await report()).toMatchObject({ userId: bob.id, events: [{ fields: { total: 3 } }] });
     expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
-    expect(await apply('kept-code')).toMatchObject({ code: null, referrerName: null, programId: 'default' });
+    expect(await apply('kept-code')).toMatchObject({
+      code: null,
+      referrerName: null,
+      programId: 'default',
+    });
     expect(await write()).toMatchObject({ id: bob.id, firstName: 'Robert', referredBy: null });
     expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-    expect(await write()).toMatchObject({ id: null, firstName: null, shareLinks: null, accountId: bob.accountId });
+    expect(await write()).toMatchObject({
+      id: null,
+      firstName: null,
+      shareLinks: null,
+      accountId: bob.accountId,
+    });
     expect(await report()).toStrictEqual({ userId: null, accountId: bob.accountId, events: null });
   });
 
   const purchaseOf = ({ accountId, id }: Person) => ({
-    ...{ accountId, userId: id, events: [{ key: 'purchase', fields: { total: 3 } }], idempotencyKey: 'the-same-key' },
+    ...{
+      accountId,
+      userId: id,
+      events: [{ key: 'purchase', fields: { total: 3 } }],
+      idempotencyKey: 'the-same-key',
+    },
   });
 });
 
@@ -315,9 +491,18 @@ test('the record of a person is whole, and each look at it is on record', async 
   expect([referredBy, referredByCodes, referralCodes, programShareLinks]).not.toContain(undefined);
   expect(record).toStrictEqual({
     ...shown,
-    ...{ lastInitial: 'L', firstSeenIPLocation: null, lastSeenIPLocation: null, firstSeenUserAgent: null, lastSeenUserAgent: null },
+    ...{
+      lastInitial: 'L',
+      firstSeenIPLocation: null,
+      lastSeenIPLocation: null,
+      firstSeenUserAgent: null,
+      lastSeenUserAgent: null,
+    },
     referredByReferral: await referralOf(bob),
-    rewards: { totalCount: 1, data: (await api.get(`/reward${query({ accountId: bob.accountId })}`)).body },
+    rewards: {
+      totalCount: 1,
+      data: (await api.get(`/reward${query({ accountId: bob.accountId })}`)).body,
+    },
     rewardBalances: await balancesOf(bob),
     referrals: { totalCount: 0, data: [] },
   });
@@ -325,7 +510,9 @@ test('the record of a person is whole, and each look at it is on record', async 
     referredByReferral: null,
     referrals: { totalCount: 1, data: [await referralOf(bob)] },
   });
-  expect(outcome(await api.get(`${userPath({ ...bob, id: 'nobody' })}/pii`))).toStrictEqual(NO_USER);
+  expect(outcome(await api.get(`${userPath({ ...bob, id: 'nobody' })}/pii`))).toStrictEqual(
+    NO_USER,
+  );
 
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const stream = core.names.auditStream(scope, core.names.accountRef(scope, bob.accountId));
@@ -333,13 +520,20 @@ test('the record of a person is whole, and each look at it is on record', async 
   for await (const event of core.log.readStream(stream)) looks.push(event);
   expect(looks.map(({ type }) => type)).toStrictEqual(['PersonalDataViewed']);
   expect(looks[0]?.metadata).toContain('"actor":{"kind":"api-key","id":"live-');
-  for (const text of Object.values(bob)) expect(`${looks[0]?.stream}${looks[0]?.data}${looks[0]?.metadata}`).not.toContain(text);
+  for (const text of Object.values(bob))
+    expect(`${looks[0]?.stream}${looks[0]?.data}${looks[0]?.metadata}`).not.toContain(text);
 });
 
 test('what is asked wrongly is refused, and nothing is forgotten', async () => {
   const ann = await somebody();
-  const wrong: readonly Readonly<Record<string, string>>[] = [{ doNotTrack: 'yes' }, { preserveEmptyAccount: '' }];
-  for (const parameters of wrong) expect(outcome(await remove(userPath(ann), parameters))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+  const wrong: readonly Readonly<Record<string, string>>[] = [
+    { doNotTrack: 'yes' },
+    { preserveEmptyAccount: '' },
+  ];
+  for (const parameters of wrong)
+    expect(outcome(await remove(userPath(ann), parameters))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
   expect(outcome(await tenant.test.call('DELETE', `/open${userPath(ann)}`))).toStrictEqual(NO_USER);
   expect((await api.get(userPath(ann))).status).toBe(200);
 });

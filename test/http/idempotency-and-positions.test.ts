@@ -1,8 +1,23 @@
 import pg from 'pg';
-import { basic, path, query, type Answer, type ApiClient, type CallOptions, type Json } from '../support/api-client.js';
+import {
+  basic,
+  path,
+  query,
+  type Answer,
+  type ApiClient,
+  type CallOptions,
+  type Json,
+} from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import { sendRaw } from '../support/raw-http.js';
-import { outcome, personal, refusal, RunningService, startWithStores, type TestTenant } from '../support/running-service.js';
+import {
+  outcome,
+  personal,
+  refusal,
+  RunningService,
+  startWithStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 /** Two services on one database. */
 
@@ -43,7 +58,12 @@ async function person(account: Json = {}): Promise<Person> {
   const [accountId, id] = [personal('acc'), personal('user')];
   await api.post('/accountsync', { id: accountId, subscription: TRIAL, ...account });
   const { body } = await api.post('/user', { id, accountId });
-  return { accountId, id, code: String(body['referralCode']), at: `/account${path(accountId)}/user${path(id)}` };
+  return {
+    accountId,
+    id,
+    code: String(body['referralCode']),
+    at: `/account${path(accountId)}/user${path(id)}`,
+  };
 }
 
 async function reward(): Promise<string> {
@@ -52,7 +72,9 @@ async function reward(): Promise<string> {
 
 async function referral(): Promise<string> {
   const { accountId } = await person({ referral: { code: (await person()).code } });
-  const { body } = await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`);
+  const { body } = await api.get<{ referrals: Json[] }>(
+    `/referrals${query({ referredAccountId: accountId })}`,
+  );
   return String(body.referrals[0]!['id']);
 }
 
@@ -67,11 +89,19 @@ interface Write {
 const WRITES: Readonly<Record<string, () => Promise<Write & { readonly otherBody: Json }>>> = {
   accountsync: async () => {
     const id = personal('acc');
-    return { to: '/accountsync', body: { id, subscription: TRIAL }, otherBody: { id, subscription: { status: 'FREE' } } };
+    return {
+      to: '/accountsync',
+      body: { id, subscription: TRIAL },
+      otherBody: { id, subscription: { status: 'FREE' } },
+    };
   },
   'accountsync PAID': async () => {
     const { accountId: id } = await person({ referral: { code: (await person()).code } });
-    return { to: '/accountsync', body: { id, subscription: PAID }, otherBody: { id, subscription: { ...PAID, value: 2 } } };
+    return {
+      to: '/accountsync',
+      body: { id, subscription: PAID },
+      otherBody: { id, subscription: { ...PAID, value: 2 } },
+    };
   },
   user: async () => {
     const { accountId } = await person({ referral: { code: (await person()).code } });
@@ -97,12 +127,20 @@ const WRITES: Readonly<Record<string, () => Promise<Write & { readonly otherBody
   moderate: async () => {
     const referralId = await referral();
     const body = { actions: [{ referralId, action: 'DENIED' }] };
-    return { to: '/referrals/moderate', body, otherBody: { actions: [{ referralId, action: 'APPROVED' }] } };
+    return {
+      to: '/referrals/moderate',
+      body,
+      otherBody: { actions: [{ referralId, action: 'APPROVED' }] },
+    };
   },
   'bulk redeem': async () => {
     const { accountId, at } = await person();
     await api.post(`/rewards${at}`, CREDIT);
-    return { to: '/credit/bulkredeem', body: { accountId, amount: 7, unit: 'CENTS' }, otherBody: { accountId, amount: 8, unit: 'CENTS' } };
+    return {
+      to: '/credit/bulkredeem',
+      body: { accountId, amount: 7, unit: 'CENTS' },
+      otherBody: { accountId, amount: 8, unit: 'CENTS' },
+    };
   },
   redeem: async () => ({
     to: `/credit/${await reward()}/redeem`,
@@ -119,25 +157,59 @@ const WRITES: Readonly<Record<string, () => Promise<Write & { readonly otherBody
   'open create': async () => {
     const [accountId, id] = [personal('acc'), personal('user')];
     const body = { id, accountId, firstName: personal() };
-    return { to: `/open/account${path(accountId)}/user${path(id)}`, body, otherBody: { ...body, firstName: personal() } };
+    return {
+      to: `/open/account${path(accountId)}/user${path(id)}`,
+      body,
+      otherBody: { ...body, firstName: personal() },
+    };
   },
   'cookie user': () => {
     const body = { firstName: personal() };
-    return Promise.resolve({ method: 'PUT', to: '/open/user/cookie_user', body, otherBody: { firstName: personal() } });
+    return Promise.resolve({
+      method: 'PUT',
+      to: '/open/user/cookie_user',
+      body,
+      otherBody: { firstName: personal() },
+    });
   },
-  'forget a user': async () => ({ method: 'DELETE', to: `/open${(await person()).at}`, otherBody: { x: 1 } }),
-  'forget an account': async () => ({ method: 'DELETE', to: `/open/account${path((await person()).accountId)}`, otherBody: { x: 1 } }),
+  'forget a user': async () => ({
+    method: 'DELETE',
+    to: `/open${(await person()).at}`,
+    otherBody: { x: 1 },
+  }),
+  'forget an account': async () => ({
+    method: 'DELETE',
+    to: `/open/account${path((await person()).accountId)}`,
+    otherBody: { x: 1 },
+  }),
   events: async () => {
     const { accountId, id, at } = await person();
     const body = { userId: id, accountId, events: [{ key: 'purchase', fields: {} }] };
-    return { to: `/open${at}/events`, body, otherBody: { ...body, events: [{ key: 'signup', fields: {} }] } };
+    return {
+      to: `/open${at}/events`,
+      body,
+      otherBody: { ...body, events: [{ key: 'signup', fields: {} }] },
+    };
   },
   'events with a key of their own': async () => {
     const { accountId, id, at } = await person();
-    const body = { userId: id, accountId, idempotencyKey: personal('12345678'), events: [{ key: 'purchase', id: 'e', fields: {} }] };
-    return { to: `/open${at}/events`, body, otherBody: { ...body, events: [{ key: 'signup', id: 'e', fields: {} }] } };
+    const body = {
+      userId: id,
+      accountId,
+      idempotencyKey: personal('12345678'),
+      events: [{ key: 'purchase', id: 'e', fields: {} }],
+    };
+    return {
+      to: `/open${at}/events`,
+      body,
+      otherBody: { ...body, events: [{ key: 'signup', id: 'e', fields: {} }] },
+    };
   },
-  'give a reward': async () => ({ to: `/rewards${(await person()).at}`, body: CREDIT, otherBody: { ...CREDIT, assignedCredit: 101 } }),
+  'give a reward': async () => ({
+    to: `/rewards${(await person()).at}`,
+    body: CREDIT,
+    otherBody: { ...CREDIT, assignedCredit: 101 },
+  }),
 };
 const EACH_WRITE = Object.keys(WRITES);
 const STATUS: Readonly<Record<string, number>> = {
@@ -147,8 +219,11 @@ const STATUS: Readonly<Record<string, number>> = {
   'forget an account': 204,
 };
 
-const send = (client: ApiClient, { method = 'POST', to, body }: Write, options?: CallOptions): Promise<Answer> =>
-  client.call(method, to, body, options);
+const send = (
+  client: ApiClient,
+  { method = 'POST', to, body }: Write,
+  options?: CallOptions,
+): Promise<Answer> => client.call(method, to, body, options);
 const replayed = ({ headers }: Answer<unknown>) => headers.get('idempotency-replayed');
 const position = ({ headers }: Answer<unknown>) => headers.get('ledger-position');
 const whole = (answer: Answer<unknown>) => ({ ...outcome(answer), position: position(answer) });
@@ -159,7 +234,11 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
     const write = await WRITES[name]!();
     const key = personal('key');
     const first = await send(api, write, { key });
-    expect([first.status, replayed(first), position(first)]).toStrictEqual([STATUS[name] ?? 200, null, expect.any(String)]);
+    expect([first.status, replayed(first), position(first)]).toStrictEqual([
+      STATUS[name] ?? 200,
+      null,
+      expect.any(String),
+    ]);
     // What it set off is in the log as soon as a read has been answered.
     await api.get('/users?limit=0');
     const head = await running.service.head();
@@ -176,17 +255,23 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
     }
     expect(await running.service.head()).toBe(head);
 
-    // A process died between the effect and its answer: what is in the log is the answer, as it was then.
+    // A process died between the effect and its answer: what is in the log is the answer, as it was
+    // then.
     await sql.query('delete from ledger.idempotency_keys');
     for (const client of [there, api]) {
       const again = await send(client, write, { key });
-      // What a forgetting was driven to is not read again: its repetition names where it was asked for.
-      expect(whole(again)).toStrictEqual({ ...whole(first), ...(name.startsWith('forget') ? { position: position(again) } : {}) });
+      // What a forgetting was driven to is not read again: its repetition names where it was asked
+      // for.
+      expect(whole(again)).toStrictEqual({
+        ...whole(first),
+        ...(name.startsWith('forget') ? { position: position(again) } : {}),
+      });
       expect([replayed(again), position(again)]).toStrictEqual(['true', expect.any(String)]);
     }
     expect(await running.service.head()).toBe(head);
 
-    // The log tells requests apart, without what is kept; and it leaves the key to the one that it knows.
+    // The log tells requests apart, without what is kept; and it leaves the key to the one that it
+    // knows.
     await sql.query('delete from ledger.idempotency_keys');
     const other = await send(api, { ...write, body: write.otherBody }, { key });
     expect(outcome(other)).toStrictEqual(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
@@ -198,11 +283,14 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
   test('that runs still is not run a second time', async () => {
     const write = await WRITES[name]!();
     const key = personal('key');
-    const calls = await Promise.all([api, there, api, there, api].map((client) => send(client, write, { key })));
+    const calls = await Promise.all(
+      [api, there, api, there, api].map((client) => send(client, write, { key })),
+    );
     const done = calls.filter(({ status }) => status < 300);
     expect(done.filter((answer) => replayed(answer) === null)).toHaveLength(1);
     for (const answer of done) expect(outcome(answer)).toStrictEqual(outcome(done[0]!));
-    for (const answer of calls.filter(({ status }) => status >= 300)) expect(outcome(answer)).toStrictEqual(IN_PROGRESS);
+    for (const answer of calls.filter(({ status }) => status >= 300))
+      expect(outcome(answer)).toStrictEqual(IN_PROGRESS);
     expect(whole(await send(there, write, { key }))).toStrictEqual(whole(done[0]!));
   });
 });
@@ -231,7 +319,10 @@ describe('the same user, sent through both services at once', () => {
   test('keeps its code, although the other request is refused for something else', async () => {
     const paymentProviderId = personal('cus');
     const owner = await person();
-    expect((await api.post('/user', { id: owner.id, accountId: owner.accountId, paymentProviderId })).status).toBe(200);
+    expect(
+      (await api.post('/user', { id: owner.id, accountId: owner.accountId, paymentProviderId }))
+        .status,
+    ).toBe(200);
     for (let round = 0; round < 8; round++) {
       const accountId = personal('acc');
       await api.post('/accountsync', { id: accountId, subscription: TRIAL });
@@ -242,20 +333,32 @@ describe('the same user, sent through both services at once', () => {
           .slice(-12)
           .replace(/[^0-9A-Za-z]/g, 'X'),
       };
-      const [refusedOne, created] = await Promise.all([api.post('/user', { ...body, paymentProviderId }), there.post('/user', body)]);
+      const [refusedOne, created] = await Promise.all([
+        api.post('/user', { ...body, paymentProviderId }),
+        there.post('/user', body),
+      ]);
       expect(outcome(refusedOne)).toStrictEqual(refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'));
       expect(created.status).toBe(200);
-      const thief = await api.post('/user', { ...body, id: personal(), accountId: owner.accountId });
+      const thief = await api.post('/user', {
+        ...body,
+        id: personal(),
+        accountId: owner.accountId,
+      });
       expect(outcome(thief)).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
     }
   });
 });
 
 describe('a key that comes again after its time', () => {
-  /** As the service finds it that much later: started anew, on a log and a database that are older. */
+  /**
+   * As the service finds it that much later: started anew, on a log and a database that are older.
+   */
   async function later(days: number): Promise<ApiClient> {
     await sql.query('update ledger.events set recorded_at = recorded_at - $1', [days * 86_400_000]);
-    await sql.query('update ledger.idempotency_keys set created_at = created_at - make_interval(days => $1)', [days]);
+    await sql.query(
+      'update ledger.idempotency_keys set created_at = created_at - make_interval(days => $1)',
+      [days],
+    );
     const service = await RunningService.start(running.stores);
     services.push(service);
     return service.client(tenant.alias, `:${tenant.liveKey}`);
@@ -274,27 +377,50 @@ describe('a key that comes again after its time', () => {
     const denied = { actions: [{ referralId, action: 'DENIED' }] };
     expect((await api.post('/referrals/moderate', denied, { key: `${key}m` })).status).toBe(200);
     const anew = await later(9);
-    await sql.query("delete from ledger.idempotency_keys where created_at < now() - interval '8 days'");
+    await sql.query(
+      "delete from ledger.idempotency_keys where created_at < now() - interval '8 days'",
+    );
 
     const second = await anew.post(`/rewards${at}`, { ...CREDIT, assignedCredit: 5 }, { key });
-    expect([second.status, second.body['assignedCredit'], replayed(second)]).toStrictEqual([201, 5, null]);
+    expect([second.status, second.body['assignedCredit'], replayed(second)]).toStrictEqual([
+      201,
+      5,
+      null,
+    ]);
     expect(second.body['id']).not.toBe(first.body['id']);
     const third = await anew.post('/credit/bulkredeem', { accountId, amount: 605, unit: 'CENTS' });
     expect([third.status, third.body['creditAvailable']]).toStrictEqual([200, 0]);
 
     // The same key moderates anew, too, and says so only because it did.
-    const approved = await anew.post('/referrals/moderate', { actions: [{ referralId, action: 'APPROVED' }] }, { key: `${key}m` });
+    const approved = await anew.post(
+      '/referrals/moderate',
+      { actions: [{ referralId, action: 'APPROVED' }] },
+      { key: `${key}m` },
+    );
     expect([approved.status, replayed(approved)]).toStrictEqual([200, null]);
     const shown = await anew.get(`/referrals/${referralId}`);
-    expect(shown.body).toMatchObject({ referredModerationStatus: 'APPROVED', referrerModerationStatus: 'APPROVED' });
-    expect(replayed(await anew.post('/referrals/moderate', { actions: [{ referralId, action: 'APPROVED' }] }, { key: `${key}m` }))).toBe(
-      'true',
-    );
+    expect(shown.body).toMatchObject({
+      referredModerationStatus: 'APPROVED',
+      referrerModerationStatus: 'APPROVED',
+    });
+    expect(
+      replayed(
+        await anew.post(
+          '/referrals/moderate',
+          { actions: [{ referralId, action: 'APPROVED' }] },
+          { key: `${key}m` },
+        ),
+      ),
+    ).toBe('true');
   });
 });
 
 describe('an effect whose answer was lost', () => {
-  const eventsOf = ({ id: userId, accountId }: Omit<Person, 'at'>): Json => ({ userId, accountId, events: [{ key: 'visit', fields: {} }] });
+  const eventsOf = ({ id: userId, accountId }: Omit<Person, 'at'>): Json => ({
+    userId,
+    accountId,
+    events: [{ key: 'visit', fields: {} }],
+  });
 
   test('of applying a code is the answer, although the code’s owner is gone by now', async () => {
     const [owner, { at }] = [await person(), await person()];
@@ -309,7 +435,12 @@ describe('an effect whose answer was lost', () => {
       // When the code was reserved, a moment before it was recorded.
       const dateCreated = Number(again.body['dateCreated']);
       expect(Math.abs(dateCreated - Number(first.body['dateCreated']))).toBeLessThan(60_000);
-      expect(again.body).toStrictEqual({ ...first.body, code: null, referrerName: null, dateCreated });
+      expect(again.body).toStrictEqual({
+        ...first.body,
+        code: null,
+        referrerName: null,
+        dateCreated,
+      });
     }
   });
 
@@ -324,30 +455,41 @@ describe('an effect whose answer was lost', () => {
       ({ id, accountId }) => ({ to: '/user', body: { id, accountId, firstName: 'Ann' } }),
       { id: null, firstName: null, email: null },
     ],
-    ['events', ({ at, ...who }) => ({ to: `/open${at}/events`, body: eventsOf(who) }), { userId: null, events: null }],
+    [
+      'events',
+      ({ at, ...who }) => ({ to: `/open${at}/events`, body: eventsOf(who) }),
+      { userId: null, events: null },
+    ],
     ['a block', ({ at }) => ({ to: `${at}/block` }), {}],
-  ])('of %s is the answer, although the person is gone by now: it names nobody', async (_what, writeTo, shown) => {
-    const owner = await person();
-    const write = writeTo(owner);
-    const key = personal('key');
-    const first = await send(api, write, { key });
-    expect(first.status).toBeLessThan(300);
-    expect((await api.call('DELETE', `/open${owner.at}`)).status).toBe(204);
-    // As it is answered from what is kept, and as from the log alone.
-    const kept = await send(api, write, { key });
-    await sql.query('delete from ledger.idempotency_keys');
-    const fromLog = await send(there, write, { key });
-    for (const again of [kept, fromLog]) {
-      expect([again.status, replayed(again)]).toStrictEqual([first.status, 'true']);
-      expect(again.body).toMatchObject(shown);
-    }
-    expect(Object.keys(fromLog.body).sort()).toEqual(Object.keys(first.body).sort());
-  });
+  ])(
+    'of %s is the answer, although the person is gone by now: it names nobody',
+    async (_what, writeTo, shown) => {
+      const owner = await person();
+      const write = writeTo(owner);
+      const key = personal('key');
+      const first = await send(api, write, { key });
+      expect(first.status).toBeLessThan(300);
+      expect((await api.call('DELETE', `/open${owner.at}`)).status).toBe(204);
+      // As it is answered from what is kept, and as from the log alone.
+      const kept = await send(api, write, { key });
+      await sql.query('delete from ledger.idempotency_keys');
+      const fromLog = await send(there, write, { key });
+      for (const again of [kept, fromLog]) {
+        expect([again.status, replayed(again)]).toStrictEqual([first.status, 'true']);
+        expect(again.body).toMatchObject(shown);
+      }
+      expect(Object.keys(fromLog.body).sort()).toEqual(Object.keys(first.body).sort());
+    },
+  );
 
   test('of a moderation is the answer, although the referred account is gone by now', async () => {
     const { accountId } = await person({ referral: { code: (await person()).code } });
-    const { body } = await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`);
-    const denied = { actions: [{ referralId: String(body.referrals[0]!['id']), action: 'DENIED' }] };
+    const { body } = await api.get<{ referrals: Json[] }>(
+      `/referrals${query({ referredAccountId: accountId })}`,
+    );
+    const denied = {
+      actions: [{ referralId: String(body.referrals[0]!['id']), action: 'DENIED' }],
+    };
     const key = personal('key');
     expect((await api.post('/referrals/moderate', denied, { key })).status).toBe(200);
     await sql.query('delete from ledger.idempotency_keys');
@@ -371,24 +513,60 @@ describe('a key', () => {
       'REWARD_NOT_FOUND',
       async () => ({ to: `/credit/${personal()}/redeem`, body: { amount: 1, unit: 'CENTS' } }),
     ],
-    ['cancel what cannot be a reward', 404, 'REWARD_NOT_FOUND', async () => ({ to: `/reward/${personal()}/cancel` })],
+    [
+      'cancel what cannot be a reward',
+      404,
+      'REWARD_NOT_FOUND',
+      async () => ({ to: `/reward/${personal()}/cancel` }),
+    ],
     [
       'redeem too much',
       400,
       'INVALD_REWARD_REDEMPTION',
-      async () => ({ to: `/credit/${await reward()}/redeem`, body: { amount: 101, unit: 'CENTS' } }),
+      async () => ({
+        to: `/credit/${await reward()}/redeem`,
+        body: { amount: 101, unit: 'CENTS' },
+      }),
     ],
     [
       'redeem of nobody',
       404,
       'ACCOUNT_NOT_FOUND',
-      async () => ({ to: '/credit/bulkredeem', body: { accountId: personal(), amount: 1, unit: 'CENTS' } }),
+      async () => ({
+        to: '/credit/bulkredeem',
+        body: { accountId: personal(), amount: 1, unit: 'CENTS' },
+      }),
     ],
-    ['a user of no account', 404, 'ACCOUNT_NOT_FOUND', async () => ({ to: '/user', body: { id: personal(), accountId: personal() } })],
-    ['unblock who is not blocked', 403, 'USER_NOT_BLOCKED', async () => ({ to: `${(await person()).at}/unblock` })],
-    ['block nobody', 404, 'USER_NOT_FOUND', async () => ({ to: `/account/${personal()}/user/${personal()}/block` })],
-    ['apply an unknown code', 404, 'REFERRAL_CODE_NOT_FOUND', async () => ({ to: `/open/code/${personal()}${(await person()).at}` })],
-    ['apply what cannot be a code', 404, 'REFERRAL_CODE_NOT_FOUND', async () => ({ to: `/open/code/no-code${(await person()).at}` })],
+    [
+      'a user of no account',
+      404,
+      'ACCOUNT_NOT_FOUND',
+      async () => ({ to: '/user', body: { id: personal(), accountId: personal() } }),
+    ],
+    [
+      'unblock who is not blocked',
+      403,
+      'USER_NOT_BLOCKED',
+      async () => ({ to: `${(await person()).at}/unblock` }),
+    ],
+    [
+      'block nobody',
+      404,
+      'USER_NOT_FOUND',
+      async () => ({ to: `/account/${personal()}/user/${personal()}/block` }),
+    ],
+    [
+      'apply an unknown code',
+      404,
+      'REFERRAL_CODE_NOT_FOUND',
+      async () => ({ to: `/open/code/${personal()}${(await person()).at}` }),
+    ],
+    [
+      'apply what cannot be a code',
+      404,
+      'REFERRAL_CODE_NOT_FOUND',
+      async () => ({ to: `/open/code/no-code${(await person()).at}` }),
+    ],
     [
       'apply an own code',
       400,
@@ -402,7 +580,10 @@ describe('a key', () => {
       'moderate nothing',
       400,
       'MODERATION_NOT_POSSIBLE',
-      async () => ({ to: '/referrals/moderate', body: { actions: [{ referralId: personal(), action: 'DENIED' }] } }),
+      async () => ({
+        to: '/referrals/moderate',
+        body: { actions: [{ referralId: personal(), action: 'DENIED' }] },
+      }),
     ],
     [
       'a reward in the past',
@@ -414,7 +595,11 @@ describe('a key', () => {
     const write = await prepare();
     const key = personal('key');
     const first = await send(api, write, { key });
-    expect([first.status, first.body['apiErrorCode'], replayed(first)]).toStrictEqual([status, code, null]);
+    expect([first.status, first.body['apiErrorCode'], replayed(first)]).toStrictEqual([
+      status,
+      code,
+      null,
+    ]);
     for (const client of [api, there]) {
       const again = await send(client, write, { key });
       expect([outcome(again), replayed(again)]).toStrictEqual([outcome(first), 'true']);
@@ -422,7 +607,9 @@ describe('a key', () => {
     const other = await send(api, { to: write.to, body: { ...write.body, extra: 1 } }, { key });
     // Where unknown members are refused the body is looked at first.
     expect(outcome(other)).toStrictEqual(
-      write.to.startsWith('/rewards') ? refusal(400, 'BAD_REQUEST') : refusal(422, 'IDEMPOTENCY_KEY_REUSED'),
+      write.to.startsWith('/rewards')
+        ? refusal(400, 'BAD_REQUEST')
+        : refusal(422, 'IDEMPOTENCY_KEY_REUSED'),
     );
   });
 
@@ -431,7 +618,9 @@ describe('a key', () => {
     const key = personal('key');
     expect((await api.post(`${at}/unblock`, undefined, { key })).status).toBe(403);
     await api.post(`${at}/block`);
-    expect(outcome(await api.post(`${at}/unblock`, undefined, { key }))).toStrictEqual(refusal(403, 'USER_NOT_BLOCKED'));
+    expect(outcome(await api.post(`${at}/unblock`, undefined, { key }))).toStrictEqual(
+      refusal(403, 'USER_NOT_BLOCKED'),
+    );
     expect((await api.post(`${at}/unblock`)).status).toBe(200);
   });
 
@@ -453,15 +642,17 @@ describe('a key', () => {
     ];
     expect(again.map(whole)).toStrictEqual([first, reward, redeemed].map(whole));
     expect(again.map(replayed)).toStrictEqual(['true', 'true', 'true']);
-    expect((await api.get(`/reward/balance${query({ accountId })}`)).body).toMatchObject([{ totalRedeemedCredit: 20 }]);
+    expect((await api.get(`/reward/balance${query({ accountId })}`)).body).toMatchObject([
+      { totalRedeemedCredit: 20 },
+    ]);
   });
 
   test('is not used up by a request that was malformed', async () => {
     const id = await reward();
     const key = personal('key');
-    expect(outcome(await api.post(`/credit/${id}/redeem`, { amount: '1', unit: 'CENTS' }, { key }))).toStrictEqual(
-      refusal(400, 'BAD_REQUEST'),
-    );
+    expect(
+      outcome(await api.post(`/credit/${id}/redeem`, { amount: '1', unit: 'CENTS' }, { key })),
+    ).toStrictEqual(refusal(400, 'BAD_REQUEST'));
     const corrected = await api.post(`/credit/${id}/redeem`, { amount: 1, unit: 'CENTS' }, { key });
     expect([corrected.status, replayed(corrected)]).toStrictEqual([200, null]);
   });
@@ -470,8 +661,16 @@ describe('a key', () => {
     const key = `${length} ~!"\\{}|%`.padEnd(length, '.').slice(0, length);
     const id = await reward();
     const call = () => api.post(`/credit/${id}/redeem`, { amount: 1, unit: 'CENTS' }, { key });
-    expect((await call()).body).toStrictEqual({ creditRedeemed: 1, creditAvailable: 99, unit: 'CENTS' });
-    expect((await call()).body).toStrictEqual({ creditRedeemed: 1, creditAvailable: 99, unit: 'CENTS' });
+    expect((await call()).body).toStrictEqual({
+      creditRedeemed: 1,
+      creditAvailable: 99,
+      unit: 'CENTS',
+    });
+    expect((await call()).body).toStrictEqual({
+      creditRedeemed: 1,
+      creditAvailable: 99,
+      unit: 'CENTS',
+    });
   });
 
   test.each([
@@ -481,9 +680,9 @@ describe('a key', () => {
     ['a letter beyond ASCII', 'clé'],
   ])('of %s is refused', async (_what, key) => {
     const id = await reward();
-    expect(outcome(await api.post(`/credit/${id}/redeem`, { amount: 1, unit: 'CENTS' }, { key }))).toStrictEqual(
-      refusal(400, 'BAD_REQUEST'),
-    );
+    expect(
+      outcome(await api.post(`/credit/${id}/redeem`, { amount: 1, unit: 'CENTS' }, { key })),
+    ).toStrictEqual(refusal(400, 'BAD_REQUEST'));
     expect((await api.get(`/reward/${id}`)).body['redeemedCredit']).toBe(0);
   });
 
@@ -491,7 +690,11 @@ describe('a key', () => {
     const id = await reward();
     const key = personal('key');
     const to = `/credit/${id}/redeem`;
-    const first = await api.post(to, { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } }, { key });
+    const first = await api.post(
+      to,
+      { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } },
+      { key },
+    );
     for (const raw of [
       '{"more":{"a":null,"b":[1,2]}, "unit":"CENTS", "amount":2}',
       '{"amount":2.0,"unit":"\\u0043ENTS","more":{"b":[1e0,2],"a":null}}',
@@ -499,13 +702,23 @@ describe('a key', () => {
       const again = await api.post(to, undefined, { key, raw });
       expect([whole(again), replayed(again)]).toStrictEqual([whole(first), 'true']);
     }
-    expect(replayed(await api.post(`${to}/`, { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } }, { key }))).toBe('true');
+    expect(
+      replayed(
+        await api.post(
+          `${to}/`,
+          { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } },
+          { key },
+        ),
+      ),
+    ).toBe('true');
     for (const body of [
       { amount: 2, unit: 'CENTS' },
       { amount: 2, unit: 'cents', more: { b: [1, 2], a: null } },
       { amount: 2, unit: 'CENTS', more: { b: [2, 1], a: null } },
     ]) {
-      expect(outcome(await api.post(to, body, { key }))).toStrictEqual(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
+      expect(outcome(await api.post(to, body, { key }))).toStrictEqual(
+        refusal(422, 'IDEMPOTENCY_KEY_REUSED'),
+      );
     }
     const same = { amount: 2, unit: 'CENTS', more: { b: [1, 2], a: null } };
     expect((await api.post(`${to}?x=1`, same, { key })).status).toBe(422);
@@ -528,18 +741,27 @@ describe('a key', () => {
   test('of a request that runs: 409, here and there, until it is done', async () => {
     const id = await reward();
     const key = personal('key');
-    const call = (client: ApiClient) => client.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
+    const call = (client: ApiClient) =>
+      client.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
     // The head of the log cannot be moved while somebody else holds its row.
     await sql.query('begin');
     await sql.query('select 1 from ledger.log_head for update');
     const first = call(api);
-    await until(async () => (await sql.query('select 1 from ledger.idempotency_keys where answer is null')).rowCount === 1);
+    await until(
+      async () =>
+        (await sql.query('select 1 from ledger.idempotency_keys where answer is null')).rowCount ===
+        1,
+    );
     try {
-      for (const client of [api, there]) expect(outcome(await call(client))).toStrictEqual(IN_PROGRESS);
+      for (const client of [api, there])
+        expect(outcome(await call(client))).toStrictEqual(IN_PROGRESS);
     } finally {
       await sql.query('rollback');
     }
-    expect(outcome(await first)).toStrictEqual({ status: 200, body: { creditRedeemed: 3, creditAvailable: 97, unit: 'CENTS' } });
+    expect(outcome(await first)).toStrictEqual({
+      status: 200,
+      body: { creditRedeemed: 3, creditAvailable: 97, unit: 'CENTS' },
+    });
     expect(whole(await call(there))).toStrictEqual(whole(await first));
   });
 
@@ -548,10 +770,12 @@ describe('a key', () => {
     const key = personal('key');
     const call = () => api.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
     await call();
-    // As if the first process had died before it did anything: the claim stands, its owner does not, the effect never came.
+    // As if the first process had died before it did anything: the claim stands, its owner does
+    // not, the effect never came.
     const gone = await reward();
     const goneKey = personal('key');
-    const claim = () => there.post(`/credit/${gone}/redeem`, { amount: 5, unit: 'CENTS' }, { key: goneKey });
+    const claim = () =>
+      there.post(`/credit/${gone}/redeem`, { amount: 5, unit: 'CENTS' }, { key: goneKey });
     await sql.query('update ledger.idempotency_keys set owner = 2147483647, answer = null');
     expect([replayed(await call()), (await claim()).body]).toStrictEqual([
       'true',
@@ -571,11 +795,14 @@ describe('a position', () => {
       await api.post('/user', { id, accountId }),
       await api.post(`/reward/${String(body['id'])}/cancel`),
     ];
-    for (const answer of nothing) expect([answer.status, position(answer)]).toStrictEqual([200, position(first)]);
+    for (const answer of nothing)
+      expect([answer.status, position(answer)]).toStrictEqual([200, position(first)]);
     expect(position(await api.post(`${at}/unblock`))).toBeNull();
     const referralId = await referral();
-    const deny = () => api.post('/referrals/moderate', { actions: [{ referralId, action: 'DENIED' }] });
-    for (const answer of [await deny(), await deny()]) expect([answer.status, position(answer)]).toStrictEqual([200, expect.any(String)]);
+    const deny = () =>
+      api.post('/referrals/moderate', { actions: [{ referralId, action: 'DENIED' }] });
+    for (const answer of [await deny(), await deny()])
+      expect([answer.status, position(answer)]).toStrictEqual([200, expect.any(String)]);
   });
 
   const READS = [
@@ -609,25 +836,37 @@ describe('a position', () => {
       other,
       head.toUpperCase() + ' ' + head,
     ]) {
-      expect([atLeast, outcome(await api.get(to, { atLeast }))]).toStrictEqual([atLeast, refusal(400, 'POSITION_INVALID')]);
+      expect([atLeast, outcome(await api.get(to, { atLeast }))]).toStrictEqual([
+        atLeast,
+        refusal(400, 'POSITION_INVALID'),
+      ]);
     }
   });
 
   test.each(READS)('that is there is waited for: GET %s', async (to) => {
     const atLeast = (await running.service.head())!;
-    for (const client of [api, there, tenant.test]) expect([200, 201, 404]).toContain((await client.get(to, { atLeast })).status);
+    for (const client of [api, there, tenant.test])
+      expect([200, 201, 404]).toContain((await client.get(to, { atLeast })).status);
   });
 
   test('beyond the newest one of the log: 400 at once, however long others are waited for', async () => {
     const head = (await running.service.head())!;
-    for (const beyond of [head.replace(/-\d+$/, '-999999999999'), head.replace(/-\d+$/, '-9223372036854775807')]) {
+    for (const beyond of [
+      head.replace(/-\d+$/, '-999999999999'),
+      head.replace(/-\d+$/, '-9223372036854775807'),
+    ]) {
       for (const client of [api, there])
-        expect(outcome(await client.get('/users?limit=0', { atLeast: beyond }))).toStrictEqual(refusal(400, 'POSITION_INVALID'));
+        expect(outcome(await client.get('/users?limit=0', { atLeast: beyond }))).toStrictEqual(
+          refusal(400, 'POSITION_INVALID'),
+        );
     }
   });
 
   test('that is not there in time: 503, and when to come again', async () => {
-    const impatient = await RunningService.start(running.stores, { ROLES: 'api', POSITION_WAIT_MS: '50' });
+    const impatient = await RunningService.start(running.stores, {
+      ROLES: 'api',
+      POSITION_WAIT_MS: '50',
+    });
     try {
       const client = impatient.client(tenant.alias, `:${tenant.liveKey}`);
       const head = (await running.service.head())!;
@@ -657,14 +896,20 @@ describe('a position', () => {
       const { at, id } = await person();
       const write = await api.post(`/rewards${at}`, CREDIT);
       const atLeast = position(write)!;
-      const [user, one] = await Promise.all([there.get(at, { atLeast }), there.get(`/reward/${String(write.body['id'])}`, { atLeast })]);
+      const [user, one] = await Promise.all([
+        there.get(at, { atLeast }),
+        there.get(`/reward/${String(write.body['id'])}`, { atLeast }),
+      ]);
       expect([user.body['id'], one.body]).toStrictEqual([id, write.body]);
     }
   });
 });
 
 describe('at the same time, through both services', () => {
-  const both = <T>(times: number, call: (client: ApiClient, n: number) => Promise<T>): Promise<T[]> =>
+  const both = <T>(
+    times: number,
+    call: (client: ApiClient, n: number) => Promise<T>,
+  ): Promise<T[]> =>
     Promise.all(Array.from({ length: times }, (_, n) => call(n % 2 === 0 ? api : there, n)));
   const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 
@@ -679,10 +924,17 @@ describe('at the same time, through both services', () => {
       expect(outcome(answer)).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
     }
     const winner = claimed.find(({ status }) => status === 200)!;
-    expect((await api.get(`/user${query({ referralCode })}`)).body).toMatchObject({ id: winner.body['id'], referralCode });
+    expect((await api.get(`/user${query({ referralCode })}`)).body).toMatchObject({
+      id: winner.body['id'],
+      referralCode,
+    });
     const paymentProviderId = personal('cus');
     const set = await both(6, (client, n) =>
-      client.post('/user', { id: people[n]!.id, accountId: people[n]!.accountId, paymentProviderId }),
+      client.post('/user', {
+        id: people[n]!.id,
+        accountId: people[n]!.accountId,
+        paymentProviderId,
+      }),
     );
     expect(statusesOf(set)).toStrictEqual([200, 400, 400, 400, 400, 400]);
     for (const answer of set.filter(({ status }) => status === 400)) {
@@ -691,41 +943,73 @@ describe('at the same time, through both services', () => {
   });
 
   test('an account is referred once, a user made once, a referral converted once', async () => {
-    const [referrers, accountId, id] = [await Promise.all([person(), person()]), personal('acc'), personal('user')];
-    const made = await both(6, (client) => client.post('/accountsync', { id: accountId, subscription: TRIAL }));
+    const [referrers, accountId, id] = [
+      await Promise.all([person(), person()]),
+      personal('acc'),
+      personal('user'),
+    ];
+    const made = await both(6, (client) =>
+      client.post('/accountsync', { id: accountId, subscription: TRIAL }),
+    );
     expect(statusesOf(made)).toStrictEqual([200, 200, 200, 200, 200, 200]);
     const users = await both(6, (client) => client.post('/user', { id, accountId }));
-    expect(new Set(users.map(({ status, body }) => `${status} ${String(body['referralCode'])}`)).size).toBe(1);
-    const applied = await both(6, (client, n) => client.post(`/open/code/${referrers[n % 2]!.code}/account/${accountId}/user/${id}`));
+    expect(
+      new Set(users.map(({ status, body }) => `${status} ${String(body['referralCode'])}`)).size,
+    ).toBe(1);
+    const applied = await both(6, (client, n) =>
+      client.post(`/open/code/${referrers[n % 2]!.code}/account/${accountId}/user/${id}`),
+    );
     expect(statusesOf(applied)).toStrictEqual([200, 400, 400, 400, 400, 400]);
     for (const answer of applied.filter(({ status }) => status === 400)) {
       expect(outcome(answer)).toStrictEqual(refusal(400, 'ALREADY_REFERRED'));
     }
-    const paid = await both(6, (client) => client.post('/accountsync', { id: accountId, subscription: PAID }));
+    const paid = await both(6, (client) =>
+      client.post('/accountsync', { id: accountId, subscription: PAID }),
+    );
     expect(statusesOf(paid)).toStrictEqual([200, 200, 200, 200, 200, 200]);
     const given = await Promise.all(
-      referrers.map(async (referrer) => (await api.get<Json[]>(`/reward${query({ accountId: referrer.accountId })}`)).body.length),
+      referrers.map(
+        async (referrer) =>
+          (await api.get<Json[]>(`/reward${query({ accountId: referrer.accountId })}`)).body.length,
+      ),
     );
     expect(given.sort()).toStrictEqual([0, 1]);
-    const { body } = await there.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`, {
-      atLeast: (await running.service.head())!,
-    });
-    expect(body.referrals).toMatchObject([{ dateReferralPaid: expect.any(Number) as unknown, referrerReward: { assignedCredit: 1000 } }]);
+    const { body } = await there.get<{ referrals: Json[] }>(
+      `/referrals${query({ referredAccountId: accountId })}`,
+      {
+        atLeast: (await running.service.head())!,
+      },
+    );
+    expect(body.referrals).toMatchObject([
+      { dateReferralPaid: expect.any(Number) as unknown, referrerReward: { assignedCredit: 1000 } },
+    ]);
   });
 
   test('credit is spent once', async () => {
     const { accountId, at } = await person();
     await api.post(`/rewards${at}`, CREDIT);
-    const spent = await both(12, (client) => client.post('/credit/bulkredeem', { accountId, amount: 30, unit: 'CENTS' }));
-    expect(statusesOf(spent)).toStrictEqual([200, 200, 200, ...Array.from({ length: 9 }, () => 400)]);
-    const left = spent.filter(({ status }) => status === 200).map(({ body }) => body['creditAvailable']);
+    const spent = await both(12, (client) =>
+      client.post('/credit/bulkredeem', { accountId, amount: 30, unit: 'CENTS' }),
+    );
+    expect(statusesOf(spent)).toStrictEqual([
+      200,
+      200,
+      200,
+      ...Array.from({ length: 9 }, () => 400),
+    ]);
+    const left = spent
+      .filter(({ status }) => status === 200)
+      .map(({ body }) => body['creditAvailable']);
     expect(left.sort((a, b) => Number(b) - Number(a))).toStrictEqual([70, 40, 10]);
   });
 });
 
 describe('one own write', () => {
   /** The read models cannot be written while this runs; they can be read. */
-  async function whileReadModelsStand(tableName: string, during: () => Promise<void>): Promise<void> {
+  async function whileReadModelsStand(
+    tableName: string,
+    during: () => Promise<void>,
+  ): Promise<void> {
     const { rows } = await sql.query<{ name: string }>(
       `select quote_ident(table_schema) || '.' || quote_ident(table_name) as name from information_schema.tables where table_name = $1`,
       [tableName],
@@ -741,7 +1025,11 @@ describe('one own write', () => {
   }
 
   test('is waited for by the next read, with any key, on any connection, in its mode only', async () => {
-    const rotated = await running.service.service.core.tenantCommands.rotateKeys(tenant.alias, ['live'], 3_600_000);
+    const rotated = await running.service.service.core.tenantCommands.rotateKeys(
+      tenant.alias,
+      ['live'],
+      3_600_000,
+    );
     if ('refused' in rotated) throw new Error(rotated.refused);
     const accountId = personal('acc');
     const pathname = `/api/v1/${tenant.alias}/account/${accountId}`;
@@ -766,7 +1054,9 @@ describe('one own write', () => {
       expect(early).toBe('the other mode');
     });
     const body = { id: accountId, currency: 'USD', subscription: TRIAL, referral: null };
-    expect(await Promise.all(waiting)).toStrictEqual(Array.from({ length: 4 }, () => ({ status: 200, body })));
+    expect(await Promise.all(waiting)).toStrictEqual(
+      Array.from({ length: 4 }, () => ({ status: 200, body })),
+    );
   });
 
   test('that is answered again by another service is waited for there', async () => {
@@ -785,11 +1075,18 @@ describe('one own write', () => {
   });
 
   test('shows what it set off, whichever read comes first', async () => {
-    const [referrer, reads] = [await person(), ['/reward', '/reward/balance', '/referrals'] as const];
+    const [referrer, reads] = [
+      await person(),
+      ['/reward', '/reward/balance', '/referrals'] as const,
+    ];
     for (let round = 1; round <= 12; round++) {
       const { accountId } = await person({ referral: { code: referrer.code } });
       const key = round % 2 === 0 ? personal('key') : undefined;
-      await api.post('/accountsync', { id: accountId, subscription: PAID }, key === undefined ? {} : { key });
+      await api.post(
+        '/accountsync',
+        { id: accountId, subscription: PAID },
+        key === undefined ? {} : { key },
+      );
       const which = reads[round % 3]!;
       const { body } = await api.get<unknown>(
         `${which}${query(which === '/referrals' ? { referredAccountId: accountId } : { accountId: referrer.accountId })}`,
@@ -803,7 +1100,12 @@ describe('one own write', () => {
           break;
         case '/referrals':
           expect(body).toMatchObject({
-            referrals: [{ dateReferralPaid: expect.any(Number) as unknown, referrerReward: { assignedCredit: 1000 } }],
+            referrals: [
+              {
+                dateReferralPaid: expect.any(Number) as unknown,
+                referrerReward: { assignedCredit: 1000 },
+              },
+            ],
           });
       }
     }

@@ -1,5 +1,11 @@
 import type { ApiClient, Json } from '../support/api-client.js';
-import { personal, outcome, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
+import {
+  personal,
+  outcome,
+  refusal,
+  startWithStores,
+  type TestTenant,
+} from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
@@ -25,10 +31,19 @@ describe('with the key', () => {
     });
     expect(made.status).toBe(200);
     expect(made.body).toMatchObject({
-      ...{ id: who.userId, accountId: who.accountId, email: 'Ann@Example.com', customFields: { plan: 'x' }, segments: ['b'] },
+      ...{
+        id: who.userId,
+        accountId: who.accountId,
+        email: 'Ann@Example.com',
+        customFields: { plan: 'x' },
+        segments: ['b'],
+      },
       ...{ firstSeenIP: null, lastSeenIP: null, referralSource: null },
     });
-    expect((await tenant.live.get(`/account/${who.accountId}`)).body).toMatchObject({ subscription: { status: 'TRIAL' }, currency: 'USD' });
+    expect((await tenant.live.get(`/account/${who.accountId}`)).body).toMatchObject({
+      subscription: { status: 'TRIAL' },
+      currency: 'USD',
+    });
     expect((await tenant.live.get(at(who))).body).toStrictEqual(made.body);
 
     const again = await tenant.live.post(at(who), {});
@@ -41,17 +56,29 @@ describe('with the key', () => {
   test('names nobody but whom the path names', async () => {
     const who = ids();
     for (const body of [{ id: 'other' }, { accountId: 'other' }]) {
-      expect(outcome(await tenant.live.put(at(who), body))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+      expect(outcome(await tenant.live.put(at(who), body))).toStrictEqual(
+        refusal(400, 'BAD_REQUEST'),
+      );
     }
     expect((await tenant.live.get(at(who))).status).toBe(404);
   });
 
   test('shows what was asked for', async () => {
     const who = ids();
-    expect((await tenant.live.put(`${at(who)}?fields=id,dateBlocked`, {})).body).toStrictEqual({ id: who.userId, dateBlocked: null });
+    expect((await tenant.live.put(`${at(who)}?fields=id,dateBlocked`, {})).body).toStrictEqual({
+      id: who.userId,
+      dateBlocked: null,
+    });
     expect((await tenant.live.get(`${at(who)}?fields=`)).body).not.toHaveProperty('dateBlocked');
-    expect((await tenant.live.get(`${at(who)}?extraFields=dateBlocked`)).body).toMatchObject({ id: who.userId, dateBlocked: null });
-    for (const wrong of ['fields=id&extraFields=dateBlocked', 'fields=nothing', 'extraFields=id,x']) {
+    expect((await tenant.live.get(`${at(who)}?extraFields=dateBlocked`)).body).toMatchObject({
+      id: who.userId,
+      dateBlocked: null,
+    });
+    for (const wrong of [
+      'fields=id&extraFields=dateBlocked',
+      'fields=nothing',
+      'extraFields=id,x',
+    ]) {
       expect((await tenant.live.get(`${at(who)}?${wrong}`)).status).toBe(400);
     }
   });
@@ -59,8 +86,13 @@ describe('with the key', () => {
   test('a code that comes along refers the account', async () => {
     const [referrer, friend] = [ids(), ids()];
     const { body } = await tenant.live.put<{ referralCode: string }>(at(referrer), {});
-    const made = await tenant.live.put(at(friend), { referredByCodes: ['NOBODYHASIT', body.referralCode] });
-    expect(made.body).toMatchObject({ referredBy: { code: body.referralCode, newlyReferred: true }, referredByCodes: [body.referralCode] });
+    const made = await tenant.live.put(at(friend), {
+      referredByCodes: ['NOBODYHASIT', body.referralCode],
+    });
+    expect(made.body).toMatchObject({
+      referredBy: { code: body.referralCode, newlyReferred: true },
+      referredByCodes: [body.referralCode],
+    });
   });
 });
 
@@ -74,7 +106,11 @@ describe('with a token', () => {
     });
     const made = await client.put(at(who), { email: 'ann@example.com', customFields: { a: 1 } });
     expect(made.status).toBe(200);
-    expect(made.body).toMatchObject({ email: 'ann@example.com', firstName: null, customFields: { a: 1 } });
+    expect(made.body).toMatchObject({
+      email: 'ann@example.com',
+      firstName: null,
+      customFields: { a: 1 },
+    });
 
     for (const body of [
       ...[
@@ -111,9 +147,14 @@ describe('with a token', () => {
       segments: ['~vip'],
       referralCode: made.body['referralCode'],
     });
-    expect([same.status, same.body['referralCode']]).toStrictEqual([200, made.body['referralCode']]);
+    expect([same.status, same.body['referralCode']]).toStrictEqual([
+      200,
+      made.body['referralCode'],
+    ]);
     expect((await client.post(at(who), { lastName: 'Eve' })).status).toBe(403);
-    expect(outcome(await client.post(at(who), {}))).toStrictEqual(refusal(400, 'USER_EXISTS', 'RS048'));
+    expect(outcome(await client.post(at(who), {}))).toStrictEqual(
+      refusal(400, 'USER_EXISTS', 'RS048'),
+    );
   });
 
   test('claims that no body could hold allow nothing', async () => {
@@ -148,31 +189,49 @@ describe('with a token', () => {
     const claims = { sub: `${who.accountId}:${who.userId}@${tenant.alias}:users` };
     for (const secret of [tenant.testKey, tenant.testSecret]) {
       const bearer = { headers: { authorization: `Bearer ${token(secret, claims)}` } };
-      expect((await tenant.live.as(undefined).get(at(who), bearer)).body).toMatchObject({ firstName: 'Testy' });
+      expect((await tenant.live.as(undefined).get(at(who), bearer)).body).toMatchObject({
+        firstName: 'Testy',
+      });
     }
-    expect((await tenant.live.as({ token: token(tenant.liveKey, claims) }).get(at(who))).status).toBe(404);
+    expect(
+      (await tenant.live.as({ token: token(tenant.liveKey, claims) }).get(at(who))).status,
+    ).toBe(404);
   });
 
   test('every failed one gets the same answer', async () => {
     const who = ids();
     const failed = [
       ...['x', 'a.b.c', token('guess', { user: { id: who.userId, accountId: who.accountId } })],
-      ...[token(tenant.liveSecret, { user: { id: who.userId, accountId: who.accountId }, exp: 1 }), token(tenant.liveSecret, {})],
+      ...[
+        token(tenant.liveSecret, { user: { id: who.userId, accountId: who.accountId }, exp: 1 }),
+        token(tenant.liveSecret, {}),
+      ],
       token(tenant.liveSecret, { sub: `${who.accountId}:${who.userId}@elsewhere:users` }),
     ];
-    const answers = await Promise.all(failed.map((one) => tenant.live.as({ token: one }).get(at(who))));
+    const answers = await Promise.all(
+      failed.map((one) => tenant.live.as({ token: one }).get(at(who))),
+    );
     for (const answer of answers) expect(answer.body).toStrictEqual(answers[0]?.body);
-    expect(outcome(answers[0] ?? { status: 0, body: {}, headers: new Headers() })).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+    expect(outcome(answers[0] ?? { status: 0, body: {}, headers: new Headers() })).toStrictEqual(
+      refusal(401, 'UNAUTHORIZED', 'RS032'),
+    );
   });
 
   test('the time of a demanded exp comes with the next request', async () => {
     const strict = await running.service.createTenant();
     const { tenantCommands } = running.service.service.core;
-    await tenantCommands.execute(strict.alias, { type: 'ChangeOpenRules', changes: { tokensMustExpire: true }, now: Date.now() });
+    await tenantCommands.execute(strict.alias, {
+      type: 'ChangeOpenRules',
+      changes: { tokensMustExpire: true },
+      now: Date.now(),
+    });
     const who = ids();
     expect((await userClient(strict, who.accountId, who.userId).get(at(who))).status).toBe(401);
     const client = strict.live.as({
-      token: token(strict.liveSecret, { user: { id: 'u', accountId: 'a' }, exp: Math.floor(Date.now() / 1000) + 60 }),
+      token: token(strict.liveSecret, {
+        user: { id: 'u', accountId: 'a' },
+        exp: Math.floor(Date.now() / 1000) + 60,
+      }),
     });
     expect((await client.get('/open/account/a/user/u')).status).toBe(404);
   });
@@ -181,13 +240,23 @@ describe('with a token', () => {
     const who = ids();
     const client = userClient(tenant, who.accountId, who.userId, { firstName: 'Ann' });
     const from = (ip: string, agent: string) => ({
-      headers: { 'x-forwarded-for': `9.9.9.9, ${ip}`, 'user-agent': agent, 'x-saasquatch-referrer': 'https://blog.example/post?secret=1' },
+      headers: {
+        'x-forwarded-for': `9.9.9.9, ${ip}`,
+        'user-agent': agent,
+        'x-saasquatch-referrer': 'https://blog.example/post?secret=1',
+      },
     });
     const first = await client.put(at(who), {}, from('192.0.2.7', 'One'));
-    expect(first.body).toMatchObject({ firstSeenIP: '192.0.2.7', lastSeenIP: '192.0.2.7', referralSource: 'blog.example' });
+    expect(first.body).toMatchObject({
+      firstSeenIP: '192.0.2.7',
+      lastSeenIP: '192.0.2.7',
+      referralSource: 'blog.example',
+    });
     const second = await client.put(at(who), { firstName: 'Ann' }, from('2001:db8::7', 'Two'));
     expect(second.body).toMatchObject({ firstSeenIP: '192.0.2.7', lastSeenIP: '2001:db8::7' });
-    expect((await tenant.live.put(at(who), {}, from('192.0.2.9', 'Server'))).body).toMatchObject({ lastSeenIP: '2001:db8::7' });
+    expect((await tenant.live.put(at(who), {}, from('192.0.2.9', 'Server'))).body).toMatchObject({
+      lastSeenIP: '2001:db8::7',
+    });
   });
 
   test('of the other party of a referral it shows neither address nor whereabouts; the key shows all', async () => {
@@ -201,23 +270,49 @@ describe('with a token', () => {
     });
     const seen = { headers: { 'x-forwarded-for': '192.0.2.7' } };
     const written = async (one: typeof referrer, body: object) =>
-      expect((await userClient(tenant, one.accountId, one.userId, body).put(at(one), body, seen)).status).toBe(200);
+      expect(
+        (await userClient(tenant, one.accountId, one.userId, body).put(at(one), body, seen)).status,
+      ).toBe(200);
     await written(referrer, whole(referrer, 'Ann'));
     const { body } = await tenant.live.get<{ referralCode: string }>(at(referrer));
     await written(friend, { ...whole(friend, 'Bob'), referredByCodes: [body.referralCode] });
 
     const query = `/open/referrals?referredAccountId=${friend.accountId}&referredUserId=${friend.userId}`;
     const asking = async (client: ApiClient) =>
-      (await client.get<{ referrals: { referrerUser: Json; referredUser: Json }[] }>(query)).body.referrals[0]!;
+      (await client.get<{ referrals: { referrerUser: Json; referredUser: Json }[] }>(query)).body
+        .referrals[0]!;
     const byKey = await asking(tenant.live);
     const byFriend = await asking(userClient(tenant, friend.accountId, friend.userId));
-    expect(byKey.referrerUser).toMatchObject({ email: `${referrer.userId}@example.com`, firstSeenIP: '192.0.2.7', segments: ['vip'] });
-    const hidden = { email: null, emailHash: null, firstSeenIP: null, lastSeenIP: null, cookieId: null, paymentProviderId: null };
-    expect(byFriend.referrerUser).toStrictEqual({ ...byKey.referrerUser, ...hidden, customFields: {}, segments: [] });
+    expect(byKey.referrerUser).toMatchObject({
+      email: `${referrer.userId}@example.com`,
+      firstSeenIP: '192.0.2.7',
+      segments: ['vip'],
+    });
+    const hidden = {
+      email: null,
+      emailHash: null,
+      firstSeenIP: null,
+      lastSeenIP: null,
+      cookieId: null,
+      paymentProviderId: null,
+    };
+    expect(byFriend.referrerUser).toStrictEqual({
+      ...byKey.referrerUser,
+      ...hidden,
+      customFields: {},
+      segments: [],
+    });
     expect(byFriend.referredUser).toStrictEqual(byKey.referredUser);
     const mine = `/open/referrals?referringAccountId=${referrer.accountId}&referringUserId=${referrer.userId}`;
-    const byReferrer = await userClient(tenant, referrer.accountId, referrer.userId).get<{ referrals: { referredUser: Json }[] }>(mine);
-    expect(byReferrer.body.referrals[0]!.referredUser).toStrictEqual({ ...byKey.referredUser, ...hidden, customFields: {}, segments: [] });
+    const byReferrer = await userClient(tenant, referrer.accountId, referrer.userId).get<{
+      referrals: { referredUser: Json }[];
+    }>(mine);
+    expect(byReferrer.body.referrals[0]!.referredUser).toStrictEqual({
+      ...byKey.referredUser,
+      ...hidden,
+      customFields: {},
+      segments: [],
+    });
   });
 
   test('a code is applied with a write token alone', async () => {
@@ -225,23 +320,46 @@ describe('with a token', () => {
     const { body } = await tenant.live.put<{ referralCode: string }>(at(referrer), {});
     await tenant.live.put(at(friend), {});
     const to = `/open/code/${body.referralCode}/account/${friend.accountId}/user/${friend.userId}`;
-    expect(outcome(await userClient(tenant, friend.accountId, friend.userId).post(to))).toStrictEqual(refusal(403, 'FORBIDDEN'));
-    expect((await userClient(tenant, referrer.accountId, referrer.userId, { firstName: 'A' }).post(to)).status).toBe(403);
-    const applied = await userClient(tenant, friend.accountId, friend.userId, { firstName: 'A' }).post(to);
+    expect(
+      outcome(await userClient(tenant, friend.accountId, friend.userId).post(to)),
+    ).toStrictEqual(refusal(403, 'FORBIDDEN'));
+    expect(
+      (await userClient(tenant, referrer.accountId, referrer.userId, { firstName: 'A' }).post(to))
+        .status,
+    ).toBe(403);
+    const applied = await userClient(tenant, friend.accountId, friend.userId, {
+      firstName: 'A',
+    }).post(to);
     expect([applied.status, applied.body['code']]).toStrictEqual([200, body.referralCode]);
     const { body: referred } = await tenant.live.get(at(friend));
-    expect(referred).toMatchObject({ referredBy: { code: body.referralCode }, firstSeenIP: '127.0.0.1' });
+    expect(referred).toMatchObject({
+      referredBy: { code: body.referralCode },
+      firstSeenIP: '127.0.0.1',
+    });
 
     const mine = (side: string, { accountId, userId }: typeof friend) =>
       `/open/referrals?${side}AccountId=${accountId}&${side}UserId=${userId}`;
-    const list = await userClient(tenant, friend.accountId, friend.userId).get(mine('referred', friend));
+    const list = await userClient(tenant, friend.accountId, friend.userId).get(
+      mine('referred', friend),
+    );
     expect(list.body).toMatchObject({ totalCount: 1 });
-    expect((await userClient(tenant, referrer.accountId, referrer.userId).get(mine('referring', referrer))).body).toMatchObject({
+    expect(
+      (
+        await userClient(tenant, referrer.accountId, referrer.userId).get(
+          mine('referring', referrer),
+        )
+      ).body,
+    ).toMatchObject({
       totalCount: 1,
     });
-    expect((await userClient(tenant, friend.accountId, friend.userId).get(mine('referring', referrer))).status).toBe(403);
+    expect(
+      (await userClient(tenant, friend.accountId, friend.userId).get(mine('referring', referrer)))
+        .status,
+    ).toBe(403);
     for (const client of [tenant.live, userClient(tenant, friend.accountId, friend.userId)]) {
-      expect((await client.get(`/open/referrals?referredAccountId=${friend.accountId}`)).status).toBe(400);
+      expect(
+        (await client.get(`/open/referrals?referredAccountId=${friend.accountId}`)).status,
+      ).toBe(400);
     }
   });
 });
@@ -250,20 +368,33 @@ describe('cookie users', () => {
   const to = '/open/user/cookie_user';
 
   test('are made with ids of their own, and found again by their cookie', async () => {
-    const anonymous = tenant.live.as({ token: token(tenant.liveSecret, { authentication: 'unauthenticated' }) });
+    const anonymous = tenant.live.as({
+      token: token(tenant.liveSecret, { authentication: 'unauthenticated' }),
+    });
     const made = await anonymous.put<{ id: string; accountId: string; cookieId: string }>(to, {});
     expect(made.status).toBe(200);
-    for (const id of [made.body.id, made.body.accountId, made.body.cookieId]) expect(id).toMatch(/\S{8}/);
+    for (const id of [made.body.id, made.body.accountId, made.body.cookieId])
+      expect(id).toMatch(/\S{8}/);
     const again = await anonymous.put(to, { cookieId: made.body.cookieId });
-    expect(again.body).toMatchObject({ id: made.body.id, accountId: made.body.accountId, cookieId: made.body.cookieId });
+    expect(again.body).toMatchObject({
+      id: made.body.id,
+      accountId: made.body.accountId,
+      cookieId: made.body.cookieId,
+    });
     expect((await anonymous.put<{ id: string }>(to)).body.id).not.toBe(made.body.id);
-    expect((await tenant.live.put(to, { cookieId: made.body.cookieId, firstName: 'Ann' })).body).toMatchObject({
+    expect(
+      (await tenant.live.put(to, { cookieId: made.body.cookieId, firstName: 'Ann' })).body,
+    ).toMatchObject({
       id: made.body.id,
       firstName: 'Ann',
     });
-    expect((await anonymous.put(to, { cookieId: made.body.cookieId, firstName: 'Eve' })).status).toBe(403);
+    expect(
+      (await anonymous.put(to, { cookieId: made.body.cookieId, firstName: 'Eve' })).status,
+    ).toBe(403);
     expect((await userClient(tenant, 'a', 'u').put(to, {})).status).toBe(200);
-    expect((await anonymous.get(at({ accountId: made.body.accountId, userId: made.body.id }))).status).toBe(403);
+    expect(
+      (await anonymous.get(at({ accountId: made.body.accountId, userId: made.body.id }))).status,
+    ).toBe(403);
     expect((await tenant.live.as(undefined).put(to, {})).status).toBe(401);
   });
 
@@ -288,34 +419,60 @@ describe('everybody', () => {
       reward: { discountPercent: 10 },
     });
     expect((await nobody.get(`/open/user?referralCode=${body.referralCode}`)).body).toStrictEqual({
-      ...{ id: who.userId, accountId: who.accountId, email: 'ann@example.com', firstName: 'Ann', lastName: 'Lee' },
+      ...{
+        id: who.userId,
+        accountId: who.accountId,
+        email: 'ann@example.com',
+        firstName: 'Ann',
+        lastName: 'Lee',
+      },
       ...{ referralCode: body.referralCode, imageUrl: '' },
     });
     expect((await nobody.get('/open/user')).status).toBe(400);
     expect((await tenant.test.get(`/open/code/${body.referralCode}`)).status).toBe(404);
     await tenant.live.post(`/account/${who.accountId}/user/${who.userId}/block`);
-    for (const path of [`/open/code/${body.referralCode}`, `/open/user?referralCode=${body.referralCode}`]) {
+    for (const path of [
+      `/open/code/${body.referralCode}`,
+      `/open/user?referralCode=${body.referralCode}`,
+    ]) {
       expect((await nobody.get(path)).status).toBe(404);
     }
   });
 
   test('follows a share link to the landing page', async () => {
-    const shop = await running.service.createTenant({ program: { id: 'default', landingPage: 'https://shop.example/hello?x=1' } });
+    const shop = await running.service.createTenant({
+      program: { id: 'default', landingPage: 'https://shop.example/hello?x=1' },
+    });
     const who = ids();
-    const { body } = await shop.live.put<{ referralCode: string; shareLinks: { facebookShareLink: string } }>(at(who), {});
+    const { body } = await shop.live.put<{
+      referralCode: string;
+      shareLinks: { facebookShareLink: string };
+    }>(at(who), {});
     const follow = async (link: string, method = 'GET') => {
-      const response = await fetch(link.replace('https://share.example', running.service.origin), { method, redirect: 'manual' });
+      const response = await fetch(link.replace('https://share.example', running.service.origin), {
+        method,
+        redirect: 'manual',
+      });
       await response.arrayBuffer();
       return { status: response.status, location: response.headers.get('location') };
     };
     const link = body.shareLinks.facebookShareLink;
     const page = `https://shop.example/hello?x=1&rsCode=${body.referralCode}`;
-    expect(await follow(link)).toStrictEqual({ status: 302, location: `${page}&rsShareMedium=FACEBOOK&rsEngagementMedium=UNKNOWN` });
-    expect(await follow(link.replace('FACEBOOK', '//evil.example'), 'HEAD')).toMatchObject({ status: 302 });
+    expect(await follow(link)).toStrictEqual({
+      status: 302,
+      location: `${page}&rsShareMedium=FACEBOOK&rsEngagementMedium=UNKNOWN`,
+    });
+    expect(await follow(link.replace('FACEBOOK', '//evil.example'), 'HEAD')).toMatchObject({
+      status: 302,
+    });
     expect((await follow(link.replace(body.referralCode, 'NOBODYHASIT'))).status).toBe(404);
     const { core } = running.service.service;
     const day = new Date().toISOString().slice(0, 10);
-    const stream = core.names.shareLinkStream({ tenant: shop.alias, mode: 'live' }, body.referralCode, day);
+    const stream = core.names.shareLinkStream(
+      { tenant: shop.alias, mode: 'live' },
+      body.referralCode,
+      day,
+    );
     const { state } = await core.streams.shareLinks.load(stream);
     expect(state.followed).toBe(1);
 
@@ -323,7 +480,9 @@ describe('everybody', () => {
       `/account/${who.accountId}/user/${who.userId}/shareurls?shareMedium=SMS&engagementMedium=EMAIL`,
     );
     expect(Object.keys(urls.body.shareLinks)).toStrictEqual(['cleanShareLink', 'EMAIL']);
-    expect((await shop.live.get(`/account/${who.accountId}/user/${who.userId}/sharelinks`)).body).toStrictEqual(body.shareLinks);
+    expect(
+      (await shop.live.get(`/account/${who.accountId}/user/${who.userId}/sharelinks`)).body,
+    ).toStrictEqual(body.shareLinks);
     for (const [query, status] of [
       ['programId=nowhere', 404],
       ['shareMedium=PIGEON', 400],

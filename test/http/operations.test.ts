@@ -33,12 +33,28 @@ afterAll(async () => {
 
 const callWith = async (
   fields: Readonly<Record<string, string>>,
-  ...[method, path, credentials, body]: readonly [method: string, path: string, credentials?: string, body?: object]
+  ...[method, path, credentials, body]: readonly [
+    method: string,
+    path: string,
+    credentials?: string,
+    body?: object,
+  ]
 ): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }> => {
-  const headers: Record<string, string> = { ...fields, ...(credentials === undefined ? {} : { authorization: basic(credentials) }) };
+  const headers: Record<string, string> = {
+    ...fields,
+    ...(credentials === undefined ? {} : { authorization: basic(credentials) }),
+  };
   if (body !== undefined) headers['content-type'] = 'application/json';
-  const response = await fetch(`${running.service.origin}${path}`, { method, headers, body: body && JSON.stringify(body) });
-  return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
+  const response = await fetch(`${running.service.origin}${path}`, {
+    method,
+    headers,
+    body: body && JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
 };
 
 const call = async (
@@ -49,8 +65,14 @@ const call = async (
 };
 
 test('an operator is told whose key it is and what it opens', async () => {
-  expect(await call('GET', '/operations', `anybody:${keys.fay}`)).toEqual({ status: 200, body: { name: 'fay', roles: ['finance'] } });
-  expect(await call('GET', '/operations', `:${keys.both}`)).toEqual({ status: 200, body: { name: 'both', roles: ['finance', 'support'] } });
+  expect(await call('GET', '/operations', `anybody:${keys.fay}`)).toEqual({
+    status: 200,
+    body: { name: 'fay', roles: ['finance'] },
+  });
+  expect(await call('GET', '/operations', `:${keys.both}`)).toEqual({
+    status: 200,
+    body: { name: 'both', roles: ['finance', 'support'] },
+  });
 });
 
 /** Whom each route is for. */
@@ -90,7 +112,10 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
   test('is refused without a key of an operator', async () => {
     const tenant = await running.service.createTenant();
     for (const credentials of [undefined, ':', ':wrong', `:${tenant.liveKey}`, `${keys.fay}x:`]) {
-      expect(await call(method, path, credentials)).toEqual({ status: 401, body: errorBody(401, 'UNAUTHORIZED') });
+      expect(await call(method, path, credentials)).toEqual({
+        status: 401,
+        body: errorBody(401, 'UNAUTHORIZED'),
+      });
     }
   });
 
@@ -109,28 +134,48 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
 test('a page of another site, or a body that does not say what it is, gets nowhere', async () => {
   const authorization = basic(`:${keys.fay}`);
   const send = async (headers: Readonly<Record<string, string>>, body?: Buffer<ArrayBuffer>) => {
-    const init = { method: 'POST', headers: { authorization, ...headers }, ...(body === undefined ? {} : { body }) };
+    const init = {
+      method: 'POST',
+      headers: { authorization, ...headers },
+      ...(body === undefined ? {} : { body }),
+    };
     const response = await fetch(`${running.service.origin}/operations/ledger/x/close`, init);
     await response.arrayBuffer();
     return response.status;
   };
-  for (const site of ['cross-site', 'same-site']) expect(await send({ 'sec-fetch-site': site })).toBe(403);
+  for (const site of ['cross-site', 'same-site'])
+    expect(await send({ 'sec-fetch-site': site })).toBe(403);
   expect(await send({}, Buffer.from('{}'))).toBe(415);
   expect(await send({ 'content-type': 'text/plain' }, Buffer.from('{}'))).toBe(415);
   expect(await send({ 'content-type': 'application/json' }, Buffer.from('{}'))).toBe(400);
 });
 
-const finance = (method: string, path: string, body?: object) => call(method, `/operations/ledger/${path}`, `:${keys.fay}`, body);
-const support = (method: string, path: string, body?: object) => call(method, `/operations/projections${path}`, `:${keys.sam}`, body);
+const finance = (method: string, path: string, body?: object) =>
+  call(method, `/operations/ledger/${path}`, `:${keys.fay}`, body);
+const support = (method: string, path: string, body?: object) =>
+  call(method, `/operations/projections${path}`, `:${keys.sam}`, body);
 
 /** A tenant with an account that has 700 of 1000 cents left. */
-async function tenantWithCredit(): Promise<{ readonly alias: string; readonly account: string; readonly user: string }> {
+async function tenantWithCredit(): Promise<{
+  readonly alias: string;
+  readonly account: string;
+  readonly user: string;
+}> {
   const { alias, live } = await running.service.createTenant();
   const [account, user] = [personal('acc'), personal('usr')];
   await live.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
-  expect((await live.post('/user', { id: user, accountId: account, firstName: 'Ann' })).status).toBe(200);
-  await live.post(`/rewards/account/${account}/user/${user}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 });
-  expect((await live.post('/credit/bulkredeem', { accountId: account, unit: 'CENTS', amount: 300 })).status).toBe(200);
+  expect(
+    (await live.post('/user', { id: user, accountId: account, firstName: 'Ann' })).status,
+  ).toBe(200);
+  await live.post(`/rewards/account/${account}/user/${user}`, {
+    type: 'CREDIT',
+    unit: 'CENTS',
+    assignedCredit: 1_000,
+  });
+  expect(
+    (await live.post('/credit/bulkredeem', { accountId: account, unit: 'CENTS', amount: 300 }))
+      .status,
+  ).toBe(200);
   return { alias, account, user };
 }
 
@@ -138,13 +183,18 @@ describe('for finance', () => {
   test('statement, adjustment and reconciliation agree with each other and with what the account is shown', async () => {
     const { alias, account } = await tenantWithCredit();
     const stated = await finance('GET', `${alias}/statement?account=${account}`);
-    expect(stated).toMatchObject({ status: 200, body: { account, units: [{ unit: 'CENTS', opening: 0, closing: 700 }] } });
+    expect(stated).toMatchObject({
+      status: 200,
+      body: { account, units: [{ unit: 'CENTS', opening: 0, closing: 700 }] },
+    });
     const against = `account,unit,balance\n${account},CENTS,700\n`;
     expect(await finance('POST', `${alias}/reconciliation`, { against })).toMatchObject({
       status: 200,
       body: { ok: true, differences: [] },
     });
-    const off = await finance('POST', `${alias}/reconciliation`, { against: against.replace('700', '701') });
+    const off = await finance('POST', `${alias}/reconciliation`, {
+      against: against.replace('700', '701'),
+    });
     expect(off.body).toMatchObject({ ok: false, differences: [{ account, unit: 'CENTS' }] });
   });
 
@@ -156,27 +206,48 @@ describe('for finance', () => {
         ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy },
       });
     for (const approver of ['fay', 'Fay', 'somebody else', 'fay ', 'sam,both'])
-      expect(await adjust(approver)).toMatchObject({ status: 403, body: { apiErrorCode: 'FORBIDDEN' } });
+      expect(await adjust(approver)).toMatchObject({
+        status: 403,
+        body: { apiErrorCode: 'FORBIDDEN' },
+      });
     expect((await adjust('both', keys.both)).status).toBe(403);
     expect(await running.service.head()).toBe(head);
-    expect(await adjust('both')).toMatchObject({ status: 200, body: { eventId: expect.any(String) as unknown } });
+    expect(await adjust('both')).toMatchObject({
+      status: 200,
+      body: { eventId: expect.any(String) as unknown },
+    });
     expect(await adjust('sam')).toMatchObject({ status: 200 });
   });
 
   test('an adjustment with an idempotency key is one correction, and another one with the key is refused', async () => {
     const { alias, account, user } = await tenantWithCredit();
     const adjust = (amount: number, key: string) =>
-      callWith({ 'idempotency-key': key }, 'POST', `/operations/ledger/${alias}/adjustment`, `:${keys.fay}`, {
-        ...{ account, user, unit: 'CENTS', amount, reason: 'r', approvedBy: 'both' },
-      });
+      callWith(
+        { 'idempotency-key': key },
+        'POST',
+        `/operations/ledger/${alias}/adjustment`,
+        `:${keys.fay}`,
+        {
+          ...{ account, user, unit: 'CENTS', amount, reason: 'r', approvedBy: 'both' },
+        },
+      );
     const first = await adjust(5, 'one');
-    expect(first).toMatchObject({ status: 200, body: { eventId: expect.any(String) as unknown, position: expect.any(String) as unknown } });
+    expect(first).toMatchObject({
+      status: 200,
+      body: { eventId: expect.any(String) as unknown, position: expect.any(String) as unknown },
+    });
     expect(first.headers.get('idempotency-replayed')).toBeNull();
     const again = await adjust(5, 'one');
     expect([again.status, again.body]).toEqual([first.status, first.body]);
     expect(again.headers.get('idempotency-replayed')).toBe('true');
-    expect(await adjust(6, 'one')).toMatchObject({ status: 422, body: { apiErrorCode: 'IDEMPOTENCY_KEY_REUSED' } });
-    expect(await adjust(6, 'x'.repeat(256))).toMatchObject({ status: 400, body: { apiErrorCode: 'BAD_REQUEST' } });
+    expect(await adjust(6, 'one')).toMatchObject({
+      status: 422,
+      body: { apiErrorCode: 'IDEMPOTENCY_KEY_REUSED' },
+    });
+    expect(await adjust(6, 'x'.repeat(256))).toMatchObject({
+      status: 400,
+      body: { apiErrorCode: 'BAD_REQUEST' },
+    });
     const refused = await adjust(-10_000, 'two');
     expect(refused).toMatchObject({ status: 400 });
     const refusedAgain = await adjust(-10_000, 'two');
@@ -189,31 +260,50 @@ describe('for finance', () => {
   test('of two adjustments with one key at once, one is under way or both are the same', async () => {
     const { alias, account, user } = await tenantWithCredit();
     const adjust = () =>
-      callWith({ 'idempotency-key': 'k' }, 'POST', `/operations/ledger/${alias}/adjustment`, `:${keys.fay}`, {
-        ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy: 'both' },
-      });
+      callWith(
+        { 'idempotency-key': 'k' },
+        'POST',
+        `/operations/ledger/${alias}/adjustment`,
+        `:${keys.fay}`,
+        {
+          ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy: 'both' },
+        },
+      );
     const answers = await Promise.all(Array.from({ length: 6 }, adjust));
     const done = answers.filter(({ status }) => status === 200);
     expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     for (const { status, body } of answers)
-      if (status !== 200) expect({ status, body }).toMatchObject({ status: 409, body: { apiErrorCode: 'REQUEST_IN_PROGRESS' } });
+      if (status !== 200)
+        expect({ status, body }).toMatchObject({
+          status: 409,
+          body: { apiErrorCode: 'REQUEST_IN_PROGRESS' },
+        });
     const stated = await finance('GET', `${alias}/statement?account=${account}`);
     expect(stated.body).toMatchObject({ units: [{ closing: 705 }] });
   });
 
   test('replay finds what somebody changed in a read model', async () => {
     const { alias, account } = await tenantWithCredit();
-    expect(await finance('POST', `${alias}/replay`, { account })).toMatchObject({ status: 200, body: { differences: [] } });
+    expect(await finance('POST', `${alias}/replay`, { account })).toMatchObject({
+      status: 200,
+      body: { differences: [] },
+    });
     const { core } = running.service.service;
     const { schema } = await new LiveGenerations(core.pool).liveGeneration('reward-balances');
-    await core.pool.query(`update "${schema}".balance_items set redeemed = redeemed + 1 where tenant = $1`, [alias]);
+    await core.pool.query(
+      `update "${schema}".balance_items set redeemed = redeemed + 1 where tenant = $1`,
+      [alias],
+    );
     const { body } = await finance('POST', `${alias}/replay`);
     expect(body).toMatchObject({ differences: [{ account, readModel: 'reward-balances' }] });
     const [{ eventIds = [] } = {}] = body['differences'] as { eventIds?: string[] }[];
     const ledger = (await core.log.readAll(undefined, 1_000)).map(({ id }) => id);
     expect(eventIds.length).toBeGreaterThan(0);
     expect(ledger).toEqual(expect.arrayContaining(eventIds));
-    await core.pool.query(`update "${schema}".balance_items set redeemed = redeemed - 1 where tenant = $1`, [alias]);
+    await core.pool.query(
+      `update "${schema}".balance_items set redeemed = redeemed - 1 where tenant = $1`,
+      [alias],
+    );
   });
 
   test('a period that was closed is answered as closed although its audit entry cannot be written, and the log says so', async () => {
@@ -224,57 +314,107 @@ describe('for finance', () => {
       create trigger refuse_audit before insert on ledger.events for each row when (new.type = 'OperationRecorded')
         execute function ledger.refuse_audit()`);
     try {
-      const closed = await finance('POST', `${alias}/close`, { period: '2026-01', comment: 'tied out' });
+      const closed = await finance('POST', `${alias}/close`, {
+        period: '2026-01',
+        comment: 'tied out',
+      });
       expect(closed).toMatchObject({ status: 200, body: { period: '2026-01', status: 'closed' } });
     } finally {
       await core.pool.query('drop function ledger.refuse_audit cascade');
     }
-    expect(running.service.logText).toContain('2026-01 is closed; the audit entry could not be written: no room for it');
+    expect(running.service.logText).toContain(
+      '2026-01 is closed; the audit entry could not be written: no room for it',
+    );
   });
 
   test('a digest is what a verification compares with', async () => {
     const { alias } = await tenantWithCredit();
     const { body: digest } = await finance('POST', `${alias}/digest`, { sign: true });
-    expect(digest).toMatchObject({ tenant: alias, mode: 'live', signature: expect.any(String) as unknown });
+    expect(digest).toMatchObject({
+      tenant: alias,
+      mode: 'live',
+      signature: expect.any(String) as unknown,
+    });
     expect(await finance('POST', `${alias}/verification`, { digest })).toMatchObject({
       status: 200,
       body: { ok: true, firstBroken: null },
     });
     const forged = { ...digest, digest: '0'.repeat(64) };
-    expect((await finance('POST', `${alias}/verification`, { digest: forged })).body).toMatchObject({ ok: false });
-    expect((await finance('POST', `${alias}/verification`, { digest: { is: 'none' } })).status).toBe(400);
+    expect((await finance('POST', `${alias}/verification`, { digest: forged })).body).toMatchObject(
+      { ok: false },
+    );
+    expect(
+      (await finance('POST', `${alias}/verification`, { digest: { is: 'none' } })).status,
+    ).toBe(400);
   });
 
   test('what cannot be is refused with the reason and leaves nothing', async () => {
     const { alias, account } = await tenantWithCredit();
     const before = await running.service.head();
     const beyond = before?.replace(/\d+$/, '999999') ?? '';
-    const refused = async (path: string, body: object | undefined, reason: string, method = 'POST'): Promise<void> => {
+    const refused = async (
+      path: string,
+      body: object | undefined,
+      reason: string,
+      method = 'POST',
+    ): Promise<void> => {
       const { status, body: answer } = await finance(method, `${alias}/${path}`, body);
-      expect([status, answer['validationErrors']]).toEqual([400, [expect.stringContaining(reason)]]);
+      expect([status, answer['validationErrors']]).toEqual([
+        400,
+        [expect.stringContaining(reason)],
+      ]);
     };
     await refused('close', { period: '2999-01', comment: 'x' }, '2999-01');
     await refused('close', { period: 'May', comment: 'x' }, 'period takes a month');
     await refused('statement?account=nobody', undefined, 'account', 'GET');
-    await refused(`statement?account=${account}&position=${beyond}`, undefined, 'beyond the head', 'GET');
-    await refused(`statement?account=${account}&asOf=2999-01-01`, undefined, 'asOf lies in the future', 'GET');
-    await refused('adjustment', { account, user: 'u', unit: 'CENTS', amount: 0, reason: 'r', approvedBy: 'a' }, 'amount: must not be 0');
-    await refused('reconciliation', { against: 'no such head' }, 'against must begin with the line account,unit,balance');
+    await refused(
+      `statement?account=${account}&position=${beyond}`,
+      undefined,
+      'beyond the head',
+      'GET',
+    );
+    await refused(
+      `statement?account=${account}&asOf=2999-01-01`,
+      undefined,
+      'asOf lies in the future',
+      'GET',
+    );
+    await refused(
+      'adjustment',
+      { account, user: 'u', unit: 'CENTS', amount: 0, reason: 'r', approvedBy: 'a' },
+      'amount: must not be 0',
+    );
+    await refused(
+      'reconciliation',
+      { against: 'no such head' },
+      'against must begin with the line account,unit,balance',
+    );
     expect(await running.service.head()).toBe(before);
-    expect(await finance('POST', 'nobody/replay')).toEqual({ status: 404, body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015') });
+    expect(await finance('POST', 'nobody/replay')).toEqual({
+      status: 404,
+      body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015'),
+    });
   });
 });
 
 describe('for support', () => {
   test('a projection is rebuilt, compared, switched and rolled back; history says who did it', async () => {
     await tenantWithCredit();
-    const names = ((await support('GET', '')).body as unknown as { name: string }[]).map(({ name }) => name);
+    const names = ((await support('GET', '')).body as unknown as { name: string }[]).map(
+      ({ name }) => name,
+    );
     expect(names).toContain('reward-balances');
     expect((await support('POST', '/rebuild', { projection: 'reward-balances' })).status).toBe(200);
-    expect(await support('POST', '/reward-balances/diff')).toMatchObject({ status: 200, body: { count: 0, differences: [] } });
+    expect(await support('POST', '/reward-balances/diff')).toMatchObject({
+      status: 200,
+      body: { count: 0, differences: [] },
+    });
     expect((await support('POST', '/swap', { projection: 'reward-balances' })).status).toBe(200);
     expect((await support('POST', '/reward-balances/rollback')).status).toBe(200);
-    const history = (await support('GET', '/history?limit=3')).body as unknown as { action: string; actor: string }[];
+    const history = (await support('GET', '/history?limit=3')).body as unknown as {
+      action: string;
+      actor: string;
+    }[];
     expect(history.map(({ action, actor }) => [action, actor])).toEqual([
       ['rollback', 'sam'],
       ['swap', 'sam'],
@@ -309,11 +449,21 @@ describe('an operation that takes longer than an answer may', () => {
   test('is answered with its run, which says what it came to when it is done, and stops when it is asked to', async () => {
     const runs = new OperationRuns({ warn: () => undefined }, 0);
     const { told, reply } = replyTo();
-    const shown = await answerWithRun({ runs, reply, operator }, 'ledger replay', ({ signal, onProgress }) => {
-      onProgress('replaying', 5, 10);
-      return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ stopped: true })));
+    const shown = await answerWithRun(
+      { runs, reply, operator },
+      'ledger replay',
+      ({ signal, onProgress }) => {
+        onProgress('replaying', 5, 10);
+        return new Promise((resolve) =>
+          signal.addEventListener('abort', () => resolve({ stopped: true })),
+        );
+      },
+    );
+    expect(shown).toMatchObject({
+      state: 'running',
+      result: null,
+      progress: { phase: 'replaying', done: 5, total: 10 },
     });
-    expect(shown).toMatchObject({ state: 'running', result: null, progress: { phase: 'replaying', done: 5, total: 10 } });
     const { id } = shown as ShownRun;
     expect(told).toMatchObject({ status: 202, headers: { Location: `/operations/runs/${id}` } });
     const run = runs.find(id);
@@ -324,13 +474,23 @@ describe('an operation that takes longer than an answer may', () => {
 
   test('that fails says why in one line, and more of them than may run are turned away', async () => {
     const runs = new OperationRuns({ warn: () => undefined });
-    const failing = runs.start('x', 'fay', () => Promise.reject(new Error('first line\nsecond line')));
+    const failing = runs.start('x', 'fay', () =>
+      Promise.reject(new Error('first line\nsecond line')),
+    );
     await expect(failing?.result).rejects.toThrow('first line');
     expect(failing?.shown()).toMatchObject({ state: 'failed', error: 'first line' });
     const endless = Array.from({ length: 9 }, () =>
-      runs.start('x', 'fay', ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1)))),
+      runs.start(
+        'x',
+        'fay',
+        ({ signal }) =>
+          new Promise((resolve) => signal.addEventListener('abort', () => resolve(1))),
+      ),
     );
-    expect(endless.map((run) => run !== undefined)).toEqual([...Array<boolean>(8).fill(true), false]);
+    expect(endless.map((run) => run !== undefined)).toEqual([
+      ...Array<boolean>(8).fill(true),
+      false,
+    ]);
     await runs.close();
     expect(runs.list().every(({ state }) => state !== 'running')).toBe(true);
   });
@@ -346,16 +506,29 @@ describe('the file of operators', () => {
   test.each([
     ['no JSON', '{', 'OPERATORS_FILE is no list of operators: see /'],
     ['an unknown role', '[{"name":"a","roles":["boss"],"keySha256":""}]', 'see /0/roles/0'],
-    ['a key instead of its hash', '[{"name":"a","roles":["finance"],"keySha256":"operator_secret"}]', 'see /0/keySha256'],
-    ['one more member', `[{"name":"a","roles":["finance"],"keySha256":"${'0'.repeat(64)}","key":"x"}]`, 'see /0'],
+    [
+      'a key instead of its hash',
+      '[{"name":"a","roles":["finance"],"keySha256":"operator_secret"}]',
+      'see /0/keySha256',
+    ],
+    [
+      'one more member',
+      `[{"name":"a","roles":["finance"],"keySha256":"${'0'.repeat(64)}","key":"x"}]`,
+      'see /0',
+    ],
   ])('%s is refused in one line that shows nothing of it', async (_name, content, expected) => {
     const failure = await of(content).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ name: 'ConfigError', message: expect.stringContaining(expected) as unknown });
+    expect(failure).toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringContaining(expected) as unknown,
+    });
     expect(String(failure)).not.toContain('secret');
   });
 
   test('that is missing is named; none means nobody', async () => {
-    await expect(Operators.from(join(folder, 'missing.json'))).rejects.toThrow('OPERATORS_FILE cannot be read: ENOENT');
+    await expect(Operators.from(join(folder, 'missing.json'))).rejects.toThrow(
+      'OPERATORS_FILE cannot be read: ENOENT',
+    );
     expect((await Operators.from(undefined)).find(keys.fay)).toBeUndefined();
   });
 });

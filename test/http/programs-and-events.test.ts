@@ -1,7 +1,13 @@
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { arrayOf } from '../command-handling/support/processes.js';
 import { path, type ApiClient, type Answer, type Json } from '../support/api-client.js';
-import { outcome, personal, refusal, startWithStores, type TestTenant } from '../support/running-service.js';
+import {
+  outcome,
+  personal,
+  refusal,
+  startWithStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
 beforeAll(async () => {
@@ -17,18 +23,30 @@ interface Person {
 
 const CENTS = (assignedCredit: number) => ({ type: 'CREDIT', unit: 'CENTS', assignedCredit });
 
-async function person(api: ApiClient, over: Json = {}, codes: readonly string[] = []): Promise<Person> {
+async function person(
+  api: ApiClient,
+  over: Json = {},
+  codes: readonly string[] = [],
+): Promise<Person> {
   const [accountId, id] = [personal('acc'), personal('user')];
   await api.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
   const { body } = await api.post('/user', { id, accountId, referredByCodes: codes, ...over });
   return { accountId, id, code: String(body['referralCode']) };
 }
 
-const referred = (api: ApiClient, by: Person, over: Json = {}): Promise<Person> => person(api, over, [by.code]);
+const referred = (api: ApiClient, by: Person, over: Json = {}): Promise<Person> =>
+  person(api, over, [by.code]);
 
-const eventsPath = ({ accountId, id }: Person): string => `/open${path('account', accountId, 'user', id)}/events`;
+const eventsPath = ({ accountId, id }: Person): string =>
+  `/open${path('account', accountId, 'user', id)}/events`;
 
-function happened(api: ApiClient, who: Person, events: readonly unknown[], over: Json = {}, key?: string): Promise<Answer> {
+function happened(
+  api: ApiClient,
+  who: Person,
+  events: readonly unknown[],
+  over: Json = {},
+  key?: string,
+): Promise<Answer> {
   const body = { userId: who.id, accountId: who.accountId, events, ...over };
   return api.post(eventsPath(who), body, key === undefined ? {} : { key });
 }
@@ -36,11 +54,18 @@ function happened(api: ApiClient, who: Person, events: readonly unknown[], over:
 const pay = (api: ApiClient, { accountId }: Person) =>
   api.post('/accountsync', {
     id: accountId,
-    subscription: { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 },
+    subscription: {
+      status: 'PAID',
+      value: 9,
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+    },
   });
 
 async function referralOf(api: ApiClient, { id }: Person): Promise<Json> {
-  const { body } = await api.get<{ referrals: readonly Json[] }>(`/referrals?referredUserId=${encodeURIComponent(id)}`);
+  const { body } = await api.get<{ referrals: readonly Json[] }>(
+    `/referrals?referredUserId=${encodeURIComponent(id)}`,
+  );
   const [referral] = body.referrals;
   if (!referral) throw new Error('there is no referral');
   return referral;
@@ -49,7 +74,8 @@ async function referralOf(api: ApiClient, { id }: Person): Promise<Json> {
 const rewardsOf = async (api: ApiClient, { accountId }: Person): Promise<readonly Json[]> =>
   (await api.get<readonly Json[]>(`/reward?accountId=${encodeURIComponent(accountId)}`)).body;
 
-const tenantWith = (program: ProgramDocument): Promise<TestTenant> => running.service.createTenant({ program });
+const tenantWith = (program: ProgramDocument): Promise<TestTenant> =>
+  running.service.createTenant({ program });
 
 /** Why rewards of this person's account were not given, as the log says. */
 async function withheldFrom(tenant: TestTenant, { accountId }: Person): Promise<readonly string[]> {
@@ -70,7 +96,12 @@ describe('events of a user', () => {
 
   test('are answered with what they said, and with times', async () => {
     const before = Date.now();
-    const fields = { total: 9.5, products: [{ sku: 'shoes', sizes: [1, 2] }], note: null, gift: true };
+    const fields = {
+      total: 9.5,
+      products: [{ sku: 'shoes', sizes: [1, 2] }],
+      note: null,
+      gift: true,
+    };
     const { status, body } = await happened(tenant.live, bob, [
       { key: 'purchase', fields, id: 'order-1', dateTriggered: 1_600_000_000_123 },
       { key: 'visit', fields: null, id: 7 },
@@ -85,7 +116,13 @@ describe('events of a user', () => {
         events: [
           { id: 'order-1', key: 'purchase', fields, dateTriggered: 1_600_000_000_123, ...received },
           { id: '7', key: 'visit', fields: {}, dateTriggered: now, ...received },
-          { id: expect.stringMatching(/\S/) as string, key: 'visit', fields: {}, dateTriggered: now, ...received },
+          {
+            id: expect.stringMatching(/\S/) as string,
+            key: 'visit',
+            fields: {},
+            dateTriggered: now,
+            ...received,
+          },
         ],
       },
     });
@@ -94,7 +131,8 @@ describe('events of a user', () => {
     expect(last?.['dateTriggered']).toBe(last?.['dateReceived']);
   });
 
-  const nested = (depth: number): unknown => (depth === 0 ? 'x'.repeat(1501) : { deeper: nested(depth - 1) });
+  const nested = (depth: number): unknown =>
+    depth === 0 ? 'x'.repeat(1501) : { deeper: nested(depth - 1) };
   test.each<[string, Json]>([
     ['no events', { events: [] }],
     ['too many events', { events: Array.from({ length: 101 }, () => ({ key: 'k' })) }],
@@ -119,32 +157,61 @@ describe('events of a user', () => {
     ['no account', { accountId: null }],
   ])('%s: 400, and nothing is stored', async (_what, over) => {
     const before = await running.service.head();
-    expect(outcome(await happened(tenant.live, bob, [{ key: 'k' }], over))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+    expect(outcome(await happened(tenant.live, bob, [{ key: 'k' }], over))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
     expect(await running.service.head()).toBe(before);
   });
 
   test('as large as they may be are taken', async () => {
     const text = 'é'.repeat(750);
-    const events = Array.from({ length: 100 }, () => ({ key: 'k'.repeat(1500), fields: { [text]: text, list: [{ list: [text] }] } }));
+    const events = Array.from({ length: 100 }, () => ({
+      key: 'k'.repeat(1500),
+      fields: { [text]: text, list: [{ list: [text] }] },
+    }));
     expect((await happened(tenant.live, bob, events)).status).toBe(200);
   });
 
   test('of somebody who is not there: 404', async () => {
     const nobody = { ...bob, id: personal('nobody') };
-    expect(outcome(await happened(tenant.live, nobody, [{ key: 'k' }]))).toStrictEqual(refusal(404, 'USER_NOT_FOUND', 'RS042'));
-    expect(outcome(await happened(tenant.test, bob, [{ key: 'k' }]))).toStrictEqual(refusal(404, 'USER_NOT_FOUND', 'RS042'));
+    expect(outcome(await happened(tenant.live, nobody, [{ key: 'k' }]))).toStrictEqual(
+      refusal(404, 'USER_NOT_FOUND', 'RS042'),
+    );
+    expect(outcome(await happened(tenant.test, bob, [{ key: 'k' }]))).toStrictEqual(
+      refusal(404, 'USER_NOT_FOUND', 'RS042'),
+    );
   });
 
   test('with an idempotency key of their own come once, per user; the header repeats the answer', async () => {
     const again = { idempotencyKey: 'batch-of.today_1' };
     const first = await happened(tenant.live, bob, [{ key: 'k' }], again, personal('key'));
     expect(first.status).toBe(200);
-    expect(outcome(await happened(tenant.live, bob, [{ key: 'other' }], again))).toStrictEqual(refusal(409, 'EVENTS_ALREADY_RECEIVED'));
-    expect((await happened(tenant.live, await person(tenant.live), [{ key: 'k' }], again)).status).toBe(200);
+    expect(outcome(await happened(tenant.live, bob, [{ key: 'other' }], again))).toStrictEqual(
+      refusal(409, 'EVENTS_ALREADY_RECEIVED'),
+    );
+    expect(
+      (await happened(tenant.live, await person(tenant.live), [{ key: 'k' }], again)).status,
+    ).toBe(200);
     const key = personal('key');
-    const one = await happened(tenant.live, bob, [{ key: 'k' }], { idempotencyKey: 'another-batch' }, key);
-    const two = await happened(tenant.live, bob, [{ key: 'k' }], { idempotencyKey: 'another-batch' }, key);
-    expect([two.status, two.body, two.headers.get('idempotency-replayed')]).toStrictEqual([200, one.body, 'true']);
+    const one = await happened(
+      tenant.live,
+      bob,
+      [{ key: 'k' }],
+      { idempotencyKey: 'another-batch' },
+      key,
+    );
+    const two = await happened(
+      tenant.live,
+      bob,
+      [{ key: 'k' }],
+      { idempotencyKey: 'another-batch' },
+      key,
+    );
+    expect([two.status, two.body, two.headers.get('idempotency-replayed')]).toStrictEqual([
+      200,
+      one.body,
+      'true',
+    ]);
   });
 });
 
@@ -154,38 +221,73 @@ test('an event converts, PAID does not, and events earn rewards of their own', a
     conversion: { on: 'EVENT', key: 'purchase', minimum: { field: 'total', value: 50 } },
     eventRewards: [
       { key: 'purchase', to: 'REFERRER', reward: { ...CENTS(5), limit: { total: 1 } } },
-      { key: 'visit', firstTimeOnly: true, to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 3 } },
+      {
+        key: 'visit',
+        firstTimeOnly: true,
+        to: 'USER',
+        reward: { type: 'PCT_DISCOUNT', discountPercent: 3 },
+      },
     ],
   });
   const ann = await person(live);
   const bob = await referred(live, ann);
   await pay(live, bob);
   await happened(live, bob, [{ key: 'purchase', fields: { total: 49 } }]);
-  expect(await referralOf(live, bob)).toMatchObject({ programId: 'shop', dateReferralPaid: null, referrerReward: null });
+  expect(await referralOf(live, bob)).toMatchObject({
+    programId: 'shop',
+    dateReferralPaid: null,
+    referrerReward: null,
+  });
 
-  const { body } = await happened(live, bob, [{ key: 'visit' }, { key: 'purchase', fields: { total: 50 } }, { key: 'visit' }]);
+  const { body } = await happened(live, bob, [
+    { key: 'visit' },
+    { key: 'purchase', fields: { total: 50 } },
+    { key: 'visit' },
+  ]);
   const [{ dateReceived } = { dateReceived: null }] = body['events'] as readonly Json[];
-  expect(await referralOf(live, bob)).toMatchObject({ dateReferralPaid: dateReceived, referrerReward: { assignedCredit: 1000 } });
-  const shown = (await rewardsOf(live, ann)).map(({ rewardSource, assignedCredit }) => [rewardSource, assignedCredit]);
+  expect(await referralOf(live, bob)).toMatchObject({
+    dateReferralPaid: dateReceived,
+    referrerReward: { assignedCredit: 1000 },
+  });
+  const shown = (await rewardsOf(live, ann)).map(({ rewardSource, assignedCredit }) => [
+    rewardSource,
+    assignedCredit,
+  ]);
   expect(shown.sort()).toStrictEqual([
     ['EVENT', 5],
     ['FRIEND_SIGNUP', 1000],
   ]);
-  expect((await rewardsOf(live, bob)).filter(({ rewardSource }) => rewardSource === 'EVENT')).toMatchObject([{ discountPercent: 3 }]);
+  expect(
+    (await rewardsOf(live, bob)).filter(({ rewardSource }) => rewardSource === 'EVENT'),
+  ).toMatchObject([{ discountPercent: 3 }]);
   // Without a referral too.
   await happened(live, ann, [{ key: 'visit' }]);
-  expect((await rewardsOf(live, ann)).filter(({ type }) => type === 'PCT_DISCOUNT')).toHaveLength(1);
+  expect((await rewardsOf(live, ann)).filter(({ type }) => type === 'PCT_DISCOUNT')).toHaveLength(
+    1,
+  );
 });
 
 test('codes of a pool are handed out once each, per mode; from an empty pool nothing is, and the log says so', async () => {
   const codes = Array.from({ length: 3 }, () => personal('tank').toUpperCase());
-  const pool = { type: 'FUELTANK', fuelTankCodes: codes, fuelTankType: 'CREDIT', amount: 20, unit: 'LITRES' };
+  const pool = {
+    type: 'FUELTANK',
+    fuelTankCodes: codes,
+    fuelTankType: 'CREDIT',
+    amount: 20,
+    unit: 'LITRES',
+  };
   const tenant = await tenantWith({ id: 'tanks', referredReward: pool, referrerReward: null });
   const ann = await person(tenant.live);
   const friends = await Promise.all([1, 2, 3, 4].map(() => referred(tenant.live, ann)));
   const given = (await Promise.all(friends.map((friend) => rewardsOf(tenant.live, friend)))).flat();
   expect(given.map(({ fuelTankCode }) => fuelTankCode).sort()).toStrictEqual([...codes].sort());
-  expect(given[0]).toMatchObject({ type: 'FUELTANK', amount: 20, unit: 'LITRES', fueltankType: 'CREDIT', rewardSource: 'REFERRED' });
+  expect(given[0]).toMatchObject({
+    type: 'FUELTANK',
+    amount: 20,
+    unit: 'LITRES',
+    fueltankType: 'CREDIT',
+    rewardSource: 'REFERRED',
+  });
   const reasons = (await Promise.all(friends.map((friend) => withheldFrom(tenant, friend)))).flat();
   expect(reasons).toStrictEqual(['POOL_EMPTY']);
 
@@ -198,7 +300,9 @@ test('codes of a pool are handed out once each, per mode; from an empty pool not
     referredReward: { ...pool, fuelTankCodes: [...codes, more] },
     referrerReward: null,
   });
-  expect(await rewardsOf(tenant.live, await referred(tenant.live, ann))).toMatchObject([{ fuelTankCode: more }]);
+  expect(await rewardsOf(tenant.live, await referred(tenant.live, ann))).toMatchObject([
+    { fuelTankCode: more },
+  ]);
 });
 
 describe('fraud', () => {
@@ -208,14 +312,33 @@ describe('fraud', () => {
     const friends: Person[] = [];
     for (let number = 1; number <= 4; number++) {
       friends.push(await referred(live, ann));
-      if (number === 3) for (const friend of friends) expect(await referralOf(live, friend)).toMatchObject({ fraudSignals: {} });
+      if (number === 3)
+        for (const friend of friends)
+          expect(await referralOf(live, friend)).toMatchObject({ fraudSignals: {} });
     }
     const referrals = await Promise.all(friends.map((friend) => referralOf(live, friend)));
     const rate = { message: expect.stringMatching(/\S/) as unknown, score: 50 };
-    expect(referrals.map(({ fraudSignals }) => fraudSignals)).toStrictEqual([{ rate }, { rate }, { rate }, { rate }]);
-    expect(referrals.map(({ moderationStatus }) => moderationStatus)).toStrictEqual(['ACTIONED', 'ACTIONED', 'ACTIONED', 'PENDING']);
-    expect(referrals.map(({ referredReward }) => referredReward !== null)).toStrictEqual([true, true, true, false]);
-    await live.post('/referrals/moderate', { actions: [{ referralId: referrals[3]?.['id'], action: 'APPROVED' }] });
+    expect(referrals.map(({ fraudSignals }) => fraudSignals)).toStrictEqual([
+      { rate },
+      { rate },
+      { rate },
+      { rate },
+    ]);
+    expect(referrals.map(({ moderationStatus }) => moderationStatus)).toStrictEqual([
+      'ACTIONED',
+      'ACTIONED',
+      'ACTIONED',
+      'PENDING',
+    ]);
+    expect(referrals.map(({ referredReward }) => referredReward !== null)).toStrictEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+    await live.post('/referrals/moderate', {
+      actions: [{ referralId: referrals[3]?.['id'], action: 'APPROVED' }],
+    });
     expect(await referralOf(live, friends[3] ?? ann)).toMatchObject({
       moderationStatus: 'ACTIONED',
       referredReward: { discountPercent: 10 },
@@ -244,20 +367,28 @@ describe('fraud', () => {
   test('people who are alike are flagged; what becomes of it is the program’s choice', async () => {
     const { live } = await tenantWith({ id: 'careful', fraud: { name: 'deny' } });
     const [first, last, local] = [personal('F'), personal('L'), personal('mail')];
-    const ann = await person(live, { firstName: first, lastName: last, email: `${local}@one.example` });
+    const ann = await person(live, {
+      firstName: first,
+      lastName: last,
+      email: `${local}@one.example`,
+    });
     const twin = await referred(live, ann, { firstName: last, lastName: first });
     expect(await referralOf(live, twin)).toMatchObject({
       ...{ fraudSignals: { name: { score: 50 } }, referredReward: null },
       ...{ referredModerationStatus: 'DENIED', referrerModerationStatus: 'DENIED' },
     });
     const other = await referred(live, ann, { email: `${local}@two.example` });
-    expect(await referralOf(live, other)).toMatchObject({ fraudSignals: { email: { score: 50 } }, referredModerationStatus: 'APPROVED' });
+    expect(await referralOf(live, other)).toMatchObject({
+      fraudSignals: { email: { score: 50 } },
+      referredModerationStatus: 'APPROVED',
+    });
   });
 
   test('two accounts may refer each other, also at once', async () => {
     const { live } = await tenantWith({ id: 'default' });
     const [ann, bob] = [await person(live), await person(live)];
-    const apply = (code: string, to: Person) => live.post(`/open${path('code', code, 'account', to.accountId, 'user', to.id)}`);
+    const apply = (code: string, to: Person) =>
+      live.post(`/open${path('code', code, 'account', to.accountId, 'user', to.id)}`);
     const answers = await Promise.all([apply(ann.code, bob), apply(bob.code, ann)]);
     expect(answers.map(({ status }) => status)).toStrictEqual([200, 200]);
     expect((await referralOf(live, ann))['referrerUser']).toMatchObject({ id: bob.id });
@@ -266,28 +397,51 @@ describe('fraud', () => {
 });
 
 test('credit that redeems itself is redeemed when it becomes available', async () => {
-  const { live } = await tenantWith({ id: 'self', referrerReward: { ...CENTS(70), when: 'STARTED' }, automaticRedemption: ['CREDIT'] });
+  const { live } = await tenantWith({
+    id: 'self',
+    referrerReward: { ...CENTS(70), when: 'STARTED' },
+    automaticRedemption: ['CREDIT'],
+  });
   const ann = await person(live);
   await referred(live, ann);
-  expect(await rewardsOf(live, ann)).toMatchObject([{ assignedCredit: 70, redeemedCredit: 70, redemptions: [{ quantityRedeemed: 70 }] }]);
+  expect(await rewardsOf(live, ann)).toMatchObject([
+    { assignedCredit: 70, redeemedCredit: 70, redemptions: [{ quantityRedeemed: 70 }] },
+  ]);
   const reward = { ...CENTS(30), dateScheduledFor: Date.now() + 86_400_000 };
-  const scheduled = await live.post(`/rewards${path('account', ann.accountId, 'user', ann.id)}`, reward);
+  const scheduled = await live.post(
+    `/rewards${path('account', ann.accountId, 'user', ann.id)}`,
+    reward,
+  );
   expect(scheduled.body).toMatchObject({ assignedCredit: 30, redeemedCredit: 0 });
-  const now = await live.post(`/rewards${path('account', ann.accountId, 'user', ann.id)}`, CENTS(5));
+  const now = await live.post(
+    `/rewards${path('account', ann.accountId, 'user', ann.id)}`,
+    CENTS(5),
+  );
   expect(now.body).toMatchObject({ redeemedCredit: 5, redemptions: [{ quantityRedeemed: 5 }] });
-  expect(outcome(await live.post(`/reward/${String(now.body['id'])}/cancel`))).toStrictEqual(refusal(400, 'REWARD_NOT_CANCELLABLE'));
+  expect(outcome(await live.post(`/reward/${String(now.body['id'])}/cancel`))).toStrictEqual(
+    refusal(400, 'REWARD_NOT_CANCELLABLE'),
+  );
   const { body } = await live.get(`/reward/balance?accountId=${ann.accountId}`);
-  expect(body).toMatchObject([{ totalAvailableCredit: 0, totalRedeemedCredit: 75, totalPendingCredit: 30 }]);
+  expect(body).toMatchObject([
+    { totalAvailableCredit: 0, totalRedeemedCredit: 75, totalPendingCredit: 30 },
+  ]);
 });
 
 test('of several programs each has its code, its terms and its conversion, and the default can change', async () => {
   const tenant = await tenantWith({ id: 'one', referredReward: CENTS(1) });
   const { live } = tenant;
   const ann = await person(live);
-  await running.service.applyProgram(tenant.alias, { id: 'two', referredReward: CENTS(2), conversion: { on: 'EVENT', key: 'go' } });
+  await running.service.applyProgram(tenant.alias, {
+    id: 'two',
+    referredReward: CENTS(2),
+    conversion: { on: 'EVENT', key: 'go' },
+  });
   const { body } = await live.post('/user', { id: ann.id, accountId: ann.accountId });
   const codes = body['referralCodes'] as Readonly<Record<string, string>>;
-  expect([Object.keys(codes).sort(), body['referralCode']]).toStrictEqual([['one', 'two'], codes['one']]);
+  expect([Object.keys(codes).sort(), body['referralCode']]).toStrictEqual([
+    ['one', 'two'],
+    codes['one'],
+  ]);
   const [bob, cat] = [
     await referred(live, { ...ann, code: codes['one'] ?? '' }),
     await referred(live, { ...ann, code: codes['two'] ?? '' }),
@@ -296,8 +450,14 @@ test('of several programs each has its code, its terms and its conversion, and t
     await happened(live, friend, [{ key: 'go' }]);
     await pay(live, friend);
   }
-  expect(await referralOf(live, bob)).toMatchObject({ programId: 'one', referredReward: { assignedCredit: 1 } });
-  expect(await referralOf(live, cat)).toMatchObject({ programId: 'two', referredReward: { assignedCredit: 2 } });
+  expect(await referralOf(live, bob)).toMatchObject({
+    programId: 'one',
+    referredReward: { assignedCredit: 1 },
+  });
+  expect(await referralOf(live, cat)).toMatchObject({
+    programId: 'two',
+    referredReward: { assignedCredit: 2 },
+  });
   await running.service.applyProgram(tenant.alias, { id: 'two', default: true });
   const after = await live.get(path('account', ann.accountId, 'user', ann.id));
   expect(after.body['referralCode']).toBe(codes['two']);

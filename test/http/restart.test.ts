@@ -1,9 +1,22 @@
-import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
+import {
+  freshNamespace,
+  startEventStore,
+  type EventStoreUnderTest,
+} from '../support/event-store.js';
 import { eventually } from '../support/embedded.js';
 import { path, query, type Json } from '../support/api-client.js';
-import { createStores, outcome, personal, RunningService, type TestStores } from '../support/running-service.js';
+import {
+  createStores,
+  outcome,
+  personal,
+  RunningService,
+  type TestStores,
+} from '../support/running-service.js';
 
-/** The service ends and begins again on a log in EventStoreDB: all that it had said is still so, and it goes on from there. */
+/**
+ * The service ends and begins again on a log in EventStoreDB: all that it had said is still so, and
+ * it goes on from there.
+ */
 
 let store: EventStoreUnderTest;
 let stores: TestStores;
@@ -29,7 +42,10 @@ test('a restart loses nothing, does nothing again, and goes on', async () => {
   const tenant = await first.createTenant();
   await tenant.live.post('/accountsync', account);
   await tenant.live.post('/user', user);
-  const given = await tenant.live.post(`/rewards/account${path(account.id)}/user${path(user.id)}`, reward);
+  const given = await tenant.live.post(
+    `/rewards/account${path(account.id)}/user${path(user.id)}`,
+    reward,
+  );
   expect(given.status).toBe(201);
   const redeem = `/credit${path(String(given.body['id']))}/redeem`;
   const redeemed = await tenant.live.post(redeem, { amount: 30, unit: 'CENTS' }, { key });
@@ -43,7 +59,9 @@ test('a restart loses nothing, does nothing again, and goes on', async () => {
   const live = second.client(tenant.alias, `:${tenant.liveKey}`);
   expect(await second.head()).toBe(position);
   const atLeast = redeemed.headers.get('ledger-position') ?? '';
-  expect(outcome(await live.get(`/reward/balance${ofAccount}`, { atLeast }))).toEqual(outcome(balance));
+  expect(outcome(await live.get(`/reward/balance${ofAccount}`, { atLeast }))).toEqual(
+    outcome(balance),
+  );
   const again = await live.post(redeem, { amount: 30, unit: 'CENTS' }, { key });
   expect(outcome(again)).toEqual(outcome(redeemed));
   expect(again.headers.get('idempotency-replayed')).toBe('true');
@@ -61,24 +79,36 @@ test('a restart loses nothing, does nothing again, and goes on', async () => {
 test('a release whose read models have other tables builds them anew, and answers only then', async () => {
   const account = { id: personal('acc'), subscription: { status: 'TRIAL' } };
   const user = { id: personal('user'), accountId: account.id, firstName: 'Ann' };
-  const reads = [`/users${query({ query: user.id })}`, `/reward${query({ accountId: account.id })}`];
+  const reads = [
+    `/users${query({ query: user.id })}`,
+    `/reward${query({ accountId: account.id })}`,
+  ];
 
   const older = await RunningService.start(stores, environment);
   const tenant = await older.createTenant();
   await tenant.live.post('/accountsync', account);
   await tenant.live.post('/user', user);
-  await tenant.live.post(`/rewards/account${path(account.id)}/user${path(user.id)}`, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 7 });
+  await tenant.live.post(`/rewards/account${path(account.id)}/user${path(user.id)}`, {
+    type: 'CREDIT',
+    unit: 'CENTS',
+    assignedCredit: 7,
+  });
   const before = await Promise.all(reads.map(async (read) => outcome(await tenant.live.get(read))));
   const { pool } = older.service.core;
-  // As the release before would have left them: a table lacks a column, and the definition is another one.
+  // As the release before would have left them: a table lacks a column, and the definition is
+  // another one.
   await pool.query('alter table rm_rewards_1.rewards drop column name');
-  await pool.query(`update ledger.projection_generations set definition = 'another' where projection = 'rewards'`);
+  await pool.query(
+    `update ledger.projection_generations set definition = 'another' where projection = 'rewards'`,
+  );
   await older.stop();
 
   const newer = await RunningService.start(stores, environment);
   const live = newer.client(tenant.alias, `:${tenant.liveKey}`);
   await eventually(async () => (await fetch(`${newer.origin}/health/ready`)).ok);
-  expect(await Promise.all(reads.map(async (read) => outcome(await live.get(read))))).toEqual(before);
+  expect(await Promise.all(reads.map(async (read) => outcome(await live.get(read))))).toEqual(
+    before,
+  );
   const { rows } = await newer.service.core.pool.query<Json>(
     `select projection, generation, state from ledger.projection_generations where projection in ('users', 'rewards') order by 1, 2`,
   );

@@ -34,7 +34,8 @@ interface Owner {
 async function owner(inAccount?: string): Promise<Owner> {
   const accountId = inAccount ?? personal('acc');
   const userId = personal('user');
-  if (inAccount === undefined) await api.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+  if (inAccount === undefined)
+    await api.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
   expect((await api.post('/user', { id: userId, accountId })).status).toBe(200);
   return { accountId, userId, at: `/account${path(accountId)}/user${path(userId)}` };
 }
@@ -45,13 +46,20 @@ async function give({ at }: Owner, reward: Json): Promise<Json & { readonly id: 
   return body;
 }
 
-const credit = (unit: string, assignedCredit: number, more: Json = {}) => ({ type: 'CREDIT', unit, assignedCredit, ...more });
+const credit = (unit: string, assignedCredit: number, more: Json = {}) => ({
+  type: 'CREDIT',
+  unit,
+  assignedCredit,
+  ...more,
+});
 const balance = async (accountId: string, more: Record<string, string> = {}) =>
   (await api.get<Json[]>(`/reward/balance${query({ accountId, ...more })}`)).body;
 const rewards = async (accountId: string, more: Record<string, string> = {}) =>
   (await api.get<Json[]>(`/reward${query({ accountId, ...more })}`)).body;
-const redeem = (id: string, amount: unknown, unit: unknown) => api.post(`/credit${path(id)}/redeem`, { amount, unit });
-const bulk = (accountId: string, amount: unknown, unit: unknown) => api.post('/credit/bulkredeem', { accountId, amount, unit });
+const redeem = (id: string, amount: unknown, unit: unknown) =>
+  api.post(`/credit${path(id)}/redeem`, { amount, unit });
+const bulk = (accountId: string, amount: unknown, unit: unknown) =>
+  api.post('/credit/bulkredeem', { accountId, amount, unit });
 const cancel = (id: string) => api.post(`/reward${path(id)}/cancel`);
 
 describe('giving', () => {
@@ -62,26 +70,74 @@ describe('giving', () => {
     const about = { name: 'A name', description: 'A text', cancellable: false };
     const { accountId, userId } = person;
     expect(
-      await give(person, credit('CENTS', 5, { ...dates, ...about, currency: 'USD', discountPercent: null, fuelTankCode: null })),
-    ).toStrictEqual(expectedCredit(accountId, userId, 'CENTS', 5, { ...dates, ...about, currency: 'USD' }));
-    expect(
-      await give(person, { type: 'PCT_DISCOUNT', discountPercent: 100, unit: '%', ...dates, ...about, assignedCredit: null }),
-    ).toStrictEqual(expectedPercent(accountId, userId, 100, { ...dates, ...about }));
-    const tank = { type: 'FUELTANK', fuelTankCode: 'T-1', fuelTankType: 'PCT_DISCOUNT', amount: 10 };
-    expect(await give(person, { ...tank, ...dates, ...about, unit: null, currency: null })).toStrictEqual(
-      expectedTank(accountId, userId, 'T-1', 10, { ...dates, ...about, fueltankType: 'PCT_DISCOUNT' }),
+      await give(
+        person,
+        credit('CENTS', 5, {
+          ...dates,
+          ...about,
+          currency: 'USD',
+          discountPercent: null,
+          fuelTankCode: null,
+        }),
+      ),
+    ).toStrictEqual(
+      expectedCredit(accountId, userId, 'CENTS', 5, { ...dates, ...about, currency: 'USD' }),
     );
-    const nothing = { name: null, description: null, dateExpires: null, dateScheduledFor: null, cancellable: null };
+    expect(
+      await give(person, {
+        type: 'PCT_DISCOUNT',
+        discountPercent: 100,
+        unit: '%',
+        ...dates,
+        ...about,
+        assignedCredit: null,
+      }),
+    ).toStrictEqual(expectedPercent(accountId, userId, 100, { ...dates, ...about }));
+    const tank = {
+      type: 'FUELTANK',
+      fuelTankCode: 'T-1',
+      fuelTankType: 'PCT_DISCOUNT',
+      amount: 10,
+    };
+    expect(
+      await give(person, { ...tank, ...dates, ...about, unit: null, currency: null }),
+    ).toStrictEqual(
+      expectedTank(accountId, userId, 'T-1', 10, {
+        ...dates,
+        ...about,
+        fueltankType: 'PCT_DISCOUNT',
+      }),
+    );
+    const nothing = {
+      name: null,
+      description: null,
+      dateExpires: null,
+      dateScheduledFor: null,
+      cancellable: null,
+    };
     const past = await give(person, credit('CENTS', 5, { ...nothing, dateScheduledFor: 1 }));
     expect(past).toStrictEqual(expectedCredit(accountId, userId, 'CENTS', 5));
     const shown = await rewards(accountId);
-    expect(shown.map(({ type }) => type)).toStrictEqual(['CREDIT', 'FUELTANK', 'PCT_DISCOUNT', 'CREDIT']);
+    expect(shown.map(({ type }) => type)).toStrictEqual([
+      'CREDIT',
+      'FUELTANK',
+      'PCT_DISCOUNT',
+      'CREDIT',
+    ]);
     for (const reward of shown) {
-      expect(outcome(await api.get(`/reward/${String(reward['id'])}`))).toStrictEqual({ status: 201, body: reward });
-      expect(outcome(await api.get(`/reward/${String(reward['id'])}/`))).toStrictEqual({ status: 201, body: reward });
+      expect(outcome(await api.get(`/reward/${String(reward['id'])}`))).toStrictEqual({
+        status: 201,
+        body: reward,
+      });
+      expect(outcome(await api.get(`/reward/${String(reward['id'])}/`))).toStrictEqual({
+        status: 201,
+        body: reward,
+      });
     }
     for (const type of ['CREDIT', 'PCT_DISCOUNT', 'FUELTANK']) {
-      expect(await rewards(accountId, { rewardTypeFilter: type })).toStrictEqual(shown.filter((reward) => reward['type'] === type));
+      expect(await rewards(accountId, { rewardTypeFilter: type })).toStrictEqual(
+        shown.filter((reward) => reward['type'] === type),
+      );
     }
   });
 
@@ -104,21 +160,45 @@ describe('giving', () => {
     ['credit with a percentage', () => credit('CENTS', 1, { discountPercent: 5 })],
     ['an unknown member', () => credit('CENTS', 1, { colour: 'red' })],
     ['a source', () => credit('CENTS', 1, { rewardSource: 'REFERRED' })],
-    ["the output's spelling", () => ({ type: 'FUELTANK', fuelTankCode: 'a', fueltankType: 'CREDIT', amount: 1 })],
+    [
+      "the output's spelling",
+      () => ({ type: 'FUELTANK', fuelTankCode: 'a', fueltankType: 'CREDIT', amount: 1 }),
+    ],
     ['no percent', () => ({ type: 'PCT_DISCOUNT' })],
     ['0 %', () => ({ type: 'PCT_DISCOUNT', discountPercent: 0 })],
     ['101 %', () => ({ type: 'PCT_DISCOUNT', discountPercent: 101 })],
     ['half a percent', () => ({ type: 'PCT_DISCOUNT', discountPercent: 0.5 })],
-    ['a percentage with credit', () => ({ type: 'PCT_DISCOUNT', discountPercent: 5, assignedCredit: 5 })],
+    [
+      'a percentage with credit',
+      () => ({ type: 'PCT_DISCOUNT', discountPercent: 5, assignedCredit: 5 }),
+    ],
     ['a tank without a code', () => ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 })],
     ['a tank without a type', () => ({ type: 'FUELTANK', fuelTankCode: 'a', amount: 1 })],
-    ['a tank of a tank', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'FUELTANK', amount: 1 })],
-    ['a tank of half a unit', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: '0.5' })],
-    ['a tank of nothing', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: 0 })],
-    ['a tank of nothing, as text', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: '00' })],
-    ['a tank without an amount', () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT' })],
+    [
+      'a tank of a tank',
+      () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'FUELTANK', amount: 1 }),
+    ],
+    [
+      'a tank of half a unit',
+      () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: '0.5' }),
+    ],
+    [
+      'a tank of nothing',
+      () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: 0 }),
+    ],
+    [
+      'a tank of nothing, as text',
+      () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT', amount: '00' }),
+    ],
+    [
+      'a tank without an amount',
+      () => ({ type: 'FUELTANK', fuelTankCode: 'a', fuelTankType: 'CREDIT' }),
+    ],
     ['an end in the past', () => credit('CENTS', 1, { dateExpires: Date.now() - 1 })],
-    ['an end before its beginning', () => credit('CENTS', 1, { dateScheduledFor: soon(), dateExpires: soon() - 10_000 })],
+    [
+      'an end before its beginning',
+      () => credit('CENTS', 1, { dateScheduledFor: soon(), dateExpires: soon() - 10_000 }),
+    ],
     ['an end as text', () => credit('CENTS', 1, { dateExpires: '2999-01-01' })],
     ['half a millisecond', () => credit('CENTS', 1, { dateExpires: soon() + 0.5 })],
     ['the end of time', () => credit('CENTS', 1, { dateExpires: 2 ** 53 })],
@@ -126,10 +206,14 @@ describe('giving', () => {
     ['a name that is a number', () => credit('CENTS', 1, { name: 5 })],
   ])('%s is refused', async (_what, reward) => {
     const person = await owner();
-    expect(outcome(await api.post(`/rewards${person.at}`, reward()))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+    expect(outcome(await api.post(`/rewards${person.at}`, reward()))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
     // What is wrong with the body comes before the question whose reward it would be.
     for (const at of [`/account/${person.accountId}/user/nobody`, '/account/nowhere/user/nobody']) {
-      expect(outcome(await api.post(`/rewards${at}`, reward()))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+      expect(outcome(await api.post(`/rewards${at}`, reward()))).toStrictEqual(
+        refusal(400, 'BAD_REQUEST'),
+      );
     }
     expect(await rewards(person.accountId)).toStrictEqual([]);
   });
@@ -138,19 +222,31 @@ describe('giving', () => {
     const person = await owner();
     const big = await give(person, credit('CENTS', MAX - 10));
     expect(big['assignedCredit']).toBe(9_007_199_254_740_981);
-    expect(outcome(await api.post(`/rewards${person.at}`, credit('cents', 11)))).toStrictEqual(refusal(400, 'AMOUNT_TOO_LARGE'));
+    expect(outcome(await api.post(`/rewards${person.at}`, credit('cents', 11)))).toStrictEqual(
+      refusal(400, 'AMOUNT_TOO_LARGE'),
+    );
     await give(person, credit('Cents', 10));
-    expect(outcome(await api.post(`/rewards${person.at}`, credit('CENTS', 1)))).toStrictEqual(refusal(400, 'AMOUNT_TOO_LARGE'));
-    expect(await balance(person.accountId)).toStrictEqual([creditBalance('CENTS', { count: 2, available: MAX })]);
+    expect(outcome(await api.post(`/rewards${person.at}`, credit('CENTS', 1)))).toStrictEqual(
+      refusal(400, 'AMOUNT_TOO_LARGE'),
+    );
+    expect(await balance(person.accountId)).toStrictEqual([
+      creditBalance('CENTS', { count: 2, available: MAX }),
+    ]);
     expect(outcome(await bulk(person.accountId, MAX, 'CENTS'))).toStrictEqual({
       status: 200,
       body: { creditRedeemed: MAX, creditAvailable: 0, unit: 'CENTS' },
     });
-    expect(await balance(person.accountId)).toStrictEqual([creditBalance('CENTS', { count: 2, redeemed: MAX })]);
-    expect(outcome(await api.post(`/rewards${person.at}`, credit('CENTS', 1)))).toStrictEqual(refusal(400, 'AMOUNT_TOO_LARGE'));
+    expect(await balance(person.accountId)).toStrictEqual([
+      creditBalance('CENTS', { count: 2, redeemed: MAX }),
+    ]);
+    expect(outcome(await api.post(`/rewards${person.at}`, credit('CENTS', 1)))).toStrictEqual(
+      refusal(400, 'AMOUNT_TOO_LARGE'),
+    );
     await give(person, credit('POINTS', MAX));
     const other = await owner(person.accountId);
-    expect(outcome(await api.post(`/rewards${other.at}`, credit('points', 1)))).toStrictEqual(refusal(400, 'AMOUNT_TOO_LARGE'));
+    expect(outcome(await api.post(`/rewards${other.at}`, credit('points', 1)))).toStrictEqual(
+      refusal(400, 'AMOUNT_TOO_LARGE'),
+    );
   });
 
   test('a conversion goes on without a reward that is too much', async () => {
@@ -158,13 +254,28 @@ describe('giving', () => {
     await give(referrer, credit('CENTS', MAX));
     const { referralCode } = (await api.get(referrer.at)).body;
     const friend = personal('acc');
-    await api.post('/accountsync', { id: friend, subscription: { status: 'TRIAL' }, referral: { code: referralCode } });
+    await api.post('/accountsync', {
+      id: friend,
+      subscription: { status: 'TRIAL' },
+      referral: { code: referralCode },
+    });
     await api.post('/user', { id: 'friend', accountId: friend });
-    const subscription = { status: 'PAID', value: 1, billingIntervalType: 'DAY', billingIntervalValue: 1 };
+    const subscription = {
+      status: 'PAID',
+      value: 1,
+      billingIntervalType: 'DAY',
+      billingIntervalValue: 1,
+    };
     expect((await api.post('/accountsync', { id: friend, subscription })).status).toBe(200);
-    const { body } = await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: friend })}`);
-    expect(body.referrals).toMatchObject([{ dateReferralPaid: aTime, referrerReward: null, referredReward: { id: anId } }]);
-    expect(await balance(referrer.accountId)).toStrictEqual([creditBalance('CENTS', { count: 1, available: MAX })]);
+    const { body } = await api.get<{ referrals: Json[] }>(
+      `/referrals${query({ referredAccountId: friend })}`,
+    );
+    expect(body.referrals).toMatchObject([
+      { dateReferralPaid: aTime, referrerReward: null, referredReward: { id: anId } },
+    ]);
+    expect(await balance(referrer.accountId)).toStrictEqual([
+      creditBalance('CENTS', { count: 1, available: MAX }),
+    ]);
   });
 });
 
@@ -190,28 +301,42 @@ describe('redeeming one', () => {
     const { id } = await give(person, credit('CENTS', 100));
     expect(outcome(await redeem(id, amount, unit))).toStrictEqual(refusal(400, code));
     expect(outcome(await bulk(person.accountId, amount, unit))).toStrictEqual(refusal(400, code));
-    expect(await balance(person.accountId)).toStrictEqual([creditBalance('CENTS', { count: 1, available: 100 })]);
+    expect(await balance(person.accountId)).toStrictEqual([
+      creditBalance('CENTS', { count: 1, available: 100 }),
+    ]);
   });
 
   test('a number too large to be read is an amount that is too large', async () => {
     const person = await owner();
     const { id } = await give(person, credit('CENTS', 100));
     const raw = '{"amount":1e999,"unit":"CENTS"}';
-    expect(outcome(await api.post(`/credit/${id}/redeem`, undefined, { raw }))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
+    expect(outcome(await api.post(`/credit/${id}/redeem`, undefined, { raw }))).toStrictEqual(
+      refusal(400, 'INVALD_REWARD_REDEMPTION'),
+    );
   });
 
   test('what is no available credit', async () => {
     const person = await owner();
     const far = Date.now() + 3_600_000;
     const { id: percent } = await give(person, { type: 'PCT_DISCOUNT', discountPercent: 5 });
-    const { id: tank } = await give(person, { type: 'FUELTANK', fuelTankCode: 'c', fuelTankType: 'CREDIT', amount: 5, unit: 'CENTS' });
+    const { id: tank } = await give(person, {
+      type: 'FUELTANK',
+      fuelTankCode: 'c',
+      fuelTankType: 'CREDIT',
+      amount: 5,
+      unit: 'CENTS',
+    });
     const { id: scheduled } = await give(person, credit('CENTS', 5, { dateScheduledFor: far }));
     const { id: cancelled } = await give(person, credit('CENTS', 5));
     await cancel(cancelled);
     for (const id of [percent, tank, scheduled, cancelled]) {
-      expect(outcome(await redeem(id, 1, 'CENTS'))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
+      expect(outcome(await redeem(id, 1, 'CENTS'))).toStrictEqual(
+        refusal(400, 'INVALD_REWARD_REDEMPTION'),
+      );
     }
-    expect(outcome(await bulk(person.accountId, 1, 'CENTS'))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
+    expect(outcome(await bulk(person.accountId, 1, 'CENTS'))).toStrictEqual(
+      refusal(400, 'INVALD_REWARD_REDEMPTION'),
+    );
   });
 
   test('an unknown reward or account is unknown whatever is asked of it', async () => {
@@ -227,26 +352,53 @@ describe('redeeming one', () => {
       'x'.repeat(2000),
     ];
     for (const unknown of unknownIds.filter((candidate) => candidate !== id)) {
-      expect(outcome(await redeem(unknown, 0, 'CENTS'))).toStrictEqual(refusal(404, 'REWARD_NOT_FOUND'));
+      expect(outcome(await redeem(unknown, 0, 'CENTS'))).toStrictEqual(
+        refusal(404, 'REWARD_NOT_FOUND'),
+      );
       expect(outcome(await cancel(unknown))).toStrictEqual(refusal(404, 'REWARD_NOT_FOUND'));
-      expect(outcome(await api.get(`/reward${path(unknown)}`))).toStrictEqual(refusal(404, 'REWARD_NOT_FOUND'));
+      expect(outcome(await api.get(`/reward${path(unknown)}`))).toStrictEqual(
+        refusal(404, 'REWARD_NOT_FOUND'),
+      );
     }
-    expect(outcome(await bulk(personal(), 0, 'CENTS'))).toStrictEqual(refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'));
+    expect(outcome(await bulk(personal(), 0, 'CENTS'))).toStrictEqual(
+      refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'),
+    );
   });
 
   test('until nothing is left', async () => {
     const person = await owner();
     const { id } = await give(person, credit('Points', 10));
-    expect((await redeem(id, 4, 'POINTS')).body).toStrictEqual({ creditRedeemed: 4, creditAvailable: 6, unit: 'Points' });
-    expect(outcome(await redeem(id, 7, 'points'))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
-    expect((await redeem(id, 6, 'points')).body).toStrictEqual({ creditRedeemed: 6, creditAvailable: 0, unit: 'Points' });
-    expect(outcome(await redeem(id, 1, 'points'))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
-    const [shown] = await rewards(person.accountId);
-    const redemption = (quantityRedeemed: number) => ({ id: expect.any(String) as unknown, dateRedeemed: aTime, quantityRedeemed });
-    expect(shown).toStrictEqual(
-      expectedCredit(person.accountId, person.userId, 'Points', 10, { redeemedCredit: 10, redemptions: [redemption(4), redemption(6)] }),
+    expect((await redeem(id, 4, 'POINTS')).body).toStrictEqual({
+      creditRedeemed: 4,
+      creditAvailable: 6,
+      unit: 'Points',
+    });
+    expect(outcome(await redeem(id, 7, 'points'))).toStrictEqual(
+      refusal(400, 'INVALD_REWARD_REDEMPTION'),
     );
-    expect(await balance(person.accountId)).toStrictEqual([creditBalance('Points', { count: 1, redeemed: 10 })]);
+    expect((await redeem(id, 6, 'points')).body).toStrictEqual({
+      creditRedeemed: 6,
+      creditAvailable: 0,
+      unit: 'Points',
+    });
+    expect(outcome(await redeem(id, 1, 'points'))).toStrictEqual(
+      refusal(400, 'INVALD_REWARD_REDEMPTION'),
+    );
+    const [shown] = await rewards(person.accountId);
+    const redemption = (quantityRedeemed: number) => ({
+      id: expect.any(String) as unknown,
+      dateRedeemed: aTime,
+      quantityRedeemed,
+    });
+    expect(shown).toStrictEqual(
+      expectedCredit(person.accountId, person.userId, 'Points', 10, {
+        redeemedCredit: 10,
+        redemptions: [redemption(4), redemption(6)],
+      }),
+    );
+    expect(await balance(person.accountId)).toStrictEqual([
+      creditBalance('Points', { count: 1, redeemed: 10 }),
+    ]);
   });
 });
 
@@ -260,15 +412,25 @@ describe('redeeming from the account', () => {
     const other = await owner(person.accountId);
     const endless2 = await give(other, credit('cents', 10));
     await give(person, credit('POINTS', 1000));
-    expect(outcome(await bulk(person.accountId, 41, 'CENTS'))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
+    expect(outcome(await bulk(person.accountId, 41, 'CENTS'))).toStrictEqual(
+      refusal(400, 'INVALD_REWARD_REDEMPTION'),
+    );
     const left = async () => {
       const all = await rewards(person.accountId, { rewardTypeFilter: 'CREDIT' });
-      return [soon, late, endless1, endless2].map(({ id }) => all.find((reward) => reward['id'] === id)?.['redeemedCredit']);
+      return [soon, late, endless1, endless2].map(
+        ({ id }) => all.find((reward) => reward['id'] === id)?.['redeemedCredit'],
+      );
     };
     expect(await left()).toStrictEqual([0, 0, 0, 0]);
-    expect((await bulk(person.accountId, 12, 'cEnTs')).body).toMatchObject({ creditRedeemed: 12, creditAvailable: 28 });
+    expect((await bulk(person.accountId, 12, 'cEnTs')).body).toMatchObject({
+      creditRedeemed: 12,
+      creditAvailable: 28,
+    });
     expect(await left()).toStrictEqual([10, 2, 0, 0]);
-    expect((await bulk(person.accountId, 19, 'cents')).body).toMatchObject({ creditRedeemed: 19, creditAvailable: 9 });
+    expect((await bulk(person.accountId, 19, 'cents')).body).toMatchObject({
+      creditRedeemed: 19,
+      creditAvailable: 9,
+    });
     expect(await left()).toStrictEqual([10, 10, 10, 1]);
     expect(await balance(person.accountId)).toStrictEqual([
       creditBalance('Cents', { count: 4, redeemed: 31, available: 9 }),
@@ -284,7 +446,9 @@ describe('redeeming from the account', () => {
     const { id } = await give(person, credit('CENTS', 60));
     await give(person, credit('CENTS', 40));
     const asked = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? redeem(id, 7, 'CENTS') : bulk(person.accountId, 7, 'CENTS'))),
+      Array.from({ length: 30 }, (_, n) =>
+        n % 2 === 0 ? redeem(id, 7, 'CENTS') : bulk(person.accountId, 7, 'CENTS'),
+      ),
     );
     const done = asked.filter(({ status }) => status === 200).length;
     expect(asked.filter(({ status }) => status !== 200).map(outcome)).toStrictEqual(
@@ -316,8 +480,13 @@ describe('cancelling', () => {
     const person = await owner();
     const { id: redeemed } = await give(person, credit('CENTS', 5));
     await redeem(redeemed, 1, 'CENTS');
-    const { id: firm } = await give(person, { type: 'PCT_DISCOUNT', discountPercent: 5, cancellable: false });
-    for (const id of [redeemed, firm]) expect(outcome(await cancel(id))).toStrictEqual(refusal(400, 'REWARD_NOT_CANCELLABLE'));
+    const { id: firm } = await give(person, {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 5,
+      cancellable: false,
+    });
+    for (const id of [redeemed, firm])
+      expect(outcome(await cancel(id))).toStrictEqual(refusal(400, 'REWARD_NOT_CANCELLABLE'));
   });
 });
 
@@ -333,21 +502,43 @@ describe('balances', () => {
     await give(person, credit('CENTS', 13, { dateScheduledFor: Date.now() + 3_600_000 }));
     await give(person, { type: 'PCT_DISCOUNT', discountPercent: 20 });
     const { id: percent } = await give(person, { type: 'PCT_DISCOUNT', discountPercent: 5 });
-    await give(person, { type: 'PCT_DISCOUNT', discountPercent: 50, dateScheduledFor: Date.now() + 3_600_000 });
-    const { id: tank } = await give(person, { type: 'FUELTANK', fuelTankCode: 'c', fuelTankType: 'CREDIT', amount: 5 });
-    const points = creditBalance('points', { count: 1, redeemed: 30, available: 70, cancelled: 7, pending: 11 });
+    await give(person, {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 50,
+      dateScheduledFor: Date.now() + 3_600_000,
+    });
+    const { id: tank } = await give(person, {
+      type: 'FUELTANK',
+      fuelTankCode: 'c',
+      fuelTankType: 'CREDIT',
+      amount: 5,
+    });
+    const points = creditBalance('points', {
+      count: 1,
+      redeemed: 30,
+      available: 70,
+      cancelled: 7,
+      pending: 11,
+    });
     expect(await balance(accountId)).toStrictEqual([
       creditBalance('CENTS', { count: 0, pending: 13 }),
       points,
       tankBalance(1),
       percentBalance(25, 0, 0),
     ]);
-    expect(await balance(accountId, { rewardTypeFilter: 'PCT_DISCOUNT' })).toStrictEqual([percentBalance(25, 0, 0)]);
-    expect(await balance(accountId, { userId: person.userId, rewardTypeFilter: 'FUELTANK' })).toStrictEqual([tankBalance(1)]);
+    expect(await balance(accountId, { rewardTypeFilter: 'PCT_DISCOUNT' })).toStrictEqual([
+      percentBalance(25, 0, 0),
+    ]);
+    expect(
+      await balance(accountId, { userId: person.userId, rewardTypeFilter: 'FUELTANK' }),
+    ).toStrictEqual([tankBalance(1)]);
     expect(await balance(accountId, { userId: 'nobody' })).toStrictEqual([]);
     await cancel(percent);
     await cancel(tank);
-    expect((await balance(accountId)).slice(2)).toStrictEqual([tankBalance(0), percentBalance(20, 0, 0)]);
+    expect((await balance(accountId)).slice(2)).toStrictEqual([
+      tankBalance(0),
+      percentBalance(20, 0, 0),
+    ]);
     const account = await bulk(accountId, 70, 'Points');
     expect(account.body).toStrictEqual({ creditRedeemed: 70, creditAvailable: 0, unit: 'points' });
   });
@@ -356,19 +547,36 @@ describe('balances', () => {
     const person = await owner();
     const { accountId } = person;
     const hour = 3_600_000;
-    const { id } = await give(person, credit('CENTS', 10, { dateScheduledFor: now() + hour, dateExpires: now() + 2 * hour }));
+    const { id } = await give(
+      person,
+      credit('CENTS', 10, { dateScheduledFor: now() + hour, dateExpires: now() + 2 * hour }),
+    );
     await give(person, credit('cents', 1, { dateScheduledFor: now() + hour }));
     await give(person, { type: 'PCT_DISCOUNT', discountPercent: 7, dateExpires: now() + 2 * hour });
-    await give(person, { type: 'PCT_DISCOUNT', discountPercent: 50, dateScheduledFor: now() + hour });
-    expect(await balance(accountId)).toStrictEqual([creditBalance('CENTS', { count: 0, pending: 11 }), percentBalance(7, 0, 0)]);
+    await give(person, {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 50,
+      dateScheduledFor: now() + hour,
+    });
+    expect(await balance(accountId)).toStrictEqual([
+      creditBalance('CENTS', { count: 0, pending: 11 }),
+      percentBalance(7, 0, 0),
+    ]);
     const shown = await rewards(accountId);
     try {
       clock.mockImplementation(() => now() + hour);
-      expect(await balance(accountId)).toStrictEqual([creditBalance('CENTS', { count: 2, available: 11 }), percentBalance(57, 0, 0)]);
-      expect(await balance(accountId, { userId: person.userId, rewardTypeFilter: 'PCT_DISCOUNT' })).toStrictEqual([
+      expect(await balance(accountId)).toStrictEqual([
+        creditBalance('CENTS', { count: 2, available: 11 }),
         percentBalance(57, 0, 0),
       ]);
-      expect((await redeem(id, 4, 'CENTS')).body).toStrictEqual({ creditRedeemed: 4, creditAvailable: 6, unit: 'CENTS' });
+      expect(
+        await balance(accountId, { userId: person.userId, rewardTypeFilter: 'PCT_DISCOUNT' }),
+      ).toStrictEqual([percentBalance(57, 0, 0)]);
+      expect((await redeem(id, 4, 'CENTS')).body).toStrictEqual({
+        creditRedeemed: 4,
+        creditAvailable: 6,
+        unit: 'CENTS',
+      });
       expect(await balance(accountId)).toStrictEqual([
         creditBalance('CENTS', { count: 2, redeemed: 4, available: 7 }),
         percentBalance(57, 0, 0),
@@ -376,13 +584,25 @@ describe('balances', () => {
       clock.mockImplementation(() => now() + 2 * hour);
       const left = creditBalance('CENTS', { count: 2, redeemed: 4, available: 1, expired: 6 });
       expect(await balance(accountId)).toStrictEqual([left, percentBalance(50, 0, 0)]);
-      expect(outcome(await redeem(id, 1, 'CENTS'))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
-      expect(outcome(await bulk(accountId, 2, 'CENTS'))).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
-      expect((await bulk(accountId, 1, 'cents')).body).toMatchObject({ creditRedeemed: 1, creditAvailable: 0 });
+      expect(outcome(await redeem(id, 1, 'CENTS'))).toStrictEqual(
+        refusal(400, 'INVALD_REWARD_REDEMPTION'),
+      );
+      expect(outcome(await bulk(accountId, 2, 'CENTS'))).toStrictEqual(
+        refusal(400, 'INVALD_REWARD_REDEMPTION'),
+      );
+      expect((await bulk(accountId, 1, 'cents')).body).toMatchObject({
+        creditRedeemed: 1,
+        creditAvailable: 0,
+      });
       const spent = creditBalance('CENTS', { count: 2, redeemed: 5, expired: 6 });
       expect(await balance(accountId)).toStrictEqual([spent, percentBalance(50, 0, 0)]);
       // Rewards themselves only show their dates.
-      expect((await rewards(accountId)).map(({ dateScheduledFor, dateExpires }) => [dateScheduledFor, dateExpires])).toStrictEqual(
+      expect(
+        (await rewards(accountId)).map(({ dateScheduledFor, dateExpires }) => [
+          dateScheduledFor,
+          dateExpires,
+        ]),
+      ).toStrictEqual(
         shown.map(({ dateScheduledFor, dateExpires }) => [dateScheduledFor, dateExpires]),
       );
     } finally {
@@ -407,7 +627,11 @@ describe('balances', () => {
       return types.filter((type) => type === 'RewardExpired').length === 2;
     });
     expect(
-      (await api.get(`/reward/balance${query({ accountId: person.accountId })}`, { atLeast: (await running.service.head())! })).body,
+      (
+        await api.get(`/reward/balance${query({ accountId: person.accountId })}`, {
+          atLeast: (await running.service.head())!,
+        })
+      ).body,
     ).toStrictEqual(expired);
   });
 
@@ -420,7 +644,11 @@ describe('balances', () => {
     '?accountId=a&rewardTypeFilter=X',
     '?userId=a',
   ])('GET /reward%s and its balance are refused', async (parameters) => {
-    expect(outcome(await api.get(`/reward${parameters}`))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
-    expect(outcome(await api.get(`/reward/balance${parameters}`))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
+    expect(outcome(await api.get(`/reward${parameters}`))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
+    expect(outcome(await api.get(`/reward/balance${parameters}`))).toStrictEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
   });
 });

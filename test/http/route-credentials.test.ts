@@ -1,14 +1,22 @@
 import { knownRoutes } from '../support/known-routes.js';
-import { errorBody, startWithStores, type RunningService, type TestTenant } from '../support/running-service.js';
+import {
+  errorBody,
+  startWithStores,
+  type RunningService,
+  type TestTenant,
+} from '../support/running-service.js';
 import { basic } from '../support/api-client.js';
 import { token } from '../support/user-tokens.js';
 
 /**
- * Who may call what: every route that the router knows, with every kind of credentials, with the open endpoints on and off. A route without
- * a row fails.
+ * Who may call what: every route that the router knows, with every kind of credentials, with the
+ * open endpoints on and off. A route without a row fails.
  */
 
-/** What stands against a caller, or `-`: nothing, and the row says what the route answers. Of open endpoints, with the switch on. */
+/**
+ * What stands against a caller, or `-`: nothing, and the row says what the route answers. Of open
+ * endpoints, with the switch on.
+ */
 type Verdict = 401 | 403 | '-';
 
 const KINDS = [
@@ -30,9 +38,17 @@ const KINDS = [
     'anonymous token',
     'expired token',
   ] as const),
-  ...(["another tenant's token", 'token of another tenant in sub', 'unsigned token', 'bad token beside a key', 'two tokens'] as const),
+  ...([
+    "another tenant's token",
+    'token of another tenant in sub',
+    'unsigned token',
+    'bad token beside a key',
+    'two tokens',
+  ] as const),
 ] as const;
 type Kind = (typeof KINDS)[number];
+
+/* eslint-disable max-len -- a table */
 
 /** One column per kind, in their order. */
 const VERDICTS = {
@@ -55,7 +71,10 @@ const VERDICTS = {
 } as const satisfies Record<string, readonly Verdict[]>;
 type Access = keyof typeof VERDICTS;
 
-/** Who may call; what the route answers to who may; the path, where it is not that of the user `u` of the account `a`. */
+/**
+ * Who may call; what the route answers to who may; the path, where it is not that of the user `u`
+ * of the account `a`.
+ */
 type Row = readonly [Access, number, string?];
 
 const T = '/api/v1/{tenantAlias}';
@@ -93,7 +112,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`GET ${OPEN_USER}/shareurls`]: ['reading', 200],
   [`POST ${OPEN_USER}/events`]: ['reading', 400],
   [`POST ${T}/open/code/{code}/account/{accountId}/user/{userId}`]: ['writing', 404],
-  [`GET ${T}/open/referrals`]: ['reading', 200, '/open/referrals?referredAccountId=a&referredUserId=u'],
+  [`GET ${T}/open/referrals`]: [
+    'reading',
+    200,
+    '/open/referrals?referredAccountId=a&referredUserId=u',
+  ],
   [`PUT ${T}/open/user/cookie_user`]: ['visiting', 200],
   [`GET ${T}/open/user`]: ['anybody', 404, '/open/user?referralCode=NOBODYHASIT'],
   [`GET ${T}/open/code/{code}`]: ['anybody', 404],
@@ -132,7 +155,10 @@ const ROWS: Readonly<Record<string, Row>> = {
 };
 
 /** Fields of a request, by kind of credentials. */
-function fieldsOf(tenant: TestTenant, other: TestTenant): Readonly<Record<Kind, Readonly<Record<string, string>>>> {
+function fieldsOf(
+  tenant: TestTenant,
+  other: TestTenant,
+): Readonly<Record<Kind, Readonly<Record<string, string>>>> {
   const me = { accountId: 'a', id: 'u' };
   const writing = { user: { ...me, firstName: 'Ann' } };
   const key = (credentials: string) => ({ authorization: basic(`:${credentials}`) });
@@ -155,7 +181,9 @@ function fieldsOf(tenant: TestTenant, other: TestTenant): Readonly<Record<Kind, 
     'expired token': own(live({ ...writing, exp: 1 })),
     "another tenant's token": own(token(other.liveSecret, writing)),
     'token of another tenant in sub': own(live({ sub: `a:u@${other.alias}:users` })),
-    'unsigned token': own(`${Buffer.from('{"alg":"none"}').toString('base64url')}.${live(writing).split('.')[1] ?? ''}.`),
+    'unsigned token': own(
+      `${Buffer.from('{"alg":"none"}').toString('base64url')}.${live(writing).split('.')[1] ?? ''}.`,
+    ),
     'bad token beside a key': { ...key(tenant.liveKey), ...own('x.y.z') },
     'two tokens': { authorization: `Bearer ${live({ user: me })}`, ...own(live(writing)) },
   };
@@ -168,23 +196,36 @@ let other: TestTenant;
 beforeAll(async () => {
   running = await startWithStores();
   ({ service } = running);
-  tenants = { on: await service.createTenant(), off: await service.createTenant({ openEndpoints: false }) };
+  tenants = {
+    on: await service.createTenant(),
+    off: await service.createTenant({ openEndpoints: false }),
+  };
   other = await service.createTenant();
   for (const tenant of Object.values(tenants)) {
     for (const client of [tenant.live, tenant.test]) {
       await client.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } });
-      expect((await client.post('/user', { id: 'u', accountId: 'a', firstName: 'Ann' })).status).toBe(200);
+      expect(
+        (await client.post('/user', { id: 'u', accountId: 'a', firstName: 'Ann' })).status,
+      ).toBe(200);
     }
   }
 });
 afterAll(() => running.end());
 
 test('every route that the router knows has a row, and no other', () => {
-  expect(Object.keys(ROWS).sort()).toStrictEqual([...new Set(knownRoutes(service).map((route) => route.replace(/(.)\/$/, '$1')))].sort());
+  expect(Object.keys(ROWS).sort()).toStrictEqual(
+    [...new Set(knownRoutes(service).map((route) => route.replace(/(.)\/$/, '$1')))].sort(),
+  );
 });
 
 /** Where credentials or the switch mean nothing, a few kinds show it. */
-const A_FEW: readonly Kind[] = ['none', 'live key', 'wrong key', 'live write token', 'expired token'];
+const A_FEW: readonly Kind[] = [
+  'none',
+  'live key',
+  'wrong key',
+  'live write token',
+  'expired token',
+];
 const kindsFor = ([access]: Row, isOn: boolean): readonly Kind[] =>
   access === 'open' || (['key', 'operator'].includes(access) && !isOn) ? A_FEW : KINDS;
 
@@ -202,7 +243,9 @@ describe.each(['on', 'off'] as const)('with the open endpoints %s', (open) => {
     const tenant = tenants[open];
     const fields = fieldsOf(tenant, other);
     const path = row[2] ?? template.replace(T, '');
-    const target = template.startsWith(T) ? `/api/v1/${tenant.alias}${path}` : path.replace('{tenantAlias}', tenant.alias);
+    const target = template.startsWith(T)
+      ? `/api/v1/${tenant.alias}${path}`
+      : path.replace('{tenantAlias}', tenant.alias);
     const url =
       service.origin +
       target
@@ -213,7 +256,11 @@ describe.each(['on', 'off'] as const)('with the open endpoints %s', (open) => {
       const response = await fetch(url, { method, headers: fields[kind], redirect: 'manual' });
       const text = await response.text();
       // Whatever is wrong with a token, the answer is the same.
-      if (response.status === 401 && row[0] !== 'operator' && 'x-saasquatch-user-token' in fields[kind]) {
+      if (
+        response.status === 401 &&
+        row[0] !== 'operator' &&
+        'x-saasquatch-user-token' in fields[kind]
+      ) {
         expect(JSON.parse(text)).toStrictEqual(errorBody(401, 'UNAUTHORIZED', 'RS032'));
         expect(response.headers.get('www-authenticate')).toMatch(/^Basic /);
       }

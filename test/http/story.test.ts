@@ -22,11 +22,15 @@ interface LogOfStory {
   stop(): Promise<void>;
 }
 
-const onPostgres = (): Promise<LogOfStory> => Promise.resolve({ environment: {}, stop: () => Promise.resolve() });
+const onPostgres = (): Promise<LogOfStory> =>
+  Promise.resolve({ environment: {}, stop: () => Promise.resolve() });
 
 async function onEventStoreDb(): Promise<LogOfStory> {
   const store = await startEventStore();
-  return { environment: { EVENT_STORE_URL: store.url, EVENT_STORE_NAMESPACE: freshNamespace() }, stop: () => store.stop() };
+  return {
+    environment: { EVENT_STORE_URL: store.url, EVENT_STORE_NAMESPACE: freshNamespace() },
+    stop: () => store.stop(),
+  };
 }
 
 const PAID = { status: 'PAID', value: 9.95, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
@@ -56,11 +60,18 @@ describe.each([
     const bob = { accountId: personal('acc'), id: `${personal('bob')}@example.com` };
     const annAccount = { id: ann.accountId, currency: 'EUR', subscription: PAID, referral: null };
 
-    const synced = await api.post('/accountsync', { id: ann.accountId, currency: 'EUR', subscription: PAID });
+    const synced = await api.post('/accountsync', {
+      id: ann.accountId,
+      currency: 'EUR',
+      subscription: PAID,
+    });
     expect(outcome(synced)).toStrictEqual({ status: 200, body: annAccount });
     expect(synced.headers.get('ledger-position')).toMatch(/\S/);
     expect(synced.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual({ status: 200, body: annAccount });
+    expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual({
+      status: 200,
+      body: annAccount,
+    });
 
     // The referrer, with every member that a body may carry.
     const email = ` ${personal('Ann')}@Example.com`;
@@ -70,13 +81,33 @@ describe.each([
     const paymentProviderId = personal('cus');
     const code = personal('AnnLee');
     const described = {
-      ...{ email, imageUrl, firstName, lastName, paymentProviderId, locale: 'en_GB', countryCode: 'GB' },
-      ...{ customFields: { tier: 'gold', visits: 3, vip: true }, segments: ['a', 'b', '~a', 'c'], referable: false },
+      ...{
+        email,
+        imageUrl,
+        firstName,
+        lastName,
+        paymentProviderId,
+        locale: 'en_GB',
+        countryCode: 'GB',
+      },
+      ...{
+        customFields: { tier: 'gold', visits: 3, vip: true },
+        segments: ['a', 'b', '~a', 'c'],
+        referable: false,
+      },
     };
     const annUser = expectedUser(
       { tenant: tenant.alias, ...ann, code, email },
       {
-        ...{ firstName, lastName, imageUrl, locale: 'en_GB', countryCode: 'GB', paymentProviderId, referable: false },
+        ...{
+          firstName,
+          lastName,
+          imageUrl,
+          locale: 'en_GB',
+          countryCode: 'GB',
+          paymentProviderId,
+          referable: false,
+        },
         ...{ customFields: { tier: 'gold', visits: 3, vip: true }, segments: ['b', 'c'] },
       },
     );
@@ -86,7 +117,9 @@ describe.each([
     expect(upserted.body['dateCreated']).toBeLessThanOrEqual(Date.now());
     const annPath = `/account${path(ann.accountId)}/user${path(ann.id)}`;
     expect(outcome(await api.get(annPath))).toStrictEqual({ status: 200, body: upserted.body });
-    expect(outcome(await api.get(`/user${query({ referralCode: code.toUpperCase() })}`))).toStrictEqual({
+    expect(
+      outcome(await api.get(`/user${query({ referralCode: code.toUpperCase() })}`)),
+    ).toStrictEqual({
       status: 200,
       body: upserted.body,
     });
@@ -95,20 +128,37 @@ describe.each([
       body: { count: 1, totalCount: 1, users: [listed(upserted.body)] },
     });
     const codeDetails = {
-      ...{ code, dateCreated: upserted.body['dateCreated'], referrerName: `${firstName} Ł`, programId: 'default' },
+      ...{
+        code,
+        dateCreated: upserted.body['dateCreated'],
+        referrerName: `${firstName} Ł`,
+        programId: 'default',
+      },
       reward: { type: 'PCT_DISCOUNT', unit: '%', discountPercent: 10 },
     };
-    expect(outcome(await api.get(`/code${path(code.toLowerCase())}`))).toStrictEqual({ status: 200, body: codeDetails });
+    expect(outcome(await api.get(`/code${path(code.toLowerCase())}`))).toStrictEqual({
+      status: 200,
+      body: codeDetails,
+    });
 
     // The referred account, with the code in another case.
     const subscription = { status: 'TRIAL' };
     expect(
-      outcome(await api.post('/accountsync', { id: bob.accountId, subscription, referral: { code: code.toUpperCase() } })),
+      outcome(
+        await api.post('/accountsync', {
+          id: bob.accountId,
+          subscription,
+          referral: { code: code.toUpperCase() },
+        }),
+      ),
     ).toStrictEqual({
       status: 200,
       body: { id: bob.accountId, currency: 'USD', subscription, referral: { code } },
     });
-    expect(outcome(await api.get('/referrals'))).toStrictEqual({ status: 200, body: { count: 0, totalCount: 0, referrals: [] } });
+    expect(outcome(await api.get('/referrals'))).toStrictEqual({
+      status: 200,
+      body: { count: 0, totalCount: 0, referrals: [] },
+    });
 
     const bobUser = (referredBy: Json) =>
       expectedUser(
@@ -117,9 +167,15 @@ describe.each([
       );
     const bobCode = personal('BOB').toUpperCase();
     const started = await api.post('/user', { ...bob, firstName: bobCode });
-    expect(outcome(started)).toStrictEqual({ status: 200, body: bobUser({ isConverted: false, newlyReferred: true }) });
+    expect(outcome(started)).toStrictEqual({
+      status: 200,
+      body: bobUser({ isConverted: false, newlyReferred: true }),
+    });
     const bobPath = `/account${path(bob.accountId)}/user${path(bob.id)}`;
-    expect(outcome(await api.get(bobPath))).toStrictEqual({ status: 200, body: bobUser({ isConverted: false, newlyReferred: false }) });
+    expect(outcome(await api.get(bobPath))).toStrictEqual({
+      status: 200,
+      body: bobUser({ isConverted: false, newlyReferred: false }),
+    });
 
     const discount = expectedPercent(bob.accountId, bob.id, 10, { rewardSource: 'REFERRED' });
     const running1 = await api.get<{ referrals: Json[] }>('/referrals');
@@ -138,7 +194,10 @@ describe.each([
     });
     const [referral] = running1.body.referrals;
     expect(referral!['dateModerated']).toBe(referral!['dateReferralStarted']);
-    expect(outcome(await api.get(`/referrals${path(String(referral!['id']))}`))).toStrictEqual({ status: 200, body: referral });
+    expect(outcome(await api.get(`/referrals${path(String(referral!['id']))}`))).toStrictEqual({
+      status: 200,
+      body: referral,
+    });
 
     // PAID: what it sets off is there in the very next reads, whichever comes first.
     const paid = await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
@@ -146,7 +205,9 @@ describe.each([
       status: 200,
       body: { id: bob.accountId, currency: 'USD', subscription: PAID, referral: { code } },
     });
-    const credit = expectedCredit(ann.accountId, ann.id, 'CENTS', 1000, { rewardSource: 'FRIEND_SIGNUP' });
+    const credit = expectedCredit(ann.accountId, ann.id, 'CENTS', 1000, {
+      rewardSource: 'FRIEND_SIGNUP',
+    });
     const rewards = await api.get<Json[]>(`/reward${query({ accountId: ann.accountId })}`);
     expect(outcome(rewards)).toStrictEqual({ status: 200, body: [credit] });
     const rewardId = String(rewards.body[0]!['id']);
@@ -160,19 +221,31 @@ describe.each([
         dateReferralPaid: aTime,
       },
     });
-    expect(outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`))).toStrictEqual({
+    expect(
+      outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`)),
+    ).toStrictEqual({
       status: 200,
       body: [creditBalance('CENTS', { count: 1, available: 1000 })],
     });
-    expect(outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`))).toStrictEqual({
+    expect(
+      outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`)),
+    ).toStrictEqual({
       status: 200,
       body: [percentBalance(10, 10, 0)],
     });
-    expect(outcome(await api.get(`/reward${path(rewardId)}/`))).toStrictEqual({ status: 201, body: rewards.body[0] });
-    expect(outcome(await api.get(`/account${path(ann.accountId)}/reward`))).toStrictEqual({ status: 200, body: rewards.body });
+    expect(outcome(await api.get(`/reward${path(rewardId)}/`))).toStrictEqual({
+      status: 201,
+      body: rewards.body[0],
+    });
+    expect(outcome(await api.get(`/account${path(ann.accountId)}/reward`))).toStrictEqual({
+      status: 200,
+      body: rewards.body,
+    });
 
     // Spending.
-    expect(outcome(await api.post(`/credit${path(rewardId)}/redeem`, { amount: 300, unit: 'cents' }))).toStrictEqual({
+    expect(
+      outcome(await api.post(`/credit${path(rewardId)}/redeem`, { amount: 300, unit: 'cents' })),
+    ).toStrictEqual({
       status: 200,
       body: { creditRedeemed: 300, creditAvailable: 700, unit: 'CENTS' },
     });
@@ -187,26 +260,55 @@ describe.each([
       status: 201,
       body: expectedCredit(ann.accountId, ann.id, 'Cents', 50, { name: 'Sorry', currency: 'EUR' }),
     });
-    expect(outcome(await api.post('/credit/bulkredeem', { accountId: ann.accountId, amount: 710, unit: 'CENTS' }))).toStrictEqual({
+    expect(
+      outcome(
+        await api.post('/credit/bulkredeem', {
+          accountId: ann.accountId,
+          amount: 710,
+          unit: 'CENTS',
+        }),
+      ),
+    ).toStrictEqual({
       status: 200,
       body: { creditRedeemed: 710, creditAvailable: 40, unit: 'CENTS' },
     });
-    const redemption = (quantityRedeemed: number) => ({ id: expect.any(String) as unknown, dateRedeemed: aTime, quantityRedeemed });
-    expect(outcome(await api.get(`/reward${query({ accountId: ann.accountId, rewardTypeFilter: 'CREDIT' })}`))).toStrictEqual({
+    const redemption = (quantityRedeemed: number) => ({
+      id: expect.any(String) as unknown,
+      dateRedeemed: aTime,
+      quantityRedeemed,
+    });
+    expect(
+      outcome(
+        await api.get(`/reward${query({ accountId: ann.accountId, rewardTypeFilter: 'CREDIT' })}`),
+      ),
+    ).toStrictEqual({
       status: 200,
       body: [
         { ...given.body, redeemedCredit: 10, redemptions: [redemption(10)] },
-        { ...rewards.body[0], redeemedCredit: 1000, redemptions: [redemption(300), redemption(700)] },
+        {
+          ...rewards.body[0],
+          redeemedCredit: 1000,
+          redemptions: [redemption(300), redemption(700)],
+        },
       ],
     });
-    expect(outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`))).toStrictEqual({
+    expect(
+      outcome(await api.get(`/reward/balance${query({ accountId: ann.accountId })}`)),
+    ).toStrictEqual({
       status: 200,
       body: [creditBalance('CENTS', { count: 2, redeemed: 1010, available: 40 })],
     });
 
     // The other types by hand, and taking one back.
     const tank = await api.post(`/rewards${bobPath}`, {
-      ...{ type: 'FUELTANK', fuelTankCode: personal('tank'), fuelTankType: 'CREDIT', amount: '500', unit: 'POINTS', cancellable: false },
+      ...{
+        type: 'FUELTANK',
+        fuelTankCode: personal('tank'),
+        fuelTankType: 'CREDIT',
+        amount: '500',
+        unit: 'POINTS',
+        cancellable: false,
+      },
     });
     expect(outcome(tank)).toStrictEqual({
       status: 201,
@@ -216,23 +318,44 @@ describe.each([
         cancellable: false,
       }),
     });
-    const percent = await api.post(`/rewards${bobPath}`, { type: 'PCT_DISCOUNT', discountPercent: 5, description: 'Once' });
-    expect(outcome(percent)).toStrictEqual({ status: 201, body: expectedPercent(bob.accountId, bob.id, 5, { description: 'Once' }) });
-    expect(outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`))).toStrictEqual({
+    const percent = await api.post(`/rewards${bobPath}`, {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 5,
+      description: 'Once',
+    });
+    expect(outcome(percent)).toStrictEqual({
+      status: 201,
+      body: expectedPercent(bob.accountId, bob.id, 5, { description: 'Once' }),
+    });
+    expect(
+      outcome(await api.get(`/reward/balance${query({ accountId: bob.accountId })}`)),
+    ).toStrictEqual({
       status: 200,
       body: [tankBalance(1, 'POINTS'), percentBalance(15, 10, 0)],
     });
     const cancelled = await api.post(`/reward${path(String(percent.body['id']))}/cancel`);
-    expect(outcome(cancelled)).toStrictEqual({ status: 200, body: { ...percent.body, dateCancelled: aTime } });
-    expect(outcome(await api.get(`/reward${path(String(percent.body['id']))}`))).toStrictEqual({ status: 201, body: cancelled.body });
+    expect(outcome(cancelled)).toStrictEqual({
+      status: 200,
+      body: { ...percent.body, dateCancelled: aTime },
+    });
+    expect(outcome(await api.get(`/reward${path(String(percent.body['id']))}`))).toStrictEqual({
+      status: 201,
+      body: cancelled.body,
+    });
 
     // Moderating, blocking, leaving.
-    const denied = await api.post('/referrals/moderate', { actions: [{ referralId: referral!['id'], action: 'REFERRED_DENIED' }] });
+    const denied = await api.post('/referrals/moderate', {
+      actions: [{ referralId: referral!['id'], action: 'REFERRED_DENIED' }],
+    });
     expect(outcome(denied)).toStrictEqual({ status: 200, body: {} });
     expect(denied.headers.get('ledger-position')).toMatch(/\S/);
     const moderated = await api.get(`/referrals${path(String(referral!['id']))}`);
     expect(moderated.body).toMatchObject({
-      ...{ moderationStatus: 'ACTIONED', referredModerationStatus: 'DENIED', referrerModerationStatus: 'APPROVED' },
+      ...{
+        moderationStatus: 'ACTIONED',
+        referredModerationStatus: 'DENIED',
+        referrerModerationStatus: 'APPROVED',
+      },
       ...{ referredReward: { dateCancelled: aTime }, referrerReward: { dateCancelled: null } },
     });
     expect(moderated.body['dateModerated']).toBeGreaterThan(Number(referral!['dateModerated']) - 1);
@@ -241,7 +364,10 @@ describe.each([
     expect((await api.get(`/code${path(code)}`)).status).toBe(404);
     expect((await api.get(`/user${query({ referralCode: code })}`)).status).toBe(200);
     expect(outcome(await api.post(`${annPath}/unblock`))).toStrictEqual({ status: 200, body: {} });
-    expect(outcome(await api.get(`/code${path(code)}`))).toStrictEqual({ status: 200, body: codeDetails });
+    expect(outcome(await api.get(`/code${path(code)}`))).toStrictEqual({
+      status: 200,
+      body: codeDetails,
+    });
 
     await api.post('/accountsync', { id: bob.accountId, subscription: { status: 'CANCELLED' } });
     const ended = await api.get(`/referrals${path(String(referral!['id']))}`);
@@ -251,22 +377,38 @@ describe.each([
     const cat = { accountId: personal('acc'), id: personal('cat') };
     await api.post('/accountsync', { id: cat.accountId, subscription });
     await api.post('/user', cat);
-    const applied = await api.post(`/open/code${path(code.toLowerCase())}/account${path(cat.accountId)}/user${path(cat.id)}`);
+    const applied = await api.post(
+      `/open/code${path(code.toLowerCase())}/account${path(cat.accountId)}/user${path(cat.id)}`,
+    );
     expect(outcome(applied)).toStrictEqual({ status: 200, body: codeDetails });
-    expect((await api.get(`/account${path(cat.accountId)}/user${path(cat.id)}`)).body['referredBy']).toStrictEqual({
+    expect(
+      (await api.get(`/account${path(cat.accountId)}/user${path(cat.id)}`)).body['referredBy'],
+    ).toStrictEqual({
       ...{ code, isConverted: false, newlyReferred: false },
     });
-    expect((await api.get<{ referrals: Json[] }>('/referrals')).body.referrals.map(({ id }) => id)).toStrictEqual([anId, referral!['id']]);
+    expect(
+      (await api.get<{ referrals: Json[] }>('/referrals')).body.referrals.map(({ id }) => id),
+    ).toStrictEqual([anId, referral!['id']]);
 
     // The other mode of the tenant has none of it.
-    expect((await tenant.test.get('/users')).body).toStrictEqual({ count: 0, totalCount: 0, users: [] });
-    expect((await tenant.test.get('/referrals')).body).toStrictEqual({ count: 0, totalCount: 0, referrals: [] });
+    expect((await tenant.test.get('/users')).body).toStrictEqual({
+      count: 0,
+      totalCount: 0,
+      users: [],
+    });
+    expect((await tenant.test.get('/referrals')).body).toStrictEqual({
+      count: 0,
+      totalCount: 0,
+      referrals: [],
+    });
   });
 
   test('the log and the metrics name nobody', async () => {
     const { origin, logText } = running.service;
     expect(logText.split('\n').length).toBeGreaterThan(40);
-    expect(logText).toContain('"route":"/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');
+    expect(logText).toContain(
+      '"route":"/api/v1/:tenantAlias/account/:accountId/user/:userId/block"',
+    );
     expect(running.service.indiscretions()).toStrictEqual([]);
     const metrics = await (await fetch(`${origin}/metrics`)).text();
     expect(metrics).toContain('route="/api/v1/:tenantAlias/account/:accountId/user/:userId/block"');

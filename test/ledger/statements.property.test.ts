@@ -7,14 +7,22 @@ import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import { personal } from '../../src/domain/personal.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { Position } from '../../src/event-log/event-log.js';
-import { AccountPostings, LEDGER_ACCOUNTS, type Entry, type PostedEvent } from '../../src/bookkeeping/postings.js';
+import {
+  AccountPostings,
+  LEDGER_ACCOUNTS,
+  type Entry,
+  type PostedEvent,
+} from '../../src/bookkeeping/postings.js';
 import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { anAccount, accountOpened, personOf, userIdentified } from '../support/account-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 
-/** Statements of many random accounts, against a fold that knows nothing of postings: sums over rewards, by their dates. */
+/**
+ * Statements of many random accounts, against a fold that knows nothing of postings: sums over
+ * rewards, by their dates.
+ */
 
 const DAY = 86_400_000;
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
@@ -29,7 +37,13 @@ type Step = { readonly afterDays: number } & (
       readonly valid: number;
       readonly auto: boolean;
     }
-  | { readonly do: 'refer'; readonly amount: number; readonly unit: string; readonly delay: number; readonly auto: boolean }
+  | {
+      readonly do: 'refer';
+      readonly amount: number;
+      readonly unit: string;
+      readonly delay: number;
+      readonly auto: boolean;
+    }
   | { readonly do: 'redeem' | 'adjust'; readonly amount: number; readonly unit: string }
   | { readonly do: 'cancel' | 'settle' | 'deny' | 'approve'; readonly which: number }
   | { readonly do: 'forget' }
@@ -43,16 +57,50 @@ const days = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 30 }));
 const aStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ afterDays, do: fc.constant('give' as const), amount, unit, delay: days, valid: days, auto: fc.boolean() }),
+    arbitrary: fc.record({
+      afterDays,
+      do: fc.constant('give' as const),
+      amount,
+      unit,
+      delay: days,
+      valid: days,
+      auto: fc.boolean(),
+    }),
   },
-  { weight: 3, arbitrary: fc.record({ afterDays, do: fc.constant('refer' as const), amount, unit, delay: days, auto: fc.boolean() }) },
-  { weight: 5, arbitrary: fc.record({ afterDays, do: fc.constant('redeem' as const), amount, unit }) },
-  { weight: 2, arbitrary: fc.record({ afterDays, do: fc.constant('adjust' as const), amount: fc.integer({ min: -200, max: 200 }), unit }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      afterDays,
+      do: fc.constant('refer' as const),
+      amount,
+      unit,
+      delay: days,
+      auto: fc.boolean(),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ afterDays, do: fc.constant('redeem' as const), amount, unit }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      afterDays,
+      do: fc.constant('adjust' as const),
+      amount: fc.integer({ min: -200, max: 200 }),
+      unit,
+    }),
+  },
   {
     weight: 6,
     arbitrary: fc.record({
       afterDays,
-      do: fc.constantFrom('cancel' as const, 'settle' as const, 'deny' as const, 'approve' as const),
+      do: fc.constantFrom(
+        'cancel' as const,
+        'settle' as const,
+        'deny' as const,
+        'approve' as const,
+      ),
       which: fc.nat(9),
     }),
   },
@@ -80,7 +128,10 @@ class RandomAccount {
   }
 
   begin(): AccountEvent[] {
-    return this.fold([accountOpened(this.account, { at: 0 }), ...USERS.map((user) => userIdentified(this.account, user, {}, 0))]);
+    return this.fold([
+      accountOpened(this.account, { at: 0 }),
+      ...USERS.map((user) => userIdentified(this.account, user, {}, 0)),
+    ]);
   }
 
   take(step: Step, now: number): AccountEvent[] {
@@ -101,26 +152,74 @@ class RandomAccount {
       case 'give': {
         const dateScheduledFor = step.delay > 0 ? now + step.delay * DAY : null;
         const dateExpires = step.valid > 0 ? (dateScheduledFor ?? now) + step.valid * DAY : null;
-        const value = { type: 'CREDIT' as const, unit: step.unit, assignedCredit: step.amount, currency: null };
+        const value = {
+          type: 'CREDIT' as const,
+          unit: step.unit,
+          assignedCredit: step.amount,
+          currency: null,
+        };
         const texts = { name: null, description: null, cancellable: true };
         const userId = USERS[step.amount % 2] ?? 'ann';
         return [
-          { type: 'CreateReward', userId, rewardId, value, ...texts, dateScheduledFor, dateExpires, redeemsAutomatically: step.auto, now },
+          {
+            type: 'CreateReward',
+            userId,
+            rewardId,
+            value,
+            ...texts,
+            dateScheduledFor,
+            dateExpires,
+            redeemsAutomatically: step.auto,
+            now,
+          },
         ];
       }
       case 'refer': {
         const referralId = randomUUID();
         this.referrals.push(referralId);
-        const value = { type: 'CREDIT' as const, unit: step.unit, assignedCredit: step.amount, currency: null };
-        const texts = { name: null, description: null, cancellable: true, limit: null, when: 'CONVERTED' as const };
-        const terms = { ...texts, value, validDays: null, delayDays: step.delay, redeemsAutomatically: step.auto };
+        const value = {
+          type: 'CREDIT' as const,
+          unit: step.unit,
+          assignedCredit: step.amount,
+          currency: null,
+        };
+        const texts = {
+          name: null,
+          description: null,
+          cancellable: true,
+          limit: null,
+          when: 'CONVERTED' as const,
+        };
+        const terms = {
+          ...texts,
+          value,
+          validDays: null,
+          delayDays: step.delay,
+          redeemsAutomatically: step.auto,
+        };
         const program = { programId: 'default', programVersion: 1, provided: NOTHING_PROVIDED };
         return [
-          { type: 'GrantReferrerReward', referralId, rewardId, person: personOf(this.account, 'ann'), terms, ...program, earnedAt: now },
+          {
+            type: 'GrantReferrerReward',
+            referralId,
+            rewardId,
+            person: personOf(this.account, 'ann'),
+            terms,
+            ...program,
+            earnedAt: now,
+          },
         ];
       }
       case 'redeem':
-        return [{ type: 'RedeemAccountCredit', amount: step.amount, unit: step.unit, redemptionId: rewardId, now }];
+        return [
+          {
+            type: 'RedeemAccountCredit',
+            amount: step.amount,
+            unit: step.unit,
+            redemptionId: rewardId,
+            now,
+          },
+        ];
       case 'adjust': {
         const staff = { approvedBy: personal('staff', 'bo'), by: personal('staff', 'al') };
         const what = { userId: 'ann', unit: step.unit, amount: step.amount, reason: 'a test' };
@@ -128,15 +227,31 @@ class RandomAccount {
       }
       case 'cancel':
       case 'settle': {
-        const known = this.history.flatMap(({ event }) => (event.type === 'RewardGranted' ? [event.rewardId] : []));
+        const known = this.history.flatMap(({ event }) =>
+          event.type === 'RewardGranted' ? [event.rewardId] : [],
+        );
         const which = known[step.which % Math.max(1, known.length)];
-        return which === undefined ? [] : [{ type: step.do === 'cancel' ? 'CancelReward' : 'SettleReward', rewardId: which, now }];
+        return which === undefined
+          ? []
+          : [
+              {
+                type: step.do === 'cancel' ? 'CancelReward' : 'SettleReward',
+                rewardId: which,
+                now,
+              },
+            ];
       }
       case 'deny':
       case 'approve': {
         const referralId = this.referrals[step.which % Math.max(1, this.referrals.length)];
         if (referralId === undefined) return [];
-        const changes = [{ referralId, referred: undefined, referrer: step.do === 'deny' ? ('DENIED' as const) : ('APPROVED' as const) }];
+        const changes = [
+          {
+            referralId,
+            referred: undefined,
+            referrer: step.do === 'deny' ? ('DENIED' as const) : ('APPROVED' as const),
+          },
+        ];
         const moderation = { moderationId: rewardId, side: 'referrer' as const, changes, now };
         return [
           { type: 'PrepareModeration', ...moderation },
@@ -144,7 +259,16 @@ class RandomAccount {
         ];
       }
       case 'forget':
-        return [{ type: 'ForgetUser', userId: 'bob', erasureId: randomUUID(), suppressed: null, preserveEmptyAccount: true, now }];
+        return [
+          {
+            type: 'ForgetUser',
+            userId: 'bob',
+            erasureId: randomUUID(),
+            suppressed: null,
+            preserveEmptyAccount: true,
+            now,
+          },
+        ];
     }
   }
 }
@@ -153,15 +277,31 @@ class RandomAccount {
 function independently(history: readonly Recorded[], clock: number): Record<string, number> {
   const rewards = new Map<
     string,
-    { left: number; unit: string; person: string; from: number; until: number; auto: boolean; cancelled: boolean }
+    {
+      left: number;
+      unit: string;
+      person: string;
+      from: number;
+      until: number;
+      auto: boolean;
+      cancelled: boolean;
+    }
   >();
   const gone = new Set<string>();
   for (const { event } of history) {
-    const reward = 'rewardId' in event && event.rewardId !== null ? rewards.get(event.rewardId) : undefined;
+    const reward =
+      'rewardId' in event && event.rewardId !== null ? rewards.get(event.rewardId) : undefined;
     if (event.type === 'RewardGranted' && event.value.type === 'CREDIT') {
       const { value, person, dateScheduledFor, dateExpires, redeemsAutomatically: auto } = event;
       const dates = { from: dateScheduledFor ?? -Infinity, until: dateExpires ?? Infinity };
-      rewards.set(event.rewardId, { left: value.assignedCredit, unit: value.unit.toLowerCase(), person, ...dates, auto, cancelled: false });
+      rewards.set(event.rewardId, {
+        left: value.assignedCredit,
+        unit: value.unit.toLowerCase(),
+        person,
+        ...dates,
+        auto,
+        cancelled: false,
+      });
     }
     if (event.type === 'CreditRedeemed' && reward) reward.left -= event.amount;
     if (event.type === 'RewardCancelled' && reward) reward.cancelled = true;
@@ -178,10 +318,16 @@ function independently(history: readonly Recorded[], clock: number): Record<stri
 
 let time = Date.UTC(2026, 0, 1);
 const log = new InMemoryEventLog(() => time);
-const core = { log, codec: new EventCodec(new InMemorySubjectKeys(true)), names: new KeyedNames(Buffer.alloc(32, 7)) };
+const core = {
+  log,
+  codec: new EventCodec(new InMemorySubjectKeys(true)),
+  names: new KeyedNames(Buffer.alloc(32, 7)),
+};
 const accounts: RandomAccount[] = [];
 const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
-const choose = fc.sample(fc.noBias(fc.nat(999_999)), { numRuns: 6_000, seed }).map((part) => part / 1_000_000);
+const choose = fc
+  .sample(fc.noBias(fc.nat(999_999)), { numRuns: 6_000, seed })
+  .map((part) => part / 1_000_000);
 let chosen = 0;
 const chance = (): number => choose[(chosen += 1) % choose.length] ?? 0;
 
@@ -189,18 +335,34 @@ async function append(account: RandomAccount, events: readonly AccountEvent[]): 
   if (events.length === 0) return;
   const stream = core.names.accountStream(SCOPE, core.names.accountRef(SCOPE, account.accountId));
   const actor = { kind: 'api-key' as const, id: 'live-1' };
-  const envelope = { ...SCOPE, correlationId: 'c', causationId: 'c', commandId: randomUUID(), actor, idempotency: null };
+  const envelope = {
+    ...SCOPE,
+    correlationId: 'c',
+    causationId: 'c',
+    commandId: randomUUID(),
+    actor,
+    idempotency: null,
+  };
   const ids = events.map(() => randomUUID());
   const expected = account.history.length === 0 ? 'no-stream' : BigInt(account.history.length - 1);
   const result = await log.append(stream, expected, await core.codec.encode(events, envelope, ids));
   if (result.kind === 'conflict') throw new Error('nobody else writes here');
   const head = Number(result.position.slice(2));
-  account.history.push(...events.map((event, index) => ({ event, recordedAt: time, position: `m-${head - events.length + 1 + index}` })));
+  account.history.push(
+    ...events.map((event, index) => ({
+      event,
+      recordedAt: time,
+      position: `m-${head - events.length + 1 + index}`,
+    })),
+  );
   account.ends.push(result.position);
 }
 
 beforeAll(async () => {
-  const plans = fc.sample(fc.array(aStep, { minLength: 6, maxLength: 14 }), { numRuns: 1_000, seed });
+  const plans = fc.sample(fc.array(aStep, { minLength: 6, maxLength: 14 }), {
+    numRuns: 1_000,
+    seed,
+  });
   for (const index of plans.keys()) {
     const account = new RandomAccount(`account-${index}`);
     accounts.push(account);
@@ -217,15 +379,24 @@ beforeAll(async () => {
   }
 }, 60_000);
 
-const lower = (units: readonly { readonly unit: string; readonly closing: number }[]): Record<string, number> =>
+const lower = (
+  units: readonly { readonly unit: string; readonly closing: number }[],
+): Record<string, number> =>
   Object.fromEntries(units.map(({ unit: spelled, closing }) => [spelled.toLowerCase(), closing]));
 
 test('1 000 accounts at random positions have what an independent fold says', async () => {
   let lines = 0;
   for (const account of accounts) {
     const position = account.ends[Math.floor(chance() * account.ends.length)] ?? '';
-    const upTo = account.history.filter((recorded) => log.compare(recorded.position, position) <= 0);
-    const statement = await statementOfAccount(core, SCOPE, { accountId: account.accountId, position }, time);
+    const upTo = account.history.filter(
+      (recorded) => log.compare(recorded.position, position) <= 0,
+    );
+    const statement = await statementOfAccount(
+      core,
+      SCOPE,
+      { accountId: account.accountId, position },
+      time,
+    );
     const wanted = independently(upTo, upTo.at(-1)?.recordedAt ?? 0);
     expect({ seed, account: account.accountId, position, units: lower(statement.units) }).toEqual({
       ...{ seed, account: account.accountId, position },
@@ -248,10 +419,23 @@ test('at any time, dates that nobody has recorded count; one period ends where t
       .sort((a, b) => a - b);
     const iso = (at: number): string => new Date(at).toISOString();
     const ask = (from: number, to: number) =>
-      statementOfAccount(core, SCOPE, { accountId: account.accountId, from: iso(from), to: iso(to) }, time);
-    const [before, after] = [await ask(first, middle), await ask(middle + 1, Math.max(middle + 1, last))];
+      statementOfAccount(
+        core,
+        SCOPE,
+        { accountId: account.accountId, from: iso(from), to: iso(to) },
+        time,
+      );
+    const [before, after] = [
+      await ask(first, middle),
+      await ask(middle + 1, Math.max(middle + 1, last)),
+    ];
     for (const [at, balance] of [
-      [first - 1, Object.fromEntries(before.units.map(({ unit: spelled, opening }) => [spelled.toLowerCase(), opening]))],
+      [
+        first - 1,
+        Object.fromEntries(
+          before.units.map(({ unit: spelled, opening }) => [spelled.toLowerCase(), opening]),
+        ),
+      ],
       [middle, lower(before.units)],
       [Math.max(middle + 1, last), lower(after.units)],
     ] as const) {
@@ -259,9 +443,11 @@ test('at any time, dates that nobody has recorded count; one period ends where t
         account.history.filter(({ recordedAt }) => recordedAt <= at),
         at,
       );
-      for (const [key, said] of Object.entries(balance)) expect({ seed, at, [key]: said }).toEqual({ seed, at, [key]: known[key] ?? 0 });
+      for (const [key, said] of Object.entries(balance))
+        expect({ seed, at, [key]: said }).toEqual({ seed, at, [key]: known[key] ?? 0 });
     }
-    for (const { unit: spelled, opening } of after.units) expect(opening).toBe(lower(before.units)[spelled.toLowerCase()] ?? 0);
+    for (const { unit: spelled, opening } of after.units)
+      expect(opening).toBe(lower(before.units)[spelled.toLowerCase()] ?? 0);
     expect(JSON.stringify(await ask(first, middle))).toBe(JSON.stringify(before));
   }
 }, 60_000);
@@ -275,10 +461,16 @@ test('debits equal credits in every unit, and what stands in each ledger account
       eventId: rest.position,
       actor: 'system:test',
     }));
-    const posted = [...entries.filter(({ event }) => 'rewardId' in event || 'persons' in event)].flatMap((entry) => postings.post(entry));
+    const posted = [
+      ...entries.filter(({ event }) => 'rewardId' in event || 'persons' in event),
+    ].flatMap((entry) => postings.post(entry));
     const all = [...posted, ...postings.settle(time)];
     const assigned = history.reduce(
-      (sum, { event }) => sum + (event.type === 'RewardGranted' && event.value.type === 'CREDIT' ? event.value.assignedCredit : 0),
+      (sum, { event }) =>
+        sum +
+        (event.type === 'RewardGranted' && event.value.type === 'CREDIT'
+          ? event.value.assignedCredit
+          : 0),
       0,
     );
     const standing = Object.fromEntries(LEDGER_ACCOUNTS.map((name) => [name, 0]));

@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/tenants/program-schema.js';
-import { personal, startWithStores, type RunningService, type TestStores } from '../support/running-service.js';
+import {
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestStores,
+} from '../support/running-service.js';
 
 /** The command line beside a running service on the same stores. */
 
@@ -29,11 +34,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** In this process, which takes a part of the time; that what ships does the same has a test of its own. */
+/**
+ * In this process, which takes a part of the time; that what ships does the same has a test of its
+ * own.
+ */
 async function cli(...words: readonly string[]): Promise<Ran> {
   Object.assign(process.env, storeSettings());
-  const [out, err] = [process.stdout, process.stderr].map((stream) => jest.spyOn(stream, 'write').mockReturnValue(true));
-  const written = (spy: typeof out): string => (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
+  const [out, err] = [process.stdout, process.stderr].map((stream) =>
+    jest.spyOn(stream, 'write').mockReturnValue(true),
+  );
+  const written = (spy: typeof out): string =>
+    (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
   try {
     return { code: await runCommandLine(words), out: written(out), err: written(err) };
   } finally {
@@ -42,7 +53,10 @@ async function cli(...words: readonly string[]): Promise<Ran> {
   }
 }
 
-const storeSettings = () => ({ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile });
+const storeSettings = () => ({
+  DATABASE_URL: stores.databaseUrl,
+  MASTER_KEY_FILE: stores.masterKeyFile,
+});
 
 function shipped(...words: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
@@ -50,7 +64,8 @@ function shipped(...words: readonly string[]): Promise<Ran> {
       process.execPath,
       ['dist/bin/cli.js', ...words],
       { env: { ...process.env, ...storeSettings() } },
-      (error, out, err) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+      (error, out, err) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });
 }
@@ -59,10 +74,17 @@ async function json(...words: readonly string[]): Promise<Record<string, unknown
   return jsonOf(cli, ...words);
 }
 
-/** By a process of its own, whose end comes after the word of the change: what the next request is to count on. */
-const jsonOfShipped = (...words: readonly string[]): Promise<Record<string, unknown>> => jsonOf(shipped, ...words);
+/**
+ * By a process of its own, whose end comes after the word of the change: what the next request is
+ * to count on.
+ */
+const jsonOfShipped = (...words: readonly string[]): Promise<Record<string, unknown>> =>
+  jsonOf(shipped, ...words);
 
-async function jsonOf(run: typeof cli, ...words: readonly string[]): Promise<Record<string, unknown>> {
+async function jsonOf(
+  run: typeof cli,
+  ...words: readonly string[]
+): Promise<Record<string, unknown>> {
   const ran = await run(...words, '--json');
   expect(ran).toMatchObject({ code: 0 });
   return JSON.parse(ran.out) as Record<string, unknown>;
@@ -83,7 +105,11 @@ const file = async (name: string, content: string): Promise<string> => {
 };
 
 const statusWith = async (alias: string, key: string, path = 'users'): Promise<number> =>
-  (await fetch(`${service.origin}/api/v1/${alias}/${path}`, { headers: { authorization: `Basic ${btoa(`:${key}`)}` } })).status;
+  (
+    await fetch(`${service.origin}/api/v1/${alias}/${path}`, {
+      headers: { authorization: `Basic ${btoa(`:${key}`)}` },
+    })
+  ).status;
 
 test('a tenant is made beside the running service and counts at its next request', async () => {
   expect(await statusWith('made', 'any')).toBe(404);
@@ -100,33 +126,59 @@ test('a tenant is made beside the running service and counts at its next request
 
   const shown = await cli('tenant', 'show', 'made', '--json');
   const listed = await cli('tenant', 'list', '--json');
-  for (const { out } of [shown, listed, await cli('tenant', 'show', 'made'), await cli('tenant', 'list')]) {
+  for (const { out } of [
+    shown,
+    listed,
+    await cli('tenant', 'show', 'made'),
+    await cli('tenant', 'list'),
+  ]) {
     expect(out).toContain('made');
-    for (const [name, secret] of Object.entries(made)) if (name !== 'alias') expect(out).not.toContain(secret);
+    for (const [name, secret] of Object.entries(made))
+      if (name !== 'alias') expect(out).not.toContain(secret);
   }
-  expect(JSON.parse(shown.out)).toMatchObject({ alias: 'made', programType: 'API_ONLY', openEndpoints: false, defaultProgram: 'default' });
-  expect((JSON.parse(listed.out) as { alias: string }[]).map(({ alias }) => alias)).toEqual(['made']);
+  expect(JSON.parse(shown.out)).toMatchObject({
+    alias: 'made',
+    programType: 'API_ONLY',
+    openEndpoints: false,
+    defaultProgram: 'default',
+  });
+  expect((JSON.parse(listed.out) as { alias: string }[]).map(({ alias }) => alias)).toEqual([
+    'made',
+  ]);
 });
 
 test('what ships answers the same, with the same exit code', async () => {
-  const [here, there] = [await cli('tenant', 'list', '--json'), await shipped('tenant', 'list', '--json')];
+  const [here, there] = [
+    await cli('tenant', 'list', '--json'),
+    await shipped('tenant', 'list', '--json'),
+  ];
   expect(there).toEqual(here);
   expect(JSON.parse(there.out)).not.toHaveLength(0);
   const refusal = { code: 1, out: '', err: 'there is no tenant nobody\n' };
-  expect([await cli('tenant', 'show', 'nobody'), await shipped('tenant', 'show', 'nobody')]).toEqual([refusal, refusal]);
+  expect([
+    await cli('tenant', 'show', 'nobody'),
+    await shipped('tenant', 'show', 'nobody'),
+  ]).toEqual([refusal, refusal]);
 });
 
 test('switches count at the next request', async () => {
   const { liveApiKey } = await json('tenant', 'create', 'switched', '--payment-provider');
   const key = String(liveApiKey);
   expect(await statusWith('switched', key, 'account/a')).toBe(403);
-  expect(await jsonOfShipped('tenant', 'update', 'switched', '--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
+  expect(
+    await jsonOfShipped('tenant', 'update', 'switched', '--no-payment-provider'),
+  ).toMatchObject({ programType: 'API_ONLY' });
   expect(await statusWith('switched', key, 'account/a')).toBe(404);
-  const apply = async () => (await service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u')).status;
+  const apply = async () =>
+    (await service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u')).status;
   expect(await apply()).toBe(403);
-  expect(await jsonOfShipped('tenant', 'update', 'switched', '--open-endpoints')).toMatchObject({ openEndpoints: true });
+  expect(await jsonOfShipped('tenant', 'update', 'switched', '--open-endpoints')).toMatchObject({
+    openEndpoints: true,
+  });
   expect(await apply()).toBe(404);
-  expect(await jsonOfShipped('tenant', 'update', 'switched', '--no-open-endpoints')).toMatchObject({ openEndpoints: false });
+  expect(await jsonOfShipped('tenant', 'update', 'switched', '--no-open-endpoints')).toMatchObject({
+    openEndpoints: false,
+  });
   expect(await apply()).toBe(403);
 });
 
@@ -141,11 +193,20 @@ test('a key is rotated: the new one works at once, the old one for the grace, th
   expect(await statusWith('rotated', String(first['liveApiKey']))).toBe(401);
   expect(await statusWith('rotated', String(made['liveApiKey']))).toBe(401);
   expect(await statusWith('rotated', String(made['testApiKey']))).toBe(200);
-  expect(Object.keys(await json('tenant', 'rotate-key', 'rotated', '--mode', 'test'))).toEqual(['alias', 'testApiKey']);
+  expect(Object.keys(await json('tenant', 'rotate-key', 'rotated', '--mode', 'test'))).toEqual([
+    'alias',
+    'testApiKey',
+  ]);
 });
 
 test('programs are applied, versioned and shown', async () => {
-  await json('tenant', 'create', 'paying', '--program', await file('own.json', '{"id":"own","referredReward":null}'));
+  await json(
+    'tenant',
+    'create',
+    'paying',
+    '--program',
+    await file('own.json', '{"id":"own","referredReward":null}'),
+  );
   expect(await json('tenant', 'show', 'paying')).toMatchObject({
     defaultProgram: 'own',
     programs: [{ id: 'own', version: 1, default: true }],
@@ -154,24 +215,43 @@ test('programs are applied, versioned and shown', async () => {
     'changed.json',
     '{"id":"own","referrerReward":{"type":"CREDIT","unit":"PTS","assignedCredit":5,"delayDays":3}}',
   );
-  expect(await json('program', 'apply', 'paying', changed)).toMatchObject({ alias: 'paying', id: 'own', version: 2 });
+  expect(await json('program', 'apply', 'paying', changed)).toMatchObject({
+    alias: 'paying',
+    id: 'own',
+    version: 2,
+  });
   // The same terms again are no new version.
   expect(await json('program', 'apply', 'paying', changed)).toMatchObject({ version: 2 });
   const ran = await cli('program', 'show', 'paying');
   expect(JSON.parse(ran.out)).toEqual([
-    { id: 'own', version: 2, default: true, document: JSON.parse(await readFile(changed, 'utf8')) as unknown },
+    {
+      id: 'own',
+      version: 2,
+      default: true,
+      document: JSON.parse(await readFile(changed, 'utf8')) as unknown,
+    },
   ]);
 });
 
 test('bad input is one line and exit 1, and changes nothing', async () => {
   await json('tenant', 'create', 'safe');
   const before = await service.head();
-  const bad = await file('bad.json', '{"id":"x","bar":2,"referrerReward":{"type":"CREDIT","unit":"C","assignedCredit":-5,"foo":1}}');
+  const bad = await file(
+    'bad.json',
+    '{"id":"x","bar":2,"referrerReward":{"type":"CREDIT","unit":"C","assignedCredit":-5,"foo":1}}',
+  );
   const refusal = await refused('program', 'apply', 'safe', bad);
-  for (const path of ['/bar', '/referrerReward/foo', '/referrerReward/assignedCredit']) expect(refusal).toContain(path);
-  expect(await refused('program', 'apply', 'safe', await file('broken.json', '{'))).toContain('is no JSON');
-  expect(await refused('program', 'apply', 'safe', join(folder, 'missing.json'))).toContain('ENOENT');
-  expect(await refused('program', 'apply', 'nobody', await file('fine.json', '{"id":"x"}'))).toBe('there is no tenant nobody');
+  for (const path of ['/bar', '/referrerReward/foo', '/referrerReward/assignedCredit'])
+    expect(refusal).toContain(path);
+  expect(await refused('program', 'apply', 'safe', await file('broken.json', '{'))).toContain(
+    'is no JSON',
+  );
+  expect(await refused('program', 'apply', 'safe', join(folder, 'missing.json'))).toContain(
+    'ENOENT',
+  );
+  expect(await refused('program', 'apply', 'nobody', await file('fine.json', '{"id":"x"}'))).toBe(
+    'there is no tenant nobody',
+  );
   expect(await refused('tenant', 'show', 'nobody')).toBe('there is no tenant nobody');
   expect(await refused('tenant', 'create', 'Bad Alias')).toContain('is no alias');
   expect(await refused('tenant', 'create')).toContain('missing required argument');
@@ -186,7 +266,9 @@ test('bad input is one line and exit 1, and changes nothing', async () => {
 });
 
 test('the schema that people read is the one that is applied, and the default program fits it', async () => {
-  expect(JSON.parse(await readFile('docs/generated/program.schema.json', 'utf8'))).toEqual(PROGRAM_SCHEMA);
+  expect(JSON.parse(await readFile('docs/generated/program.schema.json', 'utf8'))).toEqual(
+    PROGRAM_SCHEMA,
+  );
   expect(parseProgram(DEFAULT_PROGRAM)).toEqual(DEFAULT_PROGRAM);
 });
 
@@ -195,26 +277,79 @@ test.each([
   [{ id: 'a b' }, '/id'],
   [{ id: 'a', landingPage: 'ftp://x' }, '/landingPage'],
   [{ id: 'a', referredReward: { type: 'GOLD' } }, '/referredReward/type'],
-  [{ id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 101 } }, '/referredReward/discountPercent'],
-  [{ id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 10, unit: 'x' } }, '/referredReward/unit'],
-  [{ id: 'a', moderation: { referred: 'DENIED' } }, '/moderation/referred'],
-  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 2 ** 53 } }, '/referrerReward/assignedCredit'],
-  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, validDays: 0 } }, '/referrerReward/validDays'],
-  [{ id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 0 } } }, '/referrerReward/limit/total'],
   [
-    { id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A', 'A'], fuelTankType: 'CREDIT', amount: 1 } },
+    { id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 101 } },
+    '/referredReward/discountPercent',
+  ],
+  [
+    { id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 10, unit: 'x' } },
+    '/referredReward/unit',
+  ],
+  [{ id: 'a', moderation: { referred: 'DENIED' } }, '/moderation/referred'],
+  [
+    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 2 ** 53 } },
+    '/referrerReward/assignedCredit',
+  ],
+  [
+    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, validDays: 0 } },
+    '/referrerReward/validDays',
+  ],
+  [
+    {
+      id: 'a',
+      referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 0 } },
+    },
+    '/referrerReward/limit/total',
+  ],
+  [
+    {
+      id: 'a',
+      referredReward: {
+        type: 'FUELTANK',
+        fuelTankCodes: ['A', 'A'],
+        fuelTankType: 'CREDIT',
+        amount: 1,
+      },
+    },
     '/referredReward/fuelTankCodes',
   ],
-  [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankCodes: ['A'], fuelTankType: 'CREDIT', amount: 0 } }, '/referredReward/amount'],
-  [{ id: 'a', referredReward: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 } }, '/referredReward'],
+  [
+    {
+      id: 'a',
+      referredReward: { type: 'FUELTANK', fuelTankCodes: ['A'], fuelTankType: 'CREDIT', amount: 0 },
+    },
+    '/referredReward/amount',
+  ],
+  [
+    { id: 'a', referredReward: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 } },
+    '/referredReward',
+  ],
   [{ id: 'a', conversion: { on: 'EVENT' } }, '/conversion'],
   [{ id: 'a', conversion: { on: 'PAID', key: 'k' } }, '/conversion/key'],
-  [{ id: 'a', conversion: { on: 'EVENT', key: 'k', minimum: { field: 'total', value: '5' } } }, '/conversion/minimum/value'],
   [
-    { id: 'a', eventRewards: [{ key: 'k', to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 5, when: 'STARTED' } }] },
+    { id: 'a', conversion: { on: 'EVENT', key: 'k', minimum: { field: 'total', value: '5' } } },
+    '/conversion/minimum/value',
+  ],
+  [
+    {
+      id: 'a',
+      eventRewards: [
+        {
+          key: 'k',
+          to: 'USER',
+          reward: { type: 'PCT_DISCOUNT', discountPercent: 5, when: 'STARTED' },
+        },
+      ],
+    },
     '/eventRewards/0/reward/when',
   ],
-  [{ id: 'a', eventRewards: [{ key: 'k', to: 'ALL', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } }] }, '/eventRewards/0/to'],
+  [
+    {
+      id: 'a',
+      eventRewards: [{ key: 'k', to: 'ALL', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } }],
+    },
+    '/eventRewards/0/to',
+  ],
   [{ id: 'a', eventRewards: [{ key: 'k', to: 'USER' }] }, '/eventRewards/0'],
   [{ id: 'a', automaticRedemption: ['FUELTANK'] }, '/automaticRedemption/0'],
   [{ id: 'a', fraud: { ip: 'forbid' } }, '/fraud/ip'],
@@ -223,15 +358,28 @@ test.each([
 ])('%j is refused at %s', (program, path) => {
   const parsed = parseProgram(program);
   expect(
-    'problems' in parsed && Array.isArray(parsed.problems) ? parsed.problems.map((problem: string) => problem.split(' ')[0]) : [],
+    'problems' in parsed && Array.isArray(parsed.problems)
+      ? parsed.problems.map((problem: string) => problem.split(' ')[0])
+      : [],
   ).toContain(path);
 });
 
 test('every member is taken', () => {
-  const tank = { type: 'FUELTANK', fuelTankCodes: ['A', 'B'], fuelTankType: 'PCT_DISCOUNT', amount: 5, unit: 'LITRES' };
+  const tank = {
+    type: 'FUELTANK',
+    fuelTankCodes: ['A', 'B'],
+    fuelTankType: 'PCT_DISCOUNT',
+    amount: 5,
+    unit: 'LITRES',
+  };
   const program = {
     ...{ id: 'a', name: 'All', default: true, landingPage: 'https://example.com/join' },
-    conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: { field: 'total', value: 19.5 } },
+    conversion: {
+      on: 'EVENT',
+      key: 'purchase',
+      firstTimeOnly: true,
+      minimum: { field: 'total', value: 19.5 },
+    },
     referredReward: { ...tank, when: 'CONVERTED', limit: { total: 3 } },
     referrerReward: {
       type: 'CREDIT',
@@ -243,8 +391,18 @@ test('every member is taken', () => {
       limit: { total: 9, perDay: 2 },
     },
     eventRewards: [
-      { key: 'visit', to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 5, monthsDiscountIsValid: 2 } },
-      { key: 'purchase', firstTimeOnly: true, minimum: { field: 'total', value: 1 }, to: 'REFERRER', reward: tank },
+      {
+        key: 'visit',
+        to: 'USER',
+        reward: { type: 'PCT_DISCOUNT', discountPercent: 5, monthsDiscountIsValid: 2 },
+      },
+      {
+        key: 'purchase',
+        firstTimeOnly: true,
+        minimum: { field: 'total', value: 1 },
+        to: 'REFERRER',
+        reward: tank,
+      },
     ],
     moderation: { referred: 'PENDING', referrer: 'APPROVED' },
     fraud: { name: 'ignore', email: 'pending', ip: 'deny', rate: 'pending' },
@@ -259,14 +417,27 @@ test('privacy: erasures are listed without a name, scrubbed, and carried out aga
   const user = { accountId: personal('acc'), id: personal('user') };
   await tenant.live.post('/accountsync', { id: user.accountId, subscription: { status: 'TRIAL' } });
   await tenant.live.post('/user', user);
-  expect((await tenant.live.call('DELETE', `/open/account/${user.accountId}?doNotTrack=true`)).status).toBe(204);
+  expect(
+    (await tenant.live.call('DELETE', `/open/account/${user.accountId}?doNotTrack=true`)).status,
+  ).toBe(204);
   const { out: listed } = await cli('privacy', 'list-erasures');
-  expect(JSON.parse(listed)).toMatchObject({ tenant: tenant.alias, mode: 'live', persons: [expect.any(String)] });
+  expect(JSON.parse(listed)).toMatchObject({
+    tenant: tenant.alias,
+    mode: 'live',
+    persons: [expect.any(String)],
+  });
   for (const text of Object.values(user)) expect(listed).not.toContain(text);
-  expect(await json('privacy', 'replay-erasures', '--from', await file('erasures.jsonl', listed))).toMatchObject({ destroyed: 0 });
-  expect(await refused('privacy', 'replay-erasures', '--from', await file('no.jsonl', '{}'))).toContain('line 1 is no erasure');
+  expect(
+    await json('privacy', 'replay-erasures', '--from', await file('erasures.jsonl', listed)),
+  ).toMatchObject({ destroyed: 0 });
+  expect(
+    await refused('privacy', 'replay-erasures', '--from', await file('no.jsonl', '{}')),
+  ).toContain('line 1 is no erasure');
 
-  expect(await json('privacy', 'scrub')).toEqual({ tables: expect.any(Number) as unknown, walRemoved: true });
+  expect(await json('privacy', 'scrub')).toEqual({
+    tables: expect.any(Number) as unknown,
+    walRemoved: true,
+  });
   const { code, out, err } = await cli('privacy', 'scrub');
   expect([code, out]).toEqual([0, expect.stringMatching(/^\d+ tables rewritten\n$/)]);
   expect(err).toContain('rewrote vault.subject_keys');
@@ -283,10 +454,26 @@ describe('token sign', () => {
       });
     };
     const words = ['token', 'sign', 'tokens', '--account', 'a:1', '--user', 'u1'];
-    const writing = await cli(...words, '--write', 'firstName=Ann', 'customFields={"plan":"x"}', '--expires', '5m');
-    expect(writing).toMatchObject({ code: 0, out: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) as unknown });
-    const put = await call(writing.out.trim(), { method: 'PUT', body: JSON.stringify({ firstName: 'Ann', customFields: { plan: 'x' } }) });
-    expect([put.status, await put.json()]).toMatchObject([200, { firstName: 'Ann', customFields: { plan: 'x' } }]);
+    const writing = await cli(
+      ...words,
+      '--write',
+      'firstName=Ann',
+      'customFields={"plan":"x"}',
+      '--expires',
+      '5m',
+    );
+    expect(writing).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) as unknown,
+    });
+    const put = await call(writing.out.trim(), {
+      method: 'PUT',
+      body: JSON.stringify({ firstName: 'Ann', customFields: { plan: 'x' } }),
+    });
+    expect([put.status, await put.json()]).toMatchObject([
+      200,
+      { firstName: 'Ann', customFields: { plan: 'x' } },
+    ]);
     const { token } = await json(...words, '--mode', 'test');
     expect((await call(String(token))).status).toBe(404);
     for (const secret of [liveKey, liveSecret]) expect(writing.out).not.toContain(secret);
@@ -295,18 +482,39 @@ describe('token sign', () => {
   test('says what is wrong in one line', async () => {
     await service.createTenant({ alias: 'signing' });
     const sign = (...words: readonly string[]) => refused('token', 'sign', ...words);
-    expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe('there is no tenant nowhere');
-    expect(await sign('signing', '--account', 'a', '--user', 'u', '--write', 'shoeSize=5')).toContain('"shoeSize" is no field');
-    expect(await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=nobody')).toContain('email must be an e-mail address');
-    expect(await sign('signing', '--account', 'a', '--user', 'u', '--expires', '0')).toContain('--expires');
+    expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe(
+      'there is no tenant nowhere',
+    );
+    expect(
+      await sign('signing', '--account', 'a', '--user', 'u', '--write', 'shoeSize=5'),
+    ).toContain('"shoeSize" is no field');
+    expect(
+      await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=nobody'),
+    ).toContain('email must be an e-mail address');
+    expect(await sign('signing', '--account', 'a', '--user', 'u', '--expires', '0')).toContain(
+      '--expires',
+    );
   });
 });
 
 test('what a tenant sets for its open endpoints', async () => {
   await service.createTenant({ alias: 'rules' });
   const update = (...words: readonly string[]) => json('tenant', 'update', 'rules', ...words);
-  expect(await update('--token-expiry', '--allow-origin', 'https://shop.example', '--rate-limit', 'code=5', 'apply-code=0')).toMatchObject({
-    ...{ tokensMustExpire: true, allowedOrigins: ['https://shop.example'], rateLimits: { code: 5, 'apply-code': 0, 'create-user': 50 } },
+  expect(
+    await update(
+      '--token-expiry',
+      '--allow-origin',
+      'https://shop.example',
+      '--rate-limit',
+      'code=5',
+      'apply-code=0',
+    ),
+  ).toMatchObject({
+    ...{
+      tokensMustExpire: true,
+      allowedOrigins: ['https://shop.example'],
+      rateLimits: { code: 5, 'apply-code': 0, 'create-user': 50 },
+    },
   });
   expect(await update('--no-token-expiry', '--allow-origin', '*')).toMatchObject({
     ...{ tokensMustExpire: false, allowedOrigins: [], rateLimits: { code: 5 } },

@@ -17,14 +17,23 @@ const failing = () => Promise.reject(new Error('the database is away\nand more')
 
 test('a store that cannot be closed after the work is noted, and the work has its result', async () => {
   const written: string[] = [];
-  const err = jest.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  const err = jest
+    .spyOn(process.stderr, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0);
   try {
     expect(await withOpened({ close: failing }, () => Promise.resolve('done'))).toBe('done');
-    await expect(withOpened({ close: failing }, () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+    await expect(
+      withOpened({ close: failing }, () => Promise.reject(new Error('refused'))),
+    ).rejects.toThrow('refused');
   } finally {
     err.mockRestore();
   }
-  expect(written).toEqual(Array.from({ length: 2 }, () => 'what was opened for the command could not be closed: the database is away\n'));
+  expect(written).toEqual(
+    Array.from(
+      { length: 2 },
+      () => 'what was opened for the command could not be closed: the database is away\n',
+    ),
+  );
 });
 
 test('new keys of a tenant are returned although the change could not be announced', async () => {
@@ -35,16 +44,46 @@ test('new keys of a tenant are returned although the change could not be announc
   const door = { execute } as unknown as Commands;
   const actor = { kind: 'operator' as const, id: 'command-line' };
   const commands = new TenantCommands(door, streams, names, Buffer.alloc(32, 3), actor);
-  const made = await commands.create({ alias: 'shop', programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
-  expect(made).toMatchObject({ alias: 'shop', liveApiKey: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
-  expect(await commands.rotateKeys('shop', ['live'], 0)).toEqual({ live: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown });
+  const made = await commands.create({
+    alias: 'shop',
+    programType: 'API_ONLY',
+    openEndpoints: false,
+    program: DEFAULT_PROGRAM,
+  });
+  expect(made).toMatchObject({
+    alias: 'shop',
+    liveApiKey: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown,
+  });
+  expect(await commands.rotateKeys('shop', ['live'], 0)).toEqual({
+    live: expect.stringMatching(/^live_[0-9a-f]{48}$/) as unknown,
+  });
 });
 
 test('a correction is answered with its own event, not with a redemption that fell due before it', async () => {
-  const events = [{ type: 'RewardBecameAvailable' }, { type: 'CreditRedeemed' }, { type: 'CreditRedeemed', adjustment: { reason: 'r' } }];
-  const outcome = { kind: 'accepted', events, eventIds: ['due', 'automatic', 'own'], position: 'm-9', replayed: false };
+  const events = [
+    { type: 'RewardBecameAvailable' },
+    { type: 'CreditRedeemed' },
+    { type: 'CreditRedeemed', adjustment: { reason: 'r' } },
+  ];
+  const outcome = {
+    kind: 'accepted',
+    events,
+    eventIds: ['due', 'automatic', 'own'],
+    position: 'm-9',
+    replayed: false,
+  };
   const commands = { execute: () => Promise.resolve(outcome) } as unknown as Core['commands'];
-  const request = { accountId: 'a', userId: 'u', unit: 'CENTS', amount: -1, reason: 'r', approvedBy: 'Ada', by: 'Sam' };
+  const request = {
+    accountId: 'a',
+    userId: 'u',
+    unit: 'CENTS',
+    amount: -1,
+    reason: 'r',
+    approvedBy: 'Ada',
+    by: 'Sam',
+  };
   const names = new KeyedNames(Buffer.alloc(32, 1));
-  expect(await adjustLedger({ commands, names }, { tenant: 'shop', mode: 'live' }, request)).toEqual({ eventId: 'own', position: 'm-9' });
+  expect(
+    await adjustLedger({ commands, names }, { tenant: 'shop', mode: 'live' }, request),
+  ).toEqual({ eventId: 'own', position: 'm-9' });
 });

@@ -22,7 +22,10 @@ describe('a statement as CSV', () => {
   });
   const cellOf = (actor: string): string => {
     const csv = statementCsv(statement(actor) as never);
-    return csv.slice(csv.indexOf('CreditRedeemed,') + 'CreditRedeemed,'.length, csv.indexOf(',r-1,'));
+    return csv.slice(
+      csv.indexOf('CreditRedeemed,') + 'CreditRedeemed,'.length,
+      csv.indexOf(',r-1,'),
+    );
   };
 
   test('has the bytes that it always had', () => {

@@ -1,7 +1,15 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { rebuildProjections, showHistory, showStatus } from '../../src/operations/projections/projection-commands.js';
-import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projections/projection-operator.js';
+import {
+  rebuildProjections,
+  showHistory,
+  showStatus,
+} from '../../src/operations/projections/projection-commands.js';
+import {
+  chosenProjectors,
+  withProjections,
+  type ProjectionOperator,
+} from '../../src/operations/projections/projection-operator.js';
 import { GenerationsBusy } from '../../src/postgres/generations-lock.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
@@ -20,13 +28,20 @@ afterAll(() => running.end());
 
 async function open(): Promise<void> {
   const [account, user] = [personal('acc'), personal('usr')];
-  const created = await tenant.live.post(`/open/account/${account}/user/${user}`, { id: user, accountId: account });
+  const created = await tenant.live.post(`/open/account/${account}/user/${user}`, {
+    id: user,
+    accountId: account,
+  });
   expect(created.status).toBeLessThan(300);
 }
 
-const users = async (): Promise<number> => (await tenant.live.get<{ totalCount: number }>('/users')).body.totalCount;
+const users = async (): Promise<number> =>
+  (await tenant.live.get<{ totalCount: number }>('/users')).body.totalCount;
 
-function start(...words: readonly string[]): { readonly child: ChildProcessWithoutNullStreams; readonly err: () => string } {
+function start(...words: readonly string[]): {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly err: () => string;
+} {
   const { databaseUrl, masterKeyFile } = running.stores;
   const env = { ...process.env, DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile };
   const child = spawn(process.execPath, ['dist/bin/cli.js', ...words], { env });
@@ -37,14 +52,23 @@ function start(...words: readonly string[]): { readonly child: ChildProcessWitho
 
 function operate<T>(work: (operator: ProjectionOperator) => Promise<T>): Promise<T> {
   const { core } = running.service.service;
-  return withProjections(core, { actor: 'test', signal: new AbortController().signal, warn: () => undefined }, work);
+  return withProjections(
+    core,
+    { actor: 'test', signal: new AbortController().signal, warn: () => undefined },
+    work,
+  );
 }
 
-/** The server may take a moment to see that the other end of a connection is gone, and to give up its lock. */
+/**
+ * The server may take a moment to see that the other end of a connection is gone, and to give up
+ * its lock.
+ */
 async function rebuiltUsers(): Promise<object> {
   let built: object | undefined;
   await eventually(async () => {
-    built = await operate((operator) => rebuildProjections(operator, chosenProjectors(operator.parts, 'users'))).catch((error: unknown) => {
+    built = await operate((operator) =>
+      rebuildProjections(operator, chosenProjectors(operator.parts, 'users')),
+    ).catch((error: unknown) => {
       if (error instanceof GenerationsBusy) return undefined;
       return error instanceof Error ? error : {};
     });
@@ -55,8 +79,15 @@ async function rebuiltUsers(): Promise<object> {
 
 const statusOfUsers = async () => (await operate(showStatus)).find(({ name }) => name === 'users');
 
-/** Holds others up at what the statement locks, until one of them waits there and the work on it is done. */
-async function heldUpAt(lock: string, application: string, work: () => Promise<unknown>): Promise<void> {
+/**
+ * Holds others up at what the statement locks, until one of them waits there and the work on it is
+ * done.
+ */
+async function heldUpAt(
+  lock: string,
+  application: string,
+  work: () => Promise<unknown>,
+): Promise<void> {
   const { pool } = running.service.service.core;
   const client = await pool.connect();
   try {
@@ -78,7 +109,10 @@ async function heldUpAt(lock: string, application: string, work: () => Promise<u
 }
 
 const generations = async (): Promise<readonly { generation: number; state: string }[]> => {
-  const { rows } = await running.service.service.core.pool.query<{ generation: number; state: string }>(
+  const { rows } = await running.service.service.core.pool.query<{
+    generation: number;
+    state: string;
+  }>(
     `select generation, state from ledger.projection_generations where projection = 'users' order by generation`,
   );
   return rows;
@@ -101,9 +135,17 @@ test('a rebuild that is killed leaves what is read as it is; the next one clears
   });
   await open();
   expect(await users()).toBe(2);
-  expect(await statusOfUsers()).toMatchObject({ generation: 1, ready: null, previous: null, parked: 0, lastError: null });
+  expect(await statusOfUsers()).toMatchObject({
+    generation: 1,
+    ready: null,
+    previous: null,
+    parked: 0,
+    lastError: null,
+  });
 
-  expect(await rebuiltUsers()).toMatchObject({ projections: [{ generation: 2, liveGeneration: 1, differences: 0 }] });
+  expect(await rebuiltUsers()).toMatchObject({
+    projections: [{ generation: 2, liveGeneration: 1, differences: 0 }],
+  });
   expect(await generations()).toEqual([
     { generation: 1, state: 'live' },
     { generation: 2, state: 'ready' },

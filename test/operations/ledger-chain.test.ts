@@ -7,10 +7,19 @@ import { digestOf } from '../../src/foundation/canonical-json.js';
 import { digestText, type DigestDocument } from '../../src/chain/digest-document.js';
 import { CommandError } from '../../src/operations/command-error.js';
 import { readDigest, reportVerification } from '../../src/cli/ledger-chain-cli.js';
-import { verifyLedger, type Verification } from '../../src/operations/ledger/ledger-verification.js';
+import {
+  verifyLedger,
+  type Verification,
+} from '../../src/operations/ledger/ledger-verification.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 /** The chain of a service at work, and the command line as it ships. */
 
@@ -30,8 +39,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function cli(...words: readonly string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
+function cli(
+  ...words: readonly string[]
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const env = {
+    ...process.env,
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+  };
   return new Promise((resolve) => {
     execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
@@ -47,18 +62,32 @@ const file = async (name: string, content: string): Promise<string> => {
 
 const verified = (outside?: DigestDocument): Promise<Verification> =>
   verifyLedger(service.service.core, {
-    ...{ scope: { tenant: tenant.alias, mode: 'live' }, outside, signal: new AbortController().signal, awayMsMax: 10_000 },
+    ...{
+      scope: { tenant: tenant.alias, mode: 'live' },
+      outside,
+      signal: new AbortController().signal,
+      awayMsMax: 10_000,
+    },
   });
 
 test('the service seals by itself, and says so', async () => {
   await tenant.live.post('/accountsync', { id: personal(), subscription: { status: 'TRIAL' } });
   const head = await service.head();
   await eventually(async () => {
-    const health = (await (await fetch(`${service.origin}/health/ready`)).json()) as { checks: Record<string, unknown> };
-    expect(health.checks['chain']).toMatchObject({ ok: true, role: 'leader', position: head, lagEvents: 0 });
+    const health = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
+      checks: Record<string, unknown>;
+    };
+    expect(health.checks['chain']).toMatchObject({
+      ok: true,
+      role: 'leader',
+      position: head,
+      lagEvents: 0,
+    });
     return true;
   });
-  expect(await (await fetch(`${service.origin}/metrics`)).text()).toMatch(/^ledger_chain_lag_events 0$/m);
+  expect(await (await fetch(`${service.origin}/metrics`)).text()).toMatch(
+    /^ledger_chain_lag_events 0$/m,
+  );
 });
 
 test('a digest is kept, somebody is forgotten, the chain is whole; then one byte is another one', async () => {
@@ -69,25 +98,72 @@ test('a digest is kept, somebody is forgotten, the chain is whole; then one byte
   const digest = await cli('ledger', 'digest', tenant.alias, '--sign', '--by', 'Ada Staff');
   expect(digest).toMatchObject({ code: 0, err: expect.stringMatching(/^sealed \d+ events\n$/) });
   const document = JSON.parse(digest.out) as Required<DigestDocument>;
-  expect(Object.keys(document)).toEqual(['tenant', 'mode', 'log', 'position', 'events', 'digest', 'places', 'signature', 'publicKey']);
+  expect(Object.keys(document)).toEqual([
+    'tenant',
+    'mode',
+    'log',
+    'position',
+    'events',
+    'digest',
+    'places',
+    'signature',
+    'publicKey',
+  ]);
   expect(document).toMatchObject({ tenant: tenant.alias, mode: 'live', position: head });
-  const publicKey = createPublicKey({ key: Buffer.from(document.publicKey, 'base64'), format: 'der', type: 'spki' });
-  expect(verify(null, Buffer.from(digestText(document)), publicKey, Buffer.from(document.signature, 'base64'))).toBe(true);
+  const publicKey = createPublicKey({
+    key: Buffer.from(document.publicKey, 'base64'),
+    format: 'der',
+    type: 'spki',
+  });
+  expect(
+    verify(
+      null,
+      Buffer.from(digestText(document)),
+      publicKey,
+      Buffer.from(document.signature, 'base64'),
+    ),
+  ).toBe(true);
 
   expect((await tenant.live.call('DELETE', `/open/account/${account}`)).status).toBe(204);
   const path = await file('kept.json', digest.out);
   const kept = await readDigest(path, { tenant: tenant.alias, mode: 'live' });
   expect(await verified(kept)).toEqual({
-    ...{ ok: true, tenant: tenant.alias, mode: 'live', log: document.log, events: expect.any(Number), position: await service.head() },
-    ...{ digest: expect.stringMatching(/^[0-9a-f]{64}$/), seals: expect.any(Number), firstBroken: null },
+    ...{
+      ok: true,
+      tenant: tenant.alias,
+      mode: 'live',
+      log: document.log,
+      events: expect.any(Number),
+      position: await service.head(),
+    },
+    ...{
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      seals: expect.any(Number),
+      firstBroken: null,
+    },
   });
 
   const { pool } = service.service.core;
   const position = document.position.split('-')[1];
-  await pool.query(`update ledger.events set data = overlay(data placing '!' from 5 for 1) where position = $1`, [position]);
-  const broken = await cli('ledger', 'verify', tenant.alias, '--digest', path, '--by', 'Ada Staff', '--json');
+  await pool.query(
+    `update ledger.events set data = overlay(data placing '!' from 5 for 1) where position = $1`,
+    [position],
+  );
+  const broken = await cli(
+    'ledger',
+    'verify',
+    tenant.alias,
+    '--digest',
+    path,
+    '--by',
+    'Ada Staff',
+    '--json',
+  );
   expect(broken.code).toBe(3);
-  expect(JSON.parse(broken.out)).toMatchObject({ ok: false, firstBroken: { position: document.position, reason: 'changed' } });
+  expect(JSON.parse(broken.out)).toMatchObject({
+    ok: false,
+    firstBroken: { position: document.position, reason: 'changed' },
+  });
   expect(broken.err.trim().split('\n').at(-1)).toMatch(
     /^the chain is broken at position [0-9a-f]{8}-\d+: what stands there \(event .+\) is not as it was sealed$/,
   );
@@ -97,27 +173,60 @@ test('a digest is kept, somebody is forgotten, the chain is whole; then one byte
   const { core } = service.service;
   const by = { value: 'Ada Staff' };
   expect(await recordedOperations(core, { tenant: tenant.alias, mode: 'live' })).toMatchObject([
-    { operation: 'ledger digest', by, parameters: { sign: 'true' }, resultDigest: digestOf(document) },
-    { operation: 'ledger verify', by, parameters: { digest: document.digest }, resultDigest: digestOf(JSON.parse(broken.out)) },
+    {
+      operation: 'ledger digest',
+      by,
+      parameters: { sign: 'true' },
+      resultDigest: digestOf(document),
+    },
+    {
+      operation: 'ledger verify',
+      by,
+      parameters: { digest: document.digest },
+      resultDigest: digestOf(JSON.parse(broken.out)),
+    },
   ]);
 });
 
 test('bad input is one line and exit 1', async () => {
   const scope = { tenant: tenant.alias, mode: 'live' as const };
-  const good = { ...scope, log: 'l', position: 'p-1', events: 1, digest: 'a'.repeat(64), places: 'b'.repeat(64) };
+  const good = {
+    ...scope,
+    log: 'l',
+    position: 'p-1',
+    events: 1,
+    digest: 'a'.repeat(64),
+    places: 'b'.repeat(64),
+  };
   expect(await readDigest(await file('good.json', JSON.stringify(good)), scope)).toEqual(good);
   for (const [name, content, problem] of [
     ['text.json', '{', 'is no JSON'],
     ['other.json', '[]', 'is no digest as ledger digest prints it'],
-    ['short.json', JSON.stringify({ ...good, digest: 'abc' }), 'is no digest as ledger digest prints it'],
-    ['foreign.json', JSON.stringify({ ...good, tenant: 'other' }), 'is the digest of other in live mode'],
-    ['mode.json', JSON.stringify({ ...good, mode: 'test' }), `is the digest of ${tenant.alias} in test mode`],
+    [
+      'short.json',
+      JSON.stringify({ ...good, digest: 'abc' }),
+      'is no digest as ledger digest prints it',
+    ],
+    [
+      'foreign.json',
+      JSON.stringify({ ...good, tenant: 'other' }),
+      'is the digest of other in live mode',
+    ],
+    [
+      'mode.json',
+      JSON.stringify({ ...good, mode: 'test' }),
+      `is the digest of ${tenant.alias} in test mode`,
+    ],
   ] as const) {
     await expect(readDigest(await file(name, content), scope)).rejects.toThrow(problem);
   }
   await expect(readDigest(join(folder, 'missing.json'), scope)).rejects.toThrow('cannot read');
   const before = await service.head();
-  expect(await cli('ledger', 'verify', 'nobody', '--json')).toEqual({ code: 1, out: '', err: 'there is no tenant nobody\n' });
+  expect(await cli('ledger', 'verify', 'nobody', '--json')).toEqual({
+    code: 1,
+    out: '',
+    err: 'there is no tenant nobody\n',
+  });
   expect(await service.head()).toEqual(before);
 });
 
@@ -137,9 +246,15 @@ test('a whole chain is told in words as well', () => {
       firstBroken: null,
     } as const;
     reportVerification(whole, {});
-    expect(out.mock.calls.flat().join('')).toBe('OK: 2 events are as they were sealed, up to position p-2\ndigest d\n');
+    expect(out.mock.calls.flat().join('')).toBe(
+      'OK: 2 events are as they were sealed, up to position p-2\ndigest d\n',
+    );
     out.mockClear();
-    const broken = { ...whole, ok: false, firstBroken: { position: 'p-1', eventId: null, reason: 'removed' } } as const;
+    const broken = {
+      ...whole,
+      ok: false,
+      firstBroken: { position: 'p-1', eventId: null, reason: 'removed' },
+    } as const;
     expect(() => reportVerification(broken, {})).toThrow(CommandError);
     expect(out).not.toHaveBeenCalled();
   } finally {

@@ -21,7 +21,13 @@ import { withOwnKeys } from '../../src/cli/own-keys.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 /** What finance asks of a tenant's ledger, beside a running service on the same stores. */
 
@@ -48,7 +54,11 @@ interface Ran {
 }
 
 function cli(...words: readonly string[]): Promise<Ran> {
-  const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
+  const env = {
+    ...process.env,
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+  };
   return new Promise((resolve) => {
     execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
@@ -58,7 +68,9 @@ function cli(...words: readonly string[]): Promise<Ran> {
 
 const scopeOf = ({ alias }: TestTenant): Scope => ({ tenant: alias, mode: 'live' });
 
-async function user({ live }: TestTenant): Promise<{ readonly accountId: string; readonly userId: string }> {
+async function user({
+  live,
+}: TestTenant): Promise<{ readonly accountId: string; readonly userId: string }> {
   const accountId = personal('acc');
   const userId = personal('user');
   await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
@@ -66,32 +78,54 @@ async function user({ live }: TestTenant): Promise<{ readonly accountId: string;
   return { accountId, userId };
 }
 
-async function give({ live }: TestTenant, { accountId, userId }: { accountId: string; userId: string }, reward: object): Promise<string> {
-  const { status, body } = await live.post<{ id: string }>(`/rewards/account${path(accountId)}/user${path(userId)}`, {
-    ...{ type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 },
-    ...reward,
-  });
+async function give(
+  { live }: TestTenant,
+  { accountId, userId }: { accountId: string; userId: string },
+  reward: object,
+): Promise<string> {
+  const { status, body } = await live.post<{ id: string }>(
+    `/rewards/account${path(accountId)}/user${path(userId)}`,
+    {
+      ...{ type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 },
+      ...reward,
+    },
+  );
   expect(status).toBe(201);
   return body.id;
 }
 
 async function balanceOf({ live }: TestTenant, accountId: string): Promise<Record<string, number>> {
-  const { body } = await live.get<{ type: string; unit: string; totalAvailableCredit: number }[]>(`/reward/balance${query({ accountId })}`);
+  const { body } = await live.get<{ type: string; unit: string; totalAvailableCredit: number }[]>(
+    `/reward/balance${query({ accountId })}`,
+  );
   return Object.fromEntries(
-    body.filter(({ type }) => type === 'CREDIT').map(({ unit, totalAvailableCredit }) => [unit, totalAvailableCredit]),
+    body
+      .filter(({ type }) => type === 'CREDIT')
+      .map(({ unit, totalAvailableCredit }) => [unit, totalAvailableCredit]),
   );
 }
 
-const closings = (units: readonly { readonly unit: string; readonly closing: number }[]): Record<string, number> =>
-  Object.fromEntries(units.map(({ unit, closing }) => [unit, closing]));
+const closings = (
+  units: readonly { readonly unit: string; readonly closing: number }[],
+): Record<string, number> => Object.fromEntries(units.map(({ unit, closing }) => [unit, closing]));
 
 /** A referral that has converted: the referrer has 1000 CENTS. */
-async function converted(tenant: TestTenant): Promise<{ readonly referrer: string; readonly user: string; readonly referred: string }> {
+async function converted(
+  tenant: TestTenant,
+): Promise<{ readonly referrer: string; readonly user: string; readonly referred: string }> {
   const code = personal('C').toUpperCase();
   const referrer = await user(tenant);
-  await tenant.live.post('/user', { id: referrer.userId, accountId: referrer.accountId, referralCode: code });
+  await tenant.live.post('/user', {
+    id: referrer.userId,
+    accountId: referrer.accountId,
+    referralCode: code,
+  });
   const referred = personal('acc');
-  await tenant.live.post('/accountsync', { id: referred, subscription: { status: 'TRIAL' }, referral: { code } });
+  await tenant.live.post('/accountsync', {
+    id: referred,
+    subscription: { status: 'TRIAL' },
+    referral: { code },
+  });
   await tenant.live.post('/user', { id: personal('user'), accountId: referred });
   const paid = { status: 'PAID', value: 5, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
   await tenant.live.post('/accountsync', { id: referred, subscription: paid });
@@ -100,7 +134,10 @@ async function converted(tenant: TestTenant): Promise<{ readonly referrer: strin
 }
 
 /** By the log, whoever wrote to it. */
-const creditOf = async (tenant: TestTenant, { accountId }: { readonly accountId: string }): Promise<Record<string, number>> =>
+const creditOf = async (
+  tenant: TestTenant,
+  { accountId }: { readonly accountId: string },
+): Promise<Record<string, number>> =>
   closings((await statementOfAccount(core, scopeOf(tenant), { accountId })).units);
 
 const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
@@ -112,19 +149,52 @@ describe('a statement', () => {
     const owner = { accountId: referrer, userId };
     const said: { position: string; balance: Record<string, number> }[] = [];
     const note = async (headers: Headers): Promise<void> =>
-      void said.push({ position: headers.get('ledger-position') ?? '', balance: await balanceOf(tenant, referrer) });
+      void said.push({
+        position: headers.get('ledger-position') ?? '',
+        balance: await balanceOf(tenant, referrer),
+      });
     await give(tenant, owner, { unit: 'Points', assignedCredit: 70 });
     await give(tenant, owner, { dateScheduledFor: Date.now() + 86_400_000 });
     const cancelled = await give(tenant, owner, { unit: 'cents', assignedCredit: 40 });
-    await note((await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'cents', amount: 300 })).headers);
+    await note(
+      (
+        await tenant.live.post('/credit/bulkredeem', {
+          accountId: referrer,
+          unit: 'cents',
+          amount: 300,
+        })
+      ).headers,
+    );
     await note((await tenant.live.post(`/reward${path(cancelled)}/cancel`)).headers);
-    await note((await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'POINTS', amount: 70 })).headers);
+    await note(
+      (
+        await tenant.live.post('/credit/bulkredeem', {
+          accountId: referrer,
+          unit: 'POINTS',
+          amount: 70,
+        })
+      ).headers,
+    );
     for (const { position, balance } of said) {
-      const statement = await statementOfAccount(core, scopeOf(tenant), { accountId: referrer, position });
-      expect({ position: statement.position, balance: closings(statement.units) }).toEqual({ position, balance });
+      const statement = await statementOfAccount(core, scopeOf(tenant), {
+        accountId: referrer,
+        position,
+      });
+      expect({ position: statement.position, balance: closings(statement.units) }).toEqual({
+        position,
+        balance,
+      });
     }
-    const now = await statementOfAccount(core, scopeOf(tenant), { accountId: referrer, unit: 'cents' });
-    expect(now.units.map(({ unit, lines }) => [unit, lines.map(({ type, amount, balance }) => [type, amount, balance])])).toEqual([
+    const now = await statementOfAccount(core, scopeOf(tenant), {
+      accountId: referrer,
+      unit: 'cents',
+    });
+    expect(
+      now.units.map(({ unit, lines }) => [
+        unit,
+        lines.map(({ type, amount, balance }) => [type, amount, balance]),
+      ]),
+    ).toEqual([
       [
         'CENTS',
         [
@@ -144,10 +214,25 @@ describe('a statement', () => {
     const tenant = await service.createTenant();
     const owner = await user(tenant);
     await give(tenant, owner, {});
-    expect((await tenant.live.call('DELETE', `/open/account${path(owner.accountId)}/user${path(owner.userId)}`)).status).toBe(204);
-    const { units } = await statementOfAccount(core, scopeOf(tenant), { accountId: owner.accountId });
-    expect(units[0]).toMatchObject({ closing: 0, lines: [{ amount: 1_000 }, { type: 'forfeited', amount: -1_000 }] });
-    expect(await reconcileLedger(core, scopeOf(tenant), {})).toMatchObject({ ok: true, units: [{ cancelled: 1_000, closing: 0 }] });
+    expect(
+      (
+        await tenant.live.call(
+          'DELETE',
+          `/open/account${path(owner.accountId)}/user${path(owner.userId)}`,
+        )
+      ).status,
+    ).toBe(204);
+    const { units } = await statementOfAccount(core, scopeOf(tenant), {
+      accountId: owner.accountId,
+    });
+    expect(units[0]).toMatchObject({
+      closing: 0,
+      lines: [{ amount: 1_000 }, { type: 'forfeited', amount: -1_000 }],
+    });
+    expect(await reconcileLedger(core, scopeOf(tenant), {})).toMatchObject({
+      ok: true,
+      units: [{ cancelled: 1_000, closing: 0 }],
+    });
     expect(await replayLedger(core, scopeOf(tenant), {})).toMatchObject({ differences: [] });
   });
 });
@@ -157,7 +242,11 @@ describe('a replay', () => {
     const tenant = await service.createTenant();
     const { referrer } = await converted(tenant);
     const { referrer: other } = await converted(tenant);
-    await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'cents', amount: 300 });
+    await tenant.live.post('/credit/bulkredeem', {
+      accountId: referrer,
+      unit: 'cents',
+      amount: 300,
+    });
     await balanceOf(tenant, referrer);
     const clean = await replayLedger(core, scopeOf(tenant), {});
     expect(clean).toMatchObject({ differences: [] });
@@ -168,27 +257,44 @@ describe('a replay', () => {
     );
     const table = `rm_reward_balances_${rows[0]?.generation}.reward_balances`;
     const ref = core.names.accountRef(scopeOf(tenant), referrer);
-    await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [ref]);
-    const lines = (await statementOfAccount(core, scopeOf(tenant), { accountId: referrer })).units[0]?.lines ?? [];
+    await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [
+      ref,
+    ]);
+    const lines =
+      (await statementOfAccount(core, scopeOf(tenant), { accountId: referrer })).units[0]?.lines ??
+      [];
     const wrong = {
       ...{ account: referrer, readModel: 'reward-balances', ledger: 700, live: 9_999 },
       field: expect.stringMatching(/\.available_credit$/) as unknown,
       eventIds: lines.map(({ eventId }) => eventId),
     };
     expect((await replayLedger(core, scopeOf(tenant), {})).differences).toEqual([wrong]);
-    expect((await replayLedger(core, scopeOf(tenant), { accountId: referrer })).differences).toEqual([wrong]);
-    expect((await replayLedger(core, scopeOf(tenant), { accountId: other })).differences).toEqual([]);
+    expect(
+      (await replayLedger(core, scopeOf(tenant), { accountId: referrer })).differences,
+    ).toEqual([wrong]);
+    expect((await replayLedger(core, scopeOf(tenant), { accountId: other })).differences).toEqual(
+      [],
+    );
     // Asked for a time when that account was not there yet, it is folded and not compared.
     const early = new Date(Date.now() - 3_600_000).toISOString();
-    expect(await replayLedger(core, scopeOf(tenant), { asOf: early })).toMatchObject({ events: 0, differences: [] });
+    expect(await replayLedger(core, scopeOf(tenant), { asOf: early })).toMatchObject({
+      events: 0,
+      differences: [],
+    });
 
     const [ran, people] = await Promise.all([
       cli('ledger', 'replay', tenant.alias, '--account', referrer, '--json'),
       cli('ledger', 'replay', tenant.alias),
     ]);
     expect(ran.code).toBe(2);
-    expect(JSON.parse(ran.out)).toMatchObject({ position: expect.any(String) as unknown, differences: [{ live: 9_999 }] });
-    expect(people).toMatchObject({ code: 2, err: expect.stringContaining('replayed 4 of 4 accounts') as unknown });
+    expect(JSON.parse(ran.out)).toMatchObject({
+      position: expect.any(String) as unknown,
+      differences: [{ live: 9_999 }],
+    });
+    expect(people).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('replayed 4 of 4 accounts') as unknown,
+    });
     expect(people.out).toContain('9999');
   }, 60_000);
 
@@ -196,9 +302,19 @@ describe('a replay', () => {
     const program = {
       id: 'rich',
       referredReward: { type: 'CREDIT', unit: 'Points', assignedCredit: 10 },
-      referrerReward: { type: 'FUELTANK', fuelTankCodes: ['T-1', 'T-2', 'T-3'], fuelTankType: 'CREDIT', amount: 5, unit: 'LITRES' },
+      referrerReward: {
+        type: 'FUELTANK',
+        fuelTankCodes: ['T-1', 'T-2', 'T-3'],
+        fuelTankType: 'CREDIT',
+        amount: 5,
+        unit: 'LITRES',
+      },
       eventRewards: [
-        { key: 'visit', to: 'USER', reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 7, delayDays: 2, validDays: 5 } },
+        {
+          key: 'visit',
+          to: 'USER',
+          reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 7, delayDays: 2, validDays: 5 },
+        },
       ],
       fraud: { email: 'pending' },
     };
@@ -213,7 +329,12 @@ describe('a replay', () => {
       segments: ['a', 'b'],
       locale: 'en_CA',
     };
-    await live.post('/user', { id: owner.userId, accountId: owner.accountId, referralCode: code, ...profile });
+    await live.post('/user', {
+      id: owner.userId,
+      accountId: owner.accountId,
+      referralCode: code,
+      ...profile,
+    });
     await live.post('/user', {
       id: owner.userId,
       accountId: owner.accountId,
@@ -222,13 +343,31 @@ describe('a replay', () => {
       segments: ['~a'],
     });
     const referrals: string[] = [];
-    for (const [index, subscription] of [{ status: 'TRIAL' }, { status: 'CANCELLED' }, { status: 'FREE' }].entries()) {
+    for (const [index, subscription] of [
+      { status: 'TRIAL' },
+      { status: 'CANCELLED' },
+      { status: 'FREE' },
+    ].entries()) {
       const accountId = personal('acc');
-      await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' }, referral: { code }, currency: 'CAD' });
+      await live.post('/accountsync', {
+        id: accountId,
+        subscription: { status: 'TRIAL' },
+        referral: { code },
+        currency: 'CAD',
+      });
       const userId = personal('user');
-      await live.post('/user', { id: userId, accountId, email: index === 2 ? 'ann@example.org' : 'x@example.com' });
+      await live.post('/user', {
+        id: userId,
+        accountId,
+        email: index === 2 ? 'ann@example.org' : 'x@example.com',
+      });
       await live.post('/accountsync', { id: accountId, subscription });
-      const paid = { status: 'PAID', value: 5, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+      const paid = {
+        status: 'PAID',
+        value: 5,
+        billingIntervalType: 'MONTH',
+        billingIntervalValue: 1,
+      };
       await live.post('/accountsync', { id: accountId, subscription: paid });
       referrals.push(accountId);
       await live.post(`/open/account${path(accountId)}/user${path(userId)}/events`, {
@@ -238,9 +377,13 @@ describe('a replay', () => {
       });
     }
     const { body: listed } = await live.get<{ referrals: { id: string }[] }>('/referrals');
-    await live.post('/referrals/moderate', { actions: listed.referrals.map(({ id }) => ({ referralId: id, action: 'DENIED' })) });
     await live.post('/referrals/moderate', {
-      actions: listed.referrals.slice(0, 2).map(({ id }) => ({ referralId: id, action: 'APPROVED' })),
+      actions: listed.referrals.map(({ id }) => ({ referralId: id, action: 'DENIED' })),
+    });
+    await live.post('/referrals/moderate', {
+      actions: listed.referrals
+        .slice(0, 2)
+        .map(({ id }) => ({ referralId: id, action: 'APPROVED' })),
     });
     for (const reward of [
       { type: 'PCT_DISCOUNT', discountPercent: 5 },
@@ -251,7 +394,11 @@ describe('a replay', () => {
         ...('type' in reward ? {} : { type: 'CREDIT', unit: 'cents', assignedCredit: 30 }),
         ...reward,
       });
-    await live.post('/credit/bulkredeem', { accountId: owner.accountId, unit: 'CENTS', amount: 12 });
+    await live.post('/credit/bulkredeem', {
+      accountId: owner.accountId,
+      unit: 'CENTS',
+      amount: 12,
+    });
     await live.post(`/account${path(owner.accountId)}/user${path(owner.userId)}/block`, {});
     const gone = referrals[0] ?? '';
     await live.call('DELETE', `/open/account${path(gone)}`);
@@ -264,11 +411,17 @@ describe('a replay', () => {
     const { events, differences } = await replayLedger(core, scopeOf(tenant), {});
     expect(differences).toEqual([]);
     expect(events).toBeGreaterThan(50);
-    const { ok, differences: unsettled } = await reconcileLedger(core, scopeOf(tenant), {}, { now: Date.now() + 120_000 });
+    const { ok, differences: unsettled } = await reconcileLedger(
+      core,
+      scopeOf(tenant),
+      {},
+      { now: Date.now() + 120_000 },
+    );
     expect({ ok, unsettled }).toEqual({ ok: true, unsettled: [] });
     const exportedTypes = new Set<string>();
     await exportLedger(core, scopeOf(tenant), {}, (text) => {
-      for (const line of text.trimEnd().split('\n')) exportedTypes.add((JSON.parse(line) as { type: string }).type);
+      for (const line of text.trimEnd().split('\n'))
+        exportedTypes.add((JSON.parse(line) as { type: string }).type);
       return Promise.resolve();
     });
     // So that what was gone through here is what it was meant to be.
@@ -289,18 +442,39 @@ describe('a replay', () => {
     const { referrer, user: userId } = await converted(tenant);
     const spare = await give(tenant, { accountId: referrer, userId }, {});
     await balanceOf(tenant, referrer);
-    await eventually(async () => (await replayLedger(core, scopeOf(tenant), {})).differences.length === 0);
+    await eventually(
+      async () => (await replayLedger(core, scopeOf(tenant), {})).differences.length === 0,
+    );
     const { rows } = await core.pool.query<{ generation: number }>(
       `select generation from ledger.projection_generations where projection = 'rewards' and state = 'live'`,
     );
     const table = `rm_rewards_${rows[0]?.generation}.rewards`;
-    await core.pool.query(`update ${table} set reward_id = account_ref || '0123456789abcdef' where reward_id = $1`, [spare]);
+    await core.pool.query(
+      `update ${table} set reward_id = account_ref || '0123456789abcdef' where reward_id = $1`,
+      [spare],
+    );
     const field = expect.stringMatching(/^rewards\//) as unknown;
     expect((await replayLedger(core, scopeOf(tenant), {})).differences).toEqual([
-      { account: referrer, readModel: 'rewards', field, ledger: 'present', live: 'missing', eventIds: [expect.any(String)] },
-      { account: referrer, readModel: 'rewards', field, ledger: 'missing', live: 'present', eventIds: [] },
+      {
+        account: referrer,
+        readModel: 'rewards',
+        field,
+        ledger: 'present',
+        live: 'missing',
+        eventIds: [expect.any(String)],
+      },
+      {
+        account: referrer,
+        readModel: 'rewards',
+        field,
+        ledger: 'missing',
+        live: 'present',
+        eventIds: [],
+      },
     ]);
-    await core.pool.query(`update ${table} set account_ref = 'nobody' where reward_id like '%0123456789abcdef'`);
+    await core.pool.query(
+      `update ${table} set account_ref = 'nobody' where reward_id like '%0123456789abcdef'`,
+    );
     expect((await replayLedger(core, scopeOf(tenant), {})).differences).toContainEqual({
       ...{ account: 'unknown', readModel: 'rewards', field: 'rewards', eventIds: [] },
       ...{ ledger: 2, live: 3 },
@@ -312,8 +486,12 @@ describe('a replay', () => {
     const { referrer } = await converted(tenant);
     const stopped = replayLedger(core, scopeOf(tenant), {}, { signal: AbortSignal.abort() });
     await expect(stopped).rejects.toThrow('stopped; 0 differences in 0 accounts so far');
-    const stream = core.names.accountStream(scopeOf(tenant), core.names.accountRef(scopeOf(tenant), referrer));
-    const first = (await core.log.readStream(stream)[Symbol.asyncIterator]().next()).value as { position: string } | undefined;
+    const stream = core.names.accountStream(
+      scopeOf(tenant),
+      core.names.accountRef(scopeOf(tenant), referrer),
+    );
+    const first = (await core.log.readStream(stream)[Symbol.asyncIterator]().next()).value as
+      { position: string } | undefined;
     const whole = await replayLedger(core, scopeOf(tenant), {});
     const alone = await replayLedger(core, scopeOf(tenant), { accountId: referrer });
     const rest = await replayLedger(core, scopeOf(tenant), { resumeFrom: first?.position ?? '' });
@@ -329,25 +507,47 @@ describe('a reconciliation', () => {
     await give(tenant, owner, { assignedCredit: 500 });
     const cancelled = await give(tenant, { accountId: referrer, userId }, { assignedCredit: 20 });
     await tenant.live.post(`/reward${path(cancelled)}/cancel`);
-    await tenant.live.post('/credit/bulkredeem', { accountId: referrer, unit: 'cents', amount: 300 });
+    await tenant.live.post('/credit/bulkredeem', {
+      accountId: referrer,
+      unit: 'cents',
+      amount: 300,
+    });
     const file = async (content: string) => {
       const name = join(folder, 'balances.csv');
       await writeFile(name, content);
       return readBalanceFile(name);
     };
     const month = new Date().toISOString().slice(0, 7);
-    const agrees = await file(`account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`);
+    const agrees = await file(
+      `account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`,
+    );
     for (const period of [undefined, month]) {
-      expect(await reconcileLedger(core, scopeOf(tenant), { against: agrees, period })).toMatchObject({
+      expect(
+        await reconcileLedger(core, scopeOf(tenant), { against: agrees, period }),
+      ).toMatchObject({
         ...{ ok: true, differences: [] },
-        units: [{ unit: 'CENTS', opening: 0, issued: 1_520, redeemed: 300, expired: 0, cancelled: 20, restored: 0, closing: 1_200 }],
+        units: [
+          {
+            unit: 'CENTS',
+            opening: 0,
+            issued: 1_520,
+            redeemed: 300,
+            expired: 0,
+            cancelled: 20,
+            restored: 0,
+            closing: 1_200,
+          },
+        ],
       });
     }
     const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
     expect(before).toMatchObject({ ok: true, units: [] });
     const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
     const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
-    expect({ ok, differences: differences.map(({ account, ledger, against }) => [account, ledger, against]) }).toEqual({
+    expect({
+      ok,
+      differences: differences.map(({ account, ledger, against }) => [account, ledger, against]),
+    }).toEqual({
       ok: false,
       differences: [
         [referrer, 700, 701],
@@ -362,21 +562,36 @@ describe('a reconciliation', () => {
     const { referred, referrer } = await converted(tenant);
     const scope = scopeOf(tenant);
     const inTwoMinutes = Date.now() + 120_000;
-    expect(await reconcileLedger(core, scope, {}, { now: inTwoMinutes })).toMatchObject({ ok: true });
-    // The account that was to have the reward is another tenant's as far as this reading goes: its stream is left out.
-    const others = { ...core.log, readAll: core.log.readAll.bind(core.log), head: core.log.head.bind(core.log) };
+    expect(await reconcileLedger(core, scope, {}, { now: inTwoMinutes })).toMatchObject({
+      ok: true,
+    });
+    // The account that was to have the reward is another tenant's as far as this reading goes: its
+    // stream is left out.
+    const others = {
+      ...core.log,
+      readAll: core.log.readAll.bind(core.log),
+      head: core.log.head.bind(core.log),
+    };
     const stream = core.names.accountStream(scope, core.names.accountRef(scope, referred));
     const one = {
       ...core,
       log: Object.assign(Object.create(core.log) as typeof core.log, {
         readAll: async (after: string | undefined, limit: number) => {
           const page = await others.readAll(after, limit);
-          return page.map((event) => (event.stream === stream ? event : { ...event, stream: 'another' }));
+          return page.map((event) =>
+            event.stream === stream ? event : { ...event, stream: 'another' },
+          );
         },
       }),
     };
-    expect((await reconcileLedger(one, scope, {}, { now: inTwoMinutes })).differences).toMatchObject([
-      { kind: 'conversion', account: referrer, unit: expect.stringMatching(/^referrer reward of /) as unknown },
+    expect(
+      (await reconcileLedger(one, scope, {}, { now: inTwoMinutes })).differences,
+    ).toMatchObject([
+      {
+        kind: 'conversion',
+        account: referrer,
+        unit: expect.stringMatching(/^referrer reward of /) as unknown,
+      },
     ]);
   });
 });
@@ -387,35 +602,67 @@ describe('an adjustment', () => {
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
     const staff = { by: 'Sam Staff', approvedBy: 'Ada Approver' };
-    const adjust = (amount: number) => adjustLedger(core, scope, { ...owner, ...staff, unit: 'CENTS', amount, reason: 'a double charge' });
+    const adjust = (amount: number) =>
+      adjustLedger(core, scope, {
+        ...owner,
+        ...staff,
+        unit: 'CENTS',
+        amount,
+        reason: 'a double charge',
+      });
     const added = await adjust(500);
     const taken = await adjust(-200);
-    const { body } = await tenant.live.get<Record<string, unknown>[]>(`/reward${query({ accountId: owner.accountId })}`, {
-      atLeast: taken.position ?? '',
-    });
-    expect(body).toMatchObject([{ rewardSource: 'MANUAL', type: 'CREDIT', assignedCredit: 500, redeemedCredit: 200 }]);
+    const { body } = await tenant.live.get<Record<string, unknown>[]>(
+      `/reward${query({ accountId: owner.accountId })}`,
+      {
+        atLeast: taken.position ?? '',
+      },
+    );
+    expect(body).toMatchObject([
+      { rewardSource: 'MANUAL', type: 'CREDIT', assignedCredit: 500, redeemedCredit: 200 },
+    ]);
     const { units } = await statementOfAccount(core, scope, { accountId: owner.accountId });
-    expect(units[0]?.lines.map(({ eventId, actor, amount }) => ({ eventId, actor, amount }))).toEqual([
+    expect(
+      units[0]?.lines.map(({ eventId, actor, amount }) => ({ eventId, actor, amount })),
+    ).toEqual([
       { eventId: added.eventId, actor: 'operator:Sam Staff', amount: 500 },
       { eventId: taken.eventId, actor: 'operator:Sam Staff', amount: -200 },
     ]);
     const stream = core.names.accountStream(scope, core.names.accountRef(scope, owner.accountId));
     for await (const event of core.log.readStream(stream)) {
       const [decoded] = await core.codec.decodeAll([event]);
-      for (const text of ['Sam Staff', 'Ada Approver', 'a double charge']) expect(event.data).not.toContain(text);
+      for (const text of ['Sam Staff', 'Ada Approver', 'a double charge'])
+        expect(event.data).not.toContain(text);
       if (event.id === added.eventId || event.id === taken.eventId)
         expect(decoded?.event).toMatchObject({
-          adjustment: { reason: { value: 'a double charge' }, approvedBy: { value: 'Ada Approver' } },
+          adjustment: {
+            reason: { value: 'a double charge' },
+            approvedBy: { value: 'Ada Approver' },
+          },
         });
     }
     const head = await service.head();
     await expect(adjust(-301)).rejects.toThrow('amount is more than what is available');
     await expect(
-      adjustLedger(core, scope, { ...owner, ...staff, userId: 'nobody', unit: 'CENTS', amount: 1, reason: 'x' }),
+      adjustLedger(core, scope, {
+        ...owner,
+        ...staff,
+        userId: 'nobody',
+        unit: 'CENTS',
+        amount: 1,
+        reason: 'x',
+      }),
     ).rejects.toThrow('there is no user nobody in account');
-    await expect(adjustLedger(core, scope, { ...owner, ...staff, accountId: 'nobody', unit: 'C', amount: 1, reason: 'x' })).rejects.toThrow(
-      'there is no account nobody',
-    );
+    await expect(
+      adjustLedger(core, scope, {
+        ...owner,
+        ...staff,
+        accountId: 'nobody',
+        unit: 'C',
+        amount: 1,
+        reason: 'x',
+      }),
+    ).rejects.toThrow('there is no account nobody');
     expect(await service.head()).toBe(head);
     expect((await replayLedger(core, scope, {})).differences).toEqual([]);
   });
@@ -426,11 +673,22 @@ describe('an adjustment', () => {
     const unreadable = () => {
       throw new Error('the log cannot be read');
     };
-    const log: EventLog = Object.assign(Object.create(core.log) as EventLog, { readStream: unreadable });
+    const log: EventLog = Object.assign(Object.create(core.log) as EventLog, {
+      readStream: unreadable,
+    });
     const afterwards = { ...core, log };
-    const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 70, reason: 'r' };
+    const request = {
+      ...owner,
+      by: 'Sam',
+      approvedBy: 'Ada',
+      unit: 'CENTS',
+      amount: 70,
+      reason: 'r',
+    };
     const { eventId, position } = await adjustLedger(afterwards, scopeOf(tenant), request);
-    const { units } = await statementOfAccount(core, scopeOf(tenant), { accountId: owner.accountId });
+    const { units } = await statementOfAccount(core, scopeOf(tenant), {
+      accountId: owner.accountId,
+    });
     expect(units[0]?.lines).toMatchObject([{ eventId, position, amount: 70 }]);
   });
 
@@ -442,7 +700,15 @@ describe('an adjustment', () => {
     await give(tenant, { accountId, userId }, { dateExpires });
     await give(tenant, { accountId, userId }, {});
     await eventually(() => Promise.resolve(Date.now() > dateExpires));
-    const request = { accountId, userId, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: -70, reason: 'r' };
+    const request = {
+      accountId,
+      userId,
+      by: 'Sam',
+      approvedBy: 'Ada',
+      unit: 'CENTS',
+      amount: -70,
+      reason: 'r',
+    };
     const { eventId, position } = await adjustLedger(core, scope, request);
     const { units } = await statementOfAccount(core, scope, { accountId });
     const redeemed = units[0]?.lines.filter(({ type }) => type === 'redeemed');
@@ -453,18 +719,49 @@ describe('an adjustment', () => {
     const tenant = await service.createTenant();
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
-    const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 25, reason: 'charged twice' };
+    const request = {
+      ...owner,
+      by: 'Sam',
+      approvedBy: 'Ada',
+      unit: 'CENTS',
+      amount: 25,
+      reason: 'charged twice',
+    };
     const execute: Commands['execute'] = async (command) => {
       await core.commands.execute(command);
       throw new EventLogUnavailable('no answer within 4000 ms');
     };
     const losing = { ...core, commands: { execute } };
-    const told = await withOwnKeys(losing, undefined, (keyed) => adjustOnRecord(losing, scope, request, keyed)).then(() => '', String);
+    const told = await withOwnKeys(losing, undefined, (keyed) =>
+      adjustOnRecord(losing, scope, request, keyed),
+    ).then(() => '', String);
     expect(told).toMatch(/no answer within 4000 ms: .* may stand/);
     const [, key = ''] = /--idempotency-key (\S+)/.exec(told) ?? [];
-    const words = ['--user', owner.userId, '--unit', 'CENTS', '--amount', '+25', '--reason', 'charged twice', '--approved-by', 'Ada'];
-    const again = await cli('ledger', 'adjust', tenant.alias, owner.accountId, ...words, '--idempotency-key', key);
-    expect(again).toMatchObject({ code: 0, err: 'a repetition: nothing was corrected a second time\n' });
+    const words = [
+      '--user',
+      owner.userId,
+      '--unit',
+      'CENTS',
+      '--amount',
+      '+25',
+      '--reason',
+      'charged twice',
+      '--approved-by',
+      'Ada',
+    ];
+    const again = await cli(
+      'ledger',
+      'adjust',
+      tenant.alias,
+      owner.accountId,
+      ...words,
+      '--idempotency-key',
+      key,
+    );
+    expect(again).toMatchObject({
+      code: 0,
+      err: 'a repetition: nothing was corrected a second time\n',
+    });
     expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
   });
 
@@ -475,7 +772,19 @@ describe('an adjustment', () => {
       amount: string,
       key: string,
     ): readonly string[] => [
-      ...['ledger', 'adjust', tenant.alias, accountId, '--user', userId, '--unit', 'CENTS', '--amount', amount, '--json'],
+      ...[
+        'ledger',
+        'adjust',
+        tenant.alias,
+        accountId,
+        '--user',
+        userId,
+        '--unit',
+        'CENTS',
+        '--amount',
+        amount,
+        '--json',
+      ],
       ...['--reason', 'charged twice', '--approved-by', 'Ada', '--idempotency-key', key],
     ];
 
@@ -485,9 +794,16 @@ describe('an adjustment', () => {
       const first = await cli(...wordsOf(tenant, owner, '+25', 'one'));
       expect(first).toMatchObject({ code: 0, err: '' });
       const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
-      expect(again).toEqual({ ...first, err: 'a repetition: nothing was corrected a second time\n' });
+      expect(again).toEqual({
+        ...first,
+        err: 'a repetition: nothing was corrected a second time\n',
+      });
       const other = await cli(...wordsOf(tenant, owner, '+26', 'one'));
-      expect(other).toEqual({ code: 1, out: '', err: 'the idempotency key was used for another correction\n' });
+      expect(other).toEqual({
+        code: 1,
+        out: '',
+        err: 'the idempotency key was used for another correction\n',
+      });
       expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
       expect(await operationsOf(tenant)).toMatchObject([
         { parameters: { amount: '25' } },
@@ -499,7 +815,14 @@ describe('an adjustment', () => {
       const tenant = await service.createTenant();
       const scope = scopeOf(tenant);
       const owner = await user(tenant);
-      const request = { ...owner, by: 'Sam', approvedBy: 'Ada', unit: 'CENTS', amount: 25, reason: 'charged twice' };
+      const request = {
+        ...owner,
+        by: 'Sam',
+        approvedBy: 'Ada',
+        unit: 'CENTS',
+        amount: 25,
+        reason: 'charged twice',
+      };
       const dead = await keysOfOperators({ keep: () => new Promise<void>(() => undefined) });
       void adjustLedger(core, scope, request, { key: 'one', answers: dead.answers });
       await eventually(async () => (await creditOf(tenant, owner))['CENTS'] === 25);
@@ -509,7 +832,9 @@ describe('an adjustment', () => {
       await dead.stop();
       const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
       const { units } = await statementOfAccount(core, scope, { accountId: owner.accountId });
-      const effects = units.flatMap(({ lines }) => lines.map(({ eventId, position }) => ({ eventId, position })));
+      const effects = units.flatMap(({ lines }) =>
+        lines.map(({ eventId, position }) => ({ eventId, position })),
+      );
       expect(effects).toHaveLength(1);
       expect(again.code).toBe(0);
       expect(JSON.parse(again.out)).toEqual(effects[0]);
@@ -525,13 +850,22 @@ describe('an adjustment', () => {
       expect(await cli(...wordsOf(tenant, owner, '-25', 'one'))).toEqual(first);
       expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
       const long = await cli(...wordsOf(tenant, owner, '+25', 'x'.repeat(256)));
-      expect(long).toEqual({ code: 1, out: '', err: '--idempotency-key must be 1 to 255 printable characters\n' });
+      expect(long).toEqual({
+        code: 1,
+        out: '',
+        err: '--idempotency-key must be 1 to 255 printable characters\n',
+      });
     });
   });
 });
 
-/** Kept answers as another process has them, whose end is `stop`; of its operations some may be replaced. */
-async function keysOfOperators(replaced: Partial<OperatorAnswers> = {}): Promise<{ answers: OperatorAnswers; stop: () => Promise<void> }> {
+/**
+ * Kept answers as another process has them, whose end is `stop`; of its operations some may be
+ * replaced.
+ */
+async function keysOfOperators(
+  replaced: Partial<OperatorAnswers> = {},
+): Promise<{ answers: OperatorAnswers; stop: () => Promise<void> }> {
   const presence = new ProcessPresence(core.pool);
   await presence.start();
   const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
@@ -543,13 +877,26 @@ describe('a period', () => {
     const scope = scopeOf(await service.createTenant());
     const request = { period: '2026-01', comment: 'tied out', by: 'Sam' };
     const test = { ...scope, mode: 'test' } as const;
-    await expect(changePeriod(core, scope, 'ReopenPeriod', request)).rejects.toThrow('the period 2026-01 is not closed');
-    expect(await changePeriod(core, scope, 'ClosePeriod', request)).toMatchObject({ period: '2026-01', status: 'closed' });
-    await expect(changePeriod(core, scope, 'ClosePeriod', request)).rejects.toThrow('the period 2026-01 is closed already');
-    expect(await changePeriod(core, test, 'ClosePeriod', request)).toMatchObject({ status: 'closed' });
-    expect(await changePeriod(core, scope, 'ReopenPeriod', request)).toMatchObject({ status: 'open' });
+    await expect(changePeriod(core, scope, 'ReopenPeriod', request)).rejects.toThrow(
+      'the period 2026-01 is not closed',
+    );
+    expect(await changePeriod(core, scope, 'ClosePeriod', request)).toMatchObject({
+      period: '2026-01',
+      status: 'closed',
+    });
+    await expect(changePeriod(core, scope, 'ClosePeriod', request)).rejects.toThrow(
+      'the period 2026-01 is closed already',
+    );
+    expect(await changePeriod(core, test, 'ClosePeriod', request)).toMatchObject({
+      status: 'closed',
+    });
+    expect(await changePeriod(core, scope, 'ReopenPeriod', request)).toMatchObject({
+      status: 'open',
+    });
     const running = new Date().toISOString().slice(0, 7);
-    await expect(changePeriod(core, scope, 'ClosePeriod', { ...request, period: running })).rejects.toThrow('is not over yet');
+    await expect(
+      changePeriod(core, scope, 'ClosePeriod', { ...request, period: running }),
+    ).rejects.toThrow('is not over yet');
   });
 });
 
@@ -562,14 +909,27 @@ describe('an export', () => {
     await user(other);
     await tenant.live.call('DELETE', `/open/account${path(gone.accountId)}`);
     const lines: string[] = [];
-    const write = (text: string): Promise<void> => Promise.resolve(void lines.push(...text.trimEnd().split('\n')));
+    const write = (text: string): Promise<void> =>
+      Promise.resolve(void lines.push(...text.trimEnd().split('\n')));
     const { events } = await exportLedger(core, scopeOf(tenant), {}, write);
     expect(lines).toHaveLength(events);
-    const parsed = lines.map((line) => JSON.parse(line) as { tenant: string; type: string; data: { accountId?: { value: unknown } } });
+    const parsed = lines.map(
+      (line) =>
+        JSON.parse(line) as {
+          tenant: string;
+          type: string;
+          data: { accountId?: { value: unknown } };
+        },
+    );
     expect(new Set(parsed.map((event) => event.tenant))).toEqual(new Set([tenant.alias]));
-    expect(parsed.filter(({ type }) => type === 'AccountOpened').map(({ data }) => data.accountId?.value)).toEqual([owner.accountId, null]);
+    expect(
+      parsed
+        .filter(({ type }) => type === 'AccountOpened')
+        .map(({ data }) => data.accountId?.value),
+    ).toEqual([owner.accountId, null]);
     const text = lines.join('\n');
-    for (const secret of [gone.accountId, gone.userId, tenant.liveKey, '"sealed"']) expect(text).not.toContain(secret);
+    for (const secret of [gone.accountId, gone.userId, tenant.liveKey, '"sealed"'])
+      expect(text).not.toContain(secret);
     expect(text).toContain(owner.userId);
   });
 });
@@ -579,7 +939,10 @@ describe('who did what', () => {
     const tenant = await service.createTenant();
     const { accountId } = await user(tenant);
     const words = ['ledger', 'statement', tenant.alias, accountId, '--by', 'Sam Staff'];
-    const [ran, again] = await Promise.all([cli(...words, '--json'), cli(...words, '--format', 'json')]);
+    const [ran, again] = await Promise.all([
+      cli(...words, '--json'),
+      cli(...words, '--format', 'json'),
+    ]);
     expect(ran.code).toBe(0);
     expect(again.out).toBe(ran.out);
     const { digest } = JSON.parse(ran.out) as { digest: string };
@@ -611,13 +974,41 @@ describe('who did what', () => {
       create trigger refuse_audit before insert on ledger.events for each row when (new.type = 'OperationRecorded')
         execute function ledger.refuse_audit()`);
     try {
-      const adjustment = ['--user', userId, '--unit', 'CENTS', '--amount', '+25', '--reason', 'r', '--approved-by', 'a', '--json'];
+      const adjustment = [
+        '--user',
+        userId,
+        '--unit',
+        'CENTS',
+        '--amount',
+        '+25',
+        '--reason',
+        'r',
+        '--approved-by',
+        'a',
+        '--json',
+      ];
       const adjusted = await cli('ledger', 'adjust', tenant.alias, accountId, ...adjustment);
-      expect(adjusted).toMatchObject({ code: 0, err: 'the correction stands; the audit entry could not be written: no room for it\n' });
-      expect(JSON.parse(adjusted.out)).toEqual({ eventId: expect.any(String) as unknown, position: expect.any(String) as unknown });
-      const closed = await cli('ledger', 'close', tenant.alias, '--period', '2026-01', '--comment', 'c');
+      expect(adjusted).toMatchObject({
+        code: 0,
+        err: 'the correction stands; the audit entry could not be written: no room for it\n',
+      });
+      expect(JSON.parse(adjusted.out)).toEqual({
+        eventId: expect.any(String) as unknown,
+        position: expect.any(String) as unknown,
+      });
+      const closed = await cli(
+        'ledger',
+        'close',
+        tenant.alias,
+        '--period',
+        '2026-01',
+        '--comment',
+        'c',
+      );
       expect(closed).toMatchObject({ code: 0, out: `${tenant.alias}: 2026-01 is closed\n` });
-      expect(closed.err).toMatch(/^2026-01 is closed; the audit entry could not be written: [^\n]+\n$/);
+      expect(closed.err).toMatch(
+        /^2026-01 is closed; the audit entry could not be written: [^\n]+\n$/,
+      );
       const stated = await cli('ledger', 'statement', tenant.alias, accountId, '--json');
       expect(stated).toEqual({ code: 1, out: '', err: 'no room for it\n' });
     } finally {
@@ -655,7 +1046,10 @@ describe('bad input', () => {
       [replayLedger(core, scope, { asOf: later }), 'asOf lies in the future'],
       [reconcileLedger(core, scope, { period: '2999-01' }), 'has not begun yet'],
       [reconcileLedger(core, scope, { period: '2026-13' }), 'period takes a month'],
-      [changePeriod(core, scope, 'ClosePeriod', { period: 'soon', comment: 'x', by: 'y' }), 'period takes a month'],
+      [
+        changePeriod(core, scope, 'ClosePeriod', { period: 'soon', comment: 'x', by: 'y' }),
+        'period takes a month',
+      ],
       [readBalanceFile(join(folder, 'missing.csv')), 'ENOENT'],
       [readBalanceFile(folder), 'EISDIR'],
     ];
@@ -665,7 +1059,10 @@ describe('bad input', () => {
       ['account,unit\na,b\n', 'must begin with the line account,unit,balance'],
       ['account,unit,balance\na,CENTS,1.5\n', 'record 2 is no account, unit and whole number'],
       ['account,unit,balance\na,CENTS\n', 'record 2 is no account, unit and whole number'],
-      ['account,unit,balance\na,CENTS,1\na,cents,1\n', 'record 3 names an account and unit a second time'],
+      [
+        'account,unit,balance\na,CENTS,1\na,cents,1\n',
+        'record 3 names an account and unit a second time',
+      ],
       ['account,unit,balance\na"b,CENTS,1\n', 'record 2 is no CSV'],
     ] as const) {
       const name = join(folder, 'bad.csv');
@@ -674,17 +1071,39 @@ describe('bad input', () => {
     }
     const refused = [
       ['statement', 'nobody', 'a'],
-      ['adjust', tenant.alias, accountId, '--user', 'u', '--unit', 'C', '--amount', '0', '--reason', 'r', '--approved-by', 'a'],
+      [
+        'adjust',
+        tenant.alias,
+        accountId,
+        '--user',
+        'u',
+        '--unit',
+        'C',
+        '--amount',
+        '0',
+        '--reason',
+        'r',
+        '--approved-by',
+        'a',
+      ],
       ['reconcile', tenant.alias, '--against', join(folder, 'missing.csv')],
     ].map((words) => cli('ledger', ...words));
     for (const ran of await Promise.all(refused))
-      expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^[^\n]+\n$/) as unknown });
+      expect(ran).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringMatching(/^[^\n]+\n$/) as unknown,
+      });
     // What the function calls a member of the request is an option here.
     const typed = [
-      [['statement', tenant.alias, accountId, '--as-of', '2026-01-01', '--position', head], '--as-of and --position exclude each other'],
+      [
+        ['statement', tenant.alias, accountId, '--as-of', '2026-01-01', '--position', head],
+        '--as-of and --position exclude each other',
+      ],
       [['replay', tenant.alias, '--as-of', later], '--as-of lies in the future'],
     ] as const;
-    for (const [words, line] of typed) expect(await cli('ledger', ...words)).toEqual({ code: 1, out: '', err: `${line}\n` });
+    for (const [words, line] of typed)
+      expect(await cli('ledger', ...words)).toEqual({ code: 1, out: '', err: `${line}\n` });
     expect(await service.head()).toBe(head);
   }, 60_000);
 });

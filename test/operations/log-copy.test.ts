@@ -20,7 +20,11 @@ import type { LogMoveResult } from '../../src/operations/log/log-move.js';
 import { Stopped } from '../../src/operations/log/log-reader.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
+import {
+  freshNamespace,
+  startEventStore,
+  type EventStoreUnderTest,
+} from '../support/event-store.js';
 
 /** Whole logs from Postgres to EventStoreDB and back, through the port alone. */
 
@@ -43,7 +47,12 @@ async function inPostgres(): Promise<{ readonly log: EventLog; readonly database
 }
 
 function inEventStore(): EventLog {
-  const log = new EventStoreDbEventLog({ address: store.address, owner: 'test', namespace: freshNamespace(), prefix: 'referral-' });
+  const log = new EventStoreDbEventLog({
+    address: store.address,
+    owner: 'test',
+    namespace: freshNamespace(),
+    prefix: 'referral-',
+  });
   undo.push(() => log.close());
   return log;
 }
@@ -55,7 +64,10 @@ const event = (text = 'x'): NewEvent => ({
   metadata: '{"v":1,"dup":1,"dup":2}',
 });
 
-/** Streams that take turns, runs of one stream, and an append too big to be joined with its neighbours. */
+/**
+ * Streams that take turns, runs of one stream, and an append too big to be joined with its
+ * neighbours.
+ */
 async function filled(log: EventLog, rounds = 12): Promise<EventLog> {
   const revisions = new Map<string, bigint>();
   const append = async (stream: string, events: readonly NewEvent[]): Promise<void> => {
@@ -64,7 +76,8 @@ async function filled(log: EventLog, rounds = 12): Promise<EventLog> {
     revisions.set(stream, result.revision);
   };
   for (let round = 0; round < rounds; round++) {
-    for (const name of ['a', 'b', 'c']) await append(`referral-${name}`, [event(`${name}${round} é😀`)]);
+    for (const name of ['a', 'b', 'c'])
+      await append(`referral-${name}`, [event(`${name}${round} é😀`)]);
     await append(
       'referral-run',
       Array.from({ length: 40 }, () => event('run')),
@@ -95,12 +108,21 @@ const stored = async (log: EventLog) =>
 
 async function copied(source: EventLog, target: EventLog, options: Partial<CopyOptions> = {}) {
   const upTo = (await source.head()) ?? null;
-  return copyLog(source, target, { upTo, signal: new AbortController().signal, awayMsMax: 20_000, ...options });
+  return copyLog(source, target, {
+    upTo,
+    signal: new AbortController().signal,
+    awayMsMax: 20_000,
+    ...options,
+  });
 }
 
 const compared = async (source: EventLog, target: EventLog) =>
   compareLogs(source, target, {
-    ...{ upTo: (await source.head()) ?? null, signal: new AbortController().signal, awayMsMax: 20_000 },
+    ...{
+      upTo: (await source.head()) ?? null,
+      signal: new AbortController().signal,
+      awayMsMax: 20_000,
+    },
     translate: null,
   });
 
@@ -114,11 +136,19 @@ test('there and back, everything is the same byte for byte and in the same order
   expect(await stored(there)).toEqual(events);
   expect(await copied(there, back)).toEqual({ found: 0, appended: events.length });
   expect(await stored(back)).toEqual(events);
-  expect(await compared(source, there)).toMatchObject({ events: events.length, streams: 4, differences: [], isOrderSame: true });
+  expect(await compared(source, there)).toMatchObject({
+    events: events.length,
+    streams: 4,
+    differences: [],
+    isOrderSame: true,
+  });
   expect((await compared(source, there)).digest).toBe((await compared(back, there)).digest);
 
   // Whoever goes on in the copy goes on where the source ended.
-  expect(await there.append('referral-a', 2n, [event()])).toMatchObject({ kind: 'appended', revision: 3n });
+  expect(await there.append('referral-a', 2n, [event()])).toMatchObject({
+    kind: 'appended',
+    revision: 3n,
+  });
   // Back into the log that was left: what came since is added.
   expect(await copied(there, source)).toEqual({ found: events.length, appended: 1 });
   expect(await stored(source)).toEqual(await stored(there));
@@ -138,14 +168,24 @@ test('a copy that an earlier release made, without origins, is gone on with, and
   const { appended } = await copied(source, withoutOrigins);
   await source.append('referral-new', 'no-stream', [event()]);
   expect(await copied(source, target)).toEqual({ found: appended, appended: 1 });
-  expect(await compared(source, target)).toMatchObject({ differences: [], isOrderSame: true, otherOrigins: appended });
+  expect(await compared(source, target)).toMatchObject({
+    differences: [],
+    isOrderSame: true,
+    otherOrigins: appended,
+  });
 });
 
 test('of an empty log there is an empty copy', async () => {
   const source = (await inPostgres()).log;
   const target = inEventStore();
   expect(await copied(source, target)).toEqual({ found: 0, appended: 0 });
-  expect(await compared(source, target)).toMatchObject({ events: 0, streams: 0, differences: [], isOrderSame: true, targetHead: null });
+  expect(await compared(source, target)).toMatchObject({
+    events: 0,
+    streams: 0,
+    differences: [],
+    isOrderSame: true,
+    targetHead: null,
+  });
 });
 
 test('a copy that is stopped has copied the beginning, and goes on behind it', async () => {
@@ -153,7 +193,9 @@ test('a copy that is stopped has copied the beginning, and goes on behind it', a
   const target = inEventStore();
   const stopping = new AbortController();
   const stop = (events: number): void => (events >= 50 ? stopping.abort() : undefined);
-  await expect(copied(source, target, { signal: stopping.signal, onProgress: stop })).rejects.toThrow(Stopped);
+  await expect(
+    copied(source, target, { signal: stopping.signal, onProgress: stop }),
+  ).rejects.toThrow(Stopped);
 
   const events = await stored(source);
   const begun = await stored(target);
@@ -161,7 +203,10 @@ test('a copy that is stopped has copied the beginning, and goes on behind it', a
   expect(begun).toEqual(events.slice(0, begun.length));
   expect(begun.length).toBeLessThan(events.length);
 
-  expect(await copied(source, target)).toEqual({ found: begun.length, appended: events.length - begun.length });
+  expect(await copied(source, target)).toEqual({
+    found: begun.length,
+    appended: events.length - begun.length,
+  });
   expect(await stored(target)).toEqual(events);
 });
 
@@ -197,7 +242,11 @@ describe('a target that is no beginning of the source is refused, and nothing is
   test('another stream of ours', async () => {
     const target = inEventStore();
     await target.append('referral-foreign', 'no-stream', [event()]);
-    await refused(await filled((await inPostgres()).log, 1), target, /other streams of ours.*event 1, in referral-foreign/);
+    await refused(
+      await filled((await inPostgres()).log, 1),
+      target,
+      /other streams of ours.*event 1, in referral-foreign/,
+    );
   });
 
   test('more events', async () => {
@@ -216,7 +265,8 @@ describe('a target that is no beginning of the source is refused, and nothing is
       [source, ['a', 'b']],
       [target, ['b', 'a']],
     ] as const) {
-      for (const name of order) await log.append(`referral-${name}`, 'no-stream', [name === 'a' ? one : two]);
+      for (const name of order)
+        await log.append(`referral-${name}`, 'no-stream', [name === 'a' ? one : two]);
     }
     await refused(source, target, /other streams of ours/);
     expect(await compared(source, target)).toMatchObject({ differences: [], isOrderSame: false });
@@ -229,7 +279,9 @@ describe('a target that is no beginning of the source is refused, and nothing is
     const onProgress = (): void => {
       meanwhile ??= target.append('referral-b', 'no-stream', [event()]);
     };
-    await expect(copied(source, target, { onProgress })).rejects.toThrow(/does not take revision 0 of referral-b/);
+    await expect(copied(source, target, { onProgress })).rejects.toThrow(
+      /does not take revision 0 of referral-b/,
+    );
     await meanwhile;
   });
 });
@@ -241,11 +293,17 @@ test('a byte that was changed behind the back of a store is found, and its strea
   const pool = openPool({ url: database.url, max: 1, applicationName: 'test' });
   undo.push(() => pool.end());
   const change = (column: string, revision: number) =>
-    pool.query(`update ledger.events set ${column} = ${column} || ' ' where stream = 'referral-b' and revision = $1`, [revision]);
+    pool.query(
+      `update ledger.events set ${column} = ${column} || ' ' where stream = 'referral-b' and revision = $1`,
+      [revision],
+    );
 
   expect(await compared(source, target)).toMatchObject({ differences: [] });
   await change('metadata', 0);
-  expect(await compared(source, target)).toMatchObject({ differences: ['referral-b'], isOrderSame: true });
+  expect(await compared(source, target)).toMatchObject({
+    differences: ['referral-b'],
+    isOrderSame: true,
+  });
   await expect(copied(source, target)).rejects.toThrow(/other streams of ours.*in referral-b/);
   await pool.query(`delete from ledger.events where stream = 'referral-c'`);
   expect((await compared(source, target)).differences).toEqual(['referral-b', 'referral-c']);
@@ -253,28 +311,53 @@ test('a byte that was changed behind the back of a store is found, and its strea
 
 test('progress says how far, how fast and how long', () => {
   expect(progressLine('counting', 1000, undefined, 0)).toBe('counted 1000 events');
-  expect(progressLine('copying', 12_000, 50_000, 3_400.4)).toBe('copied 12000 of 50000 events (24 %), 3400 a second, 12 s left');
-  expect(progressLine('comparing', 0, 900_000, 1_000)).toBe('compared 0 of 900000 events (0 %), 1000 a second, 15 min left');
+  expect(progressLine('copying', 12_000, 50_000, 3_400.4)).toBe(
+    'copied 12000 of 50000 events (24 %), 3400 a second, 12 s left',
+  );
+  expect(progressLine('comparing', 0, 900_000, 1_000)).toBe(
+    'compared 0 of 900000 events (0 %), 1000 a second, 15 min left',
+  );
 });
 
-test.each(['', 'x:secret', 'http://u:secret@h/', 'esdb://u:secret@h?nonsense=1', 'esdb://u:secret@', 'postgresql:secret'])(
-  'an address that is none is refused without being quoted (%#)',
-  (text) => {
-    let refusal: unknown;
-    try {
-      parseLogAddress('--from', text);
-    } catch (error) {
-      refusal = error;
-    }
-    expect(refusal).toBeInstanceOf(CommandError);
-    expect(String(refusal)).toMatch(/--from [^\n]+$/);
-    expect(String(refusal)).not.toContain('secret');
-  },
-);
+test.each([
+  '',
+  'x:secret',
+  'http://u:secret@h/',
+  'esdb://u:secret@h?nonsense=1',
+  'esdb://u:secret@',
+  'postgresql:secret',
+])('an address that is none is refused without being quoted (%#)', (text) => {
+  let refusal: unknown;
+  try {
+    parseLogAddress('--from', text);
+  } catch (error) {
+    refusal = error;
+  }
+  expect(refusal).toBeInstanceOf(CommandError);
+  expect(String(refusal)).toMatch(/--from [^\n]+$/);
+  expect(String(refusal)).not.toContain('secret');
+});
 
 test('what a copy came to is said by the exit code, too', () => {
-  const equal = { ...{ events: 1, streams: 1, found: 0, appended: 1, digest: 'd', differences: [], isOrderSame: true, targetHead: null } };
-  const result: LogMoveResult = { ...equal, otherOrigins: 0, translated: null, cameSince: 0, isRecorded: false };
+  const equal = {
+    ...{
+      events: 1,
+      streams: 1,
+      found: 0,
+      appended: 1,
+      digest: 'd',
+      differences: [],
+      isOrderSame: true,
+      targetHead: null,
+    },
+  };
+  const result: LogMoveResult = {
+    ...equal,
+    otherOrigins: 0,
+    translated: null,
+    cameSince: 0,
+    isRecorded: false,
+  };
   const refused = (changed: Partial<LogMoveResult>, options = {}): unknown => {
     try {
       reportCopy({ ...result, ...changed }, options);
@@ -283,9 +366,15 @@ test('what a copy came to is said by the exit code, too', () => {
     }
     return undefined;
   };
-  expect(refused({ differences: ['referral-b'] })).toMatchObject({ exitCode: 2, message: expect.stringContaining('referral-b') });
+  expect(refused({ differences: ['referral-b'] })).toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('referral-b'),
+  });
   expect(refused({ isOrderSame: false })).toMatchObject({ exitCode: 2 });
-  expect(refused({ cameSince: 3 })).toMatchObject({ exitCode: 1, message: expect.stringContaining('3 events came') });
+  expect(refused({ cameSince: 3 })).toMatchObject({
+    exitCode: 1,
+    message: expect.stringContaining('3 events came'),
+  });
   const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     expect(refused({ cameSince: 3 }, { whileRunning: true })).toBeUndefined();

@@ -7,12 +7,27 @@ import { openLedgerDatabase } from '../../src/core/ledger-database.js';
 import { whilePresent } from '../../src/cli/command-line.js';
 import { adjustLedger } from '../../src/operations/ledger/ledger-adjustment.js';
 import { openLogAt, parseLogAddress } from '../../src/operations/log/log-address.js';
-import { copyWholeLog, type LogMoveOptions, type LogMoveResult } from '../../src/operations/log/log-move.js';
+import {
+  copyWholeLog,
+  type LogMoveOptions,
+  type LogMoveResult,
+} from '../../src/operations/log/log-move.js';
 import { openPool } from '../../src/postgres/database.js';
 import { query, type ApiClient, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
-import { createStores, outcome, refusal, RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  freshNamespace,
+  startEventStore,
+  type EventStoreUnderTest,
+} from '../support/event-store.js';
+import {
+  createStores,
+  outcome,
+  refusal,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 /** A service that moves its log from Postgres to EventStoreDB and back. */
 
@@ -52,7 +67,11 @@ async function stop(service: RunningService): Promise<void> {
 }
 
 const configuration = (environment: Readonly<Record<string, string>> = {}) =>
-  loadConfig({ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile, ...environment });
+  loadConfig({
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+    ...environment,
+  });
 
 /** `log copy`, without its command line. */
 async function copy(
@@ -78,10 +97,17 @@ async function copy(
   }
 }
 
-/** Another process's view of the stores, such as a command's. @throws when it may not use the log. */
+/**
+ * Another process's view of the stores, such as a command's. @throws when it may not use the log.
+ */
 async function openCommand(environment: Readonly<Record<string, string>> = {}): Promise<string> {
   const actor = { kind: 'operator' as const, id: 'test' };
-  const core = await openCore({ config: configuration(environment), logger, actor, applicationName: 'test' });
+  const core = await openCore({
+    config: configuration(environment),
+    logger,
+    actor,
+    applicationName: 'test',
+  });
   try {
     return await core.log.id();
   } finally {
@@ -93,26 +119,50 @@ async function openCommand(environment: Readonly<Record<string, string>> = {}): 
 async function tellStory(api: ApiClient): Promise<void> {
   await api.post('/accountsync', { id: 'a', subscription: PAID });
   await api.post('/user', { id: 'ann', accountId: 'a', referralCode: 'ANNCODE' });
-  await api.post('/accountsync', { id: 'b', subscription: { status: 'TRIAL' }, referral: { code: 'ANNCODE' } });
+  await api.post('/accountsync', {
+    id: 'b',
+    subscription: { status: 'TRIAL' },
+    referral: { code: 'ANNCODE' },
+  });
   await api.post('/user', { id: 'bob', accountId: 'b' });
   await api.post('/accountsync', { id: 'b', subscription: PAID });
   // A read waits for what the payment set off; a redemption does not.
   await api.get(`/reward${query({ accountId: 'a' })}`);
-  const redeemed = await api.post('/credit/bulkredeem', { accountId: 'a', amount: 300, unit: 'CENTS' }, { key: 'redeem-once' });
-  expect(outcome(redeemed)).toEqual({ status: 200, body: { creditRedeemed: 300, creditAvailable: 700, unit: 'CENTS' } });
+  const redeemed = await api.post(
+    '/credit/bulkredeem',
+    { accountId: 'a', amount: 300, unit: 'CENTS' },
+    { key: 'redeem-once' },
+  );
+  expect(outcome(redeemed)).toEqual({
+    status: 200,
+    body: { creditRedeemed: 300, creditAvailable: 700, unit: 'CENTS' },
+  });
 }
 
-const READS = ['/users', '/referrals', '/account/a', '/account/b', '/account/a/reward', '/account/b/reward', '/code/ANNCODE'];
+const READS = [
+  '/users',
+  '/referrals',
+  '/account/a',
+  '/account/b',
+  '/account/a/reward',
+  '/account/b/reward',
+  '/code/ANNCODE',
+];
 const BALANCES = ['a', 'b'].map((accountId) => `/reward/balance${query({ accountId })}`);
 
-const answers = (api: ApiClient) => Promise.all([...READS, ...BALANCES].map(async (path) => outcome(await api.get(path))));
+const answers = (api: ApiClient) =>
+  Promise.all([...READS, ...BALANCES].map(async (path) => outcome(await api.get(path))));
 
-const asSeenBy = (service: RunningService, tenant: TestTenant): ApiClient => service.client(tenant.alias, `:${tenant.liveKey}`);
+const asSeenBy = (service: RunningService, tenant: TestTenant): ApiClient =>
+  service.client(tenant.alias, `:${tenant.liveKey}`);
 
-const isReady = async (service: RunningService): Promise<boolean> => (await fetch(`${service.origin}/health/ready`)).status === 200;
+const isReady = async (service: RunningService): Promise<boolean> =>
+  (await fetch(`${service.origin}/health/ready`)).status === 200;
 
 const logCheck = async (service: RunningService): Promise<Json> => {
-  const { checks } = (await (await fetch(`${service.origin}/health/ready`)).json()) as { checks: Record<string, Json> };
+  const { checks } = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
+    checks: Record<string, Json>;
+  };
   return checks['event-log'] ?? {};
 };
 
@@ -126,7 +176,9 @@ async function rows<T extends object>(text: string): Promise<T[]> {
 }
 
 const generations = () =>
-  rows<{ generation: number; state: string }>('select distinct generation, state from ledger.projection_generations order by generation');
+  rows<{ generation: number; state: string }>(
+    'select distinct generation, state from ledger.projection_generations order by generation',
+  );
 
 test('after the move everything is answered as before, nothing is granted twice, and the log that was left is refused; and back', async () => {
   const before = await start();
@@ -137,7 +189,9 @@ test('after the move everything is answered as before, nothing is granted twice,
   const oldPosition = (await before.head()) ?? '';
 
   // Beside the running service there is a first pass at most.
-  await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(/a service or a command runs on this database/);
+  await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(
+    /a service or a command runs on this database/,
+  );
   const first = await copy(stores.databaseUrl, store.url, { whileRunning: true });
   expect(first).toMatchObject({ found: 0, differences: [], cameSince: 0, isRecorded: false });
   await tenant.live.post('/accountsync', { id: 'late', subscription: PAID });
@@ -145,7 +199,13 @@ test('after the move everything is answered as before, nothing is granted twice,
   await expect(openCommand(onEventStore())).rejects.toThrow(/follows another log/);
 
   const last = await copy(stores.databaseUrl, store.url);
-  expect(last).toMatchObject({ found: first.events, differences: [], isOrderSame: true, cameSince: 0, isRecorded: true });
+  expect(last).toMatchObject({
+    found: first.events,
+    differences: [],
+    isOrderSame: true,
+    cameSince: 0,
+    isRecorded: true,
+  });
   expect(last.appended).toBeGreaterThan(0);
   await expect(openCommand(onEventStore())).rejects.toThrow(/start the service once/);
 
@@ -167,12 +227,23 @@ test('after the move everything is answered as before, nothing is granted twice,
   expect(await after.head()).toBe(head);
   expect(await after.service.core.log.readAll(last.targetHead ?? undefined, 10)).toEqual([]);
 
-  expect(outcome(await api.get('/users', { atLeast: oldPosition }))).toEqual(refusal(400, 'POSITION_INVALID'));
-  const again = await api.post('/credit/bulkredeem', { accountId: 'a', amount: 300, unit: 'CENTS' }, { key: 'redeem-once' });
-  expect(outcome(again)).toEqual({ status: 200, body: { creditRedeemed: 300, creditAvailable: 700, unit: 'CENTS' } });
+  expect(outcome(await api.get('/users', { atLeast: oldPosition }))).toEqual(
+    refusal(400, 'POSITION_INVALID'),
+  );
+  const again = await api.post(
+    '/credit/bulkredeem',
+    { accountId: 'a', amount: 300, unit: 'CENTS' },
+    { key: 'redeem-once' },
+  );
+  expect(outcome(again)).toEqual({
+    status: 200,
+    body: { creditRedeemed: 300, creditAvailable: 700, unit: 'CENTS' },
+  });
   expect(again.headers.get('idempotency-replayed')).toBe('true');
   // Kept with a position of the log that was left, answered with one that can be asked for.
-  expect((await api.get('/users', { atLeast: again.headers.get('ledger-position') ?? '' })).status).toBe(200);
+  expect(
+    (await api.get('/users', { atLeast: again.headers.get('ledger-position') ?? '' })).status,
+  ).toBe(200);
   expect(await answers(api)).toEqual(told);
 
   await api.post('/credit/bulkredeem', { accountId: 'a', amount: 100, unit: 'CENTS' });
@@ -183,7 +254,12 @@ test('after the move everything is answered as before, nothing is granted twice,
   await expect(start()).rejects.toThrow(/follows another log.*EVENT_STORE_URL.*log copy/);
 
   const back = await copy(store.url, stores.databaseUrl);
-  expect(back).toMatchObject({ found: last.events, appended: 1, differences: [], isRecorded: true });
+  expect(back).toMatchObject({
+    found: last.events,
+    appended: 1,
+    differences: [],
+    isRecorded: true,
+  });
   const home = await start();
   await eventually(() => isReady(home), READY_MS);
   expect(await answers(asSeenBy(home, tenant))).toEqual(toldThere);
@@ -204,11 +280,17 @@ test('a copy counts only until its source may have grown', async () => {
     Object.assign(Object.create(log) as EventLog, {
       head: async () => {
         const head = await log.head();
-        await log.append('referral-grown', 'no-stream', [{ id: randomUUID(), type: 'Grown', data: '{}', metadata: '{}' }]);
+        await log.append('referral-grown', 'no-stream', [
+          { id: randomUUID(), type: 'Grown', data: '{}', metadata: '{}' },
+        ]);
         return head;
       },
     });
-  expect(await copy(stores.databaseUrl, store.url, {}, growing)).toMatchObject({ appended: 0, cameSince: 1, isRecorded: false });
+  expect(await copy(stores.databaseUrl, store.url, {}, growing)).toMatchObject({
+    appended: 0,
+    cameSince: 1,
+    isRecorded: false,
+  });
   expect(await rows('select from ledger.log_copies')).toEqual([]);
 }, 120_000);
 
@@ -219,20 +301,35 @@ test('a command that is open beside a copy may append, so that the copy does not
   await stop(before);
   const actor = { kind: 'operator' as const, id: 'test' };
   const core = await openCore({ config: configuration(), logger, actor, applicationName: 'test' });
-  const correction = { accountId: 'a', userId: 'ann', unit: 'CENTS', amount: 500, reason: 'r', by: 'Sam', approvedBy: 'Ada' };
+  const correction = {
+    accountId: 'a',
+    userId: 'ann',
+    unit: 'CENTS',
+    amount: 500,
+    reason: 'r',
+    by: 'Sam',
+    approvedBy: 'Ada',
+  };
   try {
     // Between its opening and its work.
     expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ isRecorded: true });
     await whilePresent(core, async () => {
       expect(await rows('select from ledger.log_copies')).toEqual([]);
-      await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(/a service or a command runs on this database/);
-      expect(await copy(stores.databaseUrl, store.url, { whileRunning: true })).toMatchObject({ isRecorded: false });
+      await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(
+        /a service or a command runs on this database/,
+      );
+      expect(await copy(stores.databaseUrl, store.url, { whileRunning: true })).toMatchObject({
+        isRecorded: false,
+      });
       await adjustLedger(core, { tenant: tenant.alias, mode: 'live' }, correction);
     });
   } finally {
     await core.close();
   }
-  expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ appended: 1, isRecorded: true });
+  expect(await copy(stores.databaseUrl, store.url)).toMatchObject({
+    appended: 1,
+    isRecorded: true,
+  });
   const after = await start(onEventStore());
   await eventually(() => isReady(after), READY_MS);
   const { body } = await asSeenBy(after, tenant).get(`/reward/balance${query({ accountId: 'a' })}`);
@@ -275,7 +372,10 @@ test('a database with a log of its own is not started on another one, and says s
 
   const astray = await start(onEventStore());
   await eventually(
-    async () => String((await logCheck(astray))['problem']).includes('this database follows another log than this one'),
+    async () =>
+      String((await logCheck(astray))['problem']).includes(
+        'this database follows another log than this one',
+      ),
     READY_MS,
   );
   expect(await isReady(astray)).toBe(false);

@@ -16,10 +16,17 @@ import { verifyLedger } from '../../src/operations/ledger/ledger-verification.js
 import { openLogAt, parseLogAddress } from '../../src/operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../../src/operations/log/log-move.js';
 import { eventually } from '../support/embedded.js';
-import { freshNamespace, startEventStore, type EventStoreUnderTest } from '../support/event-store.js';
+import {
+  freshNamespace,
+  startEventStore,
+  type EventStoreUnderTest,
+} from '../support/event-store.js';
 import { createStores, type TestStores } from '../support/running-service.js';
 
-/** What finance printed before the log moved to another store is printed again after it, to the byte. */
+/**
+ * What finance printed before the log moved to another store is printed again after it, to the
+ * byte.
+ */
 
 const logger = pino({ level: 'silent' });
 const SCOPE = { tenant: 'acme', mode: 'live' } as const;
@@ -37,12 +44,26 @@ afterAll(async () => {
 });
 
 const configuration = (environment: Readonly<Record<string, string>>) =>
-  loadConfig({ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile, EVENT_STORE_NAMESPACE: namespace, ...environment });
+  loadConfig({
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+    EVENT_STORE_NAMESPACE: namespace,
+    ...environment,
+  });
 
 /** On the log in Postgres, or on EventStoreDB; moves over when the log was copied there. */
-async function withCoreOn<T>(place: 'postgres' | 'eventstoredb', work: (core: Core) => Promise<T>): Promise<T> {
+async function withCoreOn<T>(
+  place: 'postgres' | 'eventstoredb',
+  work: (core: Core) => Promise<T>,
+): Promise<T> {
   const config = configuration(place === 'postgres' ? {} : { EVENT_STORE_URL: store.url });
-  const core = await openCore({ config, logger, actor: { kind: 'system', id: 'test' }, applicationName: 'test', projectors: [] });
+  const core = await openCore({
+    config,
+    logger,
+    actor: { kind: 'system', id: 'test' },
+    applicationName: 'test',
+    projectors: [],
+  });
   try {
     return await work(core);
   } finally {
@@ -67,7 +88,13 @@ async function copy(from: string, to: string): Promise<LogMoveResult> {
 }
 
 async function execute(core: Core, request: AccountRequest): Promise<void> {
-  const meta = { scope: SCOPE, commandId: randomUUID(), correlationId: randomUUID(), causationId: 'test', idempotency: null };
+  const meta = {
+    scope: SCOPE,
+    commandId: randomUUID(),
+    correlationId: randomUUID(),
+    causationId: 'test',
+    idempotency: null,
+  };
   const account = core.names.accountRef(SCOPE, OWNER.accountId);
   const actor = { kind: 'api-key' as const, id: 'k' };
   const command = new AccountCommandEnvelope({ ...meta, actor }, account, request);
@@ -80,7 +107,10 @@ async function adjust(core: Core, amount: number): Promise<string> {
   return (await adjustLedger(core, SCOPE, request)).position ?? '';
 }
 
-/** The next event has a later recording time than everything so far, and than the time that is returned. */
+/**
+ * The next event has a later recording time than everything so far, and than the time that is
+ * returned.
+ */
 async function moment(): Promise<string> {
   const now = Date.now() + 2;
   await eventually(() => Promise.resolve(Date.now() > now + 2));
@@ -92,15 +122,22 @@ interface Asked {
   readonly times: readonly string[];
 }
 
-/** Statements up to each place and time, the export and the roll-forward up to the last time, as text. */
+/**
+ * Statements up to each place and time, the export and the roll-forward up to the last time, as
+ * text.
+ */
 async function documents(core: Core, { positions, times }: Asked): Promise<readonly string[]> {
   const [accountId, to] = [OWNER.accountId, times.at(-1) ?? ''];
   const printed: unknown[] = [];
-  for (const position of positions) printed.push(await statementOfAccount(core, SCOPE, { accountId, position }));
-  for (const asOf of times) printed.push(await statementOfAccount(core, SCOPE, { accountId, asOf }));
+  for (const position of positions)
+    printed.push(await statementOfAccount(core, SCOPE, { accountId, position }));
+  for (const asOf of times)
+    printed.push(await statementOfAccount(core, SCOPE, { accountId, asOf }));
   printed.push(await statementOfAccount(core, SCOPE, { accountId, from: times[0] ?? '', to }));
   const lines: string[] = [];
-  printed.push(await exportLedger(core, SCOPE, { to }, (text) => Promise.resolve(void lines.push(text))));
+  printed.push(
+    await exportLedger(core, SCOPE, { to }, (text) => Promise.resolve(void lines.push(text))),
+  );
   const month = new Date().toISOString().slice(0, 7);
   printed.push(await reconcileLedger(core, SCOPE, { period: month }));
   return [...printed.map((document) => JSON.stringify(document)), lines.join('')];
@@ -113,17 +150,39 @@ async function signedDigest(core: Core): Promise<DigestDocument> {
 }
 
 const verified = (core: Core, outside: DigestDocument) =>
-  verifyLedger(core, { scope: SCOPE, outside, signal: new AbortController().signal, awayMsMax: 20_000 });
+  verifyLedger(core, {
+    scope: SCOPE,
+    outside,
+    signal: new AbortController().signal,
+    awayMsMax: 20_000,
+  });
 
 test('statements, export, roll-forward and digests are the same on the log that they were made of, on its copy, and back', async () => {
   const asked = { positions: [] as string[], times: [] as string[] };
   const said: DigestDocument[] = [];
   const first = await withCoreOn('postgres', async (core) => {
-    const program = { programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM } as const;
+    const program = {
+      programType: 'API_ONLY',
+      openEndpoints: false,
+      program: DEFAULT_PROGRAM,
+    } as const;
     await core.tenantCommands.create({ alias: SCOPE.tenant, ...program });
     const [codes, changes] = [[], {}];
-    await execute(core, { type: 'SyncAccount', accountId: 'a', subscription: { status: 'TRIAL' }, currency: undefined, codes });
-    await execute(core, { type: 'UpsertUser', userId: 'ann', changes, codes, referralCode: 'ANN', referralCodes: {} } as never);
+    await execute(core, {
+      type: 'SyncAccount',
+      accountId: 'a',
+      subscription: { status: 'TRIAL' },
+      currency: undefined,
+      codes,
+    });
+    await execute(core, {
+      type: 'UpsertUser',
+      userId: 'ann',
+      changes,
+      codes,
+      referralCode: 'ANN',
+      referralCodes: {},
+    } as never);
     asked.positions.push(await adjust(core, 500));
     asked.times.push(await moment());
     asked.positions.push(await adjust(core, -120));
@@ -131,27 +190,46 @@ test('statements, export, roll-forward and digests are the same on the log that 
     said.push(await signedDigest(core));
     return documents(core, asked);
   });
-  // Each place and time has a statement of its own, the same for both, or the comparison below would show nothing.
+  // Each place and time has a statement of its own, the same for both, or the comparison below
+  // would show nothing.
   expect(first.slice(0, 2)).toEqual(first.slice(2, 4));
   expect(new Set(first).size).toBe(first.length - 2);
 
-  expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ differences: [], otherOrigins: 0, isRecorded: true });
+  expect(await copy(stores.databaseUrl, store.url)).toMatchObject({
+    differences: [],
+    otherOrigins: 0,
+    isRecorded: true,
+  });
   const own = { positions: [...asked.positions], times: [...asked.times] };
   const onStore = await withCoreOn('eventstoredb', async (core) => {
     expect(await documents(core, asked)).toEqual(first);
     for (const document of said) expect(await verified(core, document)).toMatchObject({ ok: true });
     // A change of the places alone is found on the copy, too.
-    const moved = { ...(said[0] as DigestDocument), places: '0'.repeat(64), signature: undefined, publicKey: undefined };
-    expect(await verified(core, moved)).toMatchObject({ ok: false, firstBroken: { reason: 'outside-digest' } });
+    const moved = {
+      ...(said[0] as DigestDocument),
+      places: '0'.repeat(64),
+      signature: undefined,
+      publicKey: undefined,
+    };
+    expect(await verified(core, moved)).toMatchObject({
+      ok: false,
+      firstBroken: { reason: 'outside-digest' },
+    });
     const beyond = (asked.positions[0] ?? '').replace(/\d+$/, '999');
-    await expect(statementOfAccount(core, SCOPE, { accountId: 'a', position: beyond })).rejects.toThrow('is no position of this log');
+    await expect(
+      statementOfAccount(core, SCOPE, { accountId: 'a', position: beyond }),
+    ).rejects.toThrow('is no position of this log');
     own.positions.push(await adjust(core, 70));
     own.times.push(await moment());
     said.push(await signedDigest(core));
     return documents(core, own);
   });
 
-  expect(await copy(store.url, stores.databaseUrl)).toMatchObject({ differences: [], otherOrigins: 0, isRecorded: true });
+  expect(await copy(store.url, stores.databaseUrl)).toMatchObject({
+    differences: [],
+    otherOrigins: 0,
+    isRecorded: true,
+  });
   await withCoreOn('postgres', async (core) => {
     expect(await documents(core, own)).toEqual(onStore);
     for (const document of said) expect(await verified(core, document)).toMatchObject({ ok: true });

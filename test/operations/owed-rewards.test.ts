@@ -5,7 +5,12 @@ import type { RewardTerms } from '../../src/domain/program.js';
 import { OwedRewards, type AccountFact } from '../../src/operations/ledger/owed-rewards.js';
 
 const terms: RewardTerms = {
-  ...{ value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 700, currency: null }, name: null, description: null, cancellable: true },
+  ...{
+    value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 700, currency: null },
+    name: null,
+    description: null,
+    cancellable: true,
+  },
   ...{ validDays: null, delayDays: 0, limit: null, redeemsAutomatically: false, when: 'CONVERTED' },
 };
 const party = (name: string): Party => ({
@@ -14,20 +19,56 @@ const party = (name: string): Party => ({
   ids: personal(name, { accountId: `${name}-account`, userId: name }),
 });
 const frame = { at: 1, referralId: 'r', programId: 'p', programVersion: 1, referrer: party('ann') };
-type Sides = Partial<Record<'referredStatus' | 'referrerStatus', 'APPROVED' | 'PENDING' | 'DENIED'>> &
+type Sides = Partial<
+  Record<'referredStatus' | 'referrerStatus', 'APPROVED' | 'PENDING' | 'DENIED'>
+> &
   Partial<Record<'referredReward' | 'referrerReward', RewardTerms | null>>;
-const nothing = { referredStatus: 'APPROVED', referrerStatus: 'APPROVED', referredReward: null, referrerReward: null } as const;
+const nothing = {
+  referredStatus: 'APPROVED',
+  referrerStatus: 'APPROVED',
+  referredReward: null,
+  referrerReward: null,
+} as const;
 const started = (sides: Sides = {}): AccountEvent => ({
-  ...{ type: 'ReferralStarted', ...frame, ...nothing, ...sides, code: personal('ann', 'ANN'), shareLinkUsed: null, referred: party('bob') },
+  ...{
+    type: 'ReferralStarted',
+    ...frame,
+    ...nothing,
+    ...sides,
+    code: personal('ann', 'ANN'),
+    shareLinkUsed: null,
+    referred: party('bob'),
+  },
   ...{ fraudSignals: {}, tooManyWith: [] },
 });
-const convertedBy = (sides: Sides): AccountEvent => ({ type: 'ReferralConverted', ...frame, ...nothing, ...sides });
-const moderated = (sides: Sides): AccountEvent => ({ type: 'ReferralModerated', moderationId: 'm', ...frame, ...nothing, ...sides });
+const convertedBy = (sides: Sides): AccountEvent => ({
+  type: 'ReferralConverted',
+  ...frame,
+  ...nothing,
+  ...sides,
+});
+const moderated = (sides: Sides): AccountEvent => ({
+  type: 'ReferralModerated',
+  moderationId: 'm',
+  ...frame,
+  ...nothing,
+  ...sides,
+});
 const earnedByEvent: AccountEvent = {
-  ...{ type: 'ReferrerRewardEarnedByEvent', at: 1, referralId: 'r', userEventId: 'e', referrer: party('ann'), programId: 'p' },
+  ...{
+    type: 'ReferrerRewardEarnedByEvent',
+    at: 1,
+    referralId: 'r',
+    userEventId: 'e',
+    referrer: party('ann'),
+    programId: 'p',
+  },
   ...{ programVersion: 1, rule: 'per-order', terms },
 };
-const granted = (source: 'REFERRED' | 'FRIEND_SIGNUP' | 'EVENT', rewardId = 'reward'): AccountEvent => ({
+const granted = (
+  source: 'REFERRED' | 'FRIEND_SIGNUP' | 'EVENT',
+  rewardId = 'reward',
+): AccountEvent => ({
   ...{
     type: 'RewardGranted',
     at: 1,
@@ -60,11 +101,23 @@ const withheld = (rewardId: string, referralId: string | null, rule: string): Ac
     reason: 'LIMIT_REACHED',
   },
 });
-const erased: AccountEvent = { type: 'ErasureRequested', at: 1, erasureId: 'x', persons: ['ann'], account: null, suppressed: [] };
+const erased: AccountEvent = {
+  type: 'ErasureRequested',
+  at: 1,
+  erasureId: 'x',
+  persons: ['ann'],
+  account: null,
+  suppressed: [],
+};
 const eventReward = eventRewardId('ann-ref', 'e', 'p', 'per-order');
 
 const facts = (...events: readonly AccountEvent[]): AccountFact[] =>
-  events.map((event, index) => ({ event, eventId: `event ${index}`, recordedAt: 1, byPolicy: true }));
+  events.map((event, index) => ({
+    event,
+    eventId: `event ${index}`,
+    recordedAt: 1,
+    byPolicy: true,
+  }));
 
 /** What is missing, whichever account is read first. */
 function missing(ofBob: readonly AccountEvent[], ofAnn: readonly AccountEvent[] = []) {
@@ -75,11 +128,20 @@ function missing(ofBob: readonly AccountEvent[], ofAnn: readonly AccountEvent[] 
   annFirst.add('bob-account', facts(...ofBob));
   expect(annFirst.missing(2)).toEqual(bobFirst.missing(2));
   expect(bobFirst.missing(1)).toEqual([]);
-  return bobFirst.missing(2).map(({ kind, account, what, amount, eventId }) => `${kind} ${account} ${what} ${amount} ${eventId}`);
+  return bobFirst
+    .missing(2)
+    .map(
+      ({ kind, account, what, amount, eventId }) =>
+        `${kind} ${account} ${what} ${amount} ${eventId}`,
+    );
 }
 
-const ofReferrer = (event: number) => [`conversion ann-account referrer reward of r: 700 CENTS 700 event ${event}`];
-const ofReferred = (event: number) => [`conversion bob-account referred reward of r: 700 CENTS 700 event ${event}`];
+const ofReferrer = (event: number) => [
+  `conversion ann-account referrer reward of r: 700 CENTS 700 event ${event}`,
+];
+const ofReferred = (event: number) => [
+  `conversion bob-account referred reward of r: 700 CENTS 700 event ${event}`,
+];
 
 describe('the referrer’s reward', () => {
   it.each([
@@ -87,7 +149,11 @@ describe('the referrer’s reward', () => {
     ['the conversion', [started(), convertedBy({ referrerReward: terms })], 1],
     [
       'an approval',
-      [started(), convertedBy({ referrerReward: terms, referrerStatus: 'PENDING' }), moderated({ referrerReward: terms })],
+      [
+        started(),
+        convertedBy({ referrerReward: terms, referrerStatus: 'PENDING' }),
+        moderated({ referrerReward: terms }),
+      ],
       2,
     ],
     [
@@ -105,12 +171,19 @@ describe('the referrer’s reward', () => {
     expect(missing(ofBob, [withheld('reward', 'r', 'referrerReward')])).toEqual([]);
     expect(missing(ofBob, [erased])).toEqual([]);
     // Of another referral, or of another rule.
-    expect(missing(ofBob, [granted('EVENT'), withheld('reward', 'other', 'referrerReward')])).toEqual(ofReferrer(event));
+    expect(
+      missing(ofBob, [granted('EVENT'), withheld('reward', 'other', 'referrerReward')]),
+    ).toEqual(ofReferrer(event));
   });
 
   it('is not owed to a side that was denied, or is not decided', () => {
     expect(missing([started({ referrerReward: terms, referrerStatus: 'PENDING' })])).toEqual([]);
-    expect(missing([started({ referrerReward: terms }), moderated({ referrerReward: terms, referrerStatus: 'DENIED' })])).toEqual([]);
+    expect(
+      missing([
+        started({ referrerReward: terms }),
+        moderated({ referrerReward: terms, referrerStatus: 'DENIED' }),
+      ]),
+    ).toEqual([]);
   });
 });
 
@@ -135,8 +208,12 @@ describe('what an event has earned the referrer', () => {
   it('is owed until it is given or withheld, under its own id', () => {
     expect(missing([started(), earnedByEvent])).toEqual(owed);
     expect(missing([started(), earnedByEvent], [granted('EVENT', eventReward)])).toEqual([]);
-    expect(missing([started(), earnedByEvent], [withheld(eventReward, null, 'per-order')])).toEqual([]);
+    expect(missing([started(), earnedByEvent], [withheld(eventReward, null, 'per-order')])).toEqual(
+      [],
+    );
     expect(missing([started(), earnedByEvent], [erased])).toEqual([]);
-    expect(missing([started(), earnedByEvent], [granted('EVENT', 'another'), granted('FRIEND_SIGNUP')])).toEqual(owed);
+    expect(
+      missing([started(), earnedByEvent], [granted('EVENT', 'another'), granted('FRIEND_SIGNUP')]),
+    ).toEqual(owed);
   });
 });

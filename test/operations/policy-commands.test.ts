@@ -5,9 +5,17 @@ import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliati
 import { showParked } from '../../src/operations/policies/policy-commands.js';
 import { path, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
-/** What operators do about reactions that stand still, beside a running service on the same stores. */
+/**
+ * What operators do about reactions that stand still, beside a running service on the same stores.
+ */
 
 let service: RunningService;
 let stores: TestStores;
@@ -19,8 +27,14 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 
-async function cli(...words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  const env = { ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
+async function cli(
+  ...words: readonly string[]
+): Promise<{ code: number; out: string; err: string }> {
+  const env = {
+    ...process.env,
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+  };
   return new Promise((resolve) => {
     execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
@@ -33,7 +47,11 @@ const inTwoMinutes = () => ({ now: Date.now() + 120_000 });
 const CENTS = (assignedCredit: number) => ({ type: 'CREDIT', unit: 'CENTS', assignedCredit });
 
 /** Grants to this account fail in the database until the function that comes back is called. */
-async function refusingGrants({ alias }: TestTenant, accountId: string, code: string): Promise<() => Promise<unknown>> {
+async function refusingGrants(
+  { alias }: TestTenant,
+  accountId: string,
+  code: string,
+): Promise<() => Promise<unknown>> {
   const scope = { tenant: alias, mode: 'live' } as const;
   const stream = core.names.accountStream(scope, core.names.accountRef(scope, accountId));
   await core.pool.query(
@@ -54,28 +72,53 @@ interface Pair {
 
 const pay = { status: 'PAID', value: 5, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
 async function referrerOf({ live }: TestTenant): Promise<Pair> {
-  const pair = { referrer: personal('acc'), referred: personal('acc'), user: personal('user'), code: personal('C').toUpperCase() };
+  const pair = {
+    referrer: personal('acc'),
+    referred: personal('acc'),
+    user: personal('user'),
+    code: personal('C').toUpperCase(),
+  };
   await live.post('/accountsync', { id: pair.referrer, subscription: { status: 'TRIAL' } });
-  await live.post('/user', { id: personal('user'), accountId: pair.referrer, referralCode: pair.code });
+  await live.post('/user', {
+    id: personal('user'),
+    accountId: pair.referrer,
+    referralCode: pair.code,
+  });
   return pair;
 }
 async function refers({ live }: TestTenant, { referred, user, code }: Pair): Promise<void> {
-  await live.post('/accountsync', { id: referred, subscription: { status: 'TRIAL' }, referral: { code } });
+  await live.post('/accountsync', {
+    id: referred,
+    subscription: { status: 'TRIAL' },
+    referral: { code },
+  });
   await live.post('/user', { id: user, accountId: referred });
 }
-const converts = ({ live }: TestTenant, { referred }: Pair) => live.post('/accountsync', { id: referred, subscription: pay });
+const converts = ({ live }: TestTenant, { referred }: Pair) =>
+  live.post('/accountsync', { id: referred, subscription: pay });
 
 const credit = async (tenant: TestTenant, { referrer }: Pair): Promise<number> => {
-  const { body } = await tenant.live.get<readonly Json[]>(`/reward?accountId=${encodeURIComponent(referrer)}`);
+  const { body } = await tenant.live.get<readonly Json[]>(
+    `/reward?accountId=${encodeURIComponent(referrer)}`,
+  );
   return body.reduce((sum, reward) => sum + Number(reward['assignedCredit'] ?? 0), 0);
 };
 
-const kinds: readonly [string, ProgramDocument, (tenant: TestTenant, pair: Pair) => Promise<unknown>, object][] = [
+const kinds: readonly [
+  string,
+  ProgramDocument,
+  (tenant: TestTenant, pair: Pair) => Promise<unknown>,
+  object,
+][] = [
   [
     'the start of a referral',
     { id: 'default', referrerReward: { ...CENTS(300), when: 'STARTED' } },
     refers,
-    { kind: 'conversion', unit: expect.stringMatching(/^referrer reward of \w+: 300 CENTS$/) as unknown, ledger: 300 },
+    {
+      kind: 'conversion',
+      unit: expect.stringMatching(/^referrer reward of \w+: 300 CENTS$/) as unknown,
+      ledger: 300,
+    },
   ],
   [
     'a conversion',
@@ -84,7 +127,11 @@ const kinds: readonly [string, ProgramDocument, (tenant: TestTenant, pair: Pair)
       await refers(tenant, pair);
       await converts(tenant, pair);
     },
-    { kind: 'conversion', unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown, ledger: 1_000 },
+    {
+      kind: 'conversion',
+      unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown,
+      ledger: 1_000,
+    },
   ],
   [
     'an approval',
@@ -92,20 +139,41 @@ const kinds: readonly [string, ProgramDocument, (tenant: TestTenant, pair: Pair)
     async (tenant, pair) => {
       await refers(tenant, pair);
       await converts(tenant, pair);
-      const { body } = await tenant.live.get<{ referrals: readonly Json[] }>(`/referrals?referredUserId=${encodeURIComponent(pair.user)}`);
-      await tenant.live.post('/referrals/moderate', { actions: [{ referralId: body.referrals[0]?.['id'], action: 'REFERRER_APPROVED' }] });
+      const { body } = await tenant.live.get<{ referrals: readonly Json[] }>(
+        `/referrals?referredUserId=${encodeURIComponent(pair.user)}`,
+      );
+      await tenant.live.post('/referrals/moderate', {
+        actions: [{ referralId: body.referrals[0]?.['id'], action: 'REFERRER_APPROVED' }],
+      });
     },
-    { kind: 'conversion', unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown, ledger: 1_000 },
+    {
+      kind: 'conversion',
+      unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown,
+      ledger: 1_000,
+    },
   ],
   [
     'an event',
     { id: 'default', eventRewards: [{ key: 'purchase', to: 'REFERRER', reward: CENTS(40) }] },
     async (tenant, pair) => {
       await refers(tenant, pair);
-      const body = { userId: pair.user, accountId: pair.referred, events: [{ key: 'purchase', fields: {} }] };
-      await tenant.live.post(`/open${path('account', pair.referred, 'user', pair.user)}/events`, body);
+      const body = {
+        userId: pair.user,
+        accountId: pair.referred,
+        events: [{ key: 'purchase', fields: {} }],
+      };
+      await tenant.live.post(
+        `/open${path('account', pair.referred, 'user', pair.user)}/events`,
+        body,
+      );
     },
-    { kind: 'event-reward', unit: expect.stringMatching(/^eventRewards\/REFERRER\/purchase reward of event \w/) as unknown, ledger: 40 },
+    {
+      kind: 'event-reward',
+      unit: expect.stringMatching(
+        /^eventRewards\/REFERRER\/purchase reward of event \w/,
+      ) as unknown,
+      ledger: 40,
+    },
   ],
 ];
 
@@ -120,8 +188,15 @@ describe('a reward that could not be granted', () => {
         await earn(tenant, pair);
         await eventually(async () => (await showParked(core, 10)).length === 1);
         expect(await credit(tenant, pair)).toBe(0);
-        const { rows } = await core.pool.query<{ event_id: string }>('delete from ledger.parked_reactions returning *');
-        const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes());
+        const { rows } = await core.pool.query<{ event_id: string }>(
+          'delete from ledger.parked_reactions returning *',
+        );
+        const { ok, differences } = await reconcileLedger(
+          core,
+          scopeOf(tenant),
+          {},
+          inTwoMinutes(),
+        );
         expect({ ok, differences }).toMatchObject({
           ok: false,
           differences: [{ ...difference, account: pair.referrer, eventIds: [rows[0]?.event_id] }],
@@ -132,7 +207,9 @@ describe('a reward that could not be granted', () => {
         await mend();
       }
       await eventually(async () => (await showParked(core, 10)).length === 0, 45_000);
-      expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({ ok: true });
+      expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({
+        ok: true,
+      });
       // No write of the client's own: the read models follow in their time.
       await eventually(async () => (await credit(tenant, pair)) > 0);
     },
@@ -142,9 +219,10 @@ describe('a reward that could not be granted', () => {
 /** As the release before left it. */
 async function putBack(row: object): Promise<void> {
   const { event_id, policy, stream, position, reason } = row as Record<string, unknown>;
-  await core.pool.query('insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, $2, $3, $4, $5)', [
-    ...[event_id, policy, stream, position, reason],
-  ]);
+  await core.pool.query(
+    'insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, $2, $3, $4, $5)',
+    [...[event_id, policy, stream, position, reason]],
+  );
 }
 
 describe('policy parked and policy retry', () => {
@@ -163,9 +241,15 @@ describe('policy parked and policy retry', () => {
       const health = await fetch(`${service.origin}/health/ready`);
       expect([health.status, await health.json()]).toMatchObject([
         200,
-        { status: 'degraded', ready: true, checks: { policies: { ok: true, parked: 1, heldBack: 0 } } },
+        {
+          status: 'degraded',
+          ready: true,
+          checks: { policies: { ok: true, parked: 1, heldBack: 0 } },
+        },
       ]);
-      expect(await (await fetch(`${service.origin}/metrics`)).text()).toMatch(/^ledger_parked_reactions 1$/m);
+      expect(await (await fetch(`${service.origin}/metrics`)).text()).toMatch(
+        /^ledger_parked_reactions 1$/m,
+      );
       const { code, out } = await cli('policy', 'parked', '--json');
       expect(code).toBe(0);
       const listed = JSON.parse(out) as Record<string, string>[];
@@ -181,21 +265,37 @@ describe('policy parked and policy retry', () => {
       ]);
       expect(core.log.isPosition(listed[0]?.['position'] ?? '')).toBe(true);
       const failed = await cli('policy', 'retry', '--all', '--json');
-      expect([failed.code, JSON.parse(failed.out)]).toEqual([0, { retried: 1, done: 0, parked: 1 }]);
+      expect([failed.code, JSON.parse(failed.out)]).toEqual([
+        0,
+        { retried: 1, done: 0, parked: 1 },
+      ]);
     } finally {
       await mend();
     }
-    await core.pool.query("update ledger.parked_reactions set next_try_at = now() + interval '1 hour'");
+    await core.pool.query(
+      "update ledger.parked_reactions set next_try_at = now() + interval '1 hour'",
+    );
     const [{ id } = { id: '' }] = await showParked(core, 1);
     const done = await cli('policy', 'retry', id, '--json');
     expect([done.code, JSON.parse(done.out)]).toEqual([0, { retried: 1, done: 1, parked: 0 }]);
     await eventually(async () => (await credit(tenant, pair)) === 1_000);
     expect(await showParked(core, 10)).toEqual([]);
     const nothing = await cli('policy', 'retry', '--json');
-    expect([nothing.code, JSON.parse(nothing.out)]).toEqual([0, { retried: 0, done: 0, parked: 0 }]);
+    expect([nothing.code, JSON.parse(nothing.out)]).toEqual([
+      0,
+      { retried: 0, done: 0, parked: 0 },
+    ]);
     const unknown = await cli('policy', 'retry', id);
-    expect([unknown.code, unknown.out, unknown.err]).toEqual([1, '', `nothing is parked under ${id}\n`]);
+    expect([unknown.code, unknown.out, unknown.err]).toEqual([
+      1,
+      '',
+      `nothing is parked under ${id}\n`,
+    ]);
     const refused = await cli('policy', 'retry', 'x');
-    expect([refused.code, refused.out, refused.err.trimEnd().split('\n').length]).toEqual([1, '', 1]);
+    expect([refused.code, refused.out, refused.err.trimEnd().split('\n').length]).toEqual([
+      1,
+      '',
+      1,
+    ]);
   }, 120_000);
 });

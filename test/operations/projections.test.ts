@@ -10,11 +10,24 @@ import {
   showStatus,
   swapProjections,
 } from '../../src/operations/projections/projection-commands.js';
-import { chosenProjectors, withProjections, type ProjectionOperator } from '../../src/operations/projections/projection-operator.js';
-import { repairProjections, retryParked } from '../../src/operations/projections/projection-repairs.js';
+import {
+  chosenProjectors,
+  withProjections,
+  type ProjectionOperator,
+} from '../../src/operations/projections/projection-operator.js';
+import {
+  repairProjections,
+  retryParked,
+} from '../../src/operations/projections/projection-repairs.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import { personal, startWithStores, type RunningService, type TestStores, type TestTenant } from '../support/running-service.js';
+import {
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
 
 /** The command line for read models as it ships, beside a running service on the same stores. */
 
@@ -41,13 +54,18 @@ beforeAll(async () => {
 afterAll(() => end());
 
 async function open(accountId: string, userId: string): Promise<void> {
-  const created = await tenant.live.post(`/open/account/${accountId}/user/${userId}`, { id: userId, accountId });
+  const created = await tenant.live.post(`/open/account/${accountId}/user/${userId}`, {
+    id: userId,
+    accountId,
+  });
   expect(created.status).toBeLessThan(300);
 }
 
 async function give(assignedCredit: number, accountId = account, userId = user): Promise<void> {
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
-  expect((await tenant.live.post(`/rewards/account/${accountId}/user/${userId}`, reward)).status).toBeLessThan(300);
+  expect(
+    (await tenant.live.post(`/rewards/account/${accountId}/user/${userId}`, reward)).status,
+  ).toBeLessThan(300);
 }
 
 async function available(): Promise<unknown> {
@@ -55,18 +73,29 @@ async function available(): Promise<unknown> {
   return body[0]?.['totalAvailableCredit'] ?? body;
 }
 
-const environment = () => ({ ...process.env, DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile });
+const environment = () => ({
+  ...process.env,
+  DATABASE_URL: stores.databaseUrl,
+  MASTER_KEY_FILE: stores.masterKeyFile,
+});
 
 function cli(...words: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/bin/cli.js', 'projection', ...words], { env: environment() }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    execFile(
+      process.execPath,
+      ['dist/bin/cli.js', 'projection', ...words],
+      { env: environment() },
+      (error, out, err) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });
 }
 
 /** The same as the command line, in this process. */
-function operate<T>(work: (operator: ProjectionOperator) => Promise<T>, actor = 'test'): Promise<T> {
+function operate<T>(
+  work: (operator: ProjectionOperator) => Promise<T>,
+  actor = 'test',
+): Promise<T> {
   return withProjections(
     service.service.core,
     { actor, signal: new AbortController().signal, warn: (line) => void warnings.push(line) },
@@ -74,15 +103,26 @@ function operate<T>(work: (operator: ProjectionOperator) => Promise<T>, actor = 
   );
 }
 
-const of = ({ parts }: ProjectionOperator, name?: string) => chosenProjectors(parts, name, name === undefined);
-const rebuilt = (name?: string) => operate((operator) => rebuildProjections(operator, of(operator, name)));
-const swapped = (name?: string) => operate((operator) => swapProjections(operator, of(operator, name), name === undefined));
+const of = ({ parts }: ProjectionOperator, name?: string) =>
+  chosenProjectors(parts, name, name === undefined);
+const rebuilt = (name?: string) =>
+  operate((operator) => rebuildProjections(operator, of(operator, name)));
+const swapped = (name?: string) =>
+  operate((operator) => swapProjections(operator, of(operator, name), name === undefined));
 const repaired = (name: string, more: { tenant?: string; account?: string } = {}) =>
-  operate((operator) => repairProjections(operator, of(operator, name), { tenant: tenant.alias, mode: 'live', ...more }));
+  operate((operator) =>
+    repairProjections(operator, of(operator, name), {
+      tenant: tenant.alias,
+      mode: 'live',
+      ...more,
+    }),
+  );
 const history = () => operate((operator) => showHistory(operator, 100));
 
 const breakBalances = (generation: number) =>
-  service.service.core.pool.query(`update rm_reward_balances_${generation}.reward_balances set available_credit = available_credit + 5`);
+  service.service.core.pool.query(
+    `update rm_reward_balances_${generation}.reward_balances set available_credit = available_credit + 5`,
+  );
 
 test('a wrong balance: the rebuild beside the service changes nothing, the diff shows the row, the swap repairs it, the roll-back undoes that', async () => {
   expect(await available()).toBe(100);
@@ -95,7 +135,9 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   // Progress is beside the answer, in plain lines.
   expect(built.err).toMatch(/^read \d+ events/);
   expect(JSON.parse(built.out)).toMatchObject({
-    projections: [{ projection: 'reward-balances', generation: 2, liveGeneration: 1, differences: 1 }],
+    projections: [
+      { projection: 'reward-balances', generation: 2, liveGeneration: 1, differences: 1 },
+    ],
   });
   expect(await available()).toBe(105);
 
@@ -115,22 +157,35 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   for (const word of [account, user]) expect(diff.out).not.toContain(word);
 
   await give(7);
-  expect(await swapped('reward-balances')).toMatchObject({ projections: [{ generation: 2, previous: 1 }] });
+  expect(await swapped('reward-balances')).toMatchObject({
+    projections: [{ generation: 2, previous: 1 }],
+  });
   await give(1);
   expect(await available()).toBe(108);
   await operate(async (operator) => {
     const [projector] = of(operator, 'reward-balances');
-    expect(projector && (await rollBackProjection(operator, projector))).toMatchObject({ projections: [{ generation: 1, previous: 2 }] });
+    expect(projector && (await rollBackProjection(operator, projector))).toMatchObject({
+      projections: [{ generation: 1, previous: 2 }],
+    });
   });
   await give(1);
   expect(await available()).toBe(114);
 
   const repair = await repaired('reward-balances', { account });
-  expect(repair).toMatchObject({ projections: [{ generation: 1, changed: 1, added: 0, removed: 0 }] });
+  expect(repair).toMatchObject({
+    projections: [{ generation: 1, changed: 1, added: 0, removed: 0 }],
+  });
   expect(await available()).toBe(109);
   const entries = await history();
-  expect(entries).toMatchObject(['repair', 'rollback', 'swap', 'rebuild'].map((action) => ({ action, outcome: 'done' })));
-  expect(entries.at(-1)).toMatchObject({ actor: 'Ada', generation: 2, previous: 1, projection: 'reward-balances' });
+  expect(entries).toMatchObject(
+    ['repair', 'rollback', 'swap', 'rebuild'].map((action) => ({ action, outcome: 'done' })),
+  );
+  expect(entries.at(-1)).toMatchObject({
+    actor: 'Ada',
+    generation: 2,
+    previous: 1,
+    projection: 'reward-balances',
+  });
   expect(JSON.stringify(entries)).not.toContain(account);
 
   // A repair changes what one tenant is shown: it is on record in that tenant's log as well.
@@ -148,10 +203,15 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
 test('a repair stands also when its audit entry cannot be written, and says so', async () => {
   const commands = { execute: () => Promise.reject(new Error('the log is away')) };
   const repair = await operate((operator) => {
-    return repairProjections({ ...operator, commands }, of(operator, 'users'), { tenant: tenant.alias, mode: 'live' });
+    return repairProjections({ ...operator, commands }, of(operator, 'users'), {
+      tenant: tenant.alias,
+      mode: 'live',
+    });
   });
   expect(repair).toMatchObject({ projections: [{ projection: 'users' }] });
-  expect(warnings).toEqual(['the repair stands; the audit entry could not be written: the log is away']);
+  expect(warnings).toEqual([
+    'the repair stands; the audit entry could not be written: the log is away',
+  ]);
 });
 
 test('a rebuild stands also when its line of history cannot be written, and says so', async () => {
@@ -162,7 +222,9 @@ test('a rebuild stands also when its line of history cannot be written, and says
   try {
     const told = warnings.length;
     expect(await rebuilt('users')).toMatchObject({ projections: [{ projection: 'users' }] });
-    expect(warnings.slice(told)).toEqual([expect.stringMatching(/^the rebuild stands; its line of history could not be written: /)]);
+    expect(warnings.slice(told)).toEqual([
+      expect.stringMatching(/^the rebuild stands; its line of history could not be written: /),
+    ]);
   } finally {
     await pool.query('drop function ledger.refuse_history cascade');
   }
@@ -171,7 +233,14 @@ test('a rebuild stands also when its line of history cannot be written, and says
 test('all projections are built in one pass and switched at once; status says where they stand', async () => {
   expect(await rebuilt()).toMatchObject({ projections: { length: 6 } });
   const ready = await operate(showStatus);
-  expect(ready).toMatchObject(ready.map(() => ({ ready: expect.any(Number) as number, parked: 0, lagEvents: 0, lastError: null })));
+  expect(ready).toMatchObject(
+    ready.map(() => ({
+      ready: expect.any(Number) as number,
+      parked: 0,
+      lagEvents: 0,
+      lastError: null,
+    })),
+  );
   expect(await swapped()).toMatchObject({ projections: { length: 6 } });
   await give(1);
   expect(await available()).toBe(110);
@@ -185,10 +254,15 @@ test('all projections are built in one pass and switched at once; status says wh
 test('accounts whose rows the table refuses are parked; retry-parked brings back those whose rows it takes by now', async () => {
   const { pool } = service.service.core;
   const before = Number(await available());
-  const live = (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.generation;
+  const live = (await operate(showStatus)).find(
+    ({ name }) => name === 'reward-balances',
+  )?.generation;
   const table = `rm_reward_balances_${live}.reward_balances`;
-  const parked = async () => (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.parked;
-  await pool.query(`alter table ${table} add constraint narrow check (available_credit <= ${before})`);
+  const parked = async () =>
+    (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.parked;
+  await pool.query(
+    `alter table ${table} add constraint narrow check (available_credit <= ${before})`,
+  );
   const [rich, owner] = [personal('acc'), personal('usr')];
   await open(rich, owner);
   await give(1_000);
@@ -197,7 +271,9 @@ test('accounts whose rows the table refuses are parked; retry-parked brings back
   expect(await available()).toBe(before);
   const stillNarrow = await cli('retry-parked', 'reward-balances', '--json');
   expect(stillNarrow.code).toBe(0);
-  expect(JSON.parse(stillNarrow.out)).toEqual({ projections: [{ projection: 'reward-balances', retried: 2, released: 0, parked: 2 }] });
+  expect(JSON.parse(stillNarrow.out)).toEqual({
+    projections: [{ projection: 'reward-balances', retried: 2, released: 0, parked: 2 }],
+  });
 
   await pool.query(
     `alter table ${table} drop constraint narrow, add constraint narrow check (available_credit <= ${before + 1_000}) not valid`,
@@ -205,7 +281,9 @@ test('accounts whose rows the table refuses are parked; retry-parked brings back
   const released = await cli('retry-parked', '--json');
   expect(released.code).toBe(0);
   expect(JSON.parse(released.out)).toMatchObject({
-    projections: expect.arrayContaining([{ projection: 'reward-balances', retried: 2, released: 1, parked: 1 }]) as unknown,
+    projections: expect.arrayContaining([
+      { projection: 'reward-balances', retried: 2, released: 1, parked: 1 },
+    ]) as unknown,
   });
   expect([await parked(), await available()]).toEqual([1, before + 1_000]);
 
@@ -219,29 +297,44 @@ test('bad input is one line, and changes nothing', async () => {
   const ran = await cli('rebuild', 'nothing');
   expect(ran).toMatchObject({ code: 1, out: '' });
   expect(ran.err).toMatch(/^there is no projection "nothing"; there are accounts, users[^\n]+\n$/);
-  await expect(repaired('users', { tenant: 'nobody' })).rejects.toThrow('there is no tenant nobody');
-  await expect(repaired('users', { account: 'nobody' })).rejects.toThrow('there is no such account');
+  await expect(repaired('users', { tenant: 'nobody' })).rejects.toThrow(
+    'there is no tenant nobody',
+  );
+  await expect(repaired('users', { account: 'nobody' })).rejects.toThrow(
+    'there is no such account',
+  );
   await operate(async (operator) => {
-    expect(() => chosenProjectors(operator.parts, undefined)).toThrow('name one projection, or say all');
-    expect(() => chosenProjectors(operator.parts, 'users', true)).toThrow('name one projection, or say all');
+    expect(() => chosenProjectors(operator.parts, undefined)).toThrow(
+      'name one projection, or say all',
+    );
+    expect(() => chosenProjectors(operator.parts, 'users', true)).toThrow(
+      'name one projection, or say all',
+    );
     const [projector] = of(operator, 'users');
-    await expect(projector && diffProjection(operator, projector, 10)).rejects.toThrow('there is no new generation of users');
+    await expect(projector && diffProjection(operator, projector, 10)).rejects.toThrow(
+      'there is no new generation of users',
+    );
   });
   expect(await history()).toEqual(before);
 });
 
 test('a second rebuild beside a first one is refused; interrupted, the first ends in one line', async () => {
   const { pool } = service.service.core;
-  // Holds the first one up where it writes its history, so that there is a moment to come in between.
+  // Holds the first one up where it writes its history, so that there is a moment to come in
+  // between.
   const client = await pool.connect();
   await client.query('begin');
   await client.query('lock table ledger.projection_history in exclusive mode');
-  const first = spawn(process.execPath, ['dist/bin/cli.js', 'projection', 'rebuild', 'users'], { env: environment() });
+  const first = spawn(process.execPath, ['dist/bin/cli.js', 'projection', 'rebuild', 'users'], {
+    env: environment(),
+  });
   let err = '';
   first.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
   const ended = once(first, 'exit');
   for (;;) {
-    const { rows } = await client.query(`select from pg_locks where not granted and relation = 'ledger.projection_history'::regclass`);
+    const { rows } = await client.query(
+      `select from pg_locks where not granted and relation = 'ledger.projection_history'::regclass`,
+    );
     if (rows.length > 0) break;
   }
   await expect(rebuilt('rewards')).rejects.toThrow(/^another rebuild.*is running/);

@@ -1,6 +1,7 @@
 import { CELL_CHARACTERS_MAX, CELL_LINES_MAX, firstOf, tableLines } from '../../src/cli/table.js';
 
-const textOf = (...table: Parameters<typeof tableLines>): string => [...tableLines(...table)].join('');
+const textOf = (...table: Parameters<typeof tableLines>): string =>
+  [...tableLines(...table)].join('');
 
 test('a table has its columns as wide as their widest cell, in columns of a terminal', () => {
   expect(
@@ -36,7 +37,9 @@ test('of many events in a cell the first are named, and how many more there are'
 
 test('a cell is bounded in lines and characters, whatever is written into it', () => {
   const longest = textOf(['a'], [['x'.repeat(100_000)]]).split('\n');
-  expect(Math.max(...longest.map((line) => line.length))).toBe(CELL_CHARACTERS_MAX + '│ … │'.length);
+  expect(Math.max(...longest.map((line) => line.length))).toBe(
+    CELL_CHARACTERS_MAX + '│ … │'.length,
+  );
   expect(textOf(['a'], [['x\n'.repeat(200)]]).split('\n')).toHaveLength(CELL_LINES_MAX + 5);
 });
 

@@ -16,7 +16,11 @@ let jobs: Jobs;
 let work: () => Promise<void>;
 
 /** Jobs that all do the same. */
-function newJobs(on: pg.Pool, presence: Pick<ProcessPresence, 'id'>, handler: () => Promise<void>): Jobs {
+function newJobs(
+  on: pg.Pool,
+  presence: Pick<ProcessPresence, 'id'>,
+  handler: () => Promise<void>,
+): Jobs {
   const handlers = {
     ...{ 'settle-reward': handler, 'finish-moderation': handler, 'finish-erasure': handler },
     ...{ 'purge-idempotency-keys': handler, 'scrub-erased': handler, 'check-erasures': handler },
@@ -45,15 +49,29 @@ afterEach(async () => {
   await database.drop();
 });
 
-const settle = { kind: 'job' as const, task: 'settle-reward' as const, payload: {}, runAt: 0, key: 'one' };
+const settle = {
+  kind: 'job' as const,
+  task: 'settle-reward' as const,
+  payload: {},
+  runAt: 0,
+  key: 'one',
+};
 
 async function jobsLeft(): Promise<number> {
-  const { rows } = await direct.query<{ n: number }>('select count(*)::int as n from graphile_worker.jobs');
+  const { rows } = await direct.query<{ n: number }>(
+    'select count(*)::int as n from graphile_worker.jobs',
+  );
   return rows[0]?.n ?? NaN;
 }
 
-/** Works on one job; it ends, with `outcome`, while the line is frozen, so that what it ends with is under way when `breakLine` comes. */
-async function endJobDuring(outcome: () => void, breakLine: () => void): Promise<{ readonly runs: () => number }> {
+/**
+ * Works on one job; it ends, with `outcome`, while the line is frozen, so that what it ends with is
+ * under way when `breakLine` comes.
+ */
+async function endJobDuring(
+  outcome: () => void,
+  breakLine: () => void,
+): Promise<{ readonly runs: () => number }> {
   let runs = 0;
   let goOn: () => void = () => undefined;
   const started = new Promise<void>((resolve) => {
@@ -132,13 +150,15 @@ describe('jobs that are locked and that nobody works on', () => {
   const lockedBy = async (worker: string, key: string): Promise<void> => {
     // Due only with the lock, or somebody would take it before.
     await jobs.add({ ...settle, key, runAt: Date.now() + 3_600_000 });
-    await direct.query('update graphile_worker._private_jobs set locked_at = now(), locked_by = $1, run_at = now() where key = $2', [
-      worker,
-      key,
-    ]);
+    await direct.query(
+      'update graphile_worker._private_jobs set locked_at = now(), locked_by = $1, run_at = now() where key = $2',
+      [worker, key],
+    );
   };
   const keysLeft = async (): Promise<readonly (string | null)[]> => {
-    const { rows } = await direct.query<{ key: string | null }>('select key from graphile_worker.jobs order by key');
+    const { rows } = await direct.query<{ key: string | null }>(
+      'select key from graphile_worker.jobs order by key',
+    );
     return rows.map(({ key }) => key);
   };
 
@@ -184,7 +204,10 @@ describe('jobs that are locked and that nobody works on', () => {
 
       await alive.stop();
       await eventually(async () => {
-        const { rows } = await direct.query<{ gone: boolean }>(`select not ${ProcessPresence.isAnybodyBut('$1')} as gone`, [here.id]);
+        const { rows } = await direct.query<{ gone: boolean }>(
+          `select not ${ProcessPresence.isAnybodyBut('$1')} as gone`,
+          [here.id],
+        );
         return rows[0]?.gone === true;
       });
       await stranded.unlock(6_000);

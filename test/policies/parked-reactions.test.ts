@@ -7,7 +7,14 @@ import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
-import { NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases, type TestFact } from '../support/releases.js';
+import {
+  NEW_FACT,
+  OLD_FACT,
+  OTHER_FACT,
+  streamOf,
+  TestReleases,
+  type TestFact,
+} from '../support/releases.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -30,7 +37,11 @@ beforeEach(async () => {
 afterEach(() => releases.stopAll());
 
 const rows = async () =>
-  (await pool.query<{ policy: string; stream: string }>('select policy, stream from ledger.parked_reactions order by policy')).rows;
+  (
+    await pool.query<{ policy: string; stream: string }>(
+      'select policy, stream from ledger.parked_reactions order by policy',
+    )
+  ).rows;
 
 const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   const found: T[] = [];
@@ -38,7 +49,8 @@ const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   return found;
 };
 
-const databaseError = (code: string): Error => Object.assign(new Error('as Postgres says'), { code });
+const databaseError = (code: string): Error =>
+  Object.assign(new Error('as Postgres says'), { code });
 
 it('a reaction that fails is parked, whatever made it fail, and done by itself once the cause has ended', async () => {
   const failures = {
@@ -50,7 +62,9 @@ it('a reaction that fails is parked, whatever made it fail, and done by itself o
     busy: new TooBusy('a stream stayed contended'),
     ours: new TypeError('undefined is no object'),
   };
-  const byStream = new Map<string, Error>(Object.entries(failures).map(([account, error]) => [streamOf(account), error]));
+  const byStream = new Map<string, Error>(
+    Object.entries(failures).map(([account, error]) => [streamOf(account), error]),
+  );
   releases.failure = ({ stream }) => byStream.get(stream);
   const runner = releases.newer();
   for (const account of Object.keys(failures)) await releases.happened(account, OLD_FACT, NEW_FACT);
@@ -60,16 +74,24 @@ it('a reaction that fails is parked, whatever made it fail, and done by itself o
   expect(await runner.standing()).toMatchObject({ parked: 3 * byStream.size, heldBack: 0 });
   releases.failure = () => undefined;
   await eventually(async () => (await rows()).length === 0);
-  expect(TestReleases.perPolicy(releases.reactions())).toEqual(TestReleases.perPolicy(await releases.expected()));
+  expect(TestReleases.perPolicy(releases.reactions())).toEqual(
+    TestReleases.perPolicy(await releases.expected()),
+  );
 });
 
 it('behind a reaction that is parked those of its policy wait, and nobody else', async () => {
   releases.failure = ({ stream, revision }, policy) =>
-    stream === streamOf('a') && revision === 0n && policy === 'to-old-facts' ? new Error('not yet') : undefined;
+    stream === streamOf('a') && revision === 0n && policy === 'to-old-facts'
+      ? new Error('not yet')
+      : undefined;
   const runner = releases.newer();
   await releases.happened('a', OLD_FACT, OLD_FACT);
   expect(await runner.waitFor(await releases.happened('a', OLD_FACT), 20_000)).toBe(true);
-  expect(releases.done.map(({ policy, revision }) => `${policy} ${revision}`)).toEqual(['to-both 0', 'to-both 1', 'to-both 2']);
+  expect(releases.done.map(({ policy, revision }) => `${policy} ${revision}`)).toEqual([
+    'to-both 0',
+    'to-both 1',
+    'to-both 2',
+  ]);
   expect(await rows()).toEqual([{ policy: 'to-old-facts', stream: streamOf('a') }]);
   releases.failure = () => undefined;
   await eventually(async () => (await rows()).length === 0);
@@ -79,7 +101,8 @@ it('behind a reaction that is parked those of its policy wait, and nobody else',
 });
 
 it('what looks like an outage and is one account’s alone holds up nobody else', async () => {
-  releases.failure = ({ stream }) => (stream === streamOf('a') ? databaseError('57014') : undefined);
+  releases.failure = ({ stream }) =>
+    stream === streamOf('a') ? databaseError('57014') : undefined;
   const runner = releases.newer({ isUnavailable: () => true, outageMs: 100 });
   await releases.happened('a', OLD_FACT);
   expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
@@ -94,25 +117,29 @@ describe('what cannot even be put on record', () => {
        create trigger refuse before insert on ledger.parked_reactions for each row execute function refuse()`,
     );
 
-  it.each(['25006', '53100'])('is not passed over (%s), and the runner is well again when that is over', async (code) => {
-    await refuseParking(code);
-    try {
-      releases.failure = ({ stream }) => (stream === streamOf('a') ? databaseError(code) : undefined);
-      const runner = releases.newer();
-      const fine = await releases.happened('b', OLD_FACT);
-      expect(await runner.waitFor(fine, 20_000)).toBe(true);
-      const head = await releases.happened('a', OLD_FACT, OLD_FACT);
-      await eventually(() => Promise.resolve(runner.lastError !== null));
-      expect(runner.lastError).toContain(code);
-      expect(log.compare((await runner.checkpoint()) ?? undefined, fine)).toBe(0);
-      releases.failure = () => undefined;
-      expect(await runner.waitFor(head, 20_000)).toBe(true);
-      expect(runner.lastError).toBeNull();
-      expect(releases.reactions()).toEqual(await releases.expected());
-    } finally {
-      await pool.query('drop function refuse cascade');
-    }
-  });
+  it.each(['25006', '53100'])(
+    'is not passed over (%s), and the runner is well again when that is over',
+    async (code) => {
+      await refuseParking(code);
+      try {
+        releases.failure = ({ stream }) =>
+          stream === streamOf('a') ? databaseError(code) : undefined;
+        const runner = releases.newer();
+        const fine = await releases.happened('b', OLD_FACT);
+        expect(await runner.waitFor(fine, 20_000)).toBe(true);
+        const head = await releases.happened('a', OLD_FACT, OLD_FACT);
+        await eventually(() => Promise.resolve(runner.lastError !== null));
+        expect(runner.lastError).toContain(code);
+        expect(log.compare((await runner.checkpoint()) ?? undefined, fine)).toBe(0);
+        releases.failure = () => undefined;
+        expect(await runner.waitFor(head, 20_000)).toBe(true);
+        expect(runner.lastError).toBeNull();
+        expect(releases.reactions()).toEqual(await releases.expected());
+      } finally {
+        await pool.query('drop function refuse cascade');
+      }
+    },
+  );
 
   it('is well again after an outage also where nothing happens any more', async () => {
     const runner = releases.newer();
@@ -129,7 +156,8 @@ describe('what cannot even be put on record', () => {
 });
 
 it('more streams than can be kept in mind are not passed over', async () => {
-  releases.failure = ({ stream }) => (stream === streamOf('fine') ? undefined : new Error('not yet'));
+  releases.failure = ({ stream }) =>
+    stream === streamOf('fine') ? undefined : new Error('not yet');
   const runner = releases.newer({ standingMax: 2 });
   for (const account of ['a', 'b', 'c', 'd']) await releases.happened(account, OLD_FACT);
   const head = await releases.happened('fine', OLD_FACT);
@@ -138,7 +166,9 @@ it('more streams than can be kept in mind are not passed over', async () => {
   releases.failure = () => undefined;
   expect(await runner.waitFor(head, 20_000)).toBe(true);
   await eventually(async () => (await rows()).length === 0);
-  expect(TestReleases.perPolicy(releases.reactions())).toEqual(TestReleases.perPolicy(await releases.expected()));
+  expect(TestReleases.perPolicy(releases.reactions())).toEqual(
+    TestReleases.perPolicy(await releases.expected()),
+  );
 });
 
 describe('a row', () => {
@@ -146,31 +176,41 @@ describe('a row', () => {
     await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
     const events = await all(log.readStream(streamOf('a')));
     const last = events.at(-1);
-    // As that release left it: the reactions of one event missing, its checkpoint behind all of them.
+    // As that release left it: the reactions of one event missing, its checkpoint behind all of
+    // them.
     await writePolicyCheckpoint(pool, last?.position ?? '');
     const park = (eventId: string | undefined) =>
-      pool.query(`insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, 'to-both', $2, 'p', 'r')`, [
-        eventId,
-        streamOf('a'),
-      ]);
+      pool.query(
+        `insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, 'to-both', $2, 'p', 'r')`,
+        [eventId, streamOf('a')],
+      );
     await park(events[2]?.id);
     await park(events[1]?.id);
     await park(randomUUID());
     releases.newer();
     await eventually(async () => (await rows()).length === 0);
-    expect(releases.done.map(({ policy, revision }) => `${policy} ${revision}`)).toEqual(['to-both 1', 'to-both 2']);
+    expect(releases.done.map(({ policy, revision }) => `${policy} ${revision}`)).toEqual([
+      'to-both 1',
+      'to-both 2',
+    ]);
   });
 
   it('of a policy that this release does not have stays', async () => {
     await releases.happened('a', NEW_FACT);
     const newer = releases.newer();
-    releases.failure = (_, policy) => (policy === 'to-new-facts' ? new Error('not yet') : undefined);
+    releases.failure = (_, policy) =>
+      policy === 'to-new-facts' ? new Error('not yet') : undefined;
     await eventually(async () => (await rows()).length === 1);
     await releases.stop(newer);
     releases.failure = () => undefined;
     const older = releases.older({ isKnown: undefined, whyUnknown: undefined });
     await eventually(
-      async () => (await pool.query("select 1 from ledger.parked_reactions where reason like '%no such policy'")).rows.length === 1,
+      async () =>
+        (
+          await pool.query(
+            "select 1 from ledger.parked_reactions where reason like '%no such policy'",
+          )
+        ).rows.length === 1,
     );
     await releases.stop(older);
     releases.newer();
@@ -180,10 +220,24 @@ describe('a row', () => {
 });
 
 describe('an event that cannot be read', () => {
-  const change = (column: 'data' | 'metadata' | 'type', value: string, account: string, revision: number) =>
-    pool.query(`update ledger.events set ${column} = $1 where stream = $2 and revision = $3`, [value, streamOf(account), revision]);
-  const stored = async (column: 'data' | 'metadata', account: string, revision: number): Promise<string> => {
-    for await (const event of log.readStream(streamOf(account), { from: BigInt(revision) })) return event[column];
+  const change = (
+    column: 'data' | 'metadata' | 'type',
+    value: string,
+    account: string,
+    revision: number,
+  ) =>
+    pool.query(`update ledger.events set ${column} = $1 where stream = $2 and revision = $3`, [
+      value,
+      streamOf(account),
+      revision,
+    ]);
+  const stored = async (
+    column: 'data' | 'metadata',
+    account: string,
+    revision: number,
+  ): Promise<string> => {
+    for await (const event of log.readStream(streamOf(account), { from: BigInt(revision) }))
+      return event[column];
     throw new Error('there is no such event');
   };
 
@@ -194,7 +248,11 @@ describe('an event that cannot be read', () => {
     const runner = releases.newer();
     expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
     expect(await runner.standing()).toMatchObject({ parked: 0, heldBack: 1 });
-    expect(releases.done.filter(({ stream }) => stream === streamOf('a')).map(({ revision }) => revision)).toEqual([0n, 0n]);
+    expect(
+      releases.done
+        .filter(({ stream }) => stream === streamOf('a'))
+        .map(({ revision }) => revision),
+    ).toEqual([0n, 0n]);
     expect(runner.lastError).toBeNull();
     await change('data', whole, 'a', 1);
     await eventually(async () => (await rows()).length === 0);
@@ -203,7 +261,11 @@ describe('an event that cannot be read', () => {
 
   it.each<[string, TestFact, (metadata: string) => string]>([
     ['a version to come', OLD_FACT, (metadata: string) => metadata.replace('"v":1', '"v":9')],
-    ['a version to come of a type that nobody handles', OTHER_FACT, (metadata: string) => metadata.replace('"v":1', '"v":9')],
+    [
+      'a version to come of a type that nobody handles',
+      OTHER_FACT,
+      (metadata: string) => metadata.replace('"v":1', '"v":9'),
+    ],
     ['metadata that says nothing', OTHER_FACT, (metadata: string) => metadata.slice(1)],
   ])('for %s holds back its account', async (_, fact, broken) => {
     await releases.happened('a', fact, OLD_FACT);
@@ -225,7 +287,11 @@ describe('an event of a type that this release does not know', () => {
     await releases.happened('b', OLD_FACT);
     const head = await releases.happened('c', OTHER_FACT, OLD_FACT);
     expect(await older.waitFor(head, 20_000)).toBe(true);
-    expect(releases.done.filter(({ stream }) => stream === streamOf('a')).map(({ revision }) => revision)).toEqual([0n, 0n]);
+    expect(
+      releases.done
+        .filter(({ stream }) => stream === streamOf('a'))
+        .map(({ revision }) => revision),
+    ).toEqual([0n, 0n]);
     expect(releases.done.filter(({ stream }) => stream !== streamOf('a'))).toHaveLength(4);
     await releases.stop(older);
     const newer = releases.newer();
@@ -249,15 +315,21 @@ describe('an event of a type that this release does not know', () => {
   it('is lost to nobody while one process passes it over and another takes it up', async () => {
     const older = releases.older();
     const newer = [releases.newer(), releases.newer()];
-    await eventually(() => Promise.resolve([older, ...newer].some(({ role }) => role === 'leader')));
+    await eventually(() =>
+      Promise.resolve([older, ...newer].some(({ role }) => role === 'leader')),
+    );
     for (let round = 0; round < 60; round++) {
       await releases.happened(`a${round % 3}`, round % 4 === 0 ? NEW_FACT : OLD_FACT);
-      if (round === 20) releases.failure = ({ revision }) => (revision % 5n === 0n ? new Error('not now') : undefined);
+      if (round === 20)
+        releases.failure = ({ revision }) =>
+          revision % 5n === 0n ? new Error('not now') : undefined;
       if (round === 40) releases.failure = () => undefined;
     }
     const head = await releases.happened('end', OLD_FACT);
     for (const runner of newer) expect(await runner.waitFor(head, 20_000)).toBe(true);
     await eventually(async () => (await rows()).length === 0);
-    expect(TestReleases.perPolicy(releases.reactions())).toEqual(TestReleases.perPolicy(await releases.expected()));
+    expect(TestReleases.perPolicy(releases.reactions())).toEqual(
+      TestReleases.perPolicy(await releases.expected()),
+    );
   });
 });

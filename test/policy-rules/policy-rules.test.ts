@@ -32,7 +32,10 @@ const TERMS: RewardTerms = {
   redeemsAutomatically: false,
 };
 
-/** `given(event).then(reactions)`: what all policies together want done about one event of Acme's account. */
+/**
+ * `given(event).then(reactions)`: what all policies together want done about one event of Acme's
+ * account.
+ */
 function given(event: DomainEvent) {
   const ledgerEvent: LedgerEvent<DomainEvent> = {
     event,
@@ -56,7 +59,11 @@ function given(event: DomainEvent) {
 }
 
 const reacted = new Set<Policy>();
-afterAll(() => expect(POLICIES.filter((policy) => !reacted.has(policy)).map(({ name }) => name)).toStrictEqual([]));
+afterAll(() =>
+  expect(POLICIES.filter((policy) => !reacted.has(policy)).map(({ name }) => name)).toStrictEqual(
+    [],
+  ),
+);
 
 describe('the reward of a referrer', () => {
   const grant = (earnedAt: number): Reaction => ({
@@ -81,16 +88,28 @@ describe('the reward of a referrer', () => {
     given(event).then(grant(earnedAt));
   });
 
-  it.each(['PENDING', 'DENIED'] as const)('is not granted while the side of the referrer is %s', (referrerStatus) => {
-    given(referralConverted('referral', ANN, { referrerReward: TERMS, referrerStatus })).then();
-  });
+  it.each(['PENDING', 'DENIED'] as const)(
+    'is not granted while the side of the referrer is %s',
+    (referrerStatus) => {
+      given(referralConverted('referral', ANN, { referrerReward: TERMS, referrerStatus })).then();
+    },
+  );
 
   it('is not granted when nothing was earned', () => {
     given(referralStarted('referral', BOB, ANN)).then();
   });
 
   it('is granted under the rule of the event that earned it', () => {
-    const { value, name, description, cancellable, validDays, delayDays, limit, redeemsAutomatically } = TERMS;
+    const {
+      value,
+      name,
+      description,
+      cancellable,
+      validDays,
+      delayDays,
+      limit,
+      redeemsAutomatically,
+    } = TERMS;
     const terms: GrantTerms = {
       value,
       name,
@@ -140,14 +159,15 @@ describe('a reward', () => {
   });
 
   it('is settled when it becomes available and when it expires', () => {
-    given(rewardGranted('reward', BOB, credit(100), { dateScheduledFor: 60_000, dateExpires: 70_000 })).then(
-      settle('available', 60_000),
-      settle('expired', 70_000),
-    );
+    given(
+      rewardGranted('reward', BOB, credit(100), { dateScheduledFor: 60_000, dateExpires: 70_000 }),
+    ).then(settle('available', 60_000), settle('expired', 70_000));
   });
 
   it('without dates is not settled', () => {
-    given(rewardGranted('reward', BOB, credit(100), { dateScheduledFor: null, dateExpires: null })).then();
+    given(
+      rewardGranted('reward', BOB, credit(100), { dateScheduledFor: null, dateExpires: null }),
+    ).then();
   });
 });
 
@@ -161,7 +181,11 @@ describe('what a crash may leave unfinished', () => {
       amount: 5,
       onlyOf: null,
       rewards: 1_000,
-    }).then({ kind: 'command', account: ACME.accountRef, request: { type: 'ListRedeemedRewards' } });
+    }).then({
+      kind: 'command',
+      account: ACME.accountRef,
+      request: { type: 'ListRedeemedRewards' },
+    });
   });
 
   it('an erasure is looked after ten seconds later', () => {

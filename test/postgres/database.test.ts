@@ -1,6 +1,11 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { DatabaseUnavailable, isUnavailable, kyselyOver, openPool } from '../../src/postgres/database.js';
+import {
+  DatabaseUnavailable,
+  isUnavailable,
+  kyselyOver,
+  openPool,
+} from '../../src/postgres/database.js';
 import { type TestDatabase, createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
@@ -9,7 +14,15 @@ let pool: pg.Pool;
 
 beforeAll(async () => (database = await createTestDatabase({ migrated: false })));
 afterAll(() => database.drop());
-beforeEach(() => (pool = openPool({ url: database.url, max: 2, applicationName: 'pool-test', statementTimeoutMs: 300 })));
+beforeEach(
+  () =>
+    (pool = openPool({
+      url: database.url,
+      max: 2,
+      applicationName: 'pool-test',
+      statementTimeoutMs: 300,
+    })),
+);
 afterEach(() => pool.end());
 
 async function refusalOf(work: Promise<unknown>): Promise<unknown> {
@@ -33,7 +46,9 @@ test('bigint comes as BigInt, alone and in arrays, and only in our pools', async
 });
 
 test('Kysely runs over the pool', async () => {
-  const { rows } = await sql<{ big: bigint }>`select ${'12'}::bigint as big`.execute(kyselyOver(pool));
+  const { rows } = await sql<{ big: bigint }>`select ${'12'}::bigint as big`.execute(
+    kyselyOver(pool),
+  );
   expect(rows).toEqual([{ big: 12n }]);
 });
 
@@ -63,8 +78,16 @@ test('what a server that is away says counts as unavailable', async () => {
   client.release();
   expect(isUnavailable(await refusalOf(pool.query('select pg_sleep(30)')))).toBe(true);
   expect(isUnavailable(new DatabaseUnavailable('away'))).toBe(true);
-  expect(isUnavailable(new Error('outer', { cause: Object.assign(new Error('inner'), { code: '57P03' }) }))).toBe(true);
-  expect(isUnavailable(new AggregateError([Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })]))).toBe(true);
+  expect(
+    isUnavailable(
+      new Error('outer', { cause: Object.assign(new Error('inner'), { code: '57P03' }) }),
+    ),
+  ).toBe(true);
+  expect(
+    isUnavailable(
+      new AggregateError([Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })]),
+    ),
+  ).toBe(true);
 });
 
 test('a full pool counts as unavailable', async () => {
@@ -76,7 +99,11 @@ test('a full pool counts as unavailable', async () => {
 test('a wrong statement or a cancelled one does not', async () => {
   expect(isUnavailable(await refusalOf(pool.query('select 1 / 0')))).toBe(false);
   expect(isUnavailable(await refusalOf(pool.query('selct')))).toBe(false);
-  expect(isUnavailable(Object.assign(new Error('canceling statement due to user request'), { code: '57014' }))).toBe(false);
+  expect(
+    isUnavailable(
+      Object.assign(new Error('canceling statement due to user request'), { code: '57014' }),
+    ),
+  ).toBe(false);
   expect(isUnavailable(new Error('no'))).toBe(false);
   expect(isUnavailable(undefined)).toBe(false);
 });
@@ -90,7 +117,9 @@ test('a frozen server ends in an error, and its connection is not handed on', as
     expect(isUnavailable(await refusalOf(client.query('select 1')))).toBe(true);
     expect(isUnavailable(await refusalOf(client.query('rollback')))).toBe(true);
     client.release();
-    expect((await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid).not.toBe(pid);
+    expect(
+      (await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid,
+    ).not.toBe(pid);
   } finally {
     process.kill(pid, 'SIGCONT');
   }

@@ -3,8 +3,18 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { EmbeddedPostgresError } from '../../src/embedded-postgres/embedded-postgres-error.js';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
-import { createDataDir, eventually, removeDataDir, serverPid, startInOtherProcess, textOf } from '../support/embedded.js';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/embedded-postgres/embedded-postgres.js';
+import {
+  createDataDir,
+  eventually,
+  removeDataDir,
+  serverPid,
+  startInOtherProcess,
+  textOf,
+} from '../support/embedded.js';
 
 let dataDir: string;
 let members: EmbeddedPostgres[];
@@ -44,7 +54,9 @@ function killServer(pid: number | undefined): void {
 /** What a server that was killed with the machine leaves behind. */
 async function leavePostmasterFile(folder: string, pid: number, port: number): Promise<void> {
   const lines = [pid, join(folder, 'postgres'), 1_700_000_000, port, '', '127.0.0.1', '', 'ready'];
-  await writeFile(join(folder, 'postgres', 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
+  await writeFile(join(folder, 'postgres', 'postmaster.pid'), `${lines.join('\n')}\n`, {
+    mode: 0o600,
+  });
 }
 
 test('the first start makes a database, a later one finds what is in it', async () => {
@@ -80,7 +92,12 @@ test('first starts at once share one server', async () => {
   expect([one, two, three].filter(({ attached }) => !attached)).toHaveLength(1);
   expect(new Set([one.port, two.port, three.port]).size).toBe(1);
   await three.stop();
-  expect((await readdir(dataDir)).sort()).toEqual(['postgres', 'postgres-start.log', 'postgres.lock', 'postgres.password']);
+  expect((await readdir(dataDir)).sort()).toEqual([
+    'postgres',
+    'postgres-start.log',
+    'postgres.lock',
+    'postgres.password',
+  ]);
 });
 
 test('a second process attaches, and the last one out stops the server, whoever started it', async () => {
@@ -107,7 +124,11 @@ test('a server whose process was killed is found again, and stopped by the next 
   expect(next).toMatchObject({ attached: true, port: killed.port });
   expect(await serverPid(dataDir)).toBe(pid);
   await eventually(
-    async () => (await ask(next.url, `select count(*) from pg_stat_activity where application_name = 'ledger-supervisor'`)) === '1',
+    async () =>
+      (await ask(
+        next.url,
+        `select count(*) from pg_stat_activity where application_name = 'ledger-supervisor'`,
+      )) === '1',
   );
   await next.stop();
   expect(await serverPid(dataDir)).toBeUndefined();
@@ -164,7 +185,10 @@ test('a server that crashes comes back on its port, and pools recover by themsel
     const { port } = server;
     const pid = await serverPid(dataDir);
     killServer(pid);
-    await eventually(async () => (await pool.query('select 1')).rows.length === 1 && (await serverPid(dataDir)) !== pid);
+    await eventually(
+      async () =>
+        (await pool.query('select 1')).rows.length === 1 && (await serverPid(dataDir)) !== pid,
+    );
     expect(server.port).toBe(port);
   } finally {
     await pool.end();
@@ -177,7 +201,11 @@ test('after a crash every member is a member again', async () => {
   const pid = await serverPid(dataDir);
   killServer(pid);
   await eventually(
-    async () => (await ask(one.url, `select count(*) from pg_locks where locktype = 'advisory' and mode = 'ShareLock'`)) === '2',
+    async () =>
+      (await ask(
+        one.url,
+        `select count(*) from pg_locks where locktype = 'advisory' and mode = 'ShareLock'`,
+      )) === '2',
   );
   await one.stop();
   expect(await serverPid(dataDir)).toBeDefined();
@@ -195,10 +223,14 @@ test('nothing is restarted once it was stopped', async () => {
 
 test('what a statement carried stays out of the log', async () => {
   const server = await start();
-  await expect(ask(server.url, `select 'jane@example.com'::integer`)).rejects.toThrow('jane@example.com');
+  await expect(ask(server.url, `select 'jane@example.com'::integer`)).rejects.toThrow(
+    'jane@example.com',
+  );
   await ask(server.url, 'create table person (email text primary key)');
   await ask(server.url, `insert into person values ('jane@example.com')`);
-  await expect(ask(server.url, `insert into person values ('jane@example.com')`)).rejects.toThrow('duplicate key');
+  await expect(ask(server.url, `insert into person values ('jane@example.com')`)).rejects.toThrow(
+    'duplicate key',
+  );
   await server.stop();
   const [name = ''] = await readdir(join(dataDir, 'postgres', 'log'));
   const log = await textOf(dataDir, 'postgres', 'log', name);

@@ -1,14 +1,22 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { DatabaseNewerThanCode, type SchemaMigration, migrateToLatest } from '../../src/postgres/migrator.js';
+import {
+  DatabaseNewerThanCode,
+  type SchemaMigration,
+  migrateToLatest,
+} from '../../src/postgres/migrator.js';
 import { type TestDatabase, createTestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
 beforeEach(async () => (database = await createTestDatabase({ migrated: false })));
 afterEach(() => database.drop());
 
-const first: SchemaMigration = { up: async (db) => void (await sql`create table ledger.first (id bigint)`.execute(db)) };
-const second: SchemaMigration = { up: async (db) => void (await sql`create table ledger.second (id bigint)`.execute(db)) };
+const first: SchemaMigration = {
+  up: async (db) => void (await sql`create table ledger.first (id bigint)`.execute(db)),
+};
+const second: SchemaMigration = {
+  up: async (db) => void (await sql`create table ledger.second (id bigint)`.execute(db)),
+};
 const failing: SchemaMigration = { up: async (db) => void (await sql`select 1 / 0`.execute(db)) };
 
 async function tables(): Promise<readonly string[]> {
@@ -30,21 +38,29 @@ test('an empty database gets every migration of this release, a second run has n
 
 test('a later release runs only what is new', async () => {
   expect(await migrateToLatest(database.url, { '0001_first': first })).toEqual(['0001_first']);
-  expect(await migrateToLatest(database.url, { '0001_first': first, '0002_second': second })).toEqual(['0002_second']);
+  expect(
+    await migrateToLatest(database.url, { '0001_first': first, '0002_second': second }),
+  ).toEqual(['0002_second']);
   expect(await tables()).toEqual(['first', 'second']);
 });
 
 test('processes that start at once take turns: each migration runs once', async () => {
   const ran = await Promise.all(
-    Array.from({ length: 4 }, () => migrateToLatest(database.url, { '0001_first': first, '0002_second': second })),
+    Array.from({ length: 4 }, () =>
+      migrateToLatest(database.url, { '0001_first': first, '0002_second': second }),
+    ),
   );
   expect(ran.flat().sort()).toEqual(['0001_first', '0002_second']);
 });
 
 test('a failing migration leaves nothing behind, the ones before it included', async () => {
-  await expect(migrateToLatest(database.url, { '0001_first': first, '0002_failing': failing })).rejects.toThrow('division by zero');
+  await expect(
+    migrateToLatest(database.url, { '0001_first': first, '0002_failing': failing }),
+  ).rejects.toThrow('division by zero');
   expect(await tables()).toEqual([]);
-  expect(await migrateToLatest(database.url, { '0001_first': first, '0002_second': second })).toEqual(['0001_first', '0002_second']);
+  expect(
+    await migrateToLatest(database.url, { '0001_first': first, '0002_second': second }),
+  ).toEqual(['0001_first', '0002_second']);
 });
 
 test('a database of a newer release is refused by name and left alone', async () => {

@@ -18,7 +18,10 @@ describe('the presence of a process', () => {
   });
 
   const isGone = async (client: pg.Pool | pg.PoolClient, id: number): Promise<boolean> => {
-    const { rows } = await client.query<{ gone: boolean }>(`select ${ProcessPresence.isGone('$1::bigint')} as gone`, [id]);
+    const { rows } = await client.query<{ gone: boolean }>(
+      `select ${ProcessPresence.isGone('$1::bigint')} as gone`,
+      [id],
+    );
     return rows[0]?.gone ?? false;
   };
 

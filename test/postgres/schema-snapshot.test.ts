@@ -10,7 +10,9 @@ test('docs/generated/schema.txt is the schema that the migrations make (node scr
   const pool = openPool({ url: database.url, max: 2, applicationName: 'schema-snapshot' });
   try {
     await migrateToLatest(pool);
-    expect(await describeSchema(pool)).toBe(await readFile(join(__dirname, '../../docs/generated/schema.txt'), 'utf8'));
+    expect(await describeSchema(pool)).toBe(
+      await readFile(join(__dirname, '../../docs/generated/schema.txt'), 'utf8'),
+    );
   } finally {
     await pool.end();
     await database.drop();

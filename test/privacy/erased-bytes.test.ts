@@ -17,7 +17,10 @@ import { ApiClient, path, query, type Json } from '../support/api-client.js';
 import { createDataDir, removeDataDir } from '../support/embedded.js';
 import { filesWith, formsOf, holds } from '../support/marks.js';
 
-/** A hundred people with a mark in everything that is known of them. Half of them are forgotten: no file holds their mark any more. */
+/**
+ * A hundred people with a mark in everything that is known of them. Half of them are forgotten: no
+ * file holds their mark any more.
+ */
 
 const GONE = 'goqzxne';
 const KEPT = 'keqzxpt';
@@ -29,9 +32,19 @@ let api: ApiClient;
 beforeAll(async () => {
   dataDir = await createDataDir();
   const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', POSITION_WAIT_MS: '20000' });
-  service = await startService({ config, logger: pino({ level: 'silent' }), version: '0.0.0', fsync: false });
+  service = await startService({
+    config,
+    logger: pino({ level: 'silent' }),
+    version: '0.0.0',
+    fsync: false,
+  });
   const { alias, liveApiKey } = await service.core.tenantCommands
-    .create({ alias: 'shop', programType: 'API_ONLY', openEndpoints: true, program: DEFAULT_PROGRAM })
+    .create({
+      alias: 'shop',
+      programType: 'API_ONLY',
+      openEndpoints: true,
+      program: DEFAULT_PROGRAM,
+    })
     .then((made) => {
       if ('refused' in made) throw new Error(made.refused);
       return made;
@@ -65,45 +78,89 @@ async function settled(pathname: string, body: unknown, key?: string): Promise<v
 const profileOf = (index: number) => {
   const mark = codeOf(index);
   return {
-    ...{ email: `${mark}@mail.example`, firstName: `First ${mark}`, lastName: `Last ${mark}`, paymentProviderId: `cus ${mark}` },
-    ...{ imageUrl: `https://images.example/${mark}.png`, referralCode: mark, customFields: { note: `Note ${mark}` } },
+    ...{
+      email: `${mark}@mail.example`,
+      firstName: `First ${mark}`,
+      lastName: `Last ${mark}`,
+      paymentProviderId: `cus ${mark}`,
+    },
+    ...{
+      imageUrl: `https://images.example/${mark}.png`,
+      referralCode: mark,
+      customFields: { note: `Note ${mark}` },
+    },
     segments: [`segment ${mark}`],
   };
 };
-const rewardTextsOf = (index: number) => ({ name: `For ${codeOf(index)}`, description: `Given to ${codeOf(index)}` });
+const rewardTextsOf = (index: number) => ({
+  name: `For ${codeOf(index)}`,
+  description: `Given to ${codeOf(index)}`,
+});
 
 /** Every text that is known of somebody. */
 function textsOf(index: number): readonly string[] {
   const { customFields, segments, ...texts } = profileOf(index);
   const ids = [accountOf(index), userOf(index)];
-  return [...ids, ...Object.values(texts), customFields.note, ...segments, ...Object.values(rewardTextsOf(index))];
+  return [
+    ...ids,
+    ...Object.values(texts),
+    customFields.note,
+    ...segments,
+    ...Object.values(rewardTextsOf(index)),
+  ];
 }
 
-/** Each is referred by the one before the one before, or by the one before: the forgotten refer the others and are referred by them. */
+/**
+ * Each is referred by the one before the one before, or by the one before: the forgotten refer the
+ * others and are referred by them.
+ */
 async function arrive(index: number): Promise<void> {
   const referral = index < 10 ? {} : { referral: { code: codeOf(index - 10 + (index % 3)) } };
-  await settled('/accountsync', { id: accountOf(index), subscription: { status: 'TRIAL' }, ...referral });
-  await settled('/user', { id: userOf(index), accountId: accountOf(index), ...profileOf(index), locale: 'en_CA' }, `user-${index}`);
+  await settled('/accountsync', {
+    id: accountOf(index),
+    subscription: { status: 'TRIAL' },
+    ...referral,
+  });
+  await settled(
+    '/user',
+    { id: userOf(index), accountId: accountOf(index), ...profileOf(index), locale: 'en_CA' },
+    `user-${index}`,
+  );
   const reward = { type: 'CREDIT', unit: 'POINTS', assignedCredit: 5, ...rewardTextsOf(index) };
-  expect((await api.post(`/rewards/account${path(accountOf(index))}/user${path(userOf(index))}`, reward)).status).toBe(201);
+  expect(
+    (await api.post(`/rewards/account${path(accountOf(index))}/user${path(userOf(index))}`, reward))
+      .status,
+  ).toBe(201);
   if (index % 4 < 2) {
     const billing = { value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
-    await settled('/accountsync', { id: accountOf(index), subscription: { status: 'PAID', ...billing } });
+    await settled('/accountsync', {
+      id: accountOf(index),
+      subscription: { status: 'PAID', ...billing },
+    });
   }
 }
 
 async function shownOf(index: number): Promise<unknown[]> {
   const accountId = accountOf(index);
   const reads = [
-    ...[`/account${path(accountId)}`, `/account${path(accountId)}/user${path(userOf(index))}`, `/code/${codeOf(index)}`],
-    ...[`/reward${query({ accountId })}`, `/reward/balance${query({ accountId })}`, `/referrals${query({ referredAccountId: accountId })}`],
+    ...[
+      `/account${path(accountId)}`,
+      `/account${path(accountId)}/user${path(userOf(index))}`,
+      `/code/${codeOf(index)}`,
+    ],
+    ...[
+      `/reward${query({ accountId })}`,
+      `/reward/balance${query({ accountId })}`,
+      `/referrals${query({ referredAccountId: accountId })}`,
+    ],
   ];
   return Promise.all(reads.map(async (read) => (await api.get(read)).body));
 }
 
 /**
- * A logical dump: the server itself copies every table of every schema, its own catalogue included, as pg_dump has it do. The packaged
- * server comes without pg_dump, and one that a machine has is seldom as new as the server.
+ * A logical dump: the server itself copies every table of every schema, its own catalogue included,
+ * as pg_dump has it do. The packaged server comes without pg_dump, and one that a machine has is
+ * seldom as new as the server.
  */
 async function dump(): Promise<Buffer> {
   const folder = await mkdtemp(join(dataDir, 'dump-'));
@@ -113,7 +170,9 @@ async function dump(): Promise<Buffer> {
        where relkind = 'r' and relpersistence <> 't'`,
     );
     const copies = rows.map(({ name }, index) => ({ name, file: join(folder, `${index}.copy`) }));
-    await service.core.pool.query(copies.map(({ name, file }) => `copy ${name} to '${file}'`).join(';'));
+    await service.core.pool.query(
+      copies.map(({ name, file }) => `copy ${name} to '${file}'`).join(';'),
+    );
     return Buffer.concat(await Promise.all(copies.map(({ file }) => readFile(file))));
   } finally {
     await rm(folder, { recursive: true });
@@ -152,8 +211,13 @@ test('the search finds a mark in every form, wherever in a file it begins', () =
   const text = (before: string): Buffer => Buffer.from(`${before}${GONE.toUpperCase()}, and more`);
   const forms = ['hex', 'base64', 'latin1'] as const;
   for (const before of ['', '-', '--', '---'])
-    for (const form of forms) expect([before, form, holds(Buffer.from(text(before).toString(form)), GONE)]).not.toContain(undefined);
-  expect(holds(Buffer.from(text('').toString('hex').toUpperCase()), GONE)).toBe('hex in upper case');
+    for (const form of forms)
+      expect([before, form, holds(Buffer.from(text(before).toString(form)), GONE)]).not.toContain(
+        undefined,
+      );
+  expect(holds(Buffer.from(text('').toString('hex').toUpperCase()), GONE)).toBe(
+    'hex in upper case',
+  );
   expect(holds(Buffer.from(GONE, 'utf16le'), GONE)).toBe('UTF-16LE');
   expect(holds(Buffer.from(GONE, 'utf16le').swap16(), GONE)).toBe('UTF-16BE');
   expect(holds(text(''), KEPT)).toBeUndefined();
@@ -161,24 +225,34 @@ test('the search finds a mark in every form, wherever in a file it begins', () =
 
 test('the erased leave every answer, row and file; the others stay as they were', async () => {
   const { pool, log, keys } = service.core;
-  for (let start = 0; start < PEOPLE; start += 10) await inTurns(all.slice(start, start + 10), arrive);
+  for (let start = 0; start < PEOPLE; start += 10)
+    await inTurns(all.slice(start, start + 10), arrive);
   await pool.query('checkpoint');
   await pool.query('analyze');
   const before = await Promise.all(all.filter((index) => index % 2 === 1).map(shownOf));
   expect(await filesWith(dataDir, formsOf(GONE))).not.toStrictEqual([]);
-  const { rows: vault } = await pool.query<{ subject: string; wrapped: Buffer }>('select subject, wrapped from vault.subject_keys');
+  const { rows: vault } = await pool.query<{ subject: string; wrapped: Buffer }>(
+    'select subject, wrapped from vault.subject_keys',
+  );
 
   await inTurns(
     all.filter((index) => index % 2 === 0),
     async (index) => {
       const account = `/open/account${path(accountOf(index))}`;
-      const to = index % 4 === 0 ? account : `${account}/user${path(userOf(index))}?doNotTrack=true&preserveEmptyAccount=false`;
+      const to =
+        index % 4 === 0
+          ? account
+          : `${account}/user${path(userOf(index))}?doNotTrack=true&preserveEmptyAccount=false`;
       expect((await api.call('DELETE', to)).status).toBe(204);
     },
   );
-  const { totalCount, users } = (await api.get<{ totalCount: number; users: Json[] }>('/users?limit=1000')).body;
+  const { totalCount, users } = (
+    await api.get<{ totalCount: number; users: Json[] }>('/users?limit=1000')
+  ).body;
   expect([totalCount, users.length]).toStrictEqual([PEOPLE / 2, PEOPLE / 2]);
-  expect((await api.get<{ totalCount: number }>(`/users${query({ query: GONE })}`)).body.totalCount).toBe(0);
+  expect(
+    (await api.get<{ totalCount: number }>(`/users${query({ query: GONE })}`)).body.totalCount,
+  ).toBe(0);
 
   expect(
     await scrub(pool, {
@@ -192,18 +266,28 @@ test('the erased leave every answer, row and file; the others stay as they were'
   ).toMatchObject({ walRemoved: true });
 
   const answers = JSON.stringify([users, (await api.get('/referrals?limit=1000')).body]);
-  expect([holds(Buffer.from(answers), GONE), holds(Buffer.from(answers), KEPT)]).toStrictEqual([undefined, 'plain']);
-  const { rows: destroyed } = await pool.query<{ subject: string }>('select subject from vault.subject_keys where wrapped is null');
+  expect([holds(Buffer.from(answers), GONE), holds(Buffer.from(answers), KEPT)]).toStrictEqual([
+    undefined,
+    'plain',
+  ]);
+  const { rows: destroyed } = await pool.query<{ subject: string }>(
+    'select subject from vault.subject_keys where wrapped is null',
+  );
   const gone = new Set(destroyed.map(({ subject }) => subject));
   expect(gone.size).toBe(PEOPLE);
   const oldKeys = vault.filter(({ subject }) => gone.has(subject));
   // The keys that were destroyed as well: with the master key they would open what the log holds.
-  expect(await filesWith(dataDir, [...formsOf(GONE), ...oldKeys.map(({ wrapped }) => ({ form: 'key', bytes: wrapped }))])).toStrictEqual(
-    [],
-  );
+  expect(
+    await filesWith(dataDir, [
+      ...formsOf(GONE),
+      ...oldKeys.map(({ wrapped }) => ({ form: 'key', bytes: wrapped })),
+    ]),
+  ).toStrictEqual([]);
   const dumped = await dump();
   expect(holds(dumped, GONE)).toBeUndefined();
-  expect(oldKeys.filter(({ wrapped }) => dumped.includes(wrapped.toString('hex')))).toStrictEqual([]);
+  expect(oldKeys.filter(({ wrapped }) => dumped.includes(wrapped.toString('hex')))).toStrictEqual(
+    [],
+  );
   expect(
     all
       .filter((index) => index % 2 === 1)
@@ -212,8 +296,12 @@ test('the erased leave every answer, row and file; the others stay as they were'
   ).toStrictEqual([]);
 
   const after = await Promise.all(all.filter((index) => index % 2 === 1).map(shownOf));
-  expect(after.map((shown) => [shown[2], shown[3], shown[4]])).toStrictEqual(before.map((shown) => [shown[2], shown[3], shown[4]]));
-  expect(after.map(([, user]) => (user as Json)['email'])).toStrictEqual(before.map(([, user]) => (user as Json)['email']));
+  expect(after.map((shown) => [shown[2], shown[3], shown[4]])).toStrictEqual(
+    before.map((shown) => [shown[2], shown[3], shown[4]]),
+  );
+  expect(after.map(([, user]) => (user as Json)['email'])).toStrictEqual(
+    before.map(([, user]) => (user as Json)['email']),
+  );
   await rebuild();
   expect(await rowsOf(2)).toStrictEqual(await rowsOf(1));
 

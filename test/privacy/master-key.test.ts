@@ -49,17 +49,20 @@ test('a key that others can read is refused', async () => {
   expect(await refusal()).toMatch(/mode 640/);
 });
 
-test.each(['', 'abc', 'g'.repeat(64), 'ab'.repeat(33)])('a file with %j is no key, and is not shown', async (content) => {
-  await writeFile(config().masterKeyFile, content, { mode: 0o600 });
-  const message = await refusal();
-  expect(message).toMatch(/64 hex digits/);
-  if (content) expect(message.replace(config().masterKeyFile, '')).not.toContain(content);
-});
+test.each(['', 'abc', 'g'.repeat(64), 'ab'.repeat(33)])(
+  'a file with %j is no key, and is not shown',
+  async (content) => {
+    await writeFile(config().masterKeyFile, content, { mode: 0o600 });
+    const message = await refusal();
+    expect(message).toMatch(/64 hex digits/);
+    if (content) expect(message.replace(config().masterKeyFile, '')).not.toContain(content);
+  },
+);
 
 test('keys differ by purpose and never change', () => {
   const master = Buffer.alloc(32, 7);
-  const keys = (['stream-names', 'key-wrapping', 'api-keys', 'idempotency'] as const).map((purpose) =>
-    purposeKey(master, purpose).toString('hex'),
+  const keys = (['stream-names', 'key-wrapping', 'api-keys', 'idempotency'] as const).map(
+    (purpose) => purposeKey(master, purpose).toString('hex'),
   );
   expect(new Set(keys).size).toBe(4);
   // Frozen: another value here would orphan every stream name and every wrapped key out there.

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { openAt, openValues, sealValues, storedPlaces, subjectsIn } from '../../src/privacy/sealed-values.js';
+import {
+  openAt,
+  openValues,
+  sealValues,
+  storedPlaces,
+  subjectsIn,
+} from '../../src/privacy/sealed-values.js';
 
 /** Events are opened in place, kept answers in a copy: both must give back what was sealed. */
 
@@ -11,7 +17,10 @@ const keys = new Map<string, Buffer | null>([
 ]);
 const allKeys = new Map([...keys].map(([subject, key]) => [subject, key ?? randomBytes(32)]));
 
-const personal = fc.record({ subject: fc.constantFrom(...keys.keys()), value: fc.oneof(fc.string(), fc.constant(null), fc.jsonValue()) });
+const personal = fc.record({
+  subject: fc.constantFrom(...keys.keys()),
+  value: fc.oneof(fc.string(), fc.constant(null), fc.jsonValue()),
+});
 const { data } = fc.letrec<{ data: object; member: unknown }>((tie) => ({
   data: fc.dictionary(fc.string({ minLength: 1 }), tie('member'), { maxKeys: 5 }),
   member: fc.oneof(
@@ -31,16 +40,25 @@ test('values that are opened where they stand are those of an opened copy, where
   let opened = 0;
   fc.assert(
     fc.property(data, (members) => {
-      const plain = stored({ members, owner: { subject: 'anna', value: { name: 'Anna' } }, gone: [{ subject: 'forgotten', value: 'x' }] });
+      const plain = stored({
+        members,
+        owner: { subject: 'anna', value: { name: 'Anna' } },
+        gone: [{ subject: 'forgotten', value: 'x' }],
+      });
       const sealed = sealValues(plain, allKeys);
       const copy = openValues(stored(sealed), keys);
       const inPlace = stored(sealed);
       const places = storedPlaces(inPlace);
-      expect(new Set(places.map(({ stored: { subject } }) => subject))).toEqual(subjectsIn(inPlace));
+      expect(new Set(places.map(({ stored: { subject } }) => subject))).toEqual(
+        subjectsIn(inPlace),
+      );
       openAt(places, keys);
       opened += places.length;
       expect(inPlace).toEqual(copy);
-      expect(inPlace).toMatchObject({ owner: { subject: 'anna', value: { name: 'Anna' } }, gone: [{ subject: 'forgotten', value: null }] });
+      expect(inPlace).toMatchObject({
+        owner: { subject: 'anna', value: { name: 'Anna' } },
+        gone: [{ subject: 'forgotten', value: null }],
+      });
     }),
   );
   expect(opened).toBeGreaterThan(200);

@@ -6,7 +6,10 @@ import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { runs } from '../support/property-runs.js';
 
-/** A rebuild folds the whole log in memory and writes the result at once: it must be the rows that the live runner made in batches. */
+/**
+ * A rebuild folds the whole log in memory and writes the result at once: it must be the rows that
+ * the live runner made in batches.
+ */
 
 const ALL = accountProjectors.map(({ name }) => name);
 
@@ -15,8 +18,10 @@ const picky: readonly Projector[] = accountProjectors.map((projector) => ({
   ...projector,
   apply: (event, rows) => {
     projector.apply(event, rows);
-    if (event.event.type === 'UserProfileChanged' && event.event.at % 17 === 0) throw new Error('contradiction');
-    if (event.event.type === 'CreditRedeemed' && event.event.at % 13 === 0) throw new Error('contradiction');
+    if (event.event.type === 'UserProfileChanged' && event.event.at % 17 === 0)
+      throw new Error('contradiction');
+    if (event.event.type === 'CreditRedeemed' && event.event.at % 13 === 0)
+      throw new Error('contradiction');
   },
 }));
 
@@ -40,12 +45,20 @@ test('any history: a rebuild leaves the rows, the parked events and the position
           const head = await projected.log.head();
           expect(await runner.waitFor(head ?? '', ALL, 10_000)).toBe(true);
           const built = await rebuilding.rebuild(ALL, { pageSize, rowsMax });
-          expect(built.map(({ projection, position, differences }) => ({ projection, position, differences }))).toEqual(
-            ALL.map((projection) => ({ projection, position: head, differences: 0 })),
-          );
+          expect(
+            built.map(({ projection, position, differences }) => ({
+              projection,
+              position,
+              differences,
+            })),
+          ).toEqual(ALL.map((projection) => ({ projection, position: head, differences: 0 })));
           for (const { projection, generation, liveGeneration } of built) {
-            expect(await rebuilding.rowsOf(projection, generation)).toEqual(await rebuilding.rowsOf(projection, liveGeneration));
-            expect(await rebuilding.parkedOf(projection, generation)).toEqual(await rebuilding.parkedOf(projection, liveGeneration));
+            expect(await rebuilding.rowsOf(projection, generation)).toEqual(
+              await rebuilding.rowsOf(projection, liveGeneration),
+            );
+            expect(await rebuilding.parkedOf(projection, generation)).toEqual(
+              await rebuilding.parkedOf(projection, liveGeneration),
+            );
           }
         },
       ),

@@ -22,7 +22,10 @@ import { ProjectedLedger, until } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { runs } from '../support/property-runs.js';
 
-/** Somebody with very many rows is forgotten piece by piece: nobody is shown the person meanwhile, and nobody else waits for it. */
+/**
+ * Somebody with very many rows is forgotten piece by piece: nobody is shown the person meanwhile,
+ * and nobody else waits for it.
+ */
 
 const ALL = accountProjectors.map(({ name }) => name);
 const WITHIN_MS = 20_000;
@@ -37,7 +40,10 @@ beforeEach(async () => {
 });
 afterEach(() => projected.close());
 
-/** A pool that says how many rows a statement brought or carried, and in which a test can hold back the statements that clean. */
+/**
+ * A pool that says how many rows a statement brought or carried, and in which a test can hold back
+ * the statements that clean.
+ */
 function watched(pool: pg.Pool) {
   const watch = {
     rowsMax: 0,
@@ -57,12 +63,19 @@ function watched(pool: pg.Pool) {
       await watch.hold;
     }
     const result = await pool.query(...args);
-    if (typeof statement !== 'string' && statement.name === 'projection_erasures.oldest' && result.rows.length === 0)
+    if (
+      typeof statement !== 'string' &&
+      statement.name === 'projection_erasures.oldest' &&
+      result.rows.length === 0
+    )
       await watch.onNothingLeft?.(String(values[0]));
     const carried = values.map((value) =>
-      typeof value === 'string' && value.startsWith('[') ? (JSON.parse(value) as unknown[]).length : 0,
+      typeof value === 'string' && value.startsWith('[')
+        ? (JSON.parse(value) as unknown[]).length
+        : 0,
     );
-    if (text.includes('"rm_')) watch.rowsMax = Math.max(watch.rowsMax, result.rows.length, ...carried);
+    if (text.includes('"rm_'))
+      watch.rowsMax = Math.max(watch.rowsMax, result.rows.length, ...carried);
     return result;
   };
   const connect = async (): Promise<pg.PoolClient> => {
@@ -72,7 +85,9 @@ function watched(pool: pg.Pool) {
       if (args[0].includes('"rm_')) watch.rowsMax = Math.max(watch.rowsMax, result.rows.length);
       return result;
     };
-    return new Proxy(client, { get: (of, member): unknown => (member === 'query' ? ask : Reflect.get(of, member, of)) });
+    return new Proxy(client, {
+      get: (of, member): unknown => (member === 'query' ? ask : Reflect.get(of, member, of)),
+    });
   };
   return { watch, pool: Object.assign(Object.create(pool) as pg.Pool, { query, connect }) };
 }
@@ -81,16 +96,30 @@ const ann = anAccount('ann');
 const annsParty = partyOf(ann, 'u');
 const referred = (number: number): TestAccount => anAccount(`friend${number}`);
 
-/** Ann with a code for each piece and more, rewards that she spent in many small redemptions, and very many referrals. */
+/**
+ * Ann with a code for each piece and more, rewards that she spent in many small redemptions, and
+ * very many referrals.
+ */
 async function annWithManyReferrals(): Promise<void> {
-  const codes = Array.from({ length: 2 * PIECE }, (_, number) => referralCodeAssigned(ann, 'u', `CODE${number}`));
+  const codes = Array.from({ length: 2 * PIECE }, (_, number) =>
+    referralCodeAssigned(ann, 'u', `CODE${number}`),
+  );
   const rewards = Array.from({ length: 2 * PIECE }, (_, number) =>
     rewardGranted(`r${number}`, annsParty, credit(100), { at: 2_100 + number }),
   );
   const [spent] = rewards;
   if (!spent) throw new Error('no reward');
-  const redemptions = Array.from({ length: 3 * PIECE }, (_, number) => creditRedeemed(spent, `d${number}`, 1, 5_000));
-  await projected.ledger.happened(ann, accountOpened(ann), userIdentified(ann, 'u'), ...codes, ...rewards, ...redemptions);
+  const redemptions = Array.from({ length: 3 * PIECE }, (_, number) =>
+    creditRedeemed(spent, `d${number}`, 1, 5_000),
+  );
+  await projected.ledger.happened(
+    ann,
+    accountOpened(ann),
+    userIdentified(ann, 'u'),
+    ...codes,
+    ...rewards,
+    ...redemptions,
+  );
   for (let number = 0; number < REFERRALS; number++) {
     const account = referred(number);
     const own = partyOf(account, 'f');
@@ -99,13 +128,22 @@ async function annWithManyReferrals(): Promise<void> {
       accountOpened(account),
       accountAttributed('CODE1', annsParty),
       userIdentified(account, 'f'),
-      referralStarted(`ref${number}`, own, annsParty, { at: 10_000 + number, shareLinkUsed: 'https://example.com/ann' }),
-      rewardGranted(`own${number}`, own, credit(5), { source: 'REFERRED', referralId: `ref${number}` }),
+      referralStarted(`ref${number}`, own, annsParty, {
+        at: 10_000 + number,
+        shareLinkUsed: 'https://example.com/ann',
+      }),
+      rewardGranted(`own${number}`, own, credit(5), {
+        source: 'REFERRED',
+        referralId: `ref${number}`,
+      }),
     );
     if (number % 10 === 0)
       await projected.ledger.happened(
         ann,
-        rewardGranted(`made${number}`, annsParty, credit(5), { source: 'FRIEND_SIGNUP', referralId: `ref${number}` }),
+        rewardGranted(`made${number}`, annsParty, credit(5), {
+          source: 'FRIEND_SIGNUP',
+          referralId: `ref${number}`,
+        }),
       );
   }
 }
@@ -122,16 +160,30 @@ async function unfinished(): Promise<number> {
 async function expectNobodySeesAnn(): Promise<void> {
   expect(await projected.codes().byCode(scope, 'CODE1')).toBeUndefined();
   expect(await projected.users().byUserId(scope, ann.accountRef, 'u')).toBeUndefined();
-  for (const reward of ['r0', 'r39']) expect(await projected.rewards().byId(scope, reward)).toBeUndefined();
-  expect([...(await projected.rewards().byIds(scope, ['r0', 'own0', 'made0'])).keys()]).toStrictEqual(['own0']);
+  for (const reward of ['r0', 'r39'])
+    expect(await projected.rewards().byId(scope, reward)).toBeUndefined();
+  expect([
+    ...(await projected.rewards().byIds(scope, ['r0', 'own0', 'made0'])).keys(),
+  ]).toStrictEqual(['own0']);
   expect(await projected.rewards().list(scope, { accountRef: ann.accountRef })).toStrictEqual([]);
-  expect(await projected.balances().list(scope, { accountRef: ann.accountRef, now: 30_000 })).toStrictEqual([]);
+  expect(
+    await projected.balances().list(scope, { accountRef: ann.accountRef, now: 30_000 }),
+  ).toStrictEqual([]);
   for (const number of [0, 150, REFERRALS - 1]) {
     const { accountRef } = referred(number);
-    expect(await projected.accounts().byRef(scope, accountRef)).toMatchObject({ referralCode: null });
-    expect(await projected.users().byUserId(scope, accountRef, 'f')).toMatchObject({ referredBy: { code: null } });
+    expect(await projected.accounts().byRef(scope, accountRef)).toMatchObject({
+      referralCode: null,
+    });
+    expect(await projected.users().byUserId(scope, accountRef, 'f')).toMatchObject({
+      referredBy: { code: null },
+    });
     expect(await projected.referrals().byId(scope, `ref${number}`)).toMatchObject({
-      ...{ referralCodeUsed: null, shareLinkUsed: null, referrerRewardId: null, referredRewardId: `own${number}` },
+      ...{
+        referralCodeUsed: null,
+        shareLinkUsed: null,
+        referrerRewardId: null,
+        referredRewardId: `own${number}`,
+      },
     });
   }
   for (const { items } of [
@@ -140,7 +192,10 @@ async function expectNobodySeesAnn(): Promise<void> {
   ]) {
     expect(items).toHaveLength(REFERRALS);
     expect(
-      items.filter(({ referralCodeUsed, shareLinkUsed, referrerRewardId }) => referralCodeUsed ?? shareLinkUsed ?? referrerRewardId),
+      items.filter(
+        ({ referralCodeUsed, shareLinkUsed, referrerRewardId }) =>
+          referralCodeUsed ?? shareLinkUsed ?? referrerRewardId,
+      ),
     ).toStrictEqual([]);
   }
   for (const filter of [
@@ -148,8 +203,13 @@ async function expectNobodySeesAnn(): Promise<void> {
     { referrerUserId: 'u', referrerAccountRef: ann.accountRef },
     { referrerUserId: 'u', referrerStatus: 'APPROVED' as const },
   ])
-    expect(await projected.referrals().list(scope, filter, page)).toStrictEqual({ totalCount: 0, items: [] });
-  expect((await projected.referrals().list(scope, { referredUserId: 'f' }, page)).totalCount).toBe(REFERRALS);
+    expect(await projected.referrals().list(scope, filter, page)).toStrictEqual({
+      totalCount: 0,
+      items: [],
+    });
+  expect((await projected.referrals().list(scope, { referredUserId: 'f' }, page)).totalCount).toBe(
+    REFERRALS,
+  );
 }
 
 test('no statement takes more than a piece, nobody is shown the person while it lasts, and the events of others are applied between the pieces', async () => {
@@ -157,7 +217,9 @@ test('no statement takes more than a piece, nobody is shown the person while it 
   const runner = projected.startRunner({ pool, pieceRowsMax: PIECE, pageSize: 50 });
   await annWithManyReferrals();
   expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
-  expect((await projected.referrals().list(scope, { referrerUserId: 'u' }, page)).totalCount).toBe(REFERRALS);
+  expect((await projected.referrals().list(scope, { referrerUserId: 'u' }, page)).totalCount).toBe(
+    REFERRALS,
+  );
   expect(await projected.rewards().byId(scope, 'r0')).toMatchObject({ redeemedCredit: 60 });
 
   const other = anAccount('other', { tenant: 'elsewhere' });
@@ -167,7 +229,12 @@ test('no statement takes more than a piece, nobody is shown the person while it 
   watch.pieces = 0;
   watch.onPiece = async () => {
     // Every projection has begun by then, and those with very many rows are in the middle of it.
-    if (watch.pieces === 30) ofOther = await projected.ledger.happened(other, accountOpened(other), userIdentified(other, 'x'));
+    if (watch.pieces === 30)
+      ofOther = await projected.ledger.happened(
+        other,
+        accountOpened(other),
+        userIdentified(other, 'x'),
+      );
     if (watch.pieces === 60) watch.hold = new Promise((resolve) => (release = resolve));
   };
   const tombstone = await projected.ledger.happened(ann, REQUESTED, COMPLETED);
@@ -176,7 +243,9 @@ test('no statement takes more than a piece, nobody is shown the person while it 
   await until(() => watch.hold !== undefined);
   expect(await runner.waitFor(ofOther ?? '', ALL, WITHIN_MS)).toBe(true);
   expect(await unfinished()).toBeGreaterThan(0);
-  expect(await projected.users().byUserId({ tenant: 'elsewhere', mode: 'live' }, other.accountRef, 'x')).toBeDefined();
+  expect(
+    await projected.users().byUserId({ tenant: 'elsewhere', mode: 'live' }, other.accountRef, 'x'),
+  ).toBeDefined();
   await expectNobodySeesAnn();
   const caughtUp = await readModelsReachHead(projected.pool, projected.log, ALL);
   expect(await caughtUp()).toBe(false);
@@ -199,7 +268,8 @@ test('a process that ends in the middle leaves the rest to the next one; a rebui
   const { watch, pool } = watched(projected.openPool());
   const first = projected.startRunner({ pool, pieceRowsMax: PIECE });
   await annWithManyReferrals();
-  watch.onPiece = () => (watch.pieces >= 25 ? Promise.reject(new Error('the process ends')) : Promise.resolve());
+  watch.onPiece = () =>
+    watch.pieces >= 25 ? Promise.reject(new Error('the process ends')) : Promise.resolve();
   const tombstone = await projected.ledger.happened(ann, REQUESTED, COMPLETED);
   expect(await first.waitFor(tombstone, ALL, WITHIN_MS)).toBe(true);
   await until(() => watch.pieces >= 25);
@@ -210,7 +280,10 @@ test('a process that ends in the middle leaves the rest to the next one; a rebui
 
   const rebuilding = new Rebuilding(projected);
   const { accountRef, stream } = referred(7);
-  const repaired = rebuilding.repair(['referrals'], { kind: 'streams', streams: new Set([stream]) });
+  const repaired = rebuilding.repair(['referrals'], {
+    kind: 'streams',
+    streams: new Set([stream]),
+  });
   projected.startRunner({ pieceRowsMax: PIECE });
   expect(await repaired).toMatchObject([{ added: 0, changed: 0, removed: 0 }]);
   expect(await projected.accounts().byRef(scope, accountRef)).toMatchObject({ referralCode: null });
@@ -243,7 +316,10 @@ describe('any history in which people are forgotten', () => {
   /** What a log holds of people behind their tombstones: nothing can be read. */
   const unreadable = (event: AccountEvent, gone: ReadonlySet<string>): AccountEvent =>
     JSON.parse(JSON.stringify(event), (_key, value: unknown) =>
-      typeof value === 'object' && value !== null && 'subject' in value && gone.has(String(value.subject))
+      typeof value === 'object' &&
+      value !== null &&
+      'subject' in value &&
+      gone.has(String(value.subject))
         ? { ...value, value: null }
         : value,
     ) as AccountEvent;
@@ -255,28 +331,49 @@ describe('any history in which people are forgotten', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(historyStep, { minLength: 40, maxLength: 120 }),
-        fc.array(fc.record({ at: fc.nat(120), account: fc.nat(3), user: fc.nat(2), until: fc.nat(6) }), { minLength: 1, maxLength: 4 }),
+        fc.array(
+          fc.record({ at: fc.nat(120), account: fc.nat(3), user: fc.nat(2), until: fc.nat(6) }),
+          { minLength: 1, maxLength: 4 },
+        ),
         async (steps, erasures) => {
           const history = new AccountHistory(`h${(run += 1)}`);
           const gone = new Set<string>();
           for (const [index, step] of steps.entries()) {
             const happened = history.next(step);
-            if (happened) await projected.ledger.happened(happened[0], unreadable(happened[1], gone));
+            if (happened)
+              await projected.ledger.happened(happened[0], unreadable(happened[1], gone));
             for (const [number, { at, account, user, until: later }] of erasures.entries()) {
-              const of = anAccount(`a${account}`, { tenant: `h${run}`, mode: account === 3 ? 'test' : 'live' });
+              const of = anAccount(`a${account}`, {
+                tenant: `h${run}`,
+                mode: account === 3 ? 'test' : 'live',
+              });
               const { person } = partyOf(of, `user${user}`);
-              const erased = { at: index, erasureId: `e${number}`, persons: [person], account: null };
-              if (index === at % steps.length) await projected.ledger.happened(of, { type: 'ErasureRequested', ...erased, suppressed: [] });
+              const erased = {
+                at: index,
+                erasureId: `e${number}`,
+                persons: [person],
+                account: null,
+              };
+              if (index === at % steps.length)
+                await projected.ledger.happened(of, {
+                  type: 'ErasureRequested',
+                  ...erased,
+                  suppressed: [],
+                });
               if (index !== Math.min(steps.length - 1, (at % steps.length) + later)) continue;
               await projected.ledger.happened(of, { type: 'ErasureCompleted', ...erased });
               gone.add(person);
             }
           }
-          expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
+          expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(
+            true,
+          );
           await until(await readModelsReachHead(projected.pool, projected.log, ALL), WITHIN_MS);
           const built = await rebuilding.rebuild(ALL);
           for (const { projection, generation, liveGeneration } of built)
-            expect(await rebuilding.rowsOf(projection, liveGeneration)).toEqual(await rebuilding.rowsOf(projection, generation));
+            expect(await rebuilding.rowsOf(projection, liveGeneration)).toEqual(
+              await rebuilding.rowsOf(projection, generation),
+            );
         },
       ),
       { numRuns: runs(4), endOnFailure: true },

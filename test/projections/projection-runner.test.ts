@@ -2,11 +2,22 @@ import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { usersProjector } from '../../projections/users/projector.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
-import { createGeneration, ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
+import {
+  createGeneration,
+  ensureLiveGenerations,
+} from '../../src/projecting/generations/generations.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import type { Projector } from '../../src/projecting/projector.js';
-import { accountOpened, anAccount, credit, partyOf, rewardGranted, userIdentified, type TestAccount } from '../support/account-events.js';
+import {
+  accountOpened,
+  anAccount,
+  credit,
+  partyOf,
+  rewardGranted,
+  userIdentified,
+  type TestAccount,
+} from '../support/account-events.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
@@ -21,8 +32,10 @@ beforeEach(async () => {
 });
 afterEach(() => projected.close());
 
-const usersCounted = async () => (await projected.users().list(scope, { limit: 0, offset: 0 })).totalCount;
-const usersStored = async () => (await projected.users().list(scope, { limit: 1_000, offset: 0 })).items.length;
+const usersCounted = async () =>
+  (await projected.users().list(scope, { limit: 0, offset: 0 })).totalCount;
+const usersStored = async () =>
+  (await projected.users().list(scope, { limit: 1_000, offset: 0 })).items.length;
 const manyUsers = (account: TestAccount, from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => userIdentified(account, `u${from + index}`));
 
@@ -61,7 +74,11 @@ describe('rows and checkpoint', () => {
       const { pool, failing, failed } = unreliable(projected.openPool());
       failing(when, /insert into "rm_users_1"/, 3);
       const runner = projected.startRunner({ pool, pageSize: 10 });
-      const position = await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 50));
+      const position = await projected.ledger.happened(
+        acme,
+        accountOpened(acme),
+        ...manyUsers(acme, 0, 50),
+      );
       expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
       expect(failed()).toBe(3);
       expect([await usersCounted(), await usersStored()]).toEqual([50, 50]);
@@ -72,10 +89,15 @@ describe('rows and checkpoint', () => {
     const runner = projected.startRunner({ pageSize: 7 });
     const cutter = projected.openPool(1);
     const admin = () =>
-      cutter.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
+      cutter.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+      );
     let position = await projected.ledger.happened(acme, accountOpened(acme));
     for (let round = 0; round < 5; round++) {
-      position = await projected.ledger.happened(acme, ...manyUsers(acme, round * 40, round * 40 + 40));
+      position = await projected.ledger.happened(
+        acme,
+        ...manyUsers(acme, round * 40, round * 40 + 40),
+      );
       await admin();
     }
     expect(await runner.waitFor(position, ALL, 20_000)).toBe(true);
@@ -85,15 +107,27 @@ describe('rows and checkpoint', () => {
   test('a writer that lost the race writes nothing (fencing)', async () => {
     await ensureLiveGenerations(projected.pool, accountProjectors);
     await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
-    const page = await decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
+    const page = await decodePage(
+      await projected.log.readAll(undefined, 100),
+      projected.ledger.decode,
+    );
     const [checkpoint] = await liveCheckpoints(projected.pool, ['users']);
     if (!page || !checkpoint) throw new Error('nothing to apply');
-    const [first, second] = [1, 2].map(() => new ProjectionTrack(usersProjector, 1, { pool: projected.pool, log: projected.log, knownTypes: usersProjector.handles }));
+    const [first, second] = [1, 2].map(
+      () =>
+        new ProjectionTrack(usersProjector, 1, {
+          pool: projected.pool,
+          log: projected.log,
+          knownTypes: usersProjector.handles,
+        }),
+    );
     await first?.restoreFrom(checkpoint);
     await second?.restoreFrom(checkpoint);
     const outcomes = await Promise.allSettled([first?.apply(page), second?.apply(page)]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({ name: 'CheckpointMoved' });
+    expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({
+      name: 'CheckpointMoved',
+    });
     expect([await usersCounted(), await usersStored()]).toEqual([3, 3]);
     const [after] = await liveCheckpoints(projected.pool, ['users']);
     expect(after).toMatchObject({ position: page.last, version: '1' });
@@ -101,9 +135,21 @@ describe('rows and checkpoint', () => {
 
   test('a checkpoint that somebody else moved is taken up from where it is', async () => {
     const runner = projected.startRunner();
-    expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, 0, 2)), ALL, WITHIN_MS)).toBe(true);
+    expect(
+      await runner.waitFor(
+        await projected.ledger.happened(acme, ...manyUsers(acme, 0, 2)),
+        ALL,
+        WITHIN_MS,
+      ),
+    ).toBe(true);
     await projected.pool.query(`update ledger.projection_checkpoints set version = version + 5`);
-    expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, 2, 4)), ALL, WITHIN_MS)).toBe(true);
+    expect(
+      await runner.waitFor(
+        await projected.ledger.happened(acme, ...manyUsers(acme, 2, 4)),
+        ALL,
+        WITHIN_MS,
+      ),
+    ).toBe(true);
     expect([await usersCounted(), await usersStored()]).toEqual([4, 4]);
   });
 });
@@ -126,7 +172,10 @@ describe('leading', () => {
   });
 
   test('losing the connection that holds the locks is giving up the lead, until somebody has it again', async () => {
-    const runners = [projected.startRunner({ pool: projected.openPool() }), projected.startRunner({ pool: projected.openPool() })];
+    const runners = [
+      projected.startRunner({ pool: projected.openPool() }),
+      projected.startRunner({ pool: projected.openPool() }),
+    ];
     const leaders = () => runners.filter((runner) => ALL.every((name) => runner.leads(name)));
     await until(() => leaders().length === 1);
     await projected.pool.query(
@@ -134,31 +183,51 @@ describe('leading', () => {
           and database = (select oid from pg_database where datname = current_database())`,
     );
     const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
-    expect(await Promise.all(runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS)))).toEqual([true, true]);
+    expect(
+      await Promise.all(runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS))),
+    ).toEqual([true, true]);
     expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
   });
 
   test('processes that start at once make each generation once', async () => {
-    await Promise.all([1, 2, 3, 4].map(() => ensureLiveGenerations(projected.pool, accountProjectors)));
+    await Promise.all(
+      [1, 2, 3, 4].map(() => ensureLiveGenerations(projected.pool, accountProjectors)),
+    );
     const { rows } = await projected.pool.query(
       'select projection, generation, state from ledger.projection_generations order by projection',
     );
-    expect(rows).toEqual([...ALL].sort().map((projection) => ({ projection, generation: 1, state: 'live' })));
+    expect(rows).toEqual(
+      [...ALL].sort().map((projection) => ({ projection, generation: 1, state: 'live' })),
+    );
   });
 
   test('another generation that becomes live is followed by runner and reads', async () => {
     const runner = projected.startRunner();
-    expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3)), ALL, WITHIN_MS)).toBe(true);
+    expect(
+      await runner.waitFor(
+        await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3)),
+        ALL,
+        WITHIN_MS,
+      ),
+    ).toBe(true);
     const client = await projected.pool.connect();
     await client.query('begin');
-    await client.query(`update ledger.projection_generations set state = 'retired' where projection = 'users'`);
+    await client.query(
+      `update ledger.projection_generations set state = 'retired' where projection = 'users'`,
+    );
     await createGeneration(client, usersProjector, 2, 'live');
     await client.query('commit');
     client.release();
     await projected.generations.refresh();
-    expect(await projected.generations.liveGeneration('users')).toStrictEqual({ schema: 'rm_users_2', generation: 2 });
+    expect(await projected.generations.liveGeneration('users')).toStrictEqual({
+      schema: 'rm_users_2',
+      generation: 2,
+    });
     await until(async () => (await usersCounted()) === 3);
-    expect((await runner.status()).find(({ projection }) => projection === 'users')).toMatchObject({ generation: 2, lagEvents: 0 });
+    expect((await runner.status()).find(({ projection }) => projection === 'users')).toMatchObject({
+      generation: 2,
+      lagEvents: 0,
+    });
   });
 });
 
@@ -172,11 +241,18 @@ describe('an event that cannot be applied', () => {
             apply: (event, rows) => {
               projector.apply(event, rows);
               // After the rows were changed, so that taking the changes back is tested too.
-              if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === userId) throw new Error('contradiction');
+              if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === userId)
+                throw new Error('contradiction');
             },
           },
     );
-  type Parked = { projection: string; stream: string; revision: number; position: string; reason: string };
+  type Parked = {
+    projection: string;
+    stream: string;
+    revision: number;
+    position: string;
+    reason: string;
+  };
   const parkedEvents = async (): Promise<Parked[]> => {
     const parked = await projected.pool.query<Parked>(
       'select projection, stream, revision::integer as revision, position, reason from ledger.parked_events order by revision',
@@ -193,7 +269,13 @@ describe('an event that cannot be applied', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
     const behind = 'follows a parked event of its stream';
     const parked = [
-      { projection: 'users', stream: acme.stream, revision: 1, position: 'm-2', reason: 'Error: contradiction' },
+      {
+        projection: 'users',
+        stream: acme.stream,
+        revision: 1,
+        position: 'm-2',
+        reason: 'Error: contradiction',
+      },
       { projection: 'users', stream: acme.stream, revision: 2, position: 'm-3', reason: behind },
       { projection: 'users', stream: acme.stream, revision: 3, position: 'm-5', reason: behind },
     ];
@@ -234,9 +316,19 @@ describe('an event that cannot be applied', () => {
     const runner = projected.startRunner();
     await projected.ledger.happened(acme, accountOpened(acme));
     const { id } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
-    const position = await projected.ledger.happened(acme, rewardGranted('w1', partyOf(acme, 'ann'), credit(5)));
-    expect(await runner.waitFor(position, ['accounts', 'referrals', 'rewards', 'reward-balances'], WITHIN_MS)).toBe(true);
-    const waiting = async () => (await runner.status()).filter(({ lastError }) => lastError !== null);
+    const position = await projected.ledger.happened(
+      acme,
+      rewardGranted('w1', partyOf(acme, 'ann'), credit(5)),
+    );
+    expect(
+      await runner.waitFor(
+        position,
+        ['accounts', 'referrals', 'rewards', 'reward-balances'],
+        WITHIN_MS,
+      ),
+    ).toBe(true);
+    const waiting = async () =>
+      (await runner.status()).filter(({ lastError }) => lastError !== null);
     await until(async () => (await waiting()).length === 2);
     expect(await runner.appliedPosition('users')).toBe('m-1');
     const stopped = await waiting();
@@ -256,7 +348,11 @@ describe('an event that cannot be applied', () => {
 
   test('undecodable and of a type that nobody knows: all wait', async () => {
     const runner = projected.startRunner();
-    const { id, position } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'), 'SomethingNew');
+    const { id, position } = await projected.ledger.happenedUndecodably(
+      acme,
+      userIdentified(acme, 'ann'),
+      'SomethingNew',
+    );
     await until(async () => (await runner.status()).every(({ lastError }) => lastError !== null));
     expect(await runner.appliedPosition('rewards')).toBeUndefined();
     projected.ledger.undecodable.delete(id);
@@ -279,8 +375,14 @@ describe('going on', () => {
   });
 
   test('a projection that is new catches up by itself and then shares the one pass over the log', async () => {
-    const before = projected.startRunner({ projectors: accountProjectors.filter((projector) => projector !== usersProjector) });
-    const old = await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 60));
+    const before = projected.startRunner({
+      projectors: accountProjectors.filter((projector) => projector !== usersProjector),
+    });
+    const old = await projected.ledger.happened(
+      acme,
+      accountOpened(acme),
+      ...manyUsers(acme, 0, 60),
+    );
     expect(await before.waitFor(old, ['rewards', 'referral-codes'], WITHIN_MS)).toBe(true);
     await before.stop();
     const runner = projected.startRunner({ pageSize: 10 });
@@ -288,7 +390,13 @@ describe('going on', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([60, 60]);
     for (let user = 60; user < 64; user++) {
       const decodings = projected.ledger.decodings;
-      expect(await runner.waitFor(await projected.ledger.happened(acme, ...manyUsers(acme, user, user + 1)), ALL, WITHIN_MS)).toBe(true);
+      expect(
+        await runner.waitFor(
+          await projected.ledger.happened(acme, ...manyUsers(acme, user, user + 1)),
+          ALL,
+          WITHIN_MS,
+        ),
+      ).toBe(true);
       expect(projected.ledger.decodings - decodings).toBe(1);
     }
   });

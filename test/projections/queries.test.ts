@@ -25,7 +25,9 @@ import {
 } from '../support/account-events.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 
-/** What the queries of the read models answer. Which rows events leave is held by test/projectors. */
+/**
+ * What the queries of the read models answer. Which rows events leave is held by test/projectors.
+ */
 
 let projected: ProjectedLedger;
 const scope = { tenant: 'demo', mode: 'live' } as const;
@@ -40,8 +42,18 @@ afterEach(() => projected.close());
 
 describe('the query of accounts', () => {
   test('answers with subscription, currency and the code it came by; without a subscription it is on trial', async () => {
-    const subscription = { status: 'PAID', value: 9.5, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const;
-    await projected.given(acme, accountOpened(acme), accountAttributed('ANN', partyOf(shop, 'ann')), subscriptionChanged(subscription));
+    const subscription = {
+      status: 'PAID',
+      value: 9.5,
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+    } as const;
+    await projected.given(
+      acme,
+      accountOpened(acme),
+      accountAttributed('ANN', partyOf(shop, 'ann')),
+      subscriptionChanged(subscription),
+    );
     await projected.given(shop, accountOpened(shop, { currency: 'EUR' }));
     expect(await projected.accounts().byRef(scope, acme.accountRef)).toEqual({
       accountId: 'acme',
@@ -55,8 +67,12 @@ describe('the query of accounts', () => {
       subscription: { status: 'TRIAL' },
       referralCode: null,
     });
-    expect(await projected.accounts().byRef({ ...scope, mode: 'test' }, acme.accountRef)).toBeUndefined();
-    expect(await projected.accounts().byRef({ ...scope, tenant: 'else' }, acme.accountRef)).toBeUndefined();
+    expect(
+      await projected.accounts().byRef({ ...scope, mode: 'test' }, acme.accountRef),
+    ).toBeUndefined();
+    expect(
+      await projected.accounts().byRef({ ...scope, tenant: 'else' }, acme.accountRef),
+    ).toBeUndefined();
   });
 });
 
@@ -66,15 +82,28 @@ describe('the queries of users', () => {
     await projected.given(
       acme,
       accountOpened(acme),
-      userIdentified(acme, 'ann', { firstName: 'Ann', customFields: { plan: 'pro' }, segments: ['a'] }, 1_200),
+      userIdentified(
+        acme,
+        'ann',
+        { firstName: 'Ann', customFields: { plan: 'pro' }, segments: ['a'] },
+        1_200,
+      ),
       referralCodeAssigned(acme, 'ann', 'NEW'),
-      { type: 'PaymentProviderIdSet', at: 1_500, paymentProviderId: { subject: 'x', value: 'cus_1' } },
+      {
+        type: 'PaymentProviderIdSet',
+        at: 1_500,
+        paymentProviderId: { subject: 'x', value: 'cus_1' },
+      },
       { type: 'UserBlocked', at: 1_600, person },
       userIdentified(acme, 'bob', {}, 1_700),
       referralStarted('r1', partyOf(acme, 'ann'), partyOf(shop, 'eve')),
       referralConverted('r1', partyOf(shop, 'eve')),
     );
-    const { id: _, ...profile } = aProfile('ann', { firstName: 'Ann', customFields: { plan: 'pro' }, segments: ['a'] });
+    const { id: _, ...profile } = aProfile('ann', {
+      firstName: 'Ann',
+      customFields: { plan: 'pro' },
+      segments: ['a'],
+    });
     const ann = {
       accountRef: acme.accountRef,
       person,
@@ -88,18 +117,31 @@ describe('the queries of users', () => {
       referredBy: { code: 'CODE', isConverted: true },
     };
     expect(await projected.users().byUserId(scope, acme.accountRef, 'ann')).toEqual(ann);
-    expect(await projected.users().byUserId({ ...scope, mode: 'test' }, acme.accountRef, 'ann')).toBeUndefined();
-    const byPersons = await projected.users().byPersons(scope, [person, personOf(acme, 'bob'), 'nobody']);
+    expect(
+      await projected.users().byUserId({ ...scope, mode: 'test' }, acme.accountRef, 'ann'),
+    ).toBeUndefined();
+    const byPersons = await projected
+      .users()
+      .byPersons(scope, [person, personOf(acme, 'bob'), 'nobody']);
     expect(byPersons.size).toBe(2);
     expect(byPersons.get(person)).toEqual(ann);
-    expect(byPersons.get(personOf(acme, 'bob'))).toMatchObject({ userId: 'bob', paymentProviderId: 'cus_1', referredBy: null });
+    expect(byPersons.get(personOf(acme, 'bob'))).toMatchObject({
+      userId: 'bob',
+      paymentProviderId: 'cus_1',
+      referredBy: null,
+    });
   });
 
   test('users are listed newest first, searched in any case and with wildcards meant literally', async () => {
     await projected.given(
       acme,
       accountOpened(acme),
-      userIdentified(acme, 'u1', { firstName: 'Ann', lastName: 'Lee', email: 'A_nn@Example.com' }, 100),
+      userIdentified(
+        acme,
+        'u1',
+        { firstName: 'Ann', lastName: 'Lee', email: 'A_nn@Example.com' },
+        100,
+      ),
       userIdentified(acme, 'u2', { firstName: 'Bob', email: 'bob@100%.org' }, 300),
       userIdentified(acme, 'u3', { lastName: 'Leeds', email: null }, 200),
     );
@@ -119,8 +161,13 @@ describe('the queries of users', () => {
     const page = await projected.users().list(scope, { limit: 1, offset: 1 });
     expect(page.totalCount).toBe(3);
     expect(page.items.map((user) => user.userId)).toEqual(['u3']);
-    expect(await projected.users().list(scope, { limit: 0, offset: 0 })).toEqual({ totalCount: 3, items: [] });
-    expect(await projected.users().list({ ...scope, mode: 'test' }, { limit: 10, offset: 0 })).toEqual({ totalCount: 0, items: [] });
+    expect(await projected.users().list(scope, { limit: 0, offset: 0 })).toEqual({
+      totalCount: 3,
+      items: [],
+    });
+    expect(
+      await projected.users().list({ ...scope, mode: 'test' }, { limit: 10, offset: 0 }),
+    ).toEqual({ totalCount: 0, items: [] });
   });
 });
 
@@ -171,7 +218,10 @@ describe('the queries of referrals', () => {
       referralModerated('r1', referrer, { at: 30, referrerStatus: 'DENIED' }),
       { type: 'ReferralEnded', at: 40, referralId: 'r1' },
     );
-    await projected.given(shop, rewardGranted('w2', referrer, credit(5), { source: 'FRIEND_SIGNUP', referralId: 'r1' }));
+    await projected.given(
+      shop,
+      rewardGranted('w2', referrer, credit(5), { source: 'FRIEND_SIGNUP', referralId: 'r1' }),
+    );
     expect(await projected.referrals().byId(scope, 'r1')).toEqual({
       referralId: 'r1',
       programId: 'default',
@@ -200,7 +250,10 @@ describe('the queries of referrals', () => {
     const bob = partyOf(shop, 'bob');
     const mallAnn = partyOf(mall, 'ann');
     await projected.given(a, referralStarted('r1', partyOf(a, 'x'), ann, { at: 10 }));
-    await projected.given(b, referralStarted('r2', partyOf(b, 'x'), bob, { at: 30, referredStatus: 'PENDING' }));
+    await projected.given(
+      b,
+      referralStarted('r2', partyOf(b, 'x'), bob, { at: 30, referredStatus: 'PENDING' }),
+    );
     await projected.given(c, referralStarted('r3', partyOf(c, 'y'), mallAnn, { at: 30 }));
     await projected.given(a, referralConverted('r1', ann, { at: 50, referrerStatus: 'DENIED' }));
     await projected.given(c, { type: 'ReferralEnded', at: 60, referralId: 'r3' });
@@ -209,7 +262,9 @@ describe('the queries of referrals', () => {
     expect(await ids({})).toEqual(['r2', 'r3', 'r1']);
     expect(await ids({ referrerAccountRef: shop.accountRef })).toEqual(['r2', 'r1']);
     expect(await ids({ referrerUserId: 'ann' })).toEqual(['r3', 'r1']);
-    expect(await ids({ referrerAccountRef: shop.accountRef, referrerUserId: 'ann' })).toEqual(['r1']);
+    expect(await ids({ referrerAccountRef: shop.accountRef, referrerUserId: 'ann' })).toEqual([
+      'r1',
+    ]);
     expect(await ids({ referredAccountRef: b.accountRef })).toEqual(['r2']);
     expect(await ids({ referredUserId: 'x' })).toEqual(['r2', 'r1']);
     expect(await ids({ referredUserId: 'x', referrerUserId: 'ann' })).toEqual(['r1']);
@@ -217,7 +272,9 @@ describe('the queries of referrals', () => {
     expect(await ids({ referrerStatus: 'DENIED' })).toEqual(['r1']);
     expect(await ids({ referredStatus: 'APPROVED' })).toEqual(['r3', 'r1']);
     expect(await ids({ referredStatus: 'PENDING' })).toEqual([]);
-    expect(await ids({ referrerUserId: 'ann', referredStatus: 'APPROVED', referrerStatus: 'APPROVED' })).toEqual(['r3']);
+    expect(
+      await ids({ referrerUserId: 'ann', referredStatus: 'APPROVED', referrerStatus: 'APPROVED' }),
+    ).toEqual(['r3']);
     expect(await ids({ started: { from: 30 } })).toEqual(['r2', 'r3']);
     expect(await ids({ started: { to: 29 } })).toEqual(['r1']);
     expect(await ids({ started: { from: 30, to: 10 } })).toEqual([]);
@@ -227,7 +284,9 @@ describe('the queries of referrals', () => {
     const page = await projected.referrals().list(scope, {}, { limit: 1, offset: 1 });
     expect(page.totalCount).toBe(3);
     expect(page.items.map(({ referralId }) => referralId)).toEqual(['r3']);
-    expect(await projected.referrals().list({ ...scope, tenant: 'else' }, {}, { limit: 10, offset: 0 })).toEqual({
+    expect(
+      await projected.referrals().list({ ...scope, tenant: 'else' }, {}, { limit: 10, offset: 0 }),
+    ).toEqual({
       totalCount: 0,
       items: [],
     });
@@ -235,7 +294,10 @@ describe('the queries of referrals', () => {
   test('the pages of what a person made, or was given, hold each thing once, whatever happens between them', async () => {
     const [ann, eve] = [partyOf(shop, 'ann'), partyOf(shop, 'eve')];
     const start = (id: string, referrer: typeof ann, at: number): Promise<void> =>
-      projected.given(anAccount(`of ${id}`), referralStarted(id, partyOf(anAccount(`of ${id}`), 'x'), referrer, { at }));
+      projected.given(
+        anAccount(`of ${id}`),
+        referralStarted(id, partyOf(anAccount(`of ${id}`), 'x'), referrer, { at }),
+      );
     const give = (id: string, owner: typeof ann, at: number): Promise<void> =>
       projected.given(shop, rewardGranted(id, owner, credit(1), { at }));
     // Ties at 20, and another person's between.
@@ -284,7 +346,8 @@ describe('the queries of rewards and balances', () => {
   const balances = (now: number, filter: { userId?: string; type?: BalanceFacts['type'] } = {}) =>
     projected.balances().list(scope, { accountRef, now, ...filter });
   const creditFigures = async (now: number): Promise<Partial<BalanceFacts>> => {
-    const [{ type: _, unit: __, ...figures } = { ...NOTHING, type: 'CREDIT', unit: null }] = await balances(now, { type: 'CREDIT' });
+    const [{ type: _, unit: __, ...figures } = { ...NOTHING, type: 'CREDIT', unit: null }] =
+      await balances(now, { type: 'CREDIT' });
     return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== 0));
   };
 
@@ -342,7 +405,9 @@ describe('the queries of rewards and balances', () => {
       rewardGranted('w4', bob, credit(1), { at: 20, owner: forgotten('bob') }),
     );
     const listed = async (filter: object) =>
-      (await projected.rewards().list(scope, { accountRef, ...filter })).map(({ rewardId }) => rewardId);
+      (await projected.rewards().list(scope, { accountRef, ...filter })).map(
+        ({ rewardId }) => rewardId,
+      );
     expect(await listed({})).toEqual(['w2', 'w3', 'w1']);
     expect(await listed({ userId: 'ann' })).toEqual(['w3', 'w1']);
     expect(await listed({ userId: 'ann', type: 'CREDIT' })).toEqual(['w1']);
@@ -377,7 +442,14 @@ describe('the queries of rewards and balances', () => {
       rewardGranted('w8', ann, credit(9), { owner: forgotten('x') }),
     );
     expect(await balances(5_000)).toEqual([
-      { ...NOTHING, type: 'CREDIT', unit: 'Cents', count: 2, totalRedeemedCredit: 30, totalAvailableCredit: 120 },
+      {
+        ...NOTHING,
+        type: 'CREDIT',
+        unit: 'Cents',
+        count: 2,
+        totalRedeemedCredit: 30,
+        totalAvailableCredit: 120,
+      },
       { ...NOTHING, type: 'CREDIT', unit: 'POINTS', count: 1, totalAvailableCredit: 7 },
       { ...NOTHING, type: 'FUELTANK', unit: null, count: 1, totalFuelTankCodes: 1 },
       {
@@ -395,19 +467,40 @@ describe('the queries of rewards and balances', () => {
       { unit: 'POINTS' },
     ]);
     expect(await balances(5_000, { userId: 'nobody' })).toEqual([]);
-    expect(await projected.balances().list({ ...scope, mode: 'test' }, { accountRef, now: 1 })).toEqual([]);
+    expect(
+      await projected.balances().list({ ...scope, mode: 'test' }, { accountRef, now: 1 }),
+    ).toEqual([]);
   });
   test('credit goes from pending to available to expired, whether or not the ledger has recorded it yet', async () => {
-    const reward = rewardGranted('w1', ann, credit(100), { at: 10, dateScheduledFor: 100, dateExpires: 200 });
+    const reward = rewardGranted('w1', ann, credit(100), {
+      at: 10,
+      dateScheduledFor: 100,
+      dateExpires: 200,
+    });
     await given(reward);
     expect(await creditFigures(99)).toEqual({ totalPendingCredit: 100 });
     expect(await creditFigures(100)).toEqual({ count: 1, totalAvailableCredit: 100 });
     expect(await creditFigures(199)).toEqual({ count: 1, totalAvailableCredit: 100 });
     expect(await creditFigures(200)).toEqual({ totalExpiredCredit: 100 });
-    await given(aboutReward('RewardBecameAvailable', reward, 100, 100), creditRedeemed(reward, 'd', 40, 150));
-    expect(await creditFigures(199)).toEqual({ count: 1, totalAvailableCredit: 60, totalRedeemedCredit: 40 });
-    expect(await creditFigures(200)).toEqual({ count: 1, totalExpiredCredit: 60, totalRedeemedCredit: 40 });
+    await given(
+      aboutReward('RewardBecameAvailable', reward, 100, 100),
+      creditRedeemed(reward, 'd', 40, 150),
+    );
+    expect(await creditFigures(199)).toEqual({
+      count: 1,
+      totalAvailableCredit: 60,
+      totalRedeemedCredit: 40,
+    });
+    expect(await creditFigures(200)).toEqual({
+      count: 1,
+      totalExpiredCredit: 60,
+      totalRedeemedCredit: 40,
+    });
     await given(aboutReward('RewardExpired', reward, 60, 200));
-    expect(await creditFigures(201)).toEqual({ count: 1, totalExpiredCredit: 60, totalRedeemedCredit: 40 });
+    expect(await creditFigures(201)).toEqual({
+      count: 1,
+      totalExpiredCredit: 60,
+      totalRedeemedCredit: 40,
+    });
   });
 });

@@ -1,5 +1,12 @@
 import { pino } from 'pino';
-import { buildInSql, buildOneByOne, digestOf, followLive, rebuildBalances, sumInSql } from '../../bench/balance-builds.js';
+import {
+  buildInSql,
+  buildOneByOne,
+  digestOf,
+  followLive,
+  rebuildBalances,
+  sumInSql,
+} from '../../bench/balance-builds.js';
 import { writeBalanceEvents } from '../../bench/balance-events.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig } from '../../src/config/config.js';
@@ -10,7 +17,10 @@ import { decodeForProjectors } from '../../src/projecting/decode-events.js';
 import { ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
 import { createStores, type TestStores } from '../support/running-service.js';
 
-/** `npm run bench:rebuild` in small: what it compares must be the same thing, or its ratios say nothing. */
+/**
+ * `npm run bench:rebuild` in small: what it compares must be the same thing, or its ratios say
+ * nothing.
+ */
 
 const EVENTS = 1_000;
 
@@ -20,11 +30,24 @@ let parts: GenerationParts;
 
 beforeAll(async () => {
   stores = await createStores();
-  const config = loadConfig({ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile });
+  const config = loadConfig({
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+  });
   const actor = { kind: 'system', id: 'test' } as const;
-  core = await openCore({ config, logger: pino({ level: 'silent' }), applicationName: 'test', actor });
+  core = await openCore({
+    config,
+    logger: pino({ level: 'silent' }),
+    applicationName: 'test',
+    actor,
+  });
   const pool = openPool({ url: stores.databaseUrl, max: 8, applicationName: 'test' });
-  parts = { pool, log: core.log, decode: decodeForProjectors(core.codec), projectors: accountProjectors };
+  parts = {
+    pool,
+    log: core.log,
+    decode: decodeForProjectors(core.codec),
+    projectors: accountProjectors,
+  };
   await writeBalanceEvents(core, EVENTS);
   await ensureLiveGenerations(pool, accountProjectors);
 });
@@ -35,7 +58,9 @@ afterAll(async () => {
 });
 
 const rowsOf = async (table: string): Promise<readonly unknown[]> => {
-  const { rows } = await parts.pool.query<{ row: unknown }>(`select to_jsonb(t) as row from ${table} t order by to_jsonb(t)`);
+  const { rows } = await parts.pool.query<{ row: unknown }>(
+    `select to_jsonb(t) as row from ${table} t order by to_jsonb(t)`,
+  );
   return rows.map(({ row }) => row);
 };
 

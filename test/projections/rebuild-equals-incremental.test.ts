@@ -1,8 +1,18 @@
 import fc from 'fast-check';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { atTime, contribution, NOTHING, sum, type BalanceItem, type Figures } from '../../projections/reward-balances/contribution.js';
+import {
+  atTime,
+  contribution,
+  NOTHING,
+  sum,
+  type BalanceItem,
+  type Figures,
+} from '../../projections/reward-balances/contribution.js';
 import type { Checkpoint } from '../../src/projecting/checkpoints.js';
-import { createGeneration, ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
+import {
+  createGeneration,
+  ensureLiveGenerations,
+} from '../../src/projecting/generations/generations.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
@@ -11,8 +21,8 @@ import { ProjectedLedger } from '../support/projected-ledger.js';
 import { runs } from '../support/property-runs.js';
 
 /**
- * The same history, applied in batches of any size, must leave the same rows as one event at a time: keys, folding, loading and
- * writing all take part.
+ * The same history, applied in batches of any size, must leave the same rows as one event at a
+ * time: keys, folding, loading and writing all take part.
  */
 
 describe('any history', () => {
@@ -28,20 +38,42 @@ describe('any history', () => {
 
   async function newTracks(generation: number): Promise<ProjectionTrack[]> {
     const client = await projected.pool.connect();
-    for (const projector of accountProjectors) await createGeneration(client, projector, generation, 'building');
+    for (const projector of accountProjectors)
+      await createGeneration(client, projector, generation, 'building');
     client.release();
-    const start: Checkpoint = { projection: '', generation, position: undefined, version: '0', lastError: null, updatedAt: 0 };
+    const start: Checkpoint = {
+      projection: '',
+      generation,
+      position: undefined,
+      version: '0',
+      lastError: null,
+      updatedAt: 0,
+    };
     const known = new Set(accountProjectors.flatMap((projector) => [...projector.handles]));
-    const tracks = accountProjectors.map((projector) => new ProjectionTrack(projector, generation, { pool: projected.pool, log: projected.log, knownTypes: known }));
+    const tracks = accountProjectors.map(
+      (projector) =>
+        new ProjectionTrack(projector, generation, {
+          pool: projected.pool,
+          log: projected.log,
+          knownTypes: known,
+        }),
+    );
     await Promise.all(tracks.map((track) => track.restoreFrom(start)));
     return tracks;
   }
 
   /** Applies what is in the log after `after`, in pages of these sizes, over and over. */
-  async function build(tracks: readonly ProjectionTrack[], after: string | undefined, sizes: readonly number[]): Promise<void> {
+  async function build(
+    tracks: readonly ProjectionTrack[],
+    after: string | undefined,
+    sizes: readonly number[],
+  ): Promise<void> {
     let at = after;
     for (let number = 0; ; number++) {
-      const page = await decodePage(await projected.log.readAll(at, sizes[number % sizes.length] ?? 1), projected.ledger.decode);
+      const page = await decodePage(
+        await projected.log.readAll(at, sizes[number % sizes.length] ?? 1),
+        projected.ledger.decode,
+      );
       if (!page) return;
       await Promise.all(tracks.map((track) => track.apply(page)));
       at = page.last;
@@ -49,7 +81,10 @@ describe('any history', () => {
   }
 
   /** What a build has of one tenant, every table and every row of it. */
-  async function rowsOf(tracks: readonly ProjectionTrack[], tenant: string): Promise<Record<string, unknown[]>> {
+  async function rowsOf(
+    tracks: readonly ProjectionTrack[],
+    tenant: string,
+  ): Promise<Record<string, unknown[]>> {
     const tables = tracks.flatMap(({ projector, generation }) =>
       projector.tables.map((table) => ({ projection: projector.name, generation, table })),
     );
@@ -68,9 +103,10 @@ describe('any history', () => {
 
   const parkedCount = async (tenant: string) =>
     (
-      await projected.pool.query<{ n: number }>('select count(*)::integer as n from ledger.parked_events where stream like $1', [
-        `account-${tenant}-%`,
-      ])
+      await projected.pool.query<{ n: number }>(
+        'select count(*)::integer as n from ledger.parked_events where stream like $1',
+        [`account-${tenant}-%`],
+      )
     ).rows[0]?.n;
 
   test('leaves the same rows in batches of any size as one event at a time, and balances are the sum of their rewards', async () => {
@@ -89,7 +125,11 @@ describe('any history', () => {
             if (happened) await projected.ledger.happened(...happened);
           }
           const [single = [], batched = [], whole = []] = builds;
-          await Promise.all([build(single, start, [1]), build(batched, start, sizes), build(whole, start, [1_000])]);
+          await Promise.all([
+            build(single, start, [1]),
+            build(batched, start, sizes),
+            build(whole, start, [1_000]),
+          ]);
           const rows = await rowsOf(single, tenant);
           expect(await rowsOf(batched, tenant)).toEqual(rows);
           expect(await rowsOf(whole, tenant)).toEqual(rows);
@@ -118,12 +158,23 @@ describe('any history', () => {
     fc.assert(
       fc.property(item, fc.nat(30), (reward, now) => {
         const figures = contribution(atTime(reward, now));
-        expect(Object.values(figures).every((figure) => Number.isInteger(figure) && figure >= 0)).toBe(true);
+        expect(
+          Object.values(figures).every((figure) => Number.isInteger(figure) && figure >= 0),
+        ).toBe(true);
         if (reward.type !== 'CREDIT') return;
-        const { redeemed_credit, available_credit, pending_credit, expired_credit, cancelled_credit } = figures;
+        const {
+          redeemed_credit,
+          available_credit,
+          pending_credit,
+          expired_credit,
+          cancelled_credit,
+        } = figures;
         // Nothing is made and nothing lost: whatever the clock says, it is all in some bucket.
-        expect(redeemed_credit + available_credit + pending_credit + expired_credit + cancelled_credit).toBe(reward.assigned);
-        if (reward.date_expires !== null && reward.date_expires <= now) expect(available_credit + pending_credit).toBe(0);
+        expect(
+          redeemed_credit + available_credit + pending_credit + expired_credit + cancelled_credit,
+        ).toBe(reward.assigned);
+        if (reward.date_expires !== null && reward.date_expires <= now)
+          expect(available_credit + pending_credit).toBe(0);
       }),
     );
   });
@@ -131,12 +182,17 @@ describe('any history', () => {
 
 type Dump = Readonly<Record<string, unknown[]>>;
 type Keyed = Figures & { account_ref: string; person: string; type: string; unit_key: string };
-const keyOf = ({ account_ref, person, type, unit_key }: Keyed): string => [account_ref, person, type, unit_key].join(' ');
+const keyOf = ({ account_ref, person, type, unit_key }: Keyed): string =>
+  [account_ref, person, type, unit_key].join(' ');
 const figuresOf = (row: Figures): Figures =>
-  Object.fromEntries(Object.keys(NOTHING).map((figure) => [figure, row[figure as keyof Figures]])) as unknown as Figures;
+  Object.fromEntries(
+    Object.keys(NOTHING).map((figure) => [figure, row[figure as keyof Figures]]),
+  ) as unknown as Figures;
 
 function balancesIn(rows: Dump): Record<string, Figures> {
-  return Object.fromEntries((rows['reward-balances/reward_balances'] as Keyed[]).map((row) => [keyOf(row), figuresOf(row)]));
+  return Object.fromEntries(
+    (rows['reward-balances/reward_balances'] as Keyed[]).map((row) => [keyOf(row), figuresOf(row)]),
+  );
 }
 
 function sumsOfItemsIn(rows: Dump): Record<string, Figures> {
@@ -148,7 +204,10 @@ function sumsOfItemsIn(rows: Dump): Record<string, Figures> {
 }
 
 function countsIn(rows: Dump): number {
-  const counts = rows['referrals/referral_counts'] as { counted_by: string; referrals: Record<string, number> }[];
+  const counts = rows['referrals/referral_counts'] as {
+    counted_by: string;
+    referrals: Record<string, number>;
+  }[];
   return counts
     .filter(({ counted_by }) => counted_by === 'all')
     .flatMap(({ referrals }) => Object.values(referrals))

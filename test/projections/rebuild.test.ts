@@ -30,11 +30,19 @@ const buggy: readonly Projector[] = accountProjectors.map((projector) =>
         ...projector,
         apply: (event, rows) => {
           projector.apply(event, rows);
-          if (event.event.type !== 'RewardGranted' || event.event.value.type !== 'CREDIT' || event.event.value.assignedCredit !== 13)
+          if (
+            event.event.type !== 'RewardGranted' ||
+            event.event.value.type !== 'CREDIT' ||
+            event.event.value.assignedCredit !== 13
+          )
             return;
           const key = [event.accountRef, event.event.person, 'CREDIT', 'cents'];
           const row = rows.get('reward_balances', key) as BalanceRow | undefined;
-          if (row) rows.put('reward_balances', { ...row, available_credit: row.available_credit + 12_987 });
+          if (row)
+            rows.put('reward_balances', {
+              ...row,
+              available_credit: row.available_credit + 12_987,
+            });
         },
       },
 );
@@ -50,8 +58,15 @@ afterEach(() => projected.close());
 let granted = 0;
 /** Opens an account whose user is given so many credits each. */
 async function given(account: TestAccount, ...amounts: readonly number[]): Promise<string> {
-  const rewards = amounts.map((amount) => rewardGranted(`w${(granted += 1)}`, partyOf(account, 'u'), credit(amount)));
-  return projected.ledger.happened(account, accountOpened(account), userIdentified(account, 'u'), ...rewards);
+  const rewards = amounts.map((amount) =>
+    rewardGranted(`w${(granted += 1)}`, partyOf(account, 'u'), credit(amount)),
+  );
+  return projected.ledger.happened(
+    account,
+    accountOpened(account),
+    userIdentified(account, 'u'),
+    ...rewards,
+  );
 }
 
 const reached = async (runner: ProjectionRunner, position: string): Promise<void> => {
@@ -59,18 +74,25 @@ const reached = async (runner: ProjectionRunner, position: string): Promise<void
 };
 
 async function available(account: TestAccount): Promise<number | undefined> {
-  const [balance] = await projected.balances().list(scope, { accountRef: account.accountRef, now: 5_000 });
+  const [balance] = await projected
+    .balances()
+    .list(scope, { accountRef: account.accountRef, now: 5_000 });
   return balance?.totalAvailableCredit;
 }
 
 /** A read model that was written by the release with the bug, and the release without it. */
-async function afterTheFix(warnings: string[] = []): Promise<{ runner: ProjectionRunner; hit: TestAccount; spared: TestAccount }> {
+async function afterTheFix(
+  warnings: string[] = [],
+): Promise<{ runner: ProjectionRunner; hit: TestAccount; spared: TestAccount }> {
   const [hit, spared] = [anAccount('hit'), anAccount('spared')];
   const before = projected.startRunner({ projectors: buggy });
   await given(spared, 5, 6);
   await reached(before, await given(hit, 13, 1));
   await before.stop();
-  const logger = { info: () => undefined, warn: (_: object, message: string) => void warnings.push(message) };
+  const logger = {
+    info: () => undefined,
+    warn: (_: object, message: string) => void warnings.push(message),
+  };
   const runner = projected.startRunner({ logger });
   await reached(runner, await given(anAccount('later'), 13));
   expect([await available(hit), await available(spared)]).toEqual([13_001, 11]);
@@ -86,8 +108,15 @@ describe('a bug in a projector', () => {
     expect(differences).toEqual([
       {
         table: 'reward_balances',
-        live: expect.objectContaining({ account_ref: hit.accountRef, person: personOf(hit, 'u'), available_credit: 13_001 }) as Row,
-        built: expect.objectContaining({ account_ref: hit.accountRef, available_credit: 14 }) as Row,
+        live: expect.objectContaining({
+          account_ref: hit.accountRef,
+          person: personOf(hit, 'u'),
+          available_credit: 13_001,
+        }) as Row,
+        built: expect.objectContaining({
+          account_ref: hit.accountRef,
+          available_credit: 14,
+        }) as Row,
       },
     ]);
     // Nothing is switched by building.
@@ -109,38 +138,54 @@ describe('a bug in a projector', () => {
     expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'retired', 2: 'live' });
   });
 
-  test.each(['account', 'tenant'] as const)('is repaired in place for one %s, and nothing else is touched', async (kind) => {
-    const warnings: string[] = [];
-    const { runner, hit } = await afterTheFix(warnings);
-    const elsewhere = anAccount('elsewhere', { tenant: 'other' });
-    await reached(runner, await given(elsewhere, 2));
-    const table = '"rm_reward_balances_1"."reward_balances"';
-    await projected.pool.query(`update ${table} set available_credit = 77 where tenant = 'other'`);
-    await projected.pool.query(
-      `insert into ${table} select account_ref, person, 'FUELTANK', 'x', tenant, mode, user_id, unit, 0, 9,0,0,0,0,0,0,0,0,0 from ${table} where account_ref = $1`,
-      [hit.accountRef],
-    );
-    const part =
-      kind === 'account'
-        ? ({ kind: 'streams', streams: new Set([hit.stream]) } as const)
-        : ({ kind: 'tenant', tenant: 'demo', mode: 'live' } as const);
-    const [repaired] = await rebuilding.repair([BALANCES], part);
-    expect(repaired).toMatchObject({ generation: 1, added: 0, changed: 1, removed: 1, parked: 0 });
-    expect(await available(hit)).toBe(14);
-    const { rows } = await projected.pool.query(`select available_credit::integer as credit from ${table} where tenant = 'other'`);
-    expect(rows).toEqual([{ credit: 77 }]);
-    // The one that writes it live goes on.
-    await reached(runner, await given(anAccount('next'), 1));
-    expect((await runner.status()).every(({ lastError }) => lastError === null)).toBe(true);
-    expect(warnings).toEqual([]);
-    expect(await rebuilding.repair([BALANCES], part)).toMatchObject([{ added: 0, changed: 0, removed: 0 }]);
-  });
+  test.each(['account', 'tenant'] as const)(
+    'is repaired in place for one %s, and nothing else is touched',
+    async (kind) => {
+      const warnings: string[] = [];
+      const { runner, hit } = await afterTheFix(warnings);
+      const elsewhere = anAccount('elsewhere', { tenant: 'other' });
+      await reached(runner, await given(elsewhere, 2));
+      const table = '"rm_reward_balances_1"."reward_balances"';
+      await projected.pool.query(
+        `update ${table} set available_credit = 77 where tenant = 'other'`,
+      );
+      await projected.pool.query(
+        `insert into ${table} select account_ref, person, 'FUELTANK', 'x', tenant, mode, user_id, unit, 0, 9,0,0,0,0,0,0,0,0,0 from ${table} where account_ref = $1`,
+        [hit.accountRef],
+      );
+      const part =
+        kind === 'account'
+          ? ({ kind: 'streams', streams: new Set([hit.stream]) } as const)
+          : ({ kind: 'tenant', tenant: 'demo', mode: 'live' } as const);
+      const [repaired] = await rebuilding.repair([BALANCES], part);
+      expect(repaired).toMatchObject({
+        generation: 1,
+        added: 0,
+        changed: 1,
+        removed: 1,
+        parked: 0,
+      });
+      expect(await available(hit)).toBe(14);
+      const { rows } = await projected.pool.query(
+        `select available_credit::integer as credit from ${table} where tenant = 'other'`,
+      );
+      expect(rows).toEqual([{ credit: 77 }]);
+      // The one that writes it live goes on.
+      await reached(runner, await given(anAccount('next'), 1));
+      expect((await runner.status()).every(({ lastError }) => lastError === null)).toBe(true);
+      expect(warnings).toEqual([]);
+      expect(await rebuilding.repair([BALANCES], part)).toMatchObject([
+        { added: 0, changed: 0, removed: 0 },
+      ]);
+    },
+  );
 
   test('that parked accounts is over when they are tried again, in all read models', async () => {
     const failing: readonly Projector[] = accountProjectors.map((projector) => ({
       ...projector,
       apply: (event, rows) => {
-        if (event.event.type === 'UserIdentified' || event.event.type === 'RewardGranted') throw new Error('contradiction');
+        if (event.event.type === 'UserIdentified' || event.event.type === 'RewardGranted')
+          throw new Error('contradiction');
         projector.apply(event, rows);
       },
     }));
@@ -151,17 +196,29 @@ describe('a bug in a projector', () => {
     await before.stop();
     const runner = projected.startRunner();
     // They stay parked, and what comes to them is kept back.
-    const position = await projected.ledger.happened(one, rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(4)));
+    const position = await projected.ledger.happened(
+      one,
+      rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(4)),
+    );
     await reached(runner, position);
     expect(await available(one)).toBeUndefined();
-    expect([await rebuilding.parkedOf('users', 1), await rebuilding.parkedOf(BALANCES, 1)]).toMatchObject([{ length: 2 }, { length: 4 }]);
+    expect([
+      await rebuilding.parkedOf('users', 1),
+      await rebuilding.parkedOf(BALANCES, 1),
+    ]).toMatchObject([{ length: 2 }, { length: 4 }]);
 
     const streams = new Set([one.stream, two.stream]);
     for (const name of ALL) await rebuilding.repair([name], { kind: 'streams', streams });
     expect(await available(one)).toBe(7);
     expect(await rebuilding.parkedOf('users', 1)).toEqual([]);
     expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(1);
-    await reached(runner, await projected.ledger.happened(one, rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(5))));
+    await reached(
+      runner,
+      await projected.ledger.happened(
+        one,
+        rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(5)),
+      ),
+    );
     expect(await available(one)).toBe(12);
     expect((await runner.status()).every(({ parkedStreams }) => parkedStreams === 0)).toBe(true);
   });
@@ -180,7 +237,11 @@ describe('while others read and write', () => {
                 found: (table) => rows.found(table),
                 get: (table, key) => rows.get(table, key),
                 delete: (table, key) => rows.delete(table, key),
-                put: (table, row) => rows.put(table, table === 'reward_balances' ? { ...row, fuel_tank_codes: 1 } : row),
+                put: (table, row) =>
+                  rows.put(
+                    table,
+                    table === 'reward_balances' ? { ...row, fuel_tank_codes: 1 } : row,
+                  ),
               });
             },
           },
@@ -188,11 +249,18 @@ describe('while others read and write', () => {
     const runner = projected.startRunner({ projectors: marking, pageSize: 50 });
     const [busy, idle] = [anAccount('busy'), anAccount('idle')];
     const give = (account: TestAccount) =>
-      ['a', 'b', 'c'].map((unit) => rewardGranted(`w${(granted += 1)}`, partyOf(account, 'u'), credit(1, unit)));
+      ['a', 'b', 'c'].map((unit) =>
+        rewardGranted(`w${(granted += 1)}`, partyOf(account, 'u'), credit(1, unit)),
+      );
     for (const account of [busy, idle])
       await reached(
         runner,
-        await projected.ledger.happened(account, accountOpened(account), userIdentified(account, 'u'), ...give(account)),
+        await projected.ledger.happened(
+          account,
+          accountOpened(account),
+          userIdentified(account, 'u'),
+          ...give(account),
+        ),
       );
 
     let isOver = false;
@@ -205,7 +273,8 @@ describe('while others read and write', () => {
         expect(counts.every((count) => count >= round + 1)).toBe(true);
       }
     };
-    const balances = (account: TestAccount) => projected.balances().list(scope, { accountRef: account.accountRef, now: 5_000 });
+    const balances = (account: TestAccount) =>
+      projected.balances().list(scope, { accountRef: account.accountRef, now: 5_000 });
     const read = async (): Promise<void> => {
       while (!isOver) {
         const marks = (await balances(idle)).map(({ totalFuelTankCodes }) => totalFuelTankCodes);
@@ -223,9 +292,13 @@ describe('while others read and write', () => {
       const held = [(await rebuilding.swap(BALANCES)).heldMs];
       await projected.generations.refresh();
       await until(() => seen.plain > 50);
-      for (let times = 0; times < 5; times++) held.push((await rebuilding.rollBack(BALANCES)).heldMs);
-      process.stdout.write(`switches under load: ${held.map((ms) => ms.toFixed(1)).join(', ')} ms\n`);
-      // Readers, writer, runner and switch share this process and its machine: one of the switches shows what it takes by itself.
+      for (let times = 0; times < 5; times++)
+        held.push((await rebuilding.rollBack(BALANCES)).heldMs);
+      process.stdout.write(
+        `switches under load: ${held.map((ms) => ms.toFixed(1)).join(', ')} ms\n`,
+      );
+      // Readers, writer, runner and switch share this process and its machine: one of the switches
+      // shows what it takes by itself.
       expect(Math.min(...held)).toBeLessThan(50);
       await projected.generations.refresh();
       const before = seen.marked;
@@ -246,10 +319,17 @@ describe('one at a time', () => {
       reached: async (stage) => {
         if (stage !== 'loaded') return;
         const other = new Rebuilding(projected);
-        refused = await Promise.all([other.rebuild(['users']), other.swap(BALANCES)].map((work) => work.catch((error: unknown) => error)));
+        refused = await Promise.all(
+          [other.rebuild(['users']), other.swap(BALANCES)].map((work) =>
+            work.catch((error: unknown) => error),
+          ),
+        );
       },
     });
-    const busy = { name: 'GenerationsBusy', message: expect.stringMatching(/^another rebuild.* is running/) as string };
+    const busy = {
+      name: 'GenerationsBusy',
+      message: expect.stringMatching(/^another rebuild.* is running/) as string,
+    };
     expect(refused).toMatchObject([busy, busy]);
     expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'ready' });
     expect(await rebuilding.states('users')).toEqual({ 1: 'live' });
@@ -258,60 +338,80 @@ describe('one at a time', () => {
   test('there must be something to swap in, to go back to, to resume', async () => {
     const runner = projected.startRunner();
     await reached(runner, await given(anAccount('a'), 1));
-    await expect(rebuilding.swap(BALANCES)).rejects.toThrow('there is no new generation of reward-balances: rebuild it first');
-    await expect(rebuilding.rollBack(BALANCES)).rejects.toThrow('there is no earlier generation of reward-balances to go back to');
-    await expect(rebuilding.rebuild([BALANCES], { resume: true })).rejects.toThrow('there is nothing of reward-balances to resume');
+    await expect(rebuilding.swap(BALANCES)).rejects.toThrow(
+      'there is no new generation of reward-balances: rebuild it first',
+    );
+    await expect(rebuilding.rollBack(BALANCES)).rejects.toThrow(
+      'there is no earlier generation of reward-balances to go back to',
+    );
+    await expect(rebuilding.rebuild([BALANCES], { resume: true })).rejects.toThrow(
+      'there is nothing of reward-balances to resume',
+    );
     expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live' });
   });
 });
 
 describe('an end in the middle', () => {
-  const STAGES: readonly RebuildStage[] = ['begun', 'folded', 'loaded', 'indexed', 'caught-up', 'verified'];
+  const STAGES: readonly RebuildStage[] = [
+    'begun',
+    'folded',
+    'loaded',
+    'indexed',
+    'caught-up',
+    'verified',
+  ];
 
-  test.each(STAGES)('killed when it is %s: the live one is untouched, and the next rebuild clears what was left', async (deadly) => {
-    const runner = projected.startRunner();
-    const account = anAccount('a');
-    await reached(runner, await given(account, 1, 2));
-    const before = await rebuilding.rowsOf(BALANCES, 1);
-    const doomed = new Rebuilding(projected, accountProjectors, projected.openDoomedPool('doomed'));
-    let isThere = false;
-    // Never comes back, as a process that is gone: what it would have cleaned up stays.
-    const ended = doomed.rebuild([BALANCES, 'users'], {
-      reached: (stage) => {
-        if (stage !== deadly) return Promise.resolve();
-        isThere = true;
-        return new Promise<void>(() => undefined);
-      },
-    });
-    ended.catch(() => undefined);
-    await until(() => isThere);
-    await projected.pool.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'doomed'`,
-    );
+  test.each(STAGES)(
+    'killed when it is %s: the live one is untouched, and the next rebuild clears what was left',
+    async (deadly) => {
+      const runner = projected.startRunner();
+      const account = anAccount('a');
+      await reached(runner, await given(account, 1, 2));
+      const before = await rebuilding.rowsOf(BALANCES, 1);
+      const doomed = new Rebuilding(
+        projected,
+        accountProjectors,
+        projected.openDoomedPool('doomed'),
+      );
+      let isThere = false;
+      // Never comes back, as a process that is gone: what it would have cleaned up stays.
+      const ended = doomed.rebuild([BALANCES, 'users'], {
+        reached: (stage) => {
+          if (stage !== deadly) return Promise.resolve();
+          isThere = true;
+          return new Promise<void>(() => undefined);
+        },
+      });
+      ended.catch(() => undefined);
+      await until(() => isThere);
+      await projected.pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'doomed'`,
+      );
 
-    expect(await rebuilding.rowsOf(BALANCES, 1)).toEqual(before);
-    expect(await available(account)).toBe(3);
-    const states = Object.values(await rebuilding.states(BALANCES));
-    expect(states.filter((state) => state === 'live')).toHaveLength(1);
-    expect(states).not.toContain('ready');
-    const more = anAccount('b');
-    await reached(runner, await given(more, 5));
-    // The lock goes with the connection, which takes a moment.
-    let built: readonly { readonly differences: number }[] = [];
-    await until(async () => {
-      built = await rebuilding.rebuild([BALANCES]).catch(() => []);
-      return built.length > 0;
-    });
-    expect(built).toMatchObject([{ differences: 0 }]);
-    await rebuilding.swap(BALANCES);
-    await projected.generations.refresh();
-    expect([await available(account), await available(more)]).toEqual([3, 5]);
-    expect(Object.values(await rebuilding.states(BALANCES)).sort()).toEqual(['live', 'retired']);
-    const { rows } = await projected.pool.query<{ n: number }>(
-      `select count(*)::integer as n from pg_namespace where nspname like 'rm\\_reward\\_balances%'`,
-    );
-    expect(rows).toEqual([{ n: 2 }]);
-  });
+      expect(await rebuilding.rowsOf(BALANCES, 1)).toEqual(before);
+      expect(await available(account)).toBe(3);
+      const states = Object.values(await rebuilding.states(BALANCES));
+      expect(states.filter((state) => state === 'live')).toHaveLength(1);
+      expect(states).not.toContain('ready');
+      const more = anAccount('b');
+      await reached(runner, await given(more, 5));
+      // The lock goes with the connection, which takes a moment.
+      let built: readonly { readonly differences: number }[] = [];
+      await until(async () => {
+        built = await rebuilding.rebuild([BALANCES]).catch(() => []);
+        return built.length > 0;
+      });
+      expect(built).toMatchObject([{ differences: 0 }]);
+      await rebuilding.swap(BALANCES);
+      await projected.generations.refresh();
+      expect([await available(account), await available(more)]).toEqual([3, 5]);
+      expect(Object.values(await rebuilding.states(BALANCES)).sort()).toEqual(['live', 'retired']);
+      const { rows } = await projected.pool.query<{ n: number }>(
+        `select count(*)::integer as n from pg_namespace where nspname like 'rm\\_reward\\_balances%'`,
+      );
+      expect(rows).toEqual([{ n: 2 }]);
+    },
+  );
 
   test('stopped in the middle of the log, it is resumed from there', async () => {
     const runner = projected.startRunner();
@@ -322,7 +422,11 @@ describe('an end in the middle', () => {
     const onProgress = (): void => {
       if ((read += 1) === 3) stopping.abort();
     };
-    const stopped = rebuilding.rebuild([BALANCES], { signal: stopping.signal, pageSize: 4, onProgress });
+    const stopped = rebuilding.rebuild([BALANCES], {
+      signal: stopping.signal,
+      pageSize: 4,
+      onProgress,
+    });
     await expect(stopped).rejects.toMatchObject({ name: 'Interrupted' });
     expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'building' });
     const reads = projected.log.reads;
@@ -337,13 +441,26 @@ describe('an end in the middle', () => {
     const runner = projected.startRunner();
     const bad = anAccount('bad');
     await given(anAccount('a'), 1);
-    await projected.ledger.happened(bad, accountOpened(bad), userIdentified(bad, 'u', { firstName: 'N\u0000' }), userIdentified(bad, 'v'));
+    await projected.ledger.happened(
+      bad,
+      accountOpened(bad),
+      userIdentified(bad, 'u', { firstName: 'N\u0000' }),
+      userIdentified(bad, 'v'),
+    );
     const half = anAccount('half');
-    await reached(runner, await projected.ledger.happened(half, accountOpened(half), userIdentified(half, 'u', { lastName: '\ud800' })));
+    await reached(
+      runner,
+      await projected.ledger.happened(
+        half,
+        accountOpened(half),
+        userIdentified(half, 'u', { lastName: '\ud800' }),
+      ),
+    );
     await reached(runner, await given(anAccount('z'), 1));
     const built = await rebuilding.rebuild(ALL);
     expect(built.map(({ differences }) => differences)).toEqual(ALL.map(() => 0));
     expect(await rebuilding.parkedOf('users', 1)).not.toHaveLength(0);
-    for (const name of ALL) expect(await rebuilding.parkedOf(name, 2)).toEqual(await rebuilding.parkedOf(name, 1));
+    for (const name of ALL)
+      expect(await rebuilding.parkedOf(name, 2)).toEqual(await rebuilding.parkedOf(name, 1));
   });
 });

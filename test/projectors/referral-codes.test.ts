@@ -43,18 +43,31 @@ const annIdentified = userIdentified(ACME, 'ann', { firstName: 'Ann', lastName: 
 
 describeProjector(referralCodesProjector, (given) => {
   test('every code that a user was ever given leads to the user', () =>
-    given(ACME, annIdentified, referralCodeAssigned(ACME, 'ann', 'AnnLee', 10), referralCodeAssigned(ACME, 'ann', 'VIP', 20, 'vip')).then({
+    given(
+      ACME,
+      annIdentified,
+      referralCodeAssigned(ACME, 'ann', 'AnnLee', 10),
+      referralCodeAssigned(ACME, 'ann', 'VIP', 20, 'vip'),
+    ).then({
       referral_codes: [code('AnnLee'), code('VIP', { program_id: 'vip', date_created: 20 })],
       code_owners: [owner()],
     }));
 
   test('an own code that is given again has its last spelling and its first date', () =>
-    given(ACME, referralCodeAssigned(ACME, 'ann', 'AnnLee', 10), referralCodeAssigned(ACME, 'ann', 'ANNLEE', 30)).then({
+    given(
+      ACME,
+      referralCodeAssigned(ACME, 'ann', 'AnnLee', 10),
+      referralCodeAssigned(ACME, 'ann', 'ANNLEE', 30),
+    ).then({
       referral_codes: [code('ANNLEE')],
     }));
 
   test('a code that goes to another user begins there', () =>
-    given(ACME, referralCodeAssigned(ACME, 'ann', 'LEE', 10), referralCodeAssigned(ACME, 'bob', 'lee', 30)).then({
+    given(
+      ACME,
+      referralCodeAssigned(ACME, 'ann', 'LEE', 10),
+      referralCodeAssigned(ACME, 'bob', 'lee', 30),
+    ).then({
       referral_codes: [code('lee', { person: BOB.person, date_created: 30 })],
     }));
 
@@ -68,7 +81,9 @@ describeProjector(referralCodesProjector, (given) => {
   test('an owner is blocked until unblocked', async () => {
     const blocked = given(ACME, annIdentified, { type: 'UserBlocked', at: 40, person: ANN.person });
     await blocked.then({ code_owners: [owner({ blocked: true })] });
-    await blocked.and(ACME, { type: 'UserUnblocked', at: 50, person: ANN.person }).then({ code_owners: [owner()] });
+    await blocked
+      .and(ACME, { type: 'UserUnblocked', at: 50, person: ANN.person })
+      .then({ code_owners: [owner()] });
   });
 
   test('a person whose key is destroyed has neither code nor row, and events about it are passed over', () =>
@@ -76,7 +91,13 @@ describeProjector(referralCodesProjector, (given) => {
       ACME,
       { type: 'UserIdentified', at: 1, person: ANN.person, profile: forgotten(ANN.person) },
       { type: 'UserProfileChanged', at: 2, person: ANN.person, changes: forgotten(ANN.person) },
-      { type: 'ReferralCodeAssigned', at: 3, person: ANN.person, code: forgotten(ANN.person), programId: 'default' },
+      {
+        type: 'ReferralCodeAssigned',
+        at: 3,
+        person: ANN.person,
+        code: forgotten(ANN.person),
+        programId: 'default',
+      },
       { type: 'UserBlocked', at: 4, person: ANN.person },
       { type: 'UserUnblocked', at: 5, person: ANN.person },
     ).then({}));

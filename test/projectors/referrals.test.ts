@@ -1,5 +1,9 @@
 import { referralsProjector } from '../../projections/referrals/projector.js';
-import type { CountedBy, ReferralCountRow, ReferralRow } from '../../projections/referrals/table.js';
+import type {
+  CountedBy,
+  ReferralCountRow,
+  ReferralRow,
+} from '../../projections/referrals/table.js';
 import {
   anAccount,
   credit,
@@ -48,18 +52,33 @@ const referral = (over: Partial<ReferralRow> = {}): ReferralRow => ({
 
 const ofAll: readonly [CountedBy, string] = ['all', ''];
 const ofShop: readonly [CountedBy, string] = ['referrer-account', SHOP.accountRef];
-const ofAnnInShop: readonly [CountedBy, string] = ['referrer-account-user', `${SHOP.accountRef}/ann`];
+const ofAnnInShop: readonly [CountedBy, string] = [
+  'referrer-account-user',
+  `${SHOP.accountRef}/ann`,
+];
 const ofAnn: readonly [CountedBy, string] = ['referrer-user', 'ann'];
 const ofNew: readonly [CountedBy, string] = ['referred-user', 'new'];
 
 /** The same count for each of these, in the order of the table's keys. */
-const counts = (referrals: ReferralCountRow['referrals'], ...parties: readonly (readonly [CountedBy, string])[]) =>
-  parties.map(([counted_by, party]): ReferralCountRow => ({ tenant: 'demo', mode: 'live', counted_by, party, referrals }));
+const counts = (
+  referrals: ReferralCountRow['referrals'],
+  ...parties: readonly (readonly [CountedBy, string])[]
+) =>
+  parties.map(([counted_by, party]): ReferralCountRow => ({
+    tenant: 'demo',
+    mode: 'live',
+    counted_by,
+    party,
+    referrals,
+  }));
 const everybody = [ofAll, ofNew, ofShop, ofAnnInShop, ofAnn];
 
 const started = referralStarted('r1', NEW, ANN, { at: 10 });
 const rewardOfNew = rewardGranted('w1', NEW, credit(5), { source: 'REFERRED', referralId: 'r1' });
-const rewardOfAnn = rewardGranted('w2', ANN, credit(5), { source: 'FRIEND_SIGNUP', referralId: 'r1' });
+const rewardOfAnn = rewardGranted('w2', ANN, credit(5), {
+  source: 'FRIEND_SIGNUP',
+  referralId: 'r1',
+});
 const rewarded = (side: 'referred' | 'referrer', reward_id: string) => ({
   referral_id: 'r1',
   side,
@@ -76,7 +95,11 @@ describeProjector(referralsProjector, (given) => {
     }));
 
   test('a referral starts once', () =>
-    given(ACME, started, referralStarted('r1', NEW, ANN, { at: 20, shareLinkUsed: 'https://example.com' })).then({
+    given(
+      ACME,
+      started,
+      referralStarted('r1', NEW, ANN, { at: 20, shareLinkUsed: 'https://example.com' }),
+    ).then({
       referrals: [referral()],
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
     }));
@@ -87,13 +110,29 @@ describeProjector(referralsProjector, (given) => {
       referralConverted('r1', ANN, { at: 20, referredStatus: 'PENDING', referrerStatus: 'DENIED' }),
     );
     await converted.then({
-      referrals: [referral({ referred_status: 'PENDING', referrer_status: 'DENIED', date_paid: 20, date_changed: 20 })],
+      referrals: [
+        referral({
+          referred_status: 'PENDING',
+          referrer_status: 'DENIED',
+          date_paid: 20,
+          date_changed: 20,
+        }),
+      ],
       referral_counts: counts({ 'PENDING DENIED': 1 }, ...everybody),
     });
-    await converted.and(ACME, referralModerated('r1', ANN, { at: 30, referrerStatus: 'PENDING' })).then({
-      referrals: [referral({ referrer_status: 'PENDING', date_paid: 20, date_moderated: 30, date_changed: 30 })],
-      referral_counts: counts({ 'APPROVED PENDING': 1 }, ...everybody),
-    });
+    await converted
+      .and(ACME, referralModerated('r1', ANN, { at: 30, referrerStatus: 'PENDING' }))
+      .then({
+        referrals: [
+          referral({
+            referrer_status: 'PENDING',
+            date_paid: 20,
+            date_moderated: 30,
+            date_changed: 30,
+          }),
+        ],
+        referral_counts: counts({ 'APPROVED PENDING': 1 }, ...everybody),
+      });
   });
 
   test('an ended referral counts on', () =>
@@ -105,8 +144,18 @@ describeProjector(referralsProjector, (given) => {
   test('a later signal comes beside those of the start; one before the start is left to it', () => {
     const ip = { message: 'same address', score: 50 };
     const speed = { message: 'too fast', score: 70 };
-    const flagged = { type: 'ReferralFlagged', at: 30, referralId: 'r1', fraudSignals: { speed } } as const;
-    return given(ACME, flagged, referralStarted('r1', NEW, ANN, { at: 10, fraudSignals: { ip } }), flagged).then({
+    const flagged = {
+      type: 'ReferralFlagged',
+      at: 30,
+      referralId: 'r1',
+      fraudSignals: { speed },
+    } as const;
+    return given(
+      ACME,
+      flagged,
+      referralStarted('r1', NEW, ANN, { at: 10, fraudSignals: { ip } }),
+      flagged,
+    ).then({
       referrals: [referral({ fraud_signals: { ip, speed }, date_changed: 30 })],
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
     });
@@ -119,30 +168,61 @@ describeProjector(referralsProjector, (given) => {
         rewardOfAnn,
         rewardGranted('w3', ANN, credit(5), { source: 'EVENT', referralId: 'r1' }),
         rewardGranted('w4', ANN, credit(5), { source: 'FRIEND_SIGNUP' }),
-        rewardGranted('w5', ANN, credit(5), { source: 'FRIEND_SIGNUP', referralId: 'r9', owner: forgotten(ANN.person) }),
+        rewardGranted('w5', ANN, credit(5), {
+          source: 'FRIEND_SIGNUP',
+          referralId: 'r9',
+          owner: forgotten(ANN.person),
+        }),
       )
       .then({ referral_rewards: [rewarded('referred', 'w1'), rewarded('referrer', 'w2')] }));
 
   test('a referrer who is forgotten before the start counts for the account alone', () =>
-    given(ACME, referralStarted('r1', NEW, { ...ANN, ids: forgotten(ANN.person) }, { at: 10, code: forgotten(ANN.person) })).then({
-      referrals: [referral({ referrer_account_id: null, referrer_user_id: null, referral_code_used: null })],
+    given(
+      ACME,
+      referralStarted(
+        'r1',
+        NEW,
+        { ...ANN, ids: forgotten(ANN.person) },
+        { at: 10, code: forgotten(ANN.person) },
+      ),
+    ).then({
+      referrals: [
+        referral({ referrer_account_id: null, referrer_user_id: null, referral_code_used: null }),
+      ],
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ofAll, ofNew, ofShop),
     }));
 
   test('an event that names a person no longer moves the counts under which the referral stands', () =>
-    given(ACME, started, referralConverted('r1', { ...ANN, ids: forgotten(ANN.person) }, { at: 20, referredStatus: 'DENIED' })).then({
+    given(
+      ACME,
+      started,
+      referralConverted(
+        'r1',
+        { ...ANN, ids: forgotten(ANN.person) },
+        { at: 20, referredStatus: 'DENIED' },
+      ),
+    ).then({
       referrals: [referral({ referred_status: 'DENIED', date_paid: 20, date_changed: 20 })],
       referral_counts: counts({ 'DENIED APPROVED': 1 }, ...everybody),
     }));
 
   test('events about a referral that did not start are passed over', () =>
-    given(ACME, referralConverted('r1', ANN), referralModerated('r1', ANN), { type: 'ReferralEnded', at: 40, referralId: 'r1' }).then({}));
+    given(ACME, referralConverted('r1', ANN), referralModerated('r1', ANN), {
+      type: 'ReferralEnded',
+      at: 40,
+      referralId: 'r1',
+    }).then({}));
 
   test('a forgotten referrer leaves ids, code, link, reward and counts of its referrals', async () => {
-    const shared = referralStarted('r1', NEW, ANN, { at: 10, shareLinkUsed: 'https://example.com' });
+    const shared = referralStarted('r1', NEW, ANN, {
+      at: 10,
+      shareLinkUsed: 'https://example.com',
+    });
     const known = given(ACME, shared, rewardOfNew).and(SHOP, rewardOfAnn);
     const left = {
-      referrals: [referral({ referrer_account_id: null, referrer_user_id: null, referral_code_used: null })],
+      referrals: [
+        referral({ referrer_account_id: null, referrer_user_id: null, referral_code_used: null }),
+      ],
       referral_rewards: [rewarded('referred', 'w1')],
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ofAll, ofNew, ofShop),
     };

@@ -84,7 +84,13 @@ describeProjector(rewardBalancesProjector, (given) => {
       ],
       reward_balances: inOrder(
         balance({ unit: 'Cents', count: 2, available_credit: 150 }),
-        balance({ unit_key: 'points', unit: 'POINTS', first_revision: 2, count: 1, available_credit: 7 }),
+        balance({
+          unit_key: 'points',
+          unit: 'POINTS',
+          first_revision: 2,
+          count: 1,
+          available_credit: 7,
+        }),
         balance({ ...ofBob, first_revision: 3, count: 1, available_credit: 9 }),
       ),
     }));
@@ -98,13 +104,32 @@ describeProjector(rewardBalancesProjector, (given) => {
       rewardGranted('w4', ANN, tankCode('T')),
     ).then({
       balance_items: [
-        item('w1', { type: 'PCT_DISCOUNT', unit_key: '%', source: 'REFERRED', assigned: 0, percent: 10 }),
-        item('w2', { type: 'PCT_DISCOUNT', unit_key: '%', source: 'FRIEND_SIGNUP', assigned: 0, percent: 20 }),
+        item('w1', {
+          type: 'PCT_DISCOUNT',
+          unit_key: '%',
+          source: 'REFERRED',
+          assigned: 0,
+          percent: 10,
+        }),
+        item('w2', {
+          type: 'PCT_DISCOUNT',
+          unit_key: '%',
+          source: 'FRIEND_SIGNUP',
+          assigned: 0,
+          percent: 20,
+        }),
         item('w3', { type: 'PCT_DISCOUNT', unit_key: '%', assigned: 0, percent: 5 }),
         item('w4', { type: 'FUELTANK', unit_key: '', assigned: 0 }),
       ],
       reward_balances: [
-        balance({ type: 'FUELTANK', unit_key: '', unit: null, first_revision: 3, count: 1, fuel_tank_codes: 1 }),
+        balance({
+          type: 'FUELTANK',
+          unit_key: '',
+          unit: null,
+          first_revision: 3,
+          count: 1,
+          fuel_tank_codes: 1,
+        }),
         balance({
           type: 'PCT_DISCOUNT',
           unit_key: '%',
@@ -123,7 +148,12 @@ describeProjector(rewardBalancesProjector, (given) => {
   });
 
   test('a second grant of a reward does not count again', () =>
-    given(ACME, reward, creditRedeemed(reward, 'd', 60, 2_200), rewardGranted('w1', ANN, credit(500))).then({
+    given(
+      ACME,
+      reward,
+      creditRedeemed(reward, 'd', 60, 2_200),
+      rewardGranted('w1', ANN, credit(500)),
+    ).then({
       balance_items: [item('w1', { redeemed: 60 })],
       reward_balances: [balance({ count: 1, available_credit: 40, redeemed_credit: 60 })],
     }));
@@ -134,21 +164,34 @@ describeProjector(rewardBalancesProjector, (given) => {
       balance_items: [item('w1', { ...dates, bucket: 'pending', phase: 'PENDING', due_at: 3_000 })],
       reward_balances: [balance({ pending_credit: 100 })],
     });
-    const available = granted.and(ACME, aboutReward('RewardBecameAvailable', scheduled, 100, 3_000));
+    const available = granted.and(
+      ACME,
+      aboutReward('RewardBecameAvailable', scheduled, 100, 3_000),
+    );
     await available.then({
       balance_items: [item('w1', { ...dates, due_at: 4_000 })],
       reward_balances: [balance({ count: 1, available_credit: 100 })],
     });
-    await available.and(ACME, creditRedeemed(scheduled, 'd', 40, 3_100), aboutReward('RewardExpired', scheduled, 60, 4_000)).then({
-      balance_items: [item('w1', { ...dates, bucket: 'expired', phase: 'EXPIRED', redeemed: 40 })],
-      reward_balances: [balance({ count: 1, redeemed_credit: 40, expired_credit: 60 })],
-    });
+    await available
+      .and(
+        ACME,
+        creditRedeemed(scheduled, 'd', 40, 3_100),
+        aboutReward('RewardExpired', scheduled, 60, 4_000),
+      )
+      .then({
+        balance_items: [
+          item('w1', { ...dates, bucket: 'expired', phase: 'EXPIRED', redeemed: 40 }),
+        ],
+        reward_balances: [balance({ count: 1, redeemed_credit: 40, expired_credit: 60 })],
+      });
   });
 
   test('a reward that is cancelled moves to its own bucket and back', async () => {
     const cancelled = given(ACME, scheduled, rewardCancelled(scheduled, 100, 2_200));
     await cancelled.then({
-      balance_items: [item('w1', { ...dates, bucket: 'cancelled', phase: 'PENDING', cancelled: true })],
+      balance_items: [
+        item('w1', { ...dates, bucket: 'cancelled', phase: 'PENDING', cancelled: true }),
+      ],
       reward_balances: [balance({ cancelled_credit: 100 })],
     });
     await cancelled.and(ACME, aboutReward('RewardRestored', scheduled, 100, 2_300)).then({
@@ -163,7 +206,13 @@ describeProjector(rewardBalancesProjector, (given) => {
     const code = rewardGranted('w3', ANN, tankCode('T'));
     const cancelled = { bucket: 'cancelled', cancelled: true, assigned: 0 } as const;
     const percent = { ...cancelled, type: 'PCT_DISCOUNT', unit_key: '%' } as const;
-    return given(ACME, referred, friend, code, ...[referred, friend, code].map((granted) => rewardCancelled(granted, 0, 2_200))).then({
+    return given(
+      ACME,
+      referred,
+      friend,
+      code,
+      ...[referred, friend, code].map((granted) => rewardCancelled(granted, 0, 2_200)),
+    ).then({
       balance_items: [
         item('w1', { ...percent, source: 'REFERRED', percent: 10 }),
         item('w2', { ...percent, source: 'FRIEND_SIGNUP', percent: 20 }),
@@ -189,15 +238,26 @@ describeProjector(rewardBalancesProjector, (given) => {
         ['w2', 1, 30],
       ],
     }).then({
-      balance_items: [item('w1', { redeemed: 100 }), item('w2', { ...ofBob, assigned: 50, redeemed: 30, date_scheduled_for: 3_000 })],
+      balance_items: [
+        item('w1', { redeemed: 100 }),
+        item('w2', { ...ofBob, assigned: 50, redeemed: 30, date_scheduled_for: 3_000 }),
+      ],
       reward_balances: inOrder(
         balance({ count: 1, redeemed_credit: 100 }),
-        balance({ ...ofBob, first_revision: 1, count: 1, redeemed_credit: 30, available_credit: 20 }),
+        balance({
+          ...ofBob,
+          first_revision: 1,
+          count: 1,
+          redeemed_credit: 30,
+          available_credit: 20,
+        }),
       ),
     }));
 
   test('a redemption of more than was assigned contradicts the rows', () =>
-    given(ACME, reward, creditRedeemed(reward, 'd', 101, 2_200)).refused('more was redeemed than assigned: reward w1'));
+    given(ACME, reward, creditRedeemed(reward, 'd', 101, 2_200)).refused(
+      'more was redeemed than assigned: reward w1',
+    ));
 
   test('a forgotten person has no balance, at whichever event of the erasure; others keep theirs', async () => {
     const granted = given(

@@ -59,7 +59,11 @@ const reward = (rewardId: string, over: Partial<RewardRow> = {}): RewardRow => (
   ...over,
 });
 
-const redemption = (rewardId: string, redemptionId: string, over: Partial<RedemptionRow> = {}): RedemptionRow => ({
+const redemption = (
+  rewardId: string,
+  redemptionId: string,
+  over: Partial<RedemptionRow> = {},
+): RedemptionRow => ({
   reward_id: rewardId,
   redemption_id: redemptionId,
   tenant: 'demo',
@@ -131,7 +135,12 @@ describeProjector(rewardsProjector, (given) => {
 
   test('a reward whose owner is forgotten has no row, and events about it are passed over', () => {
     const granted = ofAnn('w1', { owner: forgotten(ANN.person) });
-    return given(ACME, granted, creditRedeemed(granted, 'd1', 1, 20), rewardCancelled(granted, 99, 30)).then({});
+    return given(
+      ACME,
+      granted,
+      creditRedeemed(granted, 'd1', 1, 20),
+      rewardCancelled(granted, 99, 30),
+    ).then({});
   });
 
   test('a second grant of a reward changes nothing of what was redeemed', () => {
@@ -144,7 +153,10 @@ describeProjector(rewardsProjector, (given) => {
       creditRedeemed(granted, 'd2', 40, 40),
     ).then({
       rewards: [reward('w1', { redeemed_credit: 100, redeemed_times: 2, date_changed: 40 })],
-      redemptions: [redemption('w1', 'd1'), redemption('w1', 'd2', { number: 2, date_redeemed: 40, quantity: 40 })],
+      redemptions: [
+        redemption('w1', 'd1'),
+        redemption('w1', 'd2', { number: 2, date_redeemed: 40, quantity: 40 }),
+      ],
     });
   });
 
@@ -153,7 +165,15 @@ describeProjector(rewardsProjector, (given) => {
       ACME,
       ofAnn('w1'),
       rewardGranted('w2', BOB, credit(50), { at: 10 }),
-      { type: 'AccountCreditRedeemed', at: 40, redemptionId: 'd', unit: 'CENTS', amount: 110, onlyOf: null, rewards: 2 },
+      {
+        type: 'AccountCreditRedeemed',
+        at: 40,
+        redemptionId: 'd',
+        unit: 'CENTS',
+        amount: 110,
+        onlyOf: null,
+        rewards: 2,
+      },
       {
         type: 'RedeemedRewardsListed',
         at: 40,
@@ -186,14 +206,24 @@ describeProjector(rewardsProjector, (given) => {
 
   test('a reward that is cancelled twice shows the first time', () => {
     const granted = ofAnn('w1');
-    return given(ACME, granted, rewardCancelled(granted, 100, 40, 'MODERATION'), rewardCancelled(granted, 0, 50)).then({
+    return given(
+      ACME,
+      granted,
+      rewardCancelled(granted, 100, 40, 'MODERATION'),
+      rewardCancelled(granted, 0, 50),
+    ).then({
       rewards: [reward('w1', { date_cancelled: 40, date_changed: 50 })],
     });
   });
 
   test('a reward that is restored is not cancelled any more', () => {
     const granted = ofAnn('w1');
-    return given(ACME, granted, rewardCancelled(granted, 100, 40), aboutReward('RewardRestored', granted, 100, 60)).then({
+    return given(
+      ACME,
+      granted,
+      rewardCancelled(granted, 100, 40),
+      aboutReward('RewardRestored', granted, 100, 60),
+    ).then({
       rewards: [reward('w1', { date_changed: 60 })],
     });
   });
@@ -211,11 +241,21 @@ describeProjector(rewardsProjector, (given) => {
       creditRedeemed(bobs, 'd3', 60, 20),
       erasureRequested([ANN.person]),
     ).then({
-      rewards: [reward('w2', { person: BOB.person, user_id: 'bob', redeemed_credit: 60, redeemed_times: 1, date_changed: 20 })],
+      rewards: [
+        reward('w2', {
+          person: BOB.person,
+          user_id: 'bob',
+          redeemed_credit: 60,
+          redeemed_times: 1,
+          date_changed: 20,
+        }),
+      ],
       redemptions: [redemption('w2', 'd3')],
     });
   });
 
   test('a reward that is granted after the request to forget goes with the tombstone', () =>
-    given(ACME, erasureRequested([ANN.person]), ofAnn('w1'), erasureCompleted([ANN.person])).then({}));
+    given(ACME, erasureRequested([ANN.person]), ofAnn('w1'), erasureCompleted([ANN.person])).then(
+      {},
+    ));
 });

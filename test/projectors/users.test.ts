@@ -71,7 +71,11 @@ describeProjector(usersProjector, (given) => {
   test('a changed profile replaces the members that it names', () =>
     given(
       ACME,
-      userIdentified(ACME, 'ann', { firstName: 'Ann', customFields: { plan: 'pro' }, segments: ['a'] }),
+      userIdentified(ACME, 'ann', {
+        firstName: 'Ann',
+        customFields: { plan: 'pro' },
+        segments: ['a'],
+      }),
       userProfileChanged(ACME, 'ann', { lastName: 'Lee', email: null, segments: ['b'] }),
     ).then({
       users: [
@@ -107,7 +111,11 @@ describeProjector(usersProjector, (given) => {
 
   test('a user is blocked until unblocked', async () => {
     const { person } = ANN;
-    const blocked = given(ACME, userIdentified(ACME, 'ann'), { type: 'UserBlocked', at: 1_600, person });
+    const blocked = given(ACME, userIdentified(ACME, 'ann'), {
+      type: 'UserBlocked',
+      at: 1_600,
+      person,
+    });
     await blocked.then({
       users: [user({ date_blocked: 1_600, date_changed: 1_600 })],
       user_counts: counted(1),
@@ -121,7 +129,11 @@ describeProjector(usersProjector, (given) => {
     const started = given(
       ACME,
       accountOpened(ACME),
-      { type: 'PaymentProviderIdSet', at: 1_500, paymentProviderId: { subject: 'x', value: 'cus_1' } },
+      {
+        type: 'PaymentProviderIdSet',
+        at: 1_500,
+        paymentProviderId: { subject: 'x', value: 'cus_1' },
+      },
       referralStarted('r1', ANN, EVE),
     );
     const referred = {
@@ -131,11 +143,17 @@ describeProjector(usersProjector, (given) => {
       referred_by_person: EVE.person,
     };
     await started.then({ user_accounts: [account(referred)] });
-    await started.and(ACME, referralConverted('r1', EVE)).then({ user_accounts: [account({ ...referred, is_converted: true })] });
+    await started
+      .and(ACME, referralConverted('r1', EVE))
+      .then({ user_accounts: [account({ ...referred, is_converted: true })] });
   });
 
   test('a referral by somebody who is forgotten names no code', () =>
-    given(ACME, accountOpened(ACME), referralStarted('r1', ANN, EVE, { code: forgotten(EVE.person) })).then({
+    given(
+      ACME,
+      accountOpened(ACME),
+      referralStarted('r1', ANN, EVE, { code: forgotten(EVE.person) }),
+    ).then({
       user_accounts: [account({ referred_person: ANN.person })],
     }));
 
@@ -145,15 +163,31 @@ describeProjector(usersProjector, (given) => {
       ACME,
       { type: 'UserIdentified', at: 1, person, profile: forgotten(person) },
       { type: 'UserProfileChanged', at: 2, person, changes: forgotten(person) },
-      { type: 'ReferralCodeAssigned', at: 3, person, code: forgotten(person), programId: 'default' },
+      {
+        type: 'ReferralCodeAssigned',
+        at: 3,
+        person,
+        code: forgotten(person),
+        programId: 'default',
+      },
       { type: 'UserBlocked', at: 4, person },
       { type: 'UserUnblocked', at: 5, person },
     ).then({});
   });
 
   test('a user who is identified again is counted once', () =>
-    given(ACME, userIdentified(ACME, 'ann'), userIdentified(ACME, 'ann', { locale: 'de' }, 1_250)).then({
-      users: [user({ profile: aProfile('ann', { locale: 'de' }), date_created: 1_250, date_changed: 1_250 })],
+    given(
+      ACME,
+      userIdentified(ACME, 'ann'),
+      userIdentified(ACME, 'ann', { locale: 'de' }, 1_250),
+    ).then({
+      users: [
+        user({
+          profile: aProfile('ann', { locale: 'de' }),
+          date_created: 1_250,
+          date_changed: 1_250,
+        }),
+      ],
       user_counts: counted(1),
     }));
 
@@ -178,6 +212,8 @@ describeProjector(usersProjector, (given) => {
     const erased = { account: ACME.accountRef };
     const deleted = given(ACME, accountOpened(ACME), erasureRequested([], erased));
     await deleted.then({});
-    await deleted.and(ACME, accountOpened(ACME), erasureCompleted([], erased)).then({ user_accounts: [account()] });
+    await deleted
+      .and(ACME, accountOpened(ACME), erasureCompleted([], erased))
+      .then({ user_accounts: [account()] });
   });
 });

@@ -5,7 +5,13 @@ import { deterministicId } from '../../src/command-handling/deterministic-id.js'
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { accountFacts, rewardFacts, userFacts } from '../../src/domain/account/account.facts.js';
-import { amountLeft, evolve, initialState, type AccountState, type OpenAccount } from '../../src/domain/account/account.state.js';
+import {
+  amountLeft,
+  evolve,
+  initialState,
+  type AccountState,
+  type OpenAccount,
+} from '../../src/domain/account/account.state.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { CommandMeta } from '../../src/event-log/envelope.js';
@@ -16,7 +22,8 @@ import { ACME, history, playOut, UNITS, type Step } from './support/account-hist
 import { Postings } from './support/postings.js';
 import { runs } from '../support/property-runs.js';
 
-const fold = (events: readonly AccountEvent[]): AccountState => events.reduce<AccountState>(evolve, initialState);
+const fold = (events: readonly AccountEvent[]): AccountState =>
+  events.reduce<AccountState>(evolve, initialState);
 
 /** Plain members all the way down, so that states are compared by what they hold. */
 const plain = (state: AccountState): unknown => Map(Object.entries(state)).toJS();
@@ -30,13 +37,22 @@ function decided(state: AccountState, command: AccountCommand): readonly Account
 function brokenPromises(state: OpenAccount, postings: Postings, now: number): string[] {
   const rewards = [...state.rewards.values()].flatMap((reward) => {
     const assigned = reward.value.type === 'CREDIT' ? reward.value.assignedCredit : 0;
-    const holds = 0 <= reward.redeemed && reward.redeemed <= assigned && amountLeft(reward) === assigned - reward.redeemed;
+    const holds =
+      0 <= reward.redeemed &&
+      reward.redeemed <= assigned &&
+      amountLeft(reward) === assigned - reward.redeemed;
     return holds ? [] : [`${reward.rewardId}: ${reward.redeemed} of ${assigned} are redeemed`];
   });
   const balances = UNITS.flatMap((unit) => {
-    const [available, expected] = [availableCredit(state, unit, now), postings.availableAt(unit, now)];
-    const isCountable = (state.assignedEver.get(unit.toLowerCase()) ?? 0) <= Number.MAX_SAFE_INTEGER;
-    return available === expected && isCountable ? [] : [`${available} ${unit} are available, by the facts ${expected}`];
+    const [available, expected] = [
+      availableCredit(state, unit, now),
+      postings.availableAt(unit, now),
+    ];
+    const isCountable =
+      (state.assignedEver.get(unit.toLowerCase()) ?? 0) <= Number.MAX_SAFE_INTEGER;
+    return available === expected && isCountable
+      ? []
+      : [`${available} ${unit} are available, by the facts ${expected}`];
   });
   return [...rewards, ...balances];
 }
@@ -75,7 +91,14 @@ async function factsOf(steps: readonly Step[]): Promise<readonly AccountEvent[]>
 }
 
 const ONCE: readonly AccountEvent['type'][] = [
-  ...(['AccountOpened', 'AccountAttributed', 'PaymentProviderIdSet', 'ReferralStarted', 'ReferralConverted', 'ReferralEnded'] as const),
+  ...([
+    'AccountOpened',
+    'AccountAttributed',
+    'PaymentProviderIdSet',
+    'ReferralStarted',
+    'ReferralConverted',
+    'ReferralEnded',
+  ] as const),
 ];
 
 it('an account is referred, converted and ended once, and each side is paid once for a referral', async () => {
@@ -83,7 +106,10 @@ it('an account is referred, converted and ended once, and each side is paid once
     fc.asyncProperty(history, async (steps) => {
       const keys = (await factsOf(steps)).flatMap((event) => {
         if (event.type !== 'RewardGranted') return ONCE.includes(event.type) ? [event.type] : [];
-        return [event.rewardId, ...(event.referralId === null ? [] : [`${event.source} ${event.referralId}`])];
+        return [
+          event.rewardId,
+          ...(event.referralId === null ? [] : [`${event.source} ${event.referralId}`]),
+        ];
       });
       expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     }),
@@ -99,7 +125,8 @@ const ELSEWHERE: readonly AccountEvent['type'][] = [
 it('the histories reach every kind of fact, or the properties would say little', async () => {
   const reached = await Promise.all(fc.sample(history, { numRuns: 500, seed: 1 }).map(factsOf));
   expect(new Set(reached.flat().map(({ type }) => type))).toEqual(
-    // An erasure ends what these properties count over: an account's one life. It has tests of its own.
+    // An erasure ends what these properties count over: an account's one life. It has tests of its
+    // own.
     new Set(ACCOUNT_EVENT_TYPES.filter((type) => !ELSEWHERE.includes(type))),
   );
 });
@@ -113,21 +140,35 @@ interface Effect {
 
 it('every command sent twice takes effect once, and what is folded from the log is what is live', async () => {
   const meta = (commandId: string): CommandMeta => ({
-    ...{ scope: ACME, commandId, correlationId: commandId, causationId: commandId, actor: { kind: 'api-key', id: 'key' } },
+    ...{
+      scope: ACME,
+      commandId,
+      correlationId: commandId,
+      causationId: commandId,
+      actor: { kind: 'api-key', id: 'key' },
+    },
     idempotency: { key: commandId, fingerprint: 'the same' },
   });
   await fc.assert(
     fc.asyncProperty(history, fc.boolean(), async (steps, isOtherProcess) => {
       const log = new InMemoryEventLog(() => 0);
       const codec = new EventCodec(new InMemorySubjectKeys());
-      const open = () => new CommandHandling<AccountState, AccountEvent>(log, codec, { initialState, evolve });
+      const open = () =>
+        new CommandHandling<AccountState, AccountEvent>(log, codec, { initialState, evolve });
       const live = open();
-      // The second time the command may reach the same process or another one, which remembers nothing.
+      // The second time the command may reach the same process or another one, which remembers
+      // nothing.
       const other = isOtherProcess ? open() : live;
       const sent: Effect[] = [];
-      const again = async (process: typeof live, { commandId, command, events, state }: Effect): Promise<void> => {
-        const outcome = await process.handle(ACME.stream, meta(commandId), (now) => decide(now, command));
-        if (outcome.kind !== 'accepted') throw new Error('what was accepted once is accepted again');
+      const again = async (
+        process: typeof live,
+        { commandId, command, events, state }: Effect,
+      ): Promise<void> => {
+        const outcome = await process.handle(ACME.stream, meta(commandId), (now) =>
+          decide(now, command),
+        );
+        if (outcome.kind !== 'accepted')
+          throw new Error('what was accepted once is accepted again');
         expect(outcome.events).toEqual(events);
         expect(outcome.replayed).toBe(true);
         expect(plain(outcome.state)).toEqual(plain(state));
@@ -135,7 +176,9 @@ it('every command sent twice takes effect once, and what is folded from the log 
 
       await playOut(steps, async (command, step) => {
         const commandId = deterministicId('command', step);
-        const first = await live.handle(ACME.stream, meta(commandId), (state) => decide(state, command));
+        const first = await live.handle(ACME.stream, meta(commandId), (state) =>
+          decide(state, command),
+        );
         const before = await log.head();
         if (first.kind === 'accepted' && first.events.length > 0) {
           expect(first.replayed).toBe(false);
@@ -143,7 +186,9 @@ it('every command sent twice takes effect once, and what is folded from the log 
           sent.push(effect);
           await again(other, effect);
         } else {
-          expect(await other.handle(ACME.stream, meta(commandId), (state) => decide(state, command))).toMatchObject({ kind: first.kind });
+          expect(
+            await other.handle(ACME.stream, meta(commandId), (state) => decide(state, command)),
+          ).toMatchObject({ kind: first.kind });
         }
         expect(await log.head()).toBe(before);
         return (await live.load(ACME.stream)).state;

@@ -3,12 +3,18 @@ import type { UpsertUserRequest } from '../../src/domain/account/requests/accoun
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
-import { LedgerOfAccounts, NAMES, SCOPE, type LedgerProcess } from './support/ledger-of-accounts.js';
+import {
+  LedgerOfAccounts,
+  NAMES,
+  SCOPE,
+  type LedgerProcess,
+} from './support/ledger-of-accounts.js';
 import { runs } from '../support/property-runs.js';
 
 /**
- * Whatever commands are under way at once in two processes, in whatever order their reads and appends reach the log, whichever process
- * dies in between, however late an append comes and whoever is forgotten: nobody can claim what somebody else shows.
+ * Whatever commands are under way at once in two processes, in whatever order their reads and
+ * appends reach the log, whichever process dies in between, however late an append comes and
+ * whoever is forgotten: nobody can claim what somebody else shows.
  */
 const CODES = ['FOO', 'BAR'] as const;
 const PROVIDER_ID = 'cus_1';
@@ -39,12 +45,22 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 
 function upsert({ accountId, userId, referralCode, paymentProviderId }: Asked): UpsertUserRequest {
   return {
-    ...{ type: 'UpsertUser', userId, openAccount: accountId, changes: {}, referralCode, referralCodes: {} },
+    ...{
+      type: 'UpsertUser',
+      userId,
+      openAccount: accountId,
+      changes: {},
+      referralCode,
+      referralCodes: {},
+    },
     ...{ paymentProviderId, codes: [] },
   };
 }
 
-/** Every call waits for its turn, which the scheduler gives. After so many appends the process is dead, the last one unanswered. */
+/**
+ * Every call waits for its turn, which the scheduler gives. After so many appends the process is
+ * dead, the last one unanswered.
+ */
 function troubled(log: EventLog, scheduler: Scheduler, appendsMax: number): EventLog {
   let appends = 0;
   const turn = async (call: string): Promise<void> => {
@@ -58,7 +74,8 @@ function troubled(log: EventLog, scheduler: Scheduler, appendsMax: number): Even
         return async (...call: Parameters<EventLog['append']>) => {
           await turn(`append to ${call[0]}`);
           const result = await target.append(...call);
-          if (result.kind === 'appended' && ++appends >= appendsMax) throw new EventLogUnavailable('the process is dead');
+          if (result.kind === 'appended' && ++appends >= appendsMax)
+            throw new EventLogUnavailable('the process is dead');
           return result;
         };
       if (member === 'readStream')
@@ -73,15 +90,19 @@ function troubled(log: EventLog, scheduler: Scheduler, appendsMax: number): Even
 }
 
 /** What people and accounts show, by what it is: as it stands in the log. */
-async function shown(process: LedgerProcess): Promise<Map<string, { readonly account: string; readonly person: string | null }[]>> {
+async function shown(
+  process: LedgerProcess,
+): Promise<Map<string, { readonly account: string; readonly person: string | null }[]>> {
   const found = new Map<string, { account: string; person: string | null }[]>();
-  const add = (what: string, account: string, person: string | null) => found.set(what, [...(found.get(what) ?? []), { account, person }]);
+  const add = (what: string, account: string, person: string | null) =>
+    found.set(what, [...(found.get(what) ?? []), { account, person }]);
   for (const accountId of ['one', 'two']) {
     const account = NAMES.accountRef(SCOPE, accountId);
     const { state } = await process.streams.accounts.load(NAMES.accountStream(SCOPE, account));
     if (state.status === 'absent') continue;
     if (state.paymentProviderId !== null) add(PROVIDER_ID, account, null);
-    for (const { person, codes } of state.users.values()) for (const { code } of codes.values()) add(code, account, person);
+    for (const { person, codes } of state.users.values())
+      for (const { code } of codes.values()) add(code, account, person);
   }
   return found;
 }
@@ -98,42 +119,78 @@ afterEach(() => {
 
 it('every code and payment provider id that is shown is its holder’s alone, and nobody else can claim it', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.scheduler(), fc.array(asked, { minLength: 2, maxLength: 8 }), fc.nat(12), async (scheduler, commands, appends) => {
-      const ledger = await LedgerOfAccounts.open(DEFAULT_PROGRAM);
-      const processes = [Infinity, Infinity, appends].map((max) => ledger.process((log) => troubled(log, scheduler, max)));
-      const outcomes = commands.map(async (command, index) => {
-        await scheduler.schedule(Promise.resolve(), `${command.what} ${index}`);
-        if (command.what === 'time passes') return void (passed += 121_000);
-        const request =
-          command.what === 'upsert'
-            ? upsert(command)
-            : ({ type: 'ForgetUser', userId: command.userId, doNotTrack: false, preserveEmptyAccount: true } as const);
-        return processes[command.process]?.send(command.accountId, request, `command ${index}`);
-      });
-      await scheduler.waitFor(Promise.allSettled(outcomes));
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(asked, { minLength: 2, maxLength: 8 }),
+      fc.nat(12),
+      async (scheduler, commands, appends) => {
+        const ledger = await LedgerOfAccounts.open(DEFAULT_PROGRAM);
+        const processes = [Infinity, Infinity, appends].map((max) =>
+          ledger.process((log) => troubled(log, scheduler, max)),
+        );
+        const outcomes = commands.map(async (command, index) => {
+          await scheduler.schedule(Promise.resolve(), `${command.what} ${index}`);
+          if (command.what === 'time passes') return void (passed += 121_000);
+          const request =
+            command.what === 'upsert'
+              ? upsert(command)
+              : ({
+                  type: 'ForgetUser',
+                  userId: command.userId,
+                  doNotTrack: false,
+                  preserveEmptyAccount: true,
+                } as const);
+          return processes[command.process]?.send(command.accountId, request, `command ${index}`);
+        });
+        await scheduler.waitFor(Promise.allSettled(outcomes));
 
-      const after = ledger.process();
-      const all = await shown(after);
-      for (const [what, holders] of all) {
-        expect([what, holders.length]).toEqual([what, 1]);
-        const stream = what === PROVIDER_ID ? NAMES.paymentProviderIdStream(SCOPE, what) : NAMES.codeStream(SCOPE, what);
-        expect((await after.streams.reservations.load(stream)).state).toMatchObject({ status: 'held', holder: holders[0] });
-      }
-      // However long it takes: what nobody shows is free at last, but for what somebody forgotten had; what is shown never is.
-      passed += 10 * 121_000;
-      const facts = (await ledger.facts()).map(({ event }) => event);
-      for (const what of CODES) {
-        const thief = upsert({ ...commands[0]!, userId: 'thief', referralCode: what, paymentProviderId: undefined });
-        const stolen = await after.send('three', { ...thief, openAccount: 'three' }, `thief of ${what}`);
-        const isTaken = all.has(what) || wasOfSomebodyForgotten(facts, what);
-        if (isTaken) expect(stolen).toMatchObject({ kind: 'refused', refused: 'REFERRAL_CODE_TAKEN' });
-      }
-    }),
+        const after = ledger.process();
+        const all = await shown(after);
+        for (const [what, holders] of all) {
+          expect([what, holders.length]).toEqual([what, 1]);
+          const stream =
+            what === PROVIDER_ID
+              ? NAMES.paymentProviderIdStream(SCOPE, what)
+              : NAMES.codeStream(SCOPE, what);
+          expect((await after.streams.reservations.load(stream)).state).toMatchObject({
+            status: 'held',
+            holder: holders[0],
+          });
+        }
+        // However long it takes: what nobody shows is free at last, but for what somebody forgotten
+        // had; what is shown never is.
+        passed += 10 * 121_000;
+        const facts = (await ledger.facts()).map(({ event }) => event);
+        for (const what of CODES) {
+          const thief = upsert({
+            ...commands[0]!,
+            userId: 'thief',
+            referralCode: what,
+            paymentProviderId: undefined,
+          });
+          const stolen = await after.send(
+            'three',
+            { ...thief, openAccount: 'three' },
+            `thief of ${what}`,
+          );
+          const isTaken = all.has(what) || wasOfSomebodyForgotten(facts, what);
+          if (isTaken)
+            expect(stolen).toMatchObject({ kind: 'refused', refused: 'REFERRAL_CODE_TAKEN' });
+        }
+      },
+    ),
     { numRuns: runs(15) },
   );
 });
 
 function wasOfSomebodyForgotten(facts: readonly AccountEvent[], code: string): boolean {
-  const forgotten = new Set(facts.flatMap((event) => (event.type === 'ErasureRequested' ? event.persons : [])));
-  return facts.some((event) => event.type === 'ReferralCodeAssigned' && event.code.value === code && forgotten.has(event.person));
+  const forgotten = new Set(
+    facts.flatMap((event) => (event.type === 'ErasureRequested' ? event.persons : [])),
+  );
+  return facts.some(
+    (event) =>
+      event.type === 'ReferralCodeAssigned' &&
+      event.code.value === code &&
+      forgotten.has(event.person),
+  );
 }

@@ -10,12 +10,18 @@ import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
-import { LedgerOfAccounts, NAMES, SCOPE, type LedgerProcess } from './support/ledger-of-accounts.js';
+import {
+  LedgerOfAccounts,
+  NAMES,
+  SCOPE,
+  type LedgerProcess,
+} from './support/ledger-of-accounts.js';
 import { runs } from '../support/property-runs.js';
 
 /**
- * Requests with keys, in whichever process, dying before or after their effect, while rows of keys are purged or lost and time goes on:
- * a key has one effect in seven days, no request is told of another one's effect, and every effect is in the balance.
+ * Requests with keys, in whichever process, dying before or after their effect, while rows of keys
+ * are purged or lost and time goes on: a key has one effect in seven days, no request is told of
+ * another one's effect, and every effect is in the balance.
  */
 const HOUR_MS = 60 * 60 * 1000;
 const WEEK_MS = 7 * 24 * HOUR_MS;
@@ -37,11 +43,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      ...{ what: fc.constant('request' as const), key, amount: fc.constantFrom(5, 600), process: fc.nat(1) },
+      ...{
+        what: fc.constant('request' as const),
+        key,
+        amount: fc.constantFrom(5, 600),
+        process: fc.nat(1),
+      },
       dies: fc.constantFrom('no' as const, 'no' as const, 'before' as const, 'after' as const),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ what: fc.constant('time passes' as const), hours: fc.constantFrom(1, 100, 167, 169, 193) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      what: fc.constant('time passes' as const),
+      hours: fc.constantFrom(1, 100, 167, 169, 193),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant({ what: 'purge' } as const) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('a row is lost' as const), key }) },
 );
@@ -83,7 +100,10 @@ class Run {
         return this.request(step);
       case 'time passes':
         passed += step.hours * HOUR_MS;
-        await pool.query('update ledger.idempotency_keys set created_at = created_at - make_interval(hours => $1)', [step.hours]);
+        await pool.query(
+          'update ledger.idempotency_keys set created_at = created_at - make_interval(hours => $1)',
+          [step.hours],
+        );
         return;
       case 'purge':
         await purgeAnswers(pool);
@@ -97,7 +117,12 @@ class Run {
     return new KeptAnswers(pool, presence, this.sealingKey, new InMemorySubjectKeys());
   }
 
-  private async request({ key, amount, process, dies }: Extract<Step, { what: 'request' }>): Promise<void> {
+  private async request({
+    key,
+    amount,
+    process,
+    dies,
+  }: Extract<Step, { what: 'request' }>): Promise<void> {
     const requests = this.requests();
     const keyed = { scope: SCOPE, key, fingerprint: `of ${amount}` };
     const claimed = await requests.claim(keyed);
@@ -116,17 +141,25 @@ class Run {
       expect(young.some((effect) => effect.amount !== amount)).toBe(true);
       return requests.drop(keyed);
     }
-    if (outcome.replayed) expect(this.effectsOf(key).map(({ rewardId }) => rewardId)).toContain(outcome.rewardId);
+    if (outcome.replayed)
+      expect(this.effectsOf(key).map(({ rewardId }) => rewardId)).toContain(outcome.rewardId);
     else {
       expect(young).toEqual([]);
-      this.effects.set(key, [...this.effectsOf(key), { rewardId: outcome.rewardId, amount, at: Date.now() }]);
+      this.effects.set(key, [
+        ...this.effectsOf(key),
+        { rewardId: outcome.rewardId, amount, at: Date.now() },
+      ]);
     }
     expect(outcome.amount).toBe(amount);
     if (dies === 'after') return this.die(key);
     await requests.keep(keyed, { status: 200, body: { amount }, position: null });
   }
 
-  private async give(process: number, amount: number, meta: { commandId: string; askedAt: number; key: string; fingerprint: string }) {
+  private async give(
+    process: number,
+    amount: number,
+    meta: { commandId: string; askedAt: number; key: string; fingerprint: string },
+  ) {
     const { commandId, askedAt, ...idempotency } = meta;
     const actor = { kind: 'api-key' as const, id: 'key' };
     const cause = { correlationId: commandId, causationId: commandId };
@@ -150,13 +183,21 @@ class Run {
       return 'IDEMPOTENCY_KEY_REUSED' as const;
     }
     const [granted] = outcome.events;
-    if (granted?.type !== 'RewardGranted' || granted.value.type !== 'CREDIT') throw new Error('no reward was given');
-    return { rewardId: granted.rewardId, amount: granted.value.assignedCredit, replayed: outcome.replayed };
+    if (granted?.type !== 'RewardGranted' || granted.value.type !== 'CREDIT')
+      throw new Error('no reward was given');
+    return {
+      rewardId: granted.rewardId,
+      amount: granted.value.assignedCredit,
+      replayed: outcome.replayed,
+    };
   }
 
   /** The process of the request ends without an answer. */
   private async die(key: string): Promise<void> {
-    await pool.query('update ledger.idempotency_keys set owner = 0 where key = $1 and answer is null', [key]);
+    await pool.query(
+      'update ledger.idempotency_keys set owner = 0 where key = $1 and answer is null',
+      [key],
+    );
   }
 
   private effectsOf(key: string): readonly Effect[] {
@@ -177,8 +218,18 @@ it('a key has one effect in seven days, whatever is purged, lost or dies, and ev
       passed = 0;
       const ledger = await LedgerOfAccounts.open(DEFAULT_PROGRAM);
       const processes = [ledger.process(), ledger.process()];
-      const user = { type: 'UpsertUser', userId: 'ann', openAccount: 'acme', changes: {}, referralCode: undefined } as const;
-      await processes[0]?.send('acme', { ...user, referralCodes: {}, paymentProviderId: undefined, codes: [] }, 'opened');
+      const user = {
+        type: 'UpsertUser',
+        userId: 'ann',
+        openAccount: 'acme',
+        changes: {},
+        referralCode: undefined,
+      } as const;
+      await processes[0]?.send(
+        'acme',
+        { ...user, referralCodes: {}, paymentProviderId: undefined, codes: [] },
+        'opened',
+      );
       const run = new Run(processes);
       for (const step of steps) await run.take(step);
 
@@ -186,7 +237,9 @@ it('a key has one effect in seven days, whatever is purged, lost or dies, and ev
       const effects = [...run.effects.values()].flat();
       expect(new Set(effects.map(({ rewardId }) => rewardId)).size).toBe(effects.length);
       if (account.status === 'absent') throw new Error('the account is gone');
-      expect(availableCredit(account, 'CENTS', Date.now())).toBe(effects.reduce((sum, { amount }) => sum + amount, 0));
+      expect(availableCredit(account, 'CENTS', Date.now())).toBe(
+        effects.reduce((sum, { amount }) => sum + amount, 0),
+      );
     }),
     { numRuns: runs(25) },
   );

@@ -23,12 +23,25 @@ const happening = fc.record({
   account: fc.constantFrom('a', 'b', 'c'),
   facts: fc.array(fc.constantFrom(OLD_FACT, NEW_FACT, OTHER_FACT), { minLength: 1, maxLength: 4 }),
 });
-const turn = fc.record({ kind: fc.constant('turn' as const), release: fc.constantFrom('older' as const, 'newer' as const) });
-const failing = fc.record({ kind: fc.constant('failing' as const), account: fc.constantFrom('a', 'b', 'none') });
-const story = fc.array(fc.oneof({ weight: 4, arbitrary: happening }, { weight: 2, arbitrary: turn }, { weight: 1, arbitrary: failing }), {
-  minLength: 3,
-  maxLength: 14,
+const turn = fc.record({
+  kind: fc.constant('turn' as const),
+  release: fc.constantFrom('older' as const, 'newer' as const),
 });
+const failing = fc.record({
+  kind: fc.constant('failing' as const),
+  account: fc.constantFrom('a', 'b', 'none'),
+});
+const story = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: happening },
+    { weight: 2, arbitrary: turn },
+    { weight: 1, arbitrary: failing },
+  ),
+  {
+    minLength: 3,
+    maxLength: 14,
+  },
+);
 
 it('whichever releases led, and whatever failed meanwhile, in the end the newer one has reacted to everything, in order', async () => {
   let unknownMet = 0;
@@ -42,10 +55,12 @@ it('whichever releases led, and whatever failed meanwhile, in the end the newer 
         if (step.kind === 'facts') head = await releases.happened(step.account, ...step.facts);
         else if (step.kind === 'failing') {
           isAnyFailing ||= step.account !== 'none';
-          releases.failure = ({ stream }) => (stream === streamOf(step.account) ? new Error('not now') : undefined);
+          releases.failure = ({ stream }) =>
+            stream === streamOf(step.account) ? new Error('not now') : undefined;
         } else {
           // Sometimes in the middle of the page, sometimes behind it.
-          if (head !== undefined && step.release === 'newer') expect(await leader.waitFor(head, 20_000)).toBe(true);
+          if (head !== undefined && step.release === 'newer')
+            expect(await leader.waitFor(head, 20_000)).toBe(true);
           await releases.stop(leader);
           leader = step.release === 'older' ? releases.older() : releases.newer();
         }
@@ -56,9 +71,14 @@ it('whichever releases led, and whatever failed meanwhile, in the end the newer 
       releases.failure = () => undefined;
       leader = releases.newer();
       if (head !== undefined) expect(await leader.waitFor(head, 20_000)).toBe(true);
-      await eventually(async () => (await pool.query('select from ledger.parked_reactions')).rows.length === 0);
+      await eventually(
+        async () => (await pool.query('select from ledger.parked_reactions')).rows.length === 0,
+      );
       const expected = await releases.expected();
-      if (isAnyFailing) expect(TestReleases.perPolicy(releases.reactions())).toEqual(TestReleases.perPolicy(expected));
+      if (isAnyFailing)
+        expect(TestReleases.perPolicy(releases.reactions())).toEqual(
+          TestReleases.perPolicy(expected),
+        );
       else expect(releases.reactions()).toEqual(expected);
       await releases.stopAll();
     }),

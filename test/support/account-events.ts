@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto';
-import type { AccountEvent, AccountEventOf, Party, Profile, RewardSource, Subscription } from '../../src/domain/account/account.events.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  Party,
+  Profile,
+  RewardSource,
+  Subscription,
+} from '../../src/domain/account/account.events.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
 import { REFERRED_RULE, REFERRER_RULE, type RewardValue } from '../../src/domain/program.js';
 import type { Mode, Scope } from '../../src/domain/scope.js';
 
-/** Builders of an account's events: what a test is about is said, the rest is plausible. Times are small numbers unless given. */
+/**
+ * Builders of an account's events: what a test is about is said, the rest is plausible. Times are
+ * small numbers unless given.
+ */
 
 export interface TestAccount extends Scope {
   readonly accountId: string;
@@ -12,22 +22,43 @@ export interface TestAccount extends Scope {
   readonly stream: string;
 }
 
-export function anAccount(accountId: string, { tenant = 'demo', mode = 'live' }: { tenant?: string; mode?: Mode } = {}): TestAccount {
+export function anAccount(
+  accountId: string,
+  { tenant = 'demo', mode = 'live' }: { tenant?: string; mode?: Mode } = {},
+): TestAccount {
   const accountRef = hexOf(tenant, mode, accountId);
   return { tenant, mode, accountId, accountRef, stream: `account-${tenant}-${mode}-${accountRef}` };
 }
 
-/** The same id for the same words, so that a test can name a person and always means the same one. */
+/**
+ * The same id for the same words, so that a test can name a person and always means the same one.
+ */
 export function personOf(account: TestAccount, userId: string): string {
   const hex = hexOf(account.tenant, account.mode, account.accountId, userId);
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `a${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
 }
 
 export const forgotten = <T>(subject: string): Personal<T> => ({ subject, value: null });
 
-export function accountOpened(account: TestAccount, over: Partial<AccountEventOf<'AccountOpened'>> = {}): AccountEvent {
+export function accountOpened(
+  account: TestAccount,
+  over: Partial<AccountEventOf<'AccountOpened'>> = {},
+): AccountEvent {
   const subject = account.accountRef;
-  return { type: 'AccountOpened', at: 1_000, account: subject, accountId: personal(subject, account.accountId), currency: 'USD', ...over };
+  return {
+    type: 'AccountOpened',
+    at: 1_000,
+    account: subject,
+    accountId: personal(subject, account.accountId),
+    currency: 'USD',
+    ...over,
+  };
 }
 
 export function subscriptionChanged(subscription: Subscription, at = 1_100): AccountEvent {
@@ -37,35 +68,73 @@ export function subscriptionChanged(subscription: Subscription, at = 1_100): Acc
 export function aProfile(userId: string, over: Partial<Profile> = {}): Profile {
   return {
     id: userId,
-    ...{ email: `${userId}@example.com`, firstName: null, lastName: null, imageUrl: null, locale: null, countryCode: null },
+    ...{
+      email: `${userId}@example.com`,
+      firstName: null,
+      lastName: null,
+      imageUrl: null,
+      locale: null,
+      countryCode: null,
+    },
     ...{ referable: true, customFields: {}, segments: [], cookieId: null, referralSource: null },
     ...{ firstSeenIP: null, lastSeenIP: null, firstSeenUserAgent: null, lastSeenUserAgent: null },
     ...over,
   };
 }
 
-export function userIdentified(account: TestAccount, userId: string, profile: Partial<Profile> = {}, at = 1_200): AccountEvent {
+export function userIdentified(
+  account: TestAccount,
+  userId: string,
+  profile: Partial<Profile> = {},
+  at = 1_200,
+): AccountEvent {
   const person = personOf(account, userId);
-  return { type: 'UserIdentified', at, person, profile: personal(person, aProfile(userId, profile)) };
+  return {
+    type: 'UserIdentified',
+    at,
+    person,
+    profile: personal(person, aProfile(userId, profile)),
+  };
 }
 
-export function userProfileChanged(account: TestAccount, userId: string, changes: Partial<Profile>, at = 1_300): AccountEvent {
+export function userProfileChanged(
+  account: TestAccount,
+  userId: string,
+  changes: Partial<Profile>,
+  at = 1_300,
+): AccountEvent {
   const person = personOf(account, userId);
   return { type: 'UserProfileChanged', at, person, changes: personal(person, changes) };
 }
 
-export function referralCodeAssigned(account: TestAccount, userId: string, code: string, at = 1_400, programId = 'default'): AccountEvent {
+export function referralCodeAssigned(
+  account: TestAccount,
+  userId: string,
+  code: string,
+  at = 1_400,
+  programId = 'default',
+): AccountEvent {
   const person = personOf(account, userId);
   return { type: 'ReferralCodeAssigned', at, person, code: personal(person, code), programId };
 }
 
 export function partyOf(account: TestAccount, userId: string): Party {
   const person = personOf(account, userId);
-  return { account: account.accountRef, person, ids: personal(person, { accountId: account.accountId, userId }) };
+  return {
+    account: account.accountRef,
+    person,
+    ids: personal(person, { accountId: account.accountId, userId }),
+  };
 }
 
 export function accountAttributed(code: string, referrer: Party, at = 1_500): AccountEvent {
-  return { type: 'AccountAttributed', at, code: personal(referrer.person, code), referrer, programId: 'default' };
+  return {
+    type: 'AccountAttributed',
+    at,
+    code: personal(referrer.person, code),
+    referrer,
+    programId: 'default',
+  };
 }
 
 export function referralStarted(
@@ -103,7 +172,12 @@ export function referralConverted(
     type: 'ReferralConverted',
     at: 3_000,
     ...{ referralId, referrer, programId: 'default', programVersion: 1 },
-    ...{ referredStatus: 'APPROVED', referrerStatus: 'APPROVED', referredReward: null, referrerReward: null },
+    ...{
+      referredStatus: 'APPROVED',
+      referrerStatus: 'APPROVED',
+      referredReward: null,
+      referrerReward: null,
+    },
     ...over,
   };
 }
@@ -116,14 +190,29 @@ export function referralModerated(
   return {
     type: 'ReferralModerated',
     at: 4_000,
-    ...{ moderationId: 'moderation', referralId, referrer, programId: 'default', programVersion: 1 },
+    ...{
+      moderationId: 'moderation',
+      referralId,
+      referrer,
+      programId: 'default',
+      programVersion: 1,
+    },
     ...{ referredStatus: 'APPROVED', referrerStatus: 'APPROVED', referrerReward: null },
     ...over,
   };
 }
 
-export const credit = (assignedCredit: number, unit = 'CENTS'): RewardValue => ({ type: 'CREDIT', unit, assignedCredit, currency: null });
-export const discount = (discountPercent: number): RewardValue => ({ type: 'PCT_DISCOUNT', discountPercent, monthsDiscountIsValid: null });
+export const credit = (assignedCredit: number, unit = 'CENTS'): RewardValue => ({
+  type: 'CREDIT',
+  unit,
+  assignedCredit,
+  currency: null,
+});
+export const discount = (discountPercent: number): RewardValue => ({
+  type: 'PCT_DISCOUNT',
+  discountPercent,
+  monthsDiscountIsValid: null,
+});
 export const tankCode = (fuelTankCode: string): RewardValue => ({
   ...{ type: 'FUELTANK', fuelTankCode, fuelTankType: 'CREDIT', amount: 5, unit: null },
 });
@@ -137,9 +226,22 @@ export function rewardGranted(
   return {
     type: 'RewardGranted',
     at: 2_100,
-    ...{ rewardId, person: owner.person, owner: owner.ids, source: 'MANUAL', value, cancellable: true },
+    ...{
+      rewardId,
+      person: owner.person,
+      owner: owner.ids,
+      source: 'MANUAL',
+      value,
+      cancellable: true,
+    },
     texts: { subject: owner.person, value: null },
-    ...{ dateScheduledFor: null, dateExpires: null, referralId: null, programId: null, programVersion: null },
+    ...{
+      dateScheduledFor: null,
+      dateExpires: null,
+      referralId: null,
+      programId: null,
+      programVersion: null,
+    },
     ...{ rule: ruleOf(over.source), redeemsAutomatically: false },
     ...over,
   };
@@ -152,12 +254,19 @@ function ruleOf(source: RewardSource = 'MANUAL'): string | null {
 }
 
 export function rewardWithheld(
-  over: Partial<AccountEventOf<'RewardWithheld'>> & Pick<AccountEventOf<'RewardWithheld'>, 'person'>,
+  over: Partial<AccountEventOf<'RewardWithheld'>> &
+    Pick<AccountEventOf<'RewardWithheld'>, 'person'>,
 ): AccountEvent {
   return {
     type: 'RewardWithheld',
     at: 2_100,
-    ...{ rewardId: 'reward', referralId: 'referral', programId: 'default', programVersion: 1, rule: REFERRED_RULE },
+    ...{
+      rewardId: 'reward',
+      referralId: 'referral',
+      programId: 'default',
+      programVersion: 1,
+      rule: REFERRED_RULE,
+    },
     reason: 'AMOUNT_TOO_LARGE',
     ...over,
   };
@@ -166,11 +275,21 @@ export function rewardWithheld(
 type About = 'RewardBecameAvailable' | 'RewardExpired' | 'RewardRestored';
 
 /** An event about a reward, naming it as it was given. */
-export function aboutReward(type: About, granted: AccountEventOf<'RewardGranted'>, amount: number, at: number): AccountEvent {
+export function aboutReward(
+  type: About,
+  granted: AccountEventOf<'RewardGranted'>,
+  amount: number,
+  at: number,
+): AccountEvent {
   return { type, at, ...refOf(granted), amount };
 }
 
-export function creditRedeemed(granted: AccountEventOf<'RewardGranted'>, redemptionId: string, amount: number, at: number): AccountEvent {
+export function creditRedeemed(
+  granted: AccountEventOf<'RewardGranted'>,
+  redemptionId: string,
+  amount: number,
+  at: number,
+): AccountEvent {
   return { type: 'CreditRedeemed', at, ...refOf(granted), redemptionId, amount };
 }
 
@@ -183,16 +302,42 @@ export function rewardCancelled(
   return { type: 'RewardCancelled', at, ...refOf(granted), amount, by };
 }
 
-export function erasureRequested(persons: readonly string[], over: Partial<AccountEventOf<'ErasureRequested'>> = {}): AccountEvent {
-  return { type: 'ErasureRequested', at: 9_000, erasureId: 'erasure', persons, account: null, suppressed: [], ...over };
+export function erasureRequested(
+  persons: readonly string[],
+  over: Partial<AccountEventOf<'ErasureRequested'>> = {},
+): AccountEvent {
+  return {
+    type: 'ErasureRequested',
+    at: 9_000,
+    erasureId: 'erasure',
+    persons,
+    account: null,
+    suppressed: [],
+    ...over,
+  };
 }
 
-export function erasureCompleted(persons: readonly string[], over: Partial<AccountEventOf<'ErasureCompleted'>> = {}): AccountEvent {
-  return { type: 'ErasureCompleted', at: 9_100, erasureId: 'erasure', persons, account: null, ...over };
+export function erasureCompleted(
+  persons: readonly string[],
+  over: Partial<AccountEventOf<'ErasureCompleted'>> = {},
+): AccountEvent {
+  return {
+    type: 'ErasureCompleted',
+    at: 9_100,
+    erasureId: 'erasure',
+    persons,
+    account: null,
+    ...over,
+  };
 }
 
 function refOf({ rewardId, person, value }: AccountEventOf<'RewardGranted'>) {
-  return { rewardId, person, rewardType: value.type, unit: value.type === 'PCT_DISCOUNT' ? '%' : value.unit };
+  return {
+    rewardId,
+    person,
+    rewardType: value.type,
+    unit: value.type === 'PCT_DISCOUNT' ? '%' : value.unit,
+  };
 }
 
 function hexOf(...words: readonly string[]): string {

@@ -19,7 +19,10 @@ export interface CallOptions {
   readonly raw?: string | Buffer<ArrayBuffer>;
 }
 
-/** Calls the routes of one tenant with one set of credentials. Paths are relative to the tenant's and percent-encoded by the caller. */
+/**
+ * Calls the routes of one tenant with one set of credentials. Paths are relative to the tenant's
+ * and percent-encoded by the caller.
+ */
 export class ApiClient {
   constructor(
     readonly origin: string,
@@ -47,8 +50,16 @@ export class ApiClient {
     return this.call<T>('POST', path, body, options);
   }
 
-  /** T is what the test expects; what came is compared by the test, and with the description of the interface by `observe`. */
-  async call<T = Json>(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer<T>> {
+  /**
+   * T is what the test expects; what came is compared by the test, and with the description of the
+   * interface by `observe`.
+   */
+  async call<T = Json>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<Answer<T>> {
     const pathname = `/api/v1/${this.tenant}${path}`;
     const payload = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await fetch(`${this.origin}${pathname}`, {
@@ -72,13 +83,17 @@ export class ApiClient {
 
 function credentialFields(credentials: ApiClient['credentials']): Readonly<Record<string, string>> {
   if (credentials === undefined) return {};
-  return typeof credentials === 'string' ? { authorization: basic(credentials) } : { 'x-saasquatch-user-token': credentials.token };
+  return typeof credentials === 'string'
+    ? { authorization: basic(credentials) }
+    : { 'x-saasquatch-user-token': credentials.token };
 }
 
-export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+export const basic = (credentials: string): string =>
+  `Basic ${Buffer.from(credentials).toString('base64')}`;
 
 /** A path of segments, each percent-encoded. */
-export const path = (...segments: readonly string[]): string => segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+export const path = (...segments: readonly string[]): string =>
+  segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
 
 /** A query string of what is given; undefined members are left out. */
 export function query(parameters: Readonly<Record<string, string | number | undefined>>): string {

@@ -9,8 +9,14 @@ import type { Scope } from '../../src/domain/scope.js';
 import type { EventLog, NewEvent, Position, RecordedEvent } from '../../src/event-log/event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { ledgerDigest } from '../../src/operations/ledger/ledger-digest.js';
-import { acknowledgeLoss, type LossAcknowledgement } from '../../src/operations/ledger/loss-acknowledgement.js';
-import { verifyLedger, type Verification } from '../../src/operations/ledger/ledger-verification.js';
+import {
+  acknowledgeLoss,
+  type LossAcknowledgement,
+} from '../../src/operations/ledger/loss-acknowledgement.js';
+import {
+  verifyLedger,
+  type Verification,
+} from '../../src/operations/ledger/ledger-verification.js';
 import { openPool } from '../../src/postgres/database.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
@@ -30,14 +36,28 @@ export class ChainedLedger {
     readonly log: EventLog,
     batchMax: number,
   ) {
-    this.sealing = new ChainSealing({ pool, log, chains: this.chains, signer: this.chainSigner, batchMax });
+    this.sealing = new ChainSealing({
+      pool,
+      log,
+      chains: this.chains,
+      signer: this.chainSigner,
+      batchMax,
+    });
   }
 
   /** @param log another one than that of the database. */
-  static async open({ log, batchMax = 1_000 }: { readonly log?: EventLog; readonly batchMax?: number } = {}): Promise<ChainedLedger> {
+  static async open({
+    log,
+    batchMax = 1_000,
+  }: { readonly log?: EventLog; readonly batchMax?: number } = {}): Promise<ChainedLedger> {
     const database = await createTestDatabase();
     const pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
-    const ledger = new ChainedLedger(database, pool, log ?? (await PostgresEventLog.open({ url: database.url })), batchMax);
+    const ledger = new ChainedLedger(
+      database,
+      pool,
+      log ?? (await PostgresEventLog.open({ url: database.url })),
+      batchMax,
+    );
     await beginLogSeal(pool, await ledger.log.id(), ledger.chainSigner);
     return ledger;
   }
@@ -49,7 +69,8 @@ export class ChainedLedger {
 
   async append(stream: string, events: readonly NewEvent[]): Promise<Position> {
     const first = await this.log.append(stream, 'no-stream', events);
-    const result = first.kind === 'appended' ? first : await this.log.append(stream, first.actual, events);
+    const result =
+      first.kind === 'appended' ? first : await this.log.append(stream, first.actual, events);
     if (result.kind === 'conflict') throw new Error(`somebody else writes to ${stream}`);
     return result.position;
   }
@@ -57,12 +78,16 @@ export class ChainedLedger {
   /** Tenants with settings and accounts, both modes, taking turns; four sets of seals. */
   async filled(rounds = 4): Promise<this> {
     await this.append(this.names.tenantRegisterStream(), [anEvent('register')]);
-    for (const alias of ['acme', 'other']) await this.append(this.names.tenantStream(alias), [anEvent(alias)]);
+    for (const alias of ['acme', 'other'])
+      await this.append(this.names.tenantStream(alias), [anEvent(alias)]);
     for (let round = 0; round < rounds; round++) {
       for (const account of ['a', 'b', 'c']) await this.happened(account);
       await this.happened('a', { tenant: 'acme', mode: 'test' });
       await this.happened('a', { tenant: 'other', mode: 'live' });
-      await this.append(this.names.codeStream(ACME, `code${round}`), [anEvent('code'), anEvent('code again')]);
+      await this.append(this.names.codeStream(ACME, `code${round}`), [
+        anEvent('code'),
+        anEvent('code again'),
+      ]);
       await this.sealing.sealToHead();
     }
     return this;
@@ -73,11 +98,18 @@ export class ChainedLedger {
   }
 
   async eventsOf(scope: Scope): Promise<readonly RecordedEvent[]> {
-    return (await this.events()).filter(({ stream }) => this.chains.ofStream(stream).includes(this.chains.of(scope)));
+    return (await this.events()).filter(({ stream }) =>
+      this.chains.ofStream(stream).includes(this.chains.of(scope)),
+    );
   }
 
   async verify(scope: Scope = ACME, outside?: DigestDocument): Promise<Verification> {
-    return verifyLedger(this, { scope, outside, signal: new AbortController().signal, awayMsMax: 10_000 });
+    return verifyLedger(this, {
+      scope,
+      outside,
+      signal: new AbortController().signal,
+      awayMsMax: 10_000,
+    });
   }
 
   async digest(scope: Scope = ACME, sign = true): Promise<DigestDocument> {
@@ -88,7 +120,13 @@ export class ChainedLedger {
 
   /** As the command does, but for its audit events. */
   acknowledge(): Promise<LossAcknowledgement> {
-    const options = { reason: 'a fail-over', by: 'test', warn: () => undefined, signal: new AbortController().signal, awayMsMax: 10_000 };
+    const options = {
+      reason: 'a fail-over',
+      by: 'test',
+      warn: () => undefined,
+      signal: new AbortController().signal,
+      awayMsMax: 10_000,
+    };
     return acknowledgeLoss(this, options, () => Promise.resolve());
   }
 

@@ -9,7 +9,10 @@ const folder = join(root, 'docker');
 const texts = z.array(z.string()).default([]);
 const condition = z.enum(['service_started', 'service_healthy', 'service_completed_successfully']);
 
-/** What these compose files use of the format. Strict: a member with a slip in its name would be ignored by nobody but the reader. */
+/**
+ * What these compose files use of the format. Strict: a member with a slip in its name would be
+ * ignored by nobody but the reader.
+ */
 const service = z.strictObject({
   image: z.string(),
   build: z.strictObject({ context: z.string(), dockerfile: z.string() }).optional(),
@@ -19,7 +22,13 @@ const service = z.strictObject({
   environment: z.record(z.string(), z.string()).default({}),
   ports: texts,
   healthcheck: z
-    .strictObject({ test: z.array(z.string()), interval: z.string(), timeout: z.string(), retries: z.number(), start_period: z.string() })
+    .strictObject({
+      test: z.array(z.string()),
+      interval: z.string(),
+      timeout: z.string(),
+      retries: z.number(),
+      start_period: z.string(),
+    })
     .optional(),
   network_mode: z.string().optional(),
   init: z.boolean().default(false),

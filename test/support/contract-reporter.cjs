@@ -1,6 +1,6 @@
 /**
- * At the end of a run, what the contract of the event log came to on each log, and every skipped test by its name: one that is left out
- * silently looks like one that holds.
+ * At the end of a run, what the contract of the event log came to on each log, and every skipped
+ * test by its name: one that is left out silently looks like one that holds.
  */
 class ContractReporter {
   constructor({ testNamePattern }) {
@@ -19,9 +19,13 @@ class ContractReporter {
       logs.set(log, { ...count, [status]: (count[status] ?? 0) + 1 });
     }
     for (const [log, { passed, failed, pending }] of [...logs].sort()) {
-      process.stderr.write(`contract of the event log on ${log}: ${passed} passed, ${failed} failed, ${pending} skipped\n`);
+      process.stderr.write(
+        `contract of the event log on ${log}: ${passed} passed, ${failed} failed, ${pending} skipped\n`,
+      );
     }
-    if (logs.size > 0) for (const { status, fullName } of tests) if (status === 'pending') process.stderr.write(`  skipped: ${fullName}\n`);
+    if (logs.size > 0)
+      for (const { status, fullName } of tests)
+        if (status === 'pending') process.stderr.write(`  skipped: ${fullName}\n`);
   }
 }
 

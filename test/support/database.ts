@@ -8,13 +8,19 @@ export interface TestDatabase {
 }
 
 /**
- * A database of one's own on the server of this test run: with our schema, cloned from the template, or empty with
- * `{ migrated: false }`. Some 20 ms; what is not dropped goes with the server at the end of the run.
+ * A database of one's own on the server of this test run: with our schema, cloned from the
+ * template, or empty with `{ migrated: false }`. Some 20 ms; what is not dropped goes with the
+ * server at the end of the run.
  */
-export async function createTestDatabase({ migrated = true }: { readonly migrated?: boolean } = {}): Promise<TestDatabase> {
+export async function createTestDatabase({
+  migrated = true,
+}: { readonly migrated?: boolean } = {}): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
-  // Copied as files, not block by block through the WAL: that took three times as long (840 and 250 ms under load).
-  await onServer(`create database ${name} template ${migrated ? 'ledger_template' : 'template0'} strategy file_copy`);
+  // Copied as files, not block by block through the WAL: that took three times as long (840 and 250
+  // ms under load).
+  await onServer(
+    `create database ${name} template ${migrated ? 'ledger_template' : 'template0'} strategy file_copy`,
+  );
   const url = serverUrl();
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => onServer(`drop database if exists ${name} with (force)`) };
@@ -33,6 +39,9 @@ async function onServer(statement: string): Promise<void> {
 
 function serverUrl(): URL {
   const url = process.env.TEST_POSTGRES_URL;
-  if (!url) throw new Error('TEST_POSTGRES_URL is not set: test/support/global-setup.cjs starts the server');
+  if (!url)
+    throw new Error(
+      'TEST_POSTGRES_URL is not set: test/support/global-setup.cjs starts the server',
+    );
   return new URL(url);
 }

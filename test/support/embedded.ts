@@ -31,11 +31,15 @@ export async function serverPid(dataDir: string): Promise<number | undefined> {
 }
 
 /** Waits until the condition holds; an exception counts as "not yet". */
-export async function eventually(condition: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function eventually(
+  condition: () => Promise<boolean>,
+  timeoutMs = 20_000,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     if (await condition().catch(() => false)) return;
-    if (performance.now() > deadline) throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`);
+    if (performance.now() > deadline)
+      throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`);
     await delay(5);
   }
 }
@@ -57,12 +61,21 @@ const PROGRAM = `
   process.stdin.once('end', () => server.stop()).resume();
 `;
 
-/** Another process that starts, or attaches to, the server of a data folder: the compiled service's supervisor, as it ships. */
+/**
+ * Another process that starts, or attaches to, the server of a data folder: the compiled service's
+ * supervisor, as it ships.
+ */
 export async function startInOtherProcess(dataDir: string): Promise<OtherProcess> {
-  const supervisor = pathToFileURL(join(__dirname, '../../dist/src/embedded-postgres/embedded-postgres.js')).href;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, supervisor, dataDir], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const supervisor = pathToFileURL(
+    join(__dirname, '../../dist/src/embedded-postgres/embedded-postgres.js'),
+  ).href;
+  const child = spawn(
+    process.execPath,
+    ['--input-type=module', '-e', PROGRAM, supervisor, dataDir],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   const started: unknown = JSON.parse(await firstLine(child));
   if (!isStarted(started)) throw new Error('the other process did not say where its server is');
   const ended = once(child, 'exit');
@@ -86,7 +99,13 @@ async function firstLine(child: ChildProcess): Promise<string> {
 }
 
 function isStarted(value: unknown): value is Pick<OtherProcess, 'url' | 'port' | 'attached'> {
-  return typeof value === 'object' && value !== null && 'url' in value && 'port' in value && 'attached' in value;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'url' in value &&
+    'port' in value &&
+    'attached' in value
+  );
 }
 
 /** The text of a file below a data folder; empty when there is none. */

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { parseEventStoreUrl, type EventStoreAddress } from '../../src/event-log/event-store-url.js';
 import { startEventStoreDbDouble } from './eventstoredb-double/double.js';
 
-/** An EventStoreDB to test against: the server at `ESDB_URL` when that is set, else a double of its own. */
+/**
+ * An EventStoreDB to test against: the server at `ESDB_URL` when that is set, else a double of its
+ * own.
+ */
 export interface EventStoreUnderTest {
   readonly url: string;
   readonly address: EventStoreAddress;
@@ -12,9 +15,20 @@ export interface EventStoreUnderTest {
 
 export async function startEventStore(): Promise<EventStoreUnderTest> {
   const given = process.env.ESDB_URL;
-  if (given) return { url: given, address: parseEventStoreUrl(given), isReal: true, stop: () => Promise.resolve() };
+  if (given)
+    return {
+      url: given,
+      address: parseEventStoreUrl(given),
+      isReal: true,
+      stop: () => Promise.resolve(),
+    };
   const double = await startEventStoreDbDouble();
-  return { url: double.url, address: parseEventStoreUrl(double.url), isReal: false, stop: () => double.stop() };
+  return {
+    url: double.url,
+    address: parseEventStoreUrl(double.url),
+    isReal: false,
+    stop: () => double.stop(),
+  };
 }
 
 /** Keeps the logs of tests apart that share a store. */

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Json } from './api-client.js';
 
-/** Answers as the interface promises them, written out member by member: what a test does not name has the value of "nothing there". */
+/**
+ * Answers as the interface promises them, written out member by member: what a test does not name
+ * has the value of "nothing there".
+ */
 
 /** Epoch milliseconds of about now. */
 export const aTime = expect.any(Number) as unknown as number;
@@ -19,12 +22,21 @@ interface UserOf {
 }
 
 /** A full user of a tenant with the one program `default`. */
-export function expectedUser({ tenant, mode = 'live', id, accountId, code, email = null }: UserOf, more: Json = {}): Json {
+export function expectedUser(
+  { tenant, mode = 'live', id, accountId, code, email = null }: UserOf,
+  more: Json = {},
+): Json {
   return {
     ...{ id, accountId, email, emailHash: email === null ? null : md5(email) },
     ...{ referralCode: code, referralCodes: { default: code } },
     ...{ firstName: null, lastName: null, imageUrl: '', locale: null, countryCode: null },
-    ...{ firstSeenIP: null, lastSeenIP: null, referralSource: null, cookieId: null, paymentProviderId: null },
+    ...{
+      firstSeenIP: null,
+      lastSeenIP: null,
+      referralSource: null,
+      cookieId: null,
+      paymentProviderId: null,
+    },
     ...{ referable: true, customFields: {}, segments: [], referredBy: null, referredByCodes: [] },
     dateCreated: aTime,
     shareLinks: expectedShareLinks(tenant, mode, code),
@@ -42,7 +54,17 @@ export function expectedUser({ tenant, mode = 'live', id, accountId, code, email
 
 /** The nine members that a list of users shows. */
 export function listed(user: Json): Json {
-  const members = ['id', 'accountId', 'email', 'firstName', 'lastName', 'referralCode', 'imageUrl', 'dateCreated', 'emailHash'];
+  const members = [
+    'id',
+    'accountId',
+    'email',
+    'firstName',
+    'lastName',
+    'referralCode',
+    'imageUrl',
+    'dateCreated',
+    'emailHash',
+  ];
   return Object.fromEntries(members.map((member) => [member, user[member]]));
 }
 
@@ -61,36 +83,82 @@ function expectedShareLinks(tenant: string, mode: string, code: string): Json {
     mobileFacebookShareLink: mobile.facebookShareLink,
     mobileTwitterShareLink: mobile.twitterShareLink,
     mobileEmailShareLink: mobile.emailShareLink,
-    ...{ EMBED: five('EMBED'), POPUP: five('POPUP'), HOSTED: five('HOSTED'), MOBILE: mobile, EMAIL: five('EMAIL') },
+    ...{
+      EMBED: five('EMBED'),
+      POPUP: five('POPUP'),
+      HOSTED: five('HOSTED'),
+      MOBILE: mobile,
+      EMAIL: five('EMAIL'),
+    },
   };
 }
 
-function link(tenant: string, mode: string, code: string, share?: string, engagement?: string): string {
+function link(
+  tenant: string,
+  mode: string,
+  code: string,
+  share?: string,
+  engagement?: string,
+): string {
   const clean = `https://share.example/s/${tenant}/${mode === 'test' ? 'test/' : ''}${code}`;
   return share === undefined ? clean : `${clean}?m=${share}&e=${engagement}`;
 }
 
-const md5 = (email: string): string => createHash('md5').update(email.trim().toLowerCase()).digest('hex');
+const md5 = (email: string): string =>
+  createHash('md5').update(email.trim().toLowerCase()).digest('hex');
 
 const NO_REWARD = {
-  ...{ id: anId, dateGiven: aTime, dateExpires: null, dateCancelled: null, dateScheduledFor: null, cancellable: true },
+  ...{
+    id: anId,
+    dateGiven: aTime,
+    dateExpires: null,
+    dateCancelled: null,
+    dateScheduledFor: null,
+    cancellable: true,
+  },
   ...{ rewardSource: 'MANUAL', unit: null, name: null, description: null, currency: null },
   ...{ discountPercent: null, assignedCredit: null, redeemedCredit: null, redemptions: null },
   ...{ amount: null, fuelTankCode: null, fueltankType: null },
 };
 
 /** Who owns it, and what differs from a reward given by hand. */
-export const expectedCredit = (accountId: string, userId: string, unit: string, assignedCredit: number, more: Json = {}): Json => ({
-  ...{ ...NO_REWARD, type: 'CREDIT', accountId, userId, unit, assignedCredit, redeemedCredit: 0, redemptions: [] },
+export const expectedCredit = (
+  accountId: string,
+  userId: string,
+  unit: string,
+  assignedCredit: number,
+  more: Json = {},
+): Json => ({
+  ...{
+    ...NO_REWARD,
+    type: 'CREDIT',
+    accountId,
+    userId,
+    unit,
+    assignedCredit,
+    redeemedCredit: 0,
+    redemptions: [],
+  },
   ...more,
 });
 
-export const expectedPercent = (accountId: string, userId: string, discountPercent: number, more: Json = {}): Json => ({
+export const expectedPercent = (
+  accountId: string,
+  userId: string,
+  discountPercent: number,
+  more: Json = {},
+): Json => ({
   ...{ ...NO_REWARD, type: 'PCT_DISCOUNT', accountId, userId, unit: '%', discountPercent },
   ...more,
 });
 
-export const expectedTank = (accountId: string, userId: string, fuelTankCode: string, amount: number, more: Json = {}): Json => ({
+export const expectedTank = (
+  accountId: string,
+  userId: string,
+  fuelTankCode: string,
+  amount: number,
+  more: Json = {},
+): Json => ({
   ...{ ...NO_REWARD, type: 'FUELTANK', accountId, userId, fuelTankCode, amount },
   ...more,
 });
@@ -105,17 +173,40 @@ export interface CreditFigures {
 }
 
 const NO_FIGURES = {
-  ...{ unit: null, count: null, totalAssignedCredit: null, totalRedeemedCredit: null, totalAvailableCredit: null },
+  ...{
+    unit: null,
+    count: null,
+    totalAssignedCredit: null,
+    totalRedeemedCredit: null,
+    totalAvailableCredit: null,
+  },
   ...{ totalPendingCredit: null, totalExpiredCredit: null, totalCancelledCredit: null },
-  ...{ totalDiscountPercent: null, referredDiscountPercent: null, referrerDiscountPercent: null, totalFuelTankCodes: null },
+  ...{
+    totalDiscountPercent: null,
+    referredDiscountPercent: null,
+    referrerDiscountPercent: null,
+    totalFuelTankCodes: null,
+  },
 };
 
 /** An entry of a balance. What is assigned is what was redeemed and what may be spent now. */
 export function creditBalance(unit: string, figures: CreditFigures): Json {
   const { count, redeemed = 0, available = 0, pending = 0, expired = 0, cancelled = 0 } = figures;
   return {
-    ...{ ...NO_FIGURES, type: 'CREDIT', unit, count, totalAssignedCredit: redeemed + available, totalRedeemedCredit: redeemed },
-    ...{ totalAvailableCredit: available, totalPendingCredit: pending, totalExpiredCredit: expired, totalCancelledCredit: cancelled },
+    ...{
+      ...NO_FIGURES,
+      type: 'CREDIT',
+      unit,
+      count,
+      totalAssignedCredit: redeemed + available,
+      totalRedeemedCredit: redeemed,
+    },
+    ...{
+      totalAvailableCredit: available,
+      totalPendingCredit: pending,
+      totalExpiredCredit: expired,
+      totalCancelledCredit: cancelled,
+    },
   };
 }
 
@@ -130,9 +221,24 @@ export const tankBalance = (codes: number, unit: string | null = null): Json => 
 
 /** A referral under the default program, with both sides approved. */
 export const expectedReferral = (code: string, more: Json): Json => ({
-  ...{ id: anId, programId: 'default', referralCodeUsed: code, shareLinkUsed: null, fraudSignals: {} },
+  ...{
+    id: anId,
+    programId: 'default',
+    referralCodeUsed: code,
+    shareLinkUsed: null,
+    fraudSignals: {},
+  },
   ...{ referredReward: null, referrerReward: null },
-  ...{ moderationStatus: 'ACTIONED', referredModerationStatus: 'APPROVED', referrerModerationStatus: 'APPROVED' },
-  ...{ dateReferralStarted: aTime, dateReferralPaid: null, dateReferralEnded: null, dateModerated: aTime },
+  ...{
+    moderationStatus: 'ACTIONED',
+    referredModerationStatus: 'APPROVED',
+    referrerModerationStatus: 'APPROVED',
+  },
+  ...{
+    dateReferralStarted: aTime,
+    dateReferralPaid: null,
+    dateReferralEnded: null,
+    dateModerated: aTime,
+  },
   ...more,
 });

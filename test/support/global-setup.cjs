@@ -4,8 +4,9 @@ const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 
 /**
- * One Postgres for the whole run, without fsync, and in it a template database with our schema: cloning it takes some 20 ms, so every
- * test file (or test) can have a database of its own. Runs the compiled service: `npm test` builds first.
+ * One Postgres for the whole run, without fsync, and in it a template database with our schema:
+ * cloning it takes some 20 ms, so every test file (or test) can have a database of its own. Runs
+ * the compiled service: `npm test` builds first.
  */
 module.exports = async () => {
   const dist = (path) => import(pathToFileURL(join(__dirname, '../../dist', path)).href);
@@ -15,7 +16,8 @@ module.exports = async () => {
 
   const dataDir = await mkdtemp(join(tmpdir(), 'ledger-test-'));
   const server = await startEmbeddedPostgres({ dataDir, fsync: false });
-  // The teardown runs in this process; the workers are others and get the address by their environment.
+  // The teardown runs in this process; the workers are others and get the address by their
+  // environment.
   globalThis.ledgerTestPostgres = { server, dataDir };
   const url = new URL(server.url);
   url.pathname = '/postgres';

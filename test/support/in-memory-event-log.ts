@@ -15,7 +15,10 @@ import {
 
 import { asFirstRecorded, withOrigins } from '../../src/event-log/first-recorded.js';
 
-/** A log for tests of what reads it: positions are `m-1`, `m-2` …; `away` makes every call fail until it is back. */
+/**
+ * A log for tests of what reads it: positions are `m-1`, `m-2` …; `away` makes every call fail
+ * until it is back.
+ */
 export class InMemoryEventLog implements EventLog {
   private readonly events: RecordedEvent[] = [];
   private readonly byStream = new Map<string, RecordedEvent[]>();
@@ -43,7 +46,9 @@ export class InMemoryEventLog implements EventLog {
   }
 
   holds({ position, eventId }: SeenEvent): Promise<boolean> {
-    return this.answer(() => this.events.some((event) => event.position === position && event.id === eventId));
+    return this.answer(() =>
+      this.events.some((event) => event.position === position && event.id === eventId),
+    );
   }
 
   /** Loses everything behind the first `kept` events, and notices it. */
@@ -60,11 +65,17 @@ export class InMemoryEventLog implements EventLog {
     for (const wake of this.listeners) wake();
   }
 
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
     return this.answer(() => {
       const known = this.byStream.get(stream) ?? [];
       const actual = known.at(-1)?.revision ?? 'no-stream';
-      if (actual !== expected || (end !== undefined && end.eventId !== known.at(-1)?.id)) return { kind: 'conflict', expected, actual };
+      if (actual !== expected || (end !== undefined && end.eventId !== known.at(-1)?.id))
+        return { kind: 'conflict', expected, actual };
       const first = actual === 'no-stream' ? 0n : actual + 1n;
       const recordedAt = this.clock();
       for (const [index, { id, type, data, metadata }] of withOrigins(events).entries()) {
@@ -89,10 +100,14 @@ export class InMemoryEventLog implements EventLog {
     });
   }
 
-  async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncIterable<RecordedEvent> {
+  async *readStream(
+    stream: string,
+    { from = 0n, end }: ReadStreamOptions = {},
+  ): AsyncIterable<RecordedEvent> {
     const start = end === undefined ? from : end.revision + 1n;
     const known = this.byStream.get(stream) ?? [];
-    if (end !== undefined && known[Number(end.revision)]?.id !== end.eventId) throw new LogWentBack();
+    if (end !== undefined && known[Number(end.revision)]?.id !== end.eventId)
+      throw new LogWentBack();
     yield* await this.answer(() => known.filter((event) => event.revision >= start));
   }
 
@@ -178,4 +193,5 @@ export class InMemoryEventLog implements EventLog {
   }
 }
 
-const numberOf = (position: Position | undefined): number => (position === undefined ? 0 : Number(position.slice(2)));
+const numberOf = (position: Position | undefined): number =>
+  position === undefined ? 0 : Number(position.slice(2));

@@ -7,12 +7,16 @@ const THIS_CONTEXT = {};
 
 const { compileFunction } = vm;
 vm.compileFunction = (code, parameters, { parsingContext, ...options } = {}) =>
-  compileFunction(code, parameters, { ...options, ...(parsingContext === THIS_CONTEXT ? undefined : { parsingContext }) });
+  compileFunction(code, parameters, {
+    ...options,
+    ...(parsingContext === THIS_CONTEXT ? undefined : { parsingContext }),
+  });
 
 /**
- * Tests run in the context of the worker, not in one of their own for each file: what they share with `jest-runtime.cjs`, the libraries,
- * has then the same `Error` and `Array` as they, and a global is found without passing a proxy. Modules of ours are new for each file.
- * What a file leaves in `process.env` or among jest's globals is taken back after it.
+ * Tests run in the context of the worker, not in one of their own for each file: what they share
+ * with `jest-runtime.cjs`, the libraries, has then the same `Error` and `Array` as they, and a
+ * global is found without passing a proxy. Modules of ours are new for each file. What a file
+ * leaves in `process.env` or among jest's globals is taken back after it.
  */
 module.exports = class Environment {
   global = globalThis;
@@ -34,7 +38,8 @@ module.exports = class Environment {
     for (const name of Object.keys(this.globals)) delete globalThis[name];
     // Holds the classes of the file, and by them all its modules.
     delete globalThis.classValidatorMetadataStorage;
-    for (const name of Object.keys(process.env)) if (!(name in this.before.env)) delete process.env[name];
+    for (const name of Object.keys(process.env))
+      if (!(name in this.before.env)) delete process.env[name];
     Object.assign(process.env, this.before.env);
     process.exit = this.before.exit;
   }

@@ -11,7 +11,10 @@ const DESCRIPTION = [
   '/docs/favicon-32x32.png',
 ];
 
-/** Every method and path template that the router knows (of the compiled service: that its description names), as `GET /api/v1/{tenantAlias}/users`. */
+/**
+ * Every method and path template that the router knows (of the compiled service: that its
+ * description names), as `GET /api/v1/{tenantAlias}/users`.
+ */
 export function knownRoutes({ service, description }: RunningService): readonly string[] {
   if (isCompiled) {
     const described = Object.entries(description.paths).flatMap(([path, item]) =>
@@ -25,7 +28,8 @@ export function knownRoutes({ service, description }: RunningService): readonly 
     .printRoutes({ commonPrefix: false })
     .split('\n')
     .flatMap((line) => {
-      const [, indent = '', piece = '', methods] = /^((?:│ {3}| {4})*)[├└]── (\S+)(?: \((.*)\))?$/.exec(line) ?? [];
+      const [, indent = '', piece = '', methods] =
+        /^((?:│ {3}| {4})*)[├└]── (\S+)(?: \((.*)\))?$/.exec(line) ?? [];
       if (piece === '') return [];
       branch.length = indent.length / 4;
       branch.push(piece);

@@ -1,6 +1,8 @@
 import pg from 'pg';
 
-/** A Postgres log that loses its end, as after a restore or a fail-over to a server that lacked it. */
+/**
+ * A Postgres log that loses its end, as after a restore or a fail-over to a server that lacked it.
+ */
 
 /** @param keep position up to which events stay. */
 export async function loseTail(sql: pg.Client | pg.Pool, keep: bigint | number): Promise<void> {
@@ -8,9 +10,13 @@ export async function loseTail(sql: pg.Client | pg.Pool, keep: bigint | number):
   try {
     await client.query('begin');
     // As a server that comes back without it: nobody appends in between.
-    await client.query('lock table ledger.log_head, ledger.streams, ledger.events in exclusive mode');
+    await client.query(
+      'lock table ledger.log_head, ledger.streams, ledger.events in exclusive mode',
+    );
     await client.query('delete from ledger.events where position > $1', [keep]);
-    await client.query('delete from ledger.streams s where not exists (select from ledger.events e where e.stream = s.stream)');
+    await client.query(
+      'delete from ledger.streams s where not exists (select from ledger.events e where e.stream = s.stream)',
+    );
     await client.query(
       'update ledger.streams s set revision = last.revision from (select stream, max(revision) as revision from ledger.events group by stream) last where last.stream = s.stream and last.revision <> s.revision',
     );
@@ -25,4 +31,5 @@ export async function loseTail(sql: pg.Client | pg.Pool, keep: bigint | number):
 }
 
 /** Of a Postgres log: how many events stand up to there. */
-export const numberOf = (position: string | null | undefined): number => Number(position?.split('-')[1] ?? 0);
+export const numberOf = (position: string | null | undefined): number =>
+  Number(position?.split('-')[1] ?? 0);

@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Marks: words that stand in everything that is known of somebody and nowhere else, so that what is left of it can be searched for. */
+/**
+ * Marks: words that stand in everything that is known of somebody and nowhere else, so that what is
+ * left of it can be searched for.
+ */
 
 /** A sequence of bytes that is looked for, and what to call it. */
 export interface Form {
@@ -9,13 +12,18 @@ export interface Form {
   readonly bytes: Buffer;
 }
 
-/** The characters of base64 that a text alone decides, wherever in a group of three bytes it begins: its ends mix with what stands beside it. */
+/**
+ * The characters of base64 that a text alone decides, wherever in a group of three bytes it begins:
+ * its ends mix with what stands beside it.
+ */
 function base64At(offset: number, text: Buffer): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), text]).toString('base64');
   return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + text.length) * 8) / 6));
 }
 
-/** The mark in every form in which files and answers may hold it; codes come in lower case as well. */
+/**
+ * The mark in every form in which files and answers may hold it; codes come in lower case as well.
+ */
 export const formsOf = (mark: string): readonly Form[] =>
   [mark.toLowerCase(), mark.toUpperCase()].flatMap((spelled) => {
     const utf8 = Buffer.from(spelled);
@@ -26,7 +34,10 @@ export const formsOf = (mark: string): readonly Form[] =>
       { form: 'hex in upper case', bytes: Buffer.from(utf8.toString('hex').toUpperCase()) },
       { form: 'UTF-16LE', bytes: utf16 },
       { form: 'UTF-16BE', bytes: Buffer.from(utf16).swap16() },
-      ...[0, 1, 2].map((offset) => ({ form: `base64 at ${offset}`, bytes: Buffer.from(base64At(offset, utf8)) })),
+      ...[0, 1, 2].map((offset) => ({
+        form: `base64 at ${offset}`,
+        bytes: Buffer.from(base64At(offset, utf8)),
+      })),
     ];
   });
 
@@ -34,14 +45,23 @@ export const formsOf = (mark: string): readonly Form[] =>
 export const holds = (content: Buffer, mark: string): string | undefined =>
   formsOf(mark).find(({ bytes }) => content.includes(bytes))?.form;
 
-/** Files of the embedded server of a data folder, the write-ahead log among them, with the forms that they hold. */
+/**
+ * Files of the embedded server of a data folder, the write-ahead log among them, with the forms
+ * that they hold.
+ */
 export async function filesWith(dataDir: string, forms: readonly Form[]): Promise<string[]> {
-  const entries = await readdir(join(dataDir, 'postgres'), { recursive: true, withFileTypes: true });
+  const entries = await readdir(join(dataDir, 'postgres'), {
+    recursive: true,
+    withFileTypes: true,
+  });
   const found: string[] = [];
   for (const entry of entries.filter((candidate) => candidate.isFile())) {
     const content = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0));
     const held = forms.filter(({ bytes }) => content.includes(bytes));
-    if (held.length > 0) found.push(`${join(entry.parentPath, entry.name)}: ${held.map(({ form }) => form).join(', ')}`);
+    if (held.length > 0)
+      found.push(
+        `${join(entry.parentPath, entry.name)}: ${held.map(({ form }) => form).join(', ')}`,
+      );
   }
   return found;
 }

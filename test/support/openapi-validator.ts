@@ -27,55 +27,77 @@ export class OpenApiValidator {
       .sort((a, b) => (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0))
       .map((template) => ({
         template,
-        pattern: new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+        pattern: new RegExp(
+          `^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}/?$`,
+        ),
       }));
   }
 
   /**
-   * What is wrong with an answer, one line each; empty: nothing. Undescribed routes, statuses and members are wrong as well.
-   * An unknown path or method is in no description and is passed.
+   * What is wrong with an answer, one line each; empty: nothing. Undescribed routes, statuses and
+   * members are wrong as well. An unknown path or method is in no description and is passed.
    */
   problems({ method, path, status, body }: ReceivedAnswer): readonly string[] {
     const verb = method.toLowerCase();
     const pathname = path.split('?')[0] ?? '';
     const template = this.templates.find(
-      ({ pattern, template: candidate }) => pattern.test(pathname) && verb in (this.document.paths[candidate] ?? {}),
+      ({ pattern, template: candidate }) =>
+        pattern.test(pathname) && verb in (this.document.paths[candidate] ?? {}),
     )?.template;
-    if (template === undefined) return status === 404 || status === 405 ? [] : [`${method} ${pathname} is not described`];
+    if (template === undefined)
+      return status === 404 || status === 405 ? [] : [`${method} ${pathname} is not described`];
     const where = `${method} ${template} ${status}`;
     const operation: unknown = Reflect.get(this.document.paths[template] ?? {}, verb);
     const response = member(member(operation, 'responses'), String(status));
     if (response === undefined) return [`${where}: the status is not described`];
     const schema = member(member(member(response, 'content'), 'application/json'), 'schema');
-    if (schema === undefined) return body === undefined ? [] : [`${where}: a body is not described`];
-    const pointer = ['paths', template, verb, 'responses', String(status), 'content', 'application/json', 'schema'].map(escaped).join('/');
+    if (schema === undefined)
+      return body === undefined ? [] : [`${where}: a body is not described`];
+    const pointer = [
+      'paths',
+      template,
+      verb,
+      'responses',
+      String(status),
+      'content',
+      'application/json',
+      'schema',
+    ]
+      .map(escaped)
+      .join('/');
     const validate = this.ajv.getSchema(`${DOCUMENT_ID}#/${pointer}`);
     if (validate === undefined) return [`${where}: the schema cannot be read`];
     if (validate(body) === true) return [];
     return (validate.errors ?? []).map(
-      (error) => `${where}: ${error.instancePath || '/'} ${error.message ?? ''} ${JSON.stringify(error.params)}`,
+      (error) =>
+        `${where}: ${error.instancePath || '/'} ${error.message ?? ''} ${JSON.stringify(error.params)}`,
     );
   }
 
   /** @throws when something is wrong with the answer. */
   check(answer: ReceivedAnswer): void {
     const problems = this.problems(answer);
-    if (problems.length > 0) throw new Error(`${problems.join('\n')}\n${JSON.stringify(answer.body)}`);
+    if (problems.length > 0)
+      throw new Error(`${problems.join('\n')}\n${JSON.stringify(answer.body)}`);
   }
 }
 
 /** In a URI fragment a pointer is percent-encoded on top of its own escapes. */
-const escaped = (part: string): string => encodeURIComponent(part.replace(/~/g, '~0').replace(/\//g, '~1'));
+const escaped = (part: string): string =>
+  encodeURIComponent(part.replace(/~/g, '~0').replace(/\//g, '~1'));
 
 function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
 }
 
 /** A copy in which the named shapes have no members but those described. */
 function closed(document: OpenAPIObject): OpenAPIObject {
   const copy = structuredClone(document);
   for (const schema of Object.values(copy.components?.schemas ?? {})) {
-    if ('properties' in schema && schema.additionalProperties === undefined) schema.additionalProperties = false;
+    if ('properties' in schema && schema.additionalProperties === undefined)
+      schema.additionalProperties = false;
   }
   return copy;
 }

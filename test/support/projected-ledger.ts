@@ -10,14 +10,20 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { openPool } from '../../src/postgres/database.js';
 import { LiveGenerations } from '../../src/projecting/generations/generations.js';
 import { LiveReads } from '../../src/projecting/following/live-reads.js';
-import { ProjectionRunner, type ProjectionRunnerOptions } from '../../src/projecting/following/projection-runner.js';
+import {
+  ProjectionRunner,
+  type ProjectionRunnerOptions,
+} from '../../src/projecting/following/projection-runner.js';
 import type { TestAccount } from './account-events.js';
 import { createTestDatabase } from './database.js';
 import { InMemoryEventLog } from './in-memory-event-log.js';
 import { TestLedger } from './test-ledger.js';
 
 /** Waits until a condition holds; the only way in which these tests wait. */
-export async function until(condition: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  withinMs = 10_000,
+): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error('the condition did not come true in time');
@@ -25,7 +31,10 @@ export async function until(condition: () => boolean | Promise<boolean>, withinM
   }
 }
 
-/** The six read models over a log in memory and a database of their own, with as many runners as a test starts. */
+/**
+ * The six read models over a log in memory and a database of their own, with as many runners as a
+ * test starts.
+ */
 export class ProjectedLedger {
   private readonly runners: ProjectionRunner[] = [];
   private readonly pools: pg.Pool[] = [];
@@ -58,7 +67,13 @@ export class ProjectedLedger {
 
   startRunner(over: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
     const runner = new ProjectionRunner({
-      ...{ pool: this.pool, log: this.log, decode: this.ledger.decode, projectors: accountProjectors, generations: this.generations },
+      ...{
+        pool: this.pool,
+        log: this.log,
+        decode: this.ledger.decode,
+        projectors: accountProjectors,
+        generations: this.generations,
+      },
       ...{ leaseEveryMs: 20, retryMs: { first: 5, max: 20 } },
       ...over,
     });
@@ -72,7 +87,8 @@ export class ProjectedLedger {
     const position = await this.ledger.happened(account, ...events);
     const [runner] = this.runners;
     const projections = accountProjectors.map(({ name }) => name);
-    if (!(await runner?.waitFor(position, projections, 10_000))) throw new Error('the read models did not come so far');
+    if (!(await runner?.waitFor(position, projections, 10_000)))
+      throw new Error('the read models did not come so far');
   }
 
   readonly accounts = () => new AccountQueries(this.reads('accounts'));

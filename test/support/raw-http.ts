@@ -8,7 +8,10 @@ export interface RawAnswer {
   readonly json: unknown;
 }
 
-/** Sends bytes as they are and gives back every answer until the server closes the connection (or `expected` of them have come). */
+/**
+ * Sends bytes as they are and gives back every answer until the server closes the connection (or
+ * `expected` of them have come).
+ */
 export function sendRaw(
   port: number,
   bytes: string | Buffer | readonly (string | Buffer)[],
@@ -23,11 +26,13 @@ export function sendRaw(
     };
     socket.on('data', (chunk) => {
       received.push(chunk);
-      if (expected !== undefined && parseAnswers(Buffer.concat(received)).length >= expected) finish();
+      if (expected !== undefined && parseAnswers(Buffer.concat(received)).length >= expected)
+        finish();
     });
     socket.on('end', finish);
     socket.on('close', finish);
-    // A server that hangs up while we still send resets the connection; what it answered is there all the same.
+    // A server that hangs up while we still send resets the connection; what it answered is there
+    // all the same.
     socket.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ECONNRESET' || error.code === 'EPIPE' ? finish() : reject(error),
     );
@@ -43,13 +48,22 @@ function parseAnswers(bytes: Buffer): readonly RawAnswer[] {
     if (headEnd === -1) return answers;
     const [statusLine = '', ...fields] = rest.subarray(0, headEnd).toString('latin1').split('\r\n');
     const headers = Object.fromEntries(
-      fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 1).trim()]),
+      fields.map((field) => [
+        field.slice(0, field.indexOf(':')).toLowerCase(),
+        field.slice(field.indexOf(':') + 1).trim(),
+      ]),
     );
     const status = Number(statusLine.split(' ')[1]);
     const length = Number(headers['content-length'] ?? 0);
     const body = rest.subarray(headEnd + 4, headEnd + 4 + length);
     if (body.length < length) return answers;
-    if (status !== 100) answers.push({ status, headers, text: body.toString('utf8'), json: jsonOf(body.toString('utf8')) });
+    if (status !== 100)
+      answers.push({
+        status,
+        headers,
+        text: body.toString('utf8'),
+        json: jsonOf(body.toString('utf8')),
+      });
     rest = rest.subarray(headEnd + 4 + (status === 100 ? 0 : length));
   }
 }

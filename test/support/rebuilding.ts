@@ -4,10 +4,26 @@ import { withGenerationsLock } from '../../src/postgres/generations-lock.js';
 import type { GenerationParts } from '../../src/projecting/generations/catch-up.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import type { Projector, Row } from '../../src/projecting/projector.js';
-import { rebuild, type BuiltGeneration, type RebuildOptions } from '../../src/projecting/generations/rebuild.js';
-import { listDifferences, withSnapshot, type RowDifference } from '../../src/projecting/generations/generation-diff.js';
-import { repair, type RepairedProjection, type RepairScope } from '../../src/projecting/generations/repair.js';
-import { rollBack, swap, type Switched } from '../../src/projecting/generations/switch-generations.js';
+import {
+  rebuild,
+  type BuiltGeneration,
+  type RebuildOptions,
+} from '../../src/projecting/generations/rebuild.js';
+import {
+  listDifferences,
+  withSnapshot,
+  type RowDifference,
+} from '../../src/projecting/generations/generation-diff.js';
+import {
+  repair,
+  type RepairedProjection,
+  type RepairScope,
+} from '../../src/projecting/generations/repair.js';
+import {
+  rollBack,
+  swap,
+  type Switched,
+} from '../../src/projecting/generations/switch-generations.js';
 import type { ProjectedLedger } from './projected-ledger.js';
 
 /** Rebuilding, switching and looking into the tables of a test's read models. */
@@ -22,13 +38,20 @@ export class Rebuilding {
     this.parts = { pool, log: projected.log, decode: projected.ledger.decode, projectors };
   }
 
-  rebuild(names: readonly string[], options: Partial<RebuildOptions> = {}): Promise<readonly BuiltGeneration[]> {
+  rebuild(
+    names: readonly string[],
+    options: Partial<RebuildOptions> = {},
+  ): Promise<readonly BuiltGeneration[]> {
     const signal = new AbortController().signal;
-    return withGenerationsLock(this.parts.pool, (client) => rebuild(this.parts, client, this.of(names), { signal, ...options }));
+    return withGenerationsLock(this.parts.pool, (client) =>
+      rebuild(this.parts, client, this.of(names), { signal, ...options }),
+    );
   }
 
   swap(...names: readonly string[]): Promise<Switched> {
-    return withGenerationsLock(this.parts.pool, (client) => swap(this.parts, client, this.of(names)));
+    return withGenerationsLock(this.parts.pool, (client) =>
+      swap(this.parts, client, this.of(names)),
+    );
   }
 
   rollBack(name: string): Promise<Switched> {
@@ -40,9 +63,13 @@ export class Rebuilding {
   }
 
   /** Puts right, in place, what these streams wrote. */
-  repair(names: readonly string[], part: RepairScope['part']): Promise<readonly RepairedProjection[]> {
+  repair(
+    names: readonly string[],
+    part: RepairScope['part'],
+  ): Promise<readonly RepairedProjection[]> {
     const { signal } = new AbortController();
-    const concerns = (stream: string): boolean => part.kind === 'streams' || stream.startsWith(`account-${part.tenant}-${part.mode}-`);
+    const concerns = (stream: string): boolean =>
+      part.kind === 'streams' || stream.startsWith(`account-${part.tenant}-${part.mode}-`);
     return withGenerationsLock(this.parts.pool, (client) =>
       repair({ ...this.parts, client }, this.of(names), { part, concerns }, { signal }),
     );
@@ -63,7 +90,10 @@ export class Rebuilding {
   }
 
   /** Every row of a generation of a projection, by table, in the order of the keys. */
-  async rowsOf(projection: string, generation: number): Promise<Readonly<Record<string, readonly Row[]>>> {
+  async rowsOf(
+    projection: string,
+    generation: number,
+  ): Promise<Readonly<Record<string, readonly Row[]>>> {
     const [projector] = this.of([projection]);
     const tables = (projector?.tables ?? []).map(async (table) => {
       const order = table.primaryKey.map((column) => `"${column}" collate "C"`).join(', ');

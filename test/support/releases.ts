@@ -13,7 +13,10 @@ import { InMemorySubjectKeys } from './in-memory-subject-keys.js';
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 
-/** A fact that policies of both releases react to, one that only the newer release knows, and one that nobody reacts to. */
+/**
+ * A fact that policies of both releases react to, one that only the newer release knows, and one
+ * that nobody reacts to.
+ */
 export const OLD_FACT = 'UserBlocked';
 export const NEW_FACT = 'UserUnblocked';
 export const OTHER_FACT = 'ReferralEnded';
@@ -22,16 +25,25 @@ export type TestFact = typeof OLD_FACT | typeof NEW_FACT | typeof OTHER_FACT;
 let made = 0;
 
 /** Of the newest ledger of this file. */
-export const streamOf = (account: string): string => NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, `${made} ${account}`));
+export const streamOf = (account: string): string =>
+  NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, `${made} ${account}`));
 
 /** Accounts in a log, from a position on, and what releases of the service react to in it. */
 export class TestReleases {
   private readonly codec = new EventCodec(new InMemorySubjectKeys());
   private readonly revisions = new Map<string, bigint>();
   /** Every reaction that was carried out, in order: policy, account's stream and event. */
-  readonly done: { readonly policy: string; readonly stream: string; readonly eventId: string; readonly revision: bigint }[] = [];
+  readonly done: {
+    readonly policy: string;
+    readonly stream: string;
+    readonly eventId: string;
+    readonly revision: bigint;
+  }[] = [];
   /** Says why a reaction fails; undefined: it does not. */
-  failure: (event: { readonly stream: string; readonly revision: bigint }, policy: string) => unknown = () => undefined;
+  failure: (
+    event: { readonly stream: string; readonly revision: bigint },
+    policy: string,
+  ) => unknown = () => undefined;
   private readonly running = new Set<PolicyRunner>();
 
   private constructor(
@@ -64,7 +76,11 @@ export class TestReleases {
       { ...meta, idempotency: null },
       events.map(() => randomUUID()),
     );
-    const appended = await this.log.append(stream, this.revisions.get(stream) ?? 'no-stream', encoded);
+    const appended = await this.log.append(
+      stream,
+      this.revisions.get(stream) ?? 'no-stream',
+      encoded,
+    );
     if (appended.kind === 'conflict') throw new Error('the test appends alone');
     this.revisions.set(stream, appended.revision);
     return appended.position;
@@ -73,24 +89,43 @@ export class TestReleases {
   /** The release of today. */
   newer(options: Partial<PolicyRunnerOptions> = {}): PolicyRunner {
     return this.runner(
-      [reacts('to-old-facts', OLD_FACT), reacts('to-new-facts', NEW_FACT), reacts('to-both', OLD_FACT, NEW_FACT)],
+      [
+        reacts('to-old-facts', OLD_FACT),
+        reacts('to-new-facts', NEW_FACT),
+        reacts('to-both', OLD_FACT, NEW_FACT),
+      ],
       options,
     );
   }
 
   /** The one before: it knows no `NEW_FACT`. */
   older(options: Partial<PolicyRunnerOptions> = {}): PolicyRunner {
-    const whyUnknown = ({ type }: Pick<RecordedEvent, 'type'>) => (type === NEW_FACT ? `events of type ${type} are unknown` : undefined);
+    const whyUnknown = ({ type }: Pick<RecordedEvent, 'type'>) =>
+      type === NEW_FACT ? `events of type ${type} are unknown` : undefined;
     const isKnown = (type: string): boolean => type !== NEW_FACT;
-    return this.runner([reacts('to-old-facts', OLD_FACT), reacts('to-both', OLD_FACT)], { whyUnknown, isKnown, ...options });
+    return this.runner([reacts('to-old-facts', OLD_FACT), reacts('to-both', OLD_FACT)], {
+      whyUnknown,
+      isKnown,
+      ...options,
+    });
   }
 
-  /** What the release of today does when it is alone from the beginning, by account: each reaction once, in order. */
+  /**
+   * What the release of today does when it is alone from the beginning, by account: each reaction
+   * once, in order.
+   */
   async expected(): Promise<Map<string, string[]>> {
     const all = new Map<string, string[]>();
     for (const { type, stream, id } of await this.log.readAll(this.beginning, 100_000)) {
-      const policies = { [OLD_FACT]: ['to-old-facts', 'to-both'], [NEW_FACT]: ['to-new-facts', 'to-both'] }[type] ?? [];
-      if (policies.length > 0) all.set(stream, [...(all.get(stream) ?? []), ...policies.map((policy) => `${policy} ${id}`)]);
+      const policies =
+        { [OLD_FACT]: ['to-old-facts', 'to-both'], [NEW_FACT]: ['to-new-facts', 'to-both'] }[
+          type
+        ] ?? [];
+      if (policies.length > 0)
+        all.set(stream, [
+          ...(all.get(stream) ?? []),
+          ...policies.map((policy) => `${policy} ${id}`),
+        ]);
     }
     return all;
   }
@@ -129,12 +164,24 @@ export class TestReleases {
 
   private runner(policies: readonly Policy[], options: Partial<PolicyRunnerOptions>): PolicyRunner {
     const runner = new PolicyRunner({
-      ...{ pool: this.pool, log: this.log, decode: decodeAny(this.codec), policies, isUnavailable: () => false, leaseEveryMs: 20 },
+      ...{
+        pool: this.pool,
+        log: this.log,
+        decode: decodeAny(this.codec),
+        policies,
+        isUnavailable: () => false,
+        leaseEveryMs: 20,
+      },
       logger: { warn: () => undefined },
       carryOut: (event, policy) => {
         const failure = this.failure(event, policy);
         if (failure instanceof Error) return Promise.reject(failure);
-        this.done.push({ policy, stream: event.stream, eventId: event.eventId, revision: event.revision });
+        this.done.push({
+          policy,
+          stream: event.stream,
+          eventId: event.eventId,
+          revision: event.revision,
+        });
         return Promise.resolve();
       },
       ...options,
@@ -151,5 +198,7 @@ function reacts(name: string, ...types: readonly DomainEvent['type'][]): Policy 
 }
 
 function factOf(type: TestFact): DomainEvent {
-  return type === OTHER_FACT ? { type, at: 1, referralId: 'r' } : { type, at: 1, person: randomUUID() };
+  return type === OTHER_FACT
+    ? { type, at: 1, referralId: 'r' }
+    : { type, at: 1, person: randomUUID() };
 }

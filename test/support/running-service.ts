@@ -19,7 +19,10 @@ import { OpenApiValidator, type ReceivedAnswer } from './openapi-validator.js';
 const MARK = 'qzx';
 let made = 0;
 
-/** A word for ids, names, addresses and codes of people that no other test uses. Letters and digits only, at most 15 of them. */
+/**
+ * A word for ids, names, addresses and codes of people that no other test uses. Letters and digits
+ * only, at most 15 of them.
+ */
 export const personal = (word = ''): string => `${MARK}${word}${(made += 1)}`.slice(0, 15);
 
 export interface TestTenant {
@@ -63,18 +66,34 @@ export const isCompiled = Reflect.get(globalThis, 'TEST_TARGET') === 'dist';
 
 type Environment = Readonly<Record<string, string>>;
 
-async function startHere(environment: Environment, write: (line: string) => void): Promise<Service> {
-  return startService({ config: loadConfig(environment), logger: pino({ level: 'trace' }, { write }), version: '0.0.0' });
+async function startHere(
+  environment: Environment,
+  write: (line: string) => void,
+): Promise<Service> {
+  return startService({
+    config: loadConfig(environment),
+    logger: pino({ level: 'trace' }, { write }),
+    version: '0.0.0',
+  });
 }
 
 function unreachable(part: string): never {
   throw new Error(`the ${part} of the compiled service cannot be reached from outside`);
 }
 
-/** `node dist/bin/main.js` as it was built last, and beside it what the tests need of a core: a further process on the same stores, as the command line is. */
-async function startCompiled(environment: Environment, write: (line: string) => void): Promise<Service> {
+/**
+ * `node dist/bin/main.js` as it was built last, and beside it what the tests need of a core: a
+ * further process on the same stores, as the command line is.
+ */
+async function startCompiled(
+  environment: Environment,
+  write: (line: string) => void,
+): Promise<Service> {
   const { PORT: _, ...env } = environment;
-  const served = await startServiceProcess({ env: { ...env, LOG_LEVEL: 'trace' }, onOutput: write });
+  const served = await startServiceProcess({
+    env: { ...env, LOG_LEVEL: 'trace' },
+    onOutput: write,
+  });
   try {
     await served.ready();
     const core = await openCore({
@@ -106,7 +125,10 @@ async function startCompiled(environment: Environment, write: (line: string) => 
   }
 }
 
-/** The service as it runs, on a port of its own. Every answer to its clients is held against its own description of the interface. */
+/**
+ * The service as it runs, on a port of its own. Every answer to its clients is held against its own
+ * description of the interface.
+ */
 export class RunningService {
   private readonly lines: string[] = [];
   private readonly secrets = new Set<string>();
@@ -123,14 +145,29 @@ export class RunningService {
   }
 
   /** `environment` comes on top of what the stores say. */
-  static async start(stores: TestStores, environment: Readonly<Record<string, string>> = {}): Promise<RunningService> {
+  static async start(
+    stores: TestStores,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<RunningService> {
     const lines: string[] = [];
     const settings = {
-      ...{ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile, PORT: '0', DATABASE_CONNECTIONS_MAX: '23' },
-      ...{ POSITION_WAIT_MS: '20000', SHUTDOWN_GRACE_MS: '2000', PUBLIC_URL: 'https://share.example' },
+      ...{
+        DATABASE_URL: stores.databaseUrl,
+        MASTER_KEY_FILE: stores.masterKeyFile,
+        PORT: '0',
+        DATABASE_CONNECTIONS_MAX: '23',
+      },
+      ...{
+        POSITION_WAIT_MS: '20000',
+        SHUTDOWN_GRACE_MS: '2000',
+        PUBLIC_URL: 'https://share.example',
+      },
       ...environment,
     };
-    const service = await (isCompiled ? startCompiled : startHere)(settings, (text) => void lines.push(text));
+    const service = await (isCompiled ? startCompiled : startHere)(
+      settings,
+      (text) => void lines.push(text),
+    );
     const response = await fetch(`${service.url}/openapi.json`);
     const description = (await response.json()) as OpenAPIObject;
     return new RunningService(service, service.url, description, lines);
@@ -150,18 +187,34 @@ export class RunningService {
   async createTenant(options: TenantOptions = {}): Promise<TestTenant> {
     const alias = options.alias ?? `tenant-${(made += 1)}`;
     const { programType = 'API_ONLY', openEndpoints = true, program = DEFAULT_PROGRAM } = options;
-    const created = await this.service.core.tenantCommands.create({ alias, programType, openEndpoints, program });
+    const created = await this.service.core.tenantCommands.create({
+      alias,
+      programType,
+      openEndpoints,
+      program,
+    });
     if ('refused' in created) throw new Error(created.refused);
     const { liveApiKey: liveKey, testApiKey: testKey } = created;
-    for (const secret of [liveKey, testKey, created.liveSigningSecret, created.testSigningSecret]) this.secrets.add(secret);
+    for (const secret of [liveKey, testKey, created.liveSigningSecret, created.testSigningSecret])
+      this.secrets.add(secret);
     return {
-      ...{ alias, live: this.client(alias, `:${liveKey}`), test: this.client(alias, `:${testKey}`), liveKey, testKey },
+      ...{
+        alias,
+        live: this.client(alias, `:${liveKey}`),
+        test: this.client(alias, `:${testKey}`),
+        liveKey,
+        testKey,
+      },
       ...{ liveSecret: created.liveSigningSecret, testSecret: created.testSigningSecret },
     };
   }
 
   async applyProgram(alias: string, program: ProgramDocument): Promise<void> {
-    const applied = await this.service.core.tenantCommands.execute(alias, { type: 'ApplyProgram', program, now: Date.now() });
+    const applied = await this.service.core.tenantCommands.execute(alias, {
+      type: 'ApplyProgram',
+      program,
+      now: Date.now(),
+    });
     if ('refused' in applied) throw new Error(applied.refused);
   }
 
@@ -173,7 +226,11 @@ export class RunningService {
   indiscretions(): readonly string[] {
     // Of another process the log comes in pieces that are no lines.
     const lines = this.logText.split('\n');
-    return lines.filter((line) => line.toLowerCase().includes(MARK) || [...this.secrets].some((secret) => line.includes(secret)));
+    return lines.filter(
+      (line) =>
+        line.toLowerCase().includes(MARK) ||
+        [...this.secrets].some((secret) => line.includes(secret)),
+    );
   }
 
   /** Stops it. @throws when its log is not discreet. */
@@ -185,9 +242,11 @@ export class RunningService {
 }
 
 /** Stores and one service on them, for a whole test file. */
-export async function startWithStores(
-  environment: Readonly<Record<string, string>> = {},
-): Promise<{ readonly service: RunningService; readonly stores: TestStores; end(): Promise<void> }> {
+export async function startWithStores(environment: Readonly<Record<string, string>> = {}): Promise<{
+  readonly service: RunningService;
+  readonly stores: TestStores;
+  end(): Promise<void>;
+}> {
   const stores = await createStores();
   const service = await RunningService.start(stores, environment);
   const end = async (): Promise<void> => {

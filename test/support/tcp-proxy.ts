@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer, Socket } from 'node:net';
 
-/** A line between a client and a server that a test can cut, or freeze: what a lost, and what a hung, server look like from outside. */
+/**
+ * A line between a client and a server that a test can cut, or freeze: what a lost, and what a
+ * hung, server look like from outside.
+ */
 export interface TcpProxy {
   readonly port: number;
   /** Breaks all connections; new ones work. */
@@ -10,16 +13,25 @@ export interface TcpProxy {
   refuse(): void;
   /** New connections work again. */
   accept(): void;
-  /** Nothing comes through any more, in either direction; new connections are taken and lead nowhere. */
+  /**
+   * Nothing comes through any more, in either direction; new connections are taken and lead
+   * nowhere.
+   */
   freeze(): void;
-  /** Nothing comes through any more on the connections that there are, and nobody is told; new ones work. */
+  /**
+   * Nothing comes through any more on the connections that there are, and nobody is told; new ones
+   * work.
+   */
   forget(): void;
   /** Everything goes on, what was sent meanwhile included. */
   thaw(): void;
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
+export async function startTcpProxy(target: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
   let refusing = false;

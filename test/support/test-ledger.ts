@@ -4,7 +4,10 @@ import type { EventLog, Position, RecordedEvent } from '../../src/event-log/even
 import type { DecodeEvents, LedgerEvent } from '../../src/projecting/projector.js';
 import type { TestAccount } from './account-events.js';
 
-/** Writes events of accounts to a log in a plain form, and reads them back. No encryption: what projections see is decrypted anyway. */
+/**
+ * Writes events of accounts to a log in a plain form, and reads them back. No encryption: what
+ * projections see is decrypted anyway.
+ */
 export class TestLedger {
   private readonly revisions = new Map<string, bigint>();
   /** Event ids that cannot be decoded for the time being. */
@@ -29,7 +32,10 @@ export class TestLedger {
   ): Promise<{ id: string; position: Position }> {
     const id = randomUUID();
     this.undecodable.add(id);
-    return { id, position: await this.append(account, [{ id, type, data: JSON.stringify(event) }]) };
+    return {
+      id,
+      position: await this.append(account, [{ id, type, data: JSON.stringify(event) }]),
+    };
   }
 
   readonly decode: DecodeEvents = (recorded) => {
@@ -44,7 +50,10 @@ export class TestLedger {
     );
   };
 
-  private async append(account: TestAccount, events: readonly { id: string; type: string; data: string }[]): Promise<Position> {
+  private async append(
+    account: TestAccount,
+    events: readonly { id: string; type: string; data: string }[],
+  ): Promise<Position> {
     const { tenant, mode, accountRef, stream } = account;
     const metadata = JSON.stringify({ tenant, mode, accountRef });
     const result = await this.log.append(
@@ -58,8 +67,31 @@ export class TestLedger {
   }
 }
 
-function ledgerEvent({ id, stream, revision, position, recordedAt, data, metadata }: RecordedEvent): LedgerEvent {
-  const { tenant, mode, accountRef } = JSON.parse(metadata) as Pick<LedgerEvent, 'tenant' | 'mode' | 'accountRef'>;
+function ledgerEvent({
+  id,
+  stream,
+  revision,
+  position,
+  recordedAt,
+  data,
+  metadata,
+}: RecordedEvent): LedgerEvent {
+  const { tenant, mode, accountRef } = JSON.parse(metadata) as Pick<
+    LedgerEvent,
+    'tenant' | 'mode' | 'accountRef'
+  >;
   const event = JSON.parse(data) as AccountEvent;
-  return { event, eventId: id, stream, revision, position, recordedAt, tenant, mode, accountRef, correlationId: id, commandId: id };
+  return {
+    event,
+    eventId: id,
+    stream,
+    revision,
+    position,
+    recordedAt,
+    tenant,
+    mode,
+    accountRef,
+    correlationId: id,
+    commandId: id,
+  };
 }

@@ -7,6 +7,13 @@ import type { TestTenant } from './running-service.js';
 export const token = (secret: string, claims: object): string =>
   jwt.sign(claims, createSecretKey(Buffer.from(secret)), { algorithm: 'HS256', noTimestamp: true });
 
-/** A client of a user's own, in live mode: with a write token when it carries something of the user. */
-export const userClient = (tenant: TestTenant, accountId: string, id: string, fields: object = {}): ApiClient =>
+/**
+ * A client of a user's own, in live mode: with a write token when it carries something of the user.
+ */
+export const userClient = (
+  tenant: TestTenant,
+  accountId: string,
+  id: string,
+  fields: object = {},
+): ApiClient =>
   tenant.live.as({ token: token(tenant.liveSecret, { user: { accountId, id, ...fields } }) });

@@ -8,7 +8,10 @@ import type { Scope } from '../../domain/scope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Streams } from '../streams.js';
 
-/** Finds the people that a decision is about in the log itself: the code's reservation, then its holder's account. Never a read model. */
+/**
+ * Finds the people that a decision is about in the log itself: the code's reservation, then its
+ * holder's account. Never a read model.
+ */
 export class CodeOwners {
   constructor(
     private readonly streams: Streams,
@@ -16,8 +19,13 @@ export class CodeOwners {
   ) {}
 
   /** Whose code it is; null when nobody has it (any more). */
-  async find(scope: Scope, code: string): Promise<(CodeOwner & { readonly user: UserState; readonly since: number }) | null> {
-    const { state: reservation } = await this.streams.reservations.load(this.names.codeStream(scope, code));
+  async find(
+    scope: Scope,
+    code: string,
+  ): Promise<(CodeOwner & { readonly user: UserState; readonly since: number }) | null> {
+    const { state: reservation } = await this.streams.reservations.load(
+      this.names.codeStream(scope, code),
+    );
     if (reservation.status === 'free' || reservation.holder.person === null) return null;
     const { account, person } = reservation.holder;
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
@@ -47,7 +55,9 @@ export class CodeOwners {
 
   /** The party as of now; null when the person is gone. */
   async referrer(scope: Scope, party: Party): Promise<Referrer | null> {
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, party.account));
+    const { state } = await this.streams.accounts.load(
+      this.names.accountStream(scope, party.account),
+    );
     const user = state.status === 'open' ? state.users.get(party.person) : undefined;
     return user?.profile ? asReferrer(user) : null;
   }
@@ -55,5 +65,11 @@ export class CodeOwners {
 
 const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
   blocked: dateBlocked !== null,
-  likeness: profile ?? { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
+  likeness: profile ?? {
+    firstName: null,
+    lastName: null,
+    email: null,
+    firstSeenIP: null,
+    lastSeenIP: null,
+  },
 });

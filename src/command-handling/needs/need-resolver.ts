@@ -34,8 +34,9 @@ export interface NeedSources {
 }
 
 /**
- * Fetches for one command what its decision needs, between two tries to decide it and outside the queue of its account: two accounts
- * that refer each other would wait for each other there, and a free code may take many reads.
+ * Fetches for one command what its decision needs, between two tries to decide it and outside the
+ * queue of its account: two accounts that refer each other would wait for each other there, and a
+ * free code may take many reads.
  */
 export class NeedResolver {
   private fetched = NOTHING_PROVIDED;
@@ -52,7 +53,10 @@ export class NeedResolver {
     this.epoch = sources.log.epoch;
   }
 
-  /** What was fetched. Nothing of it counts once the log lost its end: it may rest on events that are in no log any more. */
+  /**
+   * What was fetched. Nothing of it counts once the log lost its end: it may rest on events that
+   * are in no log any more.
+   */
   get provided(): Provided {
     const { epoch } = this.sources.log;
     if (epoch !== this.epoch) this.fetched = NOTHING_PROVIDED;
@@ -69,12 +73,17 @@ export class NeedResolver {
   async resolve(needs: readonly Need[]): Promise<void> {
     for (const need of needs) {
       await this.fetch(need);
-      if (need.kind === 'reservation' && 'refused' in (this.fetched.reservations[reservationKey(need)] ?? {})) return;
+      if (
+        need.kind === 'reservation' &&
+        'refused' in (this.fetched.reservations[reservationKey(need)] ?? {})
+      )
+        return;
     }
   }
 
   /**
-   * Once the command has its outcome: what it did not use after all is released. Not released, by a crash or an outage, it lapses.
+   * Once the command has its outcome: what it did not use after all is released. Not released, by a
+   * crash or an outage, it lapses.
    * @param events what it brought about.
    */
   async settle(events: readonly AccountEvent[]): Promise<void> {
@@ -104,12 +113,18 @@ export class NeedResolver {
 
   private async findOwner(codes: readonly string[]): Promise<void> {
     const found = await this.sources.owners.firstOf(this.meta.scope, codes);
-    this.fetched = { ...this.fetched, codeOwners: { ...this.fetched.codeOwners, [codesKey(codes)]: found } };
+    this.fetched = {
+      ...this.fetched,
+      codeOwners: { ...this.fetched.codeOwners, [codesKey(codes)]: found },
+    };
   }
 
   private async findReferrer({ party }: Extract<Need, { kind: 'referrer' }>): Promise<void> {
     const referrer = await this.sources.owners.referrer(this.meta.scope, party);
-    this.fetched = { ...this.fetched, referrers: { ...this.fetched.referrers, [party.person]: referrer } };
+    this.fetched = {
+      ...this.fetched,
+      referrers: { ...this.fetched.referrers, [party.person]: referrer },
+    };
   }
 
   private async nameSubject({ cause, from }: Extract<Need, { kind: 'subject' }>): Promise<void> {
@@ -121,7 +136,10 @@ export class NeedResolver {
     const reserved = await this.sources.tankCodes.reserve(this.meta, this.account, need);
     if (reserved) this.tankCodes.push(reserved);
     const provided = { code: reserved?.code ?? null, lapses: need.lapses };
-    this.fetched = { ...this.fetched, tankCodes: { ...this.fetched.tankCodes, [need.rewardId]: provided } };
+    this.fetched = {
+      ...this.fetched,
+      tankCodes: { ...this.fetched.tankCodes, [need.rewardId]: provided },
+    };
   }
 
   private async reserve(need: NeededReservation): Promise<void> {
@@ -129,14 +147,19 @@ export class NeedResolver {
     const isRefused = 'refused' in reserved;
     if (!isRefused) this.reserved.push(reserved);
     const outcome = isRefused ? reserved : { code: reserved.code };
-    this.fetched = { ...this.fetched, reservations: { ...this.fetched.reservations, [reservationKey(need)]: outcome } };
+    this.fetched = {
+      ...this.fetched,
+      reservations: { ...this.fetched.reservations, [reservationKey(need)]: outcome },
+    };
   }
 
   private async releaseUnused(events: readonly AccountEvent[]): Promise<void> {
     const recorded = this.recordedBy(events);
     const unused = this.reserved.filter(({ stream }) => !recorded.has(stream));
     const now = this.sources.clock();
-    await Promise.allSettled(unused.map((reserved) => this.sources.reservations.release(this.meta, reserved, now)));
+    await Promise.allSettled(
+      unused.map((reserved) => this.sources.reservations.release(this.meta, reserved, now)),
+    );
   }
 
   /** The streams of the codes and payment provider ids that these events record. */
@@ -148,8 +171,11 @@ export class NeedResolver {
         if (event.type === 'ReferralCodeAssigned' && event.code.value !== null) {
           return [names.codeStream(scope, event.code.value)];
         }
-        const isId = event.type === 'PaymentProviderIdSet' && event.paymentProviderId.value !== null;
-        return isId ? [names.paymentProviderIdStream(scope, event.paymentProviderId.value ?? '')] : [];
+        const isId =
+          event.type === 'PaymentProviderIdSet' && event.paymentProviderId.value !== null;
+        return isId
+          ? [names.paymentProviderIdStream(scope, event.paymentProviderId.value ?? '')]
+          : [];
       }),
     );
   }
@@ -157,14 +183,17 @@ export class NeedResolver {
   private async announce(need: NeededAnnouncement): Promise<void> {
     const { referralId, referrer } = need;
     const { streams, clock } = this.sources;
-    const outcome = await streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
-      announceReferral(state, {
-        type: 'AnnounceReferral',
-        referralId,
-        account: this.account,
-        person: referrer.person,
-        now: clock(),
-      }),
+    const outcome = await streams.accounts.handle(
+      this.streamOf(referrer.account),
+      asNewCommand(this.meta),
+      (state) =>
+        announceReferral(state, {
+          type: 'AnnounceReferral',
+          referralId,
+          account: this.account,
+          person: referrer.person,
+          now: clock(),
+        }),
     );
     if (outcome.kind !== 'accepted') throw new Error('a referral could not be announced');
     // The referrer may be gone since: an account that was deleted has announced nothing.
@@ -172,11 +201,16 @@ export class NeedResolver {
     if (outcome.state.status === 'absent') return;
     this.announced.push(need);
     const { announced } = outcome.state;
-    this.fetched = { ...this.fetched, announced: { ...this.fetched.announced, [referralId]: announced } };
+    this.fetched = {
+      ...this.fetched,
+      announced: { ...this.fetched.announced, [referralId]: announced },
+    };
   }
 
   private async withdrawUnused(events: readonly AccountEvent[]): Promise<void> {
-    const started = new Set(events.flatMap((event) => (event.type === 'ReferralStarted' ? [event.referralId] : [])));
+    const started = new Set(
+      events.flatMap((event) => (event.type === 'ReferralStarted' ? [event.referralId] : [])),
+    );
     for (const announcement of this.announced) {
       if (!started.has(announcement.referralId)) await this.withdraw(announcement);
     }
@@ -186,8 +220,10 @@ export class NeedResolver {
     const { streams, clock } = this.sources;
     const { state: own } = await streams.accounts.load(this.streamOf(this.account));
     if (own.status === 'open' && own.referral?.referralId === referralId) return;
-    await streams.accounts.handle(this.streamOf(referrer.account), asNewCommand(this.meta), (state) =>
-      withdrawReferral(state, { type: 'WithdrawReferral', referralId, now: clock() }),
+    await streams.accounts.handle(
+      this.streamOf(referrer.account),
+      asNewCommand(this.meta),
+      (state) => withdrawReferral(state, { type: 'WithdrawReferral', referralId, now: clock() }),
     );
   }
 

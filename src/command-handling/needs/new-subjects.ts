@@ -6,7 +6,10 @@ import { deterministicId } from '../deterministic-id.js';
 export class NewSubjects {
   constructor(private readonly keys: Pick<SubjectKeys, 'loadOrCreate'>) {}
 
-  /** The first name of the cause, from `from` on, whose key is not destroyed: a log that lost its end may know nothing of an erasure. */
+  /**
+   * The first name of the cause, from `from` on, whose key is not destroyed: a log that lost its
+   * end may know nothing of an erasure.
+   */
   async firstWithKey(cause: string, from: number): Promise<ProvidedSubject> {
     for (let place = from; ; place++) {
       const subject = deterministicId(cause, place);

@@ -12,8 +12,9 @@ interface Remembered {
 }
 
 /**
- * Versions of programs that were applied before the one of today. They are rarely needed, and pools of codes make them large: they are read
- * from the tenant's stream, and the last ones are remembered. A version never changes.
+ * Versions of programs that were applied before the one of today. They are rarely needed, and pools
+ * of codes make them large: they are read from the tenant's stream, and the last ones are
+ * remembered. A version never changes.
  */
 export class ProgramVersions {
   private readonly remembered = new Map<string, Remembered>();
@@ -41,14 +42,21 @@ export class ProgramVersions {
     return read?.version;
   }
 
-  private async read(tenant: string, programId: string, version: number): Promise<Remembered | undefined> {
+  private async read(
+    tenant: string,
+    programId: string,
+    version: number,
+  ): Promise<Remembered | undefined> {
     for await (const recorded of this.log.readStream(this.names.tenantStream(tenant))) {
       if (recorded.type !== 'ProgramApplied') continue;
       const [decoded] = await this.codec.decodeAll([recorded]);
       if (decoded?.event.type !== 'ProgramApplied') continue;
       const { event } = decoded;
       if (event.document.id !== programId || event.version !== version) continue;
-      return { version: { document: event.document, eventRules: event.eventRules }, bytes: recorded.data.length };
+      return {
+        version: { document: event.document, eventRules: event.eventRules },
+        bytes: recorded.data.length,
+      };
     }
     return undefined;
   }

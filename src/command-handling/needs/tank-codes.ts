@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { hasRecorded } from '../../domain/account/lapse-reservation.js';
-import { decide, type TankCodeCommand, type TankCodeHolder, type TankCodesState } from '../../domain/fuel-tank/tank-codes.decider.js';
+import {
+  decide,
+  type TankCodeCommand,
+  type TankCodeHolder,
+  type TankCodesState,
+} from '../../domain/fuel-tank/tank-codes.decider.js';
 import type { NeededTankCode } from '../../domain/need.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { tankCodesOf, tankCodesOfToday } from '../../domain/tenant/program-document.js';
@@ -13,7 +18,10 @@ import type { Streams } from '../streams.js';
 import type { TenantDirectory } from '../tenant-directory.js';
 import type { ProgramVersions } from './program-versions.js';
 
-/** A reservation that its account has not recorded after this time lapses: its command is over, or is decided again. */
+/**
+ * A reservation that its account has not recorded after this time lapses: its command is over, or
+ * is decided again.
+ */
 const UNRECORDED_MS = 120_000;
 
 /** A code that waits for its account to record it, by one command's claim. */
@@ -23,16 +31,25 @@ export interface ReservedTankCode {
   readonly claim: string;
 }
 
-/** Up to where the codes of a pool were seen to be taken, when so many codes were taken and so many had become free again. */
+/**
+ * Up to where the codes of a pool were seen to be taken, when so many codes were taken and so many
+ * had become free again.
+ */
 interface Seen {
   readonly place: number;
   readonly taken: number;
   readonly freed: number;
 }
 
-/** Codes of fuel tanks, handed out once each: reserved first, recorded by the account, then out of the pool for good. */
+/**
+ * Codes of fuel tanks, handed out once each: reserved first, recorded by the account, then out of
+ * the pool for good.
+ */
 export class TankCodes {
-  /** By scope, for each pool that is in use: a pool of a hundred thousand is not searched from its beginning for every reward. */
+  /**
+   * By scope, for each pool that is in use: a pool of a hundred thousand is not searched from its
+   * beginning for every reward.
+   */
   private readonly seen = new WeakMap<readonly string[], Map<string, Seen>>();
 
   constructor(
@@ -43,29 +60,53 @@ export class TankCodes {
     private readonly clock: () => number = Date.now,
   ) {}
 
-  /** The code for a reward, the same one however often it is asked for, each time with a claim of its own; undefined: none is left. */
-  async reserve(meta: CommandMeta, account: AccountRef, need: NeededTankCode): Promise<ReservedTankCode | undefined> {
+  /**
+   * The code for a reward, the same one however often it is asked for, each time with a claim of
+   * its own; undefined: none is left.
+   */
+  async reserve(
+    meta: CommandMeta,
+    account: AccountRef,
+    need: NeededTankCode,
+  ): Promise<ReservedTankCode | undefined> {
     const codes = await this.codesOf(meta.scope, need);
     const holder = { account, rewardId: need.rewardId };
     const claim = randomUUID();
     const state = await this.take(meta, codes, holder, claim);
-    const code = state.codeOfReward.get(need.rewardId) ?? (await this.takeFreed(meta, state, codes, { holder, claim }));
+    const code =
+      state.codeOfReward.get(need.rewardId) ??
+      (await this.takeFreed(meta, state, codes, { holder, claim }));
     return code === undefined ? undefined : { code, holder, claim };
   }
 
-  /** After the command: what its account recorded is handed out, its other claims end. Not done, by a crash, it is made up for when codes run out. */
-  async settle(meta: CommandMeta, reserved: readonly ReservedTankCode[], recorded: readonly AccountEvent[]): Promise<void> {
-    const given = new Set(recorded.flatMap((event) => (event.type === 'RewardGranted' ? [event.rewardId] : [])));
+  /**
+   * After the command: what its account recorded is handed out, its other claims end. Not done, by
+   * a crash, it is made up for when codes run out.
+   */
+  async settle(
+    meta: CommandMeta,
+    reserved: readonly ReservedTankCode[],
+    recorded: readonly AccountEvent[],
+  ): Promise<void> {
+    const given = new Set(
+      recorded.flatMap((event) => (event.type === 'RewardGranted' ? [event.rewardId] : [])),
+    );
     for (const { code, holder, claim } of reserved) {
-      const isGiven = given.has(holder.rewardId) || (await this.isRecorded(meta.scope, holder, code));
+      const isGiven =
+        given.has(holder.rewardId) || (await this.isRecorded(meta.scope, holder, code));
       const now = this.clock();
       await this.tell(meta, () =>
-        isGiven ? { type: 'HandOutTankCode', code, holder, now } : { type: 'ReleaseTankCode', code, holder, claim, now },
+        isGiven
+          ? { type: 'HandOutTankCode', code, holder, now }
+          : { type: 'ReleaseTankCode', code, holder, claim, now },
       );
     }
   }
 
-  private async codesOf({ tenant: alias }: Scope, need: NeededTankCode): Promise<readonly string[]> {
+  private async codesOf(
+    { tenant: alias }: Scope,
+    need: NeededTankCode,
+  ): Promise<readonly string[]> {
     const tenant = await this.tenants.find(alias);
     if (!tenant) return [];
     const today = tankCodesOfToday(tenant, need);
@@ -74,7 +115,12 @@ export class TankCodes {
     return then ? tankCodesOf(then, need.rule) : [];
   }
 
-  private async take(meta: CommandMeta, codes: readonly string[], holder: TankCodeHolder, claim: string): Promise<TankCodesState> {
+  private async take(
+    meta: CommandMeta,
+    codes: readonly string[],
+    holder: TankCodeHolder,
+    claim: string,
+  ): Promise<TankCodesState> {
     const { tenant, mode } = meta.scope;
     const scope = `${mode}/${tenant}`;
     const seenOfPool = this.seen.get(codes) ?? new Map<string, Seen>();
@@ -113,12 +159,18 @@ export class TankCodes {
   }
 
   /** @returns whether the code is free again. */
-  private async settleLeft(meta: CommandMeta, code: string, holder: TankCodeHolder): Promise<boolean> {
+  private async settleLeft(
+    meta: CommandMeta,
+    code: string,
+    holder: TankCodeHolder,
+  ): Promise<boolean> {
     const { taken } = await this.tell(meta, async ({ reserved }) => {
       const now = this.clock();
       const left = reserved.get(code);
-      if (left?.holder.rewardId !== holder.rewardId || left.since >= now - UNRECORDED_MS) return undefined;
-      // Lapsed anew in every try: whoever claims the code after that makes the append of this try conflict.
+      if (left?.holder.rewardId !== holder.rewardId || left.since >= now - UNRECORDED_MS)
+        return undefined;
+      // Lapsed anew in every try: whoever claims the code after that makes the append of this try
+      // conflict.
       return (await this.lapse(meta, holder, code))
         ? { type: 'ReleaseTankCode', code, holder, claim: null, now }
         : { type: 'HandOutTankCode', code, holder, now };
@@ -126,7 +178,10 @@ export class TankCodes {
     return !taken.has(code);
   }
 
-  /** True: the account has not recorded the code, and no command can do so any more with a claim that is there. */
+  /**
+   * True: the account has not recorded the code, and no command can do so any more with a claim
+   * that is there.
+   */
   private async lapse(meta: CommandMeta, holder: TankCodeHolder, code: string): Promise<boolean> {
     if (await this.isRecorded(meta.scope, holder, code)) return false;
     const stream = this.names.accountStream(meta.scope, holder.account);
@@ -137,7 +192,11 @@ export class TankCodes {
     return outcome.kind === 'accepted' && outcome.events.length > 0;
   }
 
-  private async isRecorded(scope: Scope, { account, rewardId }: TankCodeHolder, code: string): Promise<boolean> {
+  private async isRecorded(
+    scope: Scope,
+    { account, rewardId }: TankCodeHolder,
+    code: string,
+  ): Promise<boolean> {
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
     return hasRecorded(state, { kind: 'tank-code', code, rewardId });
   }
@@ -145,13 +204,19 @@ export class TankCodes {
   /** @param commandFor undefined: nothing is to be done. */
   private async tell(
     meta: CommandMeta,
-    commandFor: (state: TankCodesState) => TankCodeCommand | undefined | Promise<TankCodeCommand | undefined>,
+    commandFor: (
+      state: TankCodesState,
+    ) => TankCodeCommand | undefined | Promise<TankCodeCommand | undefined>,
   ): Promise<TankCodesState> {
     const stream = this.names.tankCodesStream(meta.scope);
-    const outcome = await this.streams.tankCodes.handle(stream, asNewCommand(meta), async (state) => {
-      const command = await commandFor(state);
-      return command ? decide(state, command) : { events: [] };
-    });
+    const outcome = await this.streams.tankCodes.handle(
+      stream,
+      asNewCommand(meta),
+      async (state) => {
+        const command = await commandFor(state);
+        return command ? decide(state, command) : { events: [] };
+      },
+    );
     if (outcome.kind !== 'accepted') throw new Error('the tank codes refused a step');
     return outcome.state;
   }

@@ -15,9 +15,10 @@ export type ErasureCause = Omit<CommandMeta, 'scope' | 'commandId'>;
 export type AnnounceErasure = (subjects: readonly SubjectId[]) => Promise<void>;
 
 /**
- * Carries a recorded erasure to its end: the keys are destroyed, every process is told, and the account says that it is done. Whoever
- * calls it goes on where the last one stopped: the request itself, or the job that looks after what a crash left. Every step is
- * harmless twice, and the tombstone is written last: what it says is true.
+ * Carries a recorded erasure to its end: the keys are destroyed, every process is told, and the
+ * account says that it is done. Whoever calls it goes on where the last one stopped: the request
+ * itself, or the job that looks after what a crash left. Every step is harmless twice, and the
+ * tombstone is written last: what it says is true.
  */
 export class ErasureProcess {
   constructor(
@@ -28,19 +29,40 @@ export class ErasureProcess {
   ) {}
 
   /** Carries out what another copy of the log has; keys are destroyed in any case. */
-  async repeat({ tenant, mode, accountRef, suppressed, ...erased }: ListedErasure, cause: ErasureCause): Promise<void> {
+  async repeat(
+    { tenant, mode, accountRef, suppressed, ...erased }: ListedErasure,
+    cause: ErasureCause,
+  ): Promise<void> {
     const scope = { tenant, mode };
     const { erasureId, persons, account } = erased;
     await this.keys.destroy(subjectsOf({ erasureId, persons, account }));
-    const meta: CommandMeta = { ...cause, scope, commandId: deterministicId(erasureId, 'repeat'), idempotency: null };
+    const meta: CommandMeta = {
+      ...cause,
+      scope,
+      commandId: deterministicId(erasureId, 'repeat'),
+      idempotency: null,
+    };
     await this.streams.accounts.handle(this.names.accountStream(scope, accountRef), meta, (state) =>
-      decide(state, { type: 'RepeatErasure', erased: { erasureId, persons, account }, suppressed, now: Date.now() }),
+      decide(state, {
+        type: 'RepeatErasure',
+        erased: { erasureId, persons, account },
+        suppressed,
+        now: Date.now(),
+      }),
     );
     await this.drive(scope, accountRef, erasureId, cause);
   }
 
-  /** @returns where the tombstone stands; null when it was written before, or there is no such erasure. */
-  async drive(scope: Scope, account: AccountRef, erasureId: string, cause: ErasureCause): Promise<Position | null> {
+  /**
+   * @returns where the tombstone stands; null when it was written before, or there is no such
+   * erasure.
+   */
+  async drive(
+    scope: Scope,
+    account: AccountRef,
+    erasureId: string,
+    cause: ErasureCause,
+  ): Promise<Position | null> {
     const stream = this.names.accountStream(scope, account);
     const { state } = await this.streams.accounts.load(stream);
     const erased = state.remains.erasures.get(erasureId);
@@ -48,7 +70,12 @@ export class ErasureProcess {
     const subjects = subjectsOf(erased);
     await this.keys.destroy(subjects);
     await this.announce(subjects);
-    const meta: CommandMeta = { ...cause, scope, commandId: deterministicId(erasureId, 'complete'), idempotency: null };
+    const meta: CommandMeta = {
+      ...cause,
+      scope,
+      commandId: deterministicId(erasureId, 'complete'),
+      idempotency: null,
+    };
     const outcome = await this.streams.accounts.handle(stream, meta, (now) =>
       decide(now, { type: 'CompleteErasure', erasureId, now: Date.now() }),
     );
@@ -64,4 +91,5 @@ export interface ListedErasure extends Erased {
   readonly suppressed: readonly string[];
 }
 
-const subjectsOf = ({ persons, account }: Erased): readonly SubjectId[] => (account === null ? persons : [...persons, account]);
+const subjectsOf = ({ persons, account }: Erased): readonly SubjectId[] =>
+  account === null ? persons : [...persons, account];

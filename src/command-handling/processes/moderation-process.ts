@@ -9,7 +9,11 @@ import type {
   SideChanges,
   SideOfAccount,
 } from '../../domain/account/moderation-of-account.js';
-import { decide, type ModerationCommand, type ModerationItem } from '../../domain/moderation/moderation.decider.js';
+import {
+  decide,
+  type ModerationCommand,
+  type ModerationItem,
+} from '../../domain/moderation/moderation.decider.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
@@ -34,7 +38,10 @@ interface Part {
 export interface ModerationResult {
   /** Empty: applied everywhere. Else why not, and nothing changed. */
   readonly reasons: readonly string[];
-  /** Of the last event of the moderation's own stream, which comes behind all of its steps, whoever took them. */
+  /**
+   * Of the last event of the moderation's own stream, which comes behind all of its steps, whoever
+   * took them.
+   */
   readonly position: Position | null;
 }
 
@@ -51,12 +58,15 @@ export interface PlaceOfRequest {
 type Driven = ModerationResult | 'absent';
 
 /**
- * Carries a recorded moderation to its end. Whoever calls it goes on where the last one stopped: the request itself, a command that
- * meets the hold, or the job that looks after what a crash left. Accounts are prepared in one fixed order, so two moderations that
- * share accounts cannot wait for each other.
+ * Carries a recorded moderation to its end. Whoever calls it goes on where the last one stopped:
+ * the request itself, a command that meets the hold, or the job that looks after what a crash left.
+ * Accounts are prepared in one fixed order, so two moderations that share accounts cannot wait for
+ * each other.
  */
 export class ModerationProcess {
-  /** The drive under way of each moderation: whoever meets the hold meanwhile waits for that one. */
+  /**
+   * The drive under way of each moderation: whoever meets the hold meanwhile waits for that one.
+   */
   private readonly driving = new Map<string, Promise<Driven>>();
 
   constructor(
@@ -66,23 +76,30 @@ export class ModerationProcess {
   ) {}
 
   /**
-   * Where the request is recorded, or is to be: a moderation has a stream of its own, which is named after the idempotency key. Of a key
-   * whose effect is older than it answers for, the next request is another moderation, in the next stream of that key.
+   * Where the request is recorded, or is to be: a moderation has a stream of its own, which is
+   * named after the idempotency key. Of a key whose effect is older than it answers for, the next
+   * request is another moderation, in the next stream of that key.
    */
   async place(meta: CommandMeta, asked: Sides): Promise<PlaceOfRequest> {
     // Its id is new.
-    if (meta.idempotency === null) return { moderationId: moderationIdOf(meta, 0), holds: 'nothing' };
+    if (meta.idempotency === null)
+      return { moderationId: moderationIdOf(meta, 0), holds: 'nothing' };
     const asStep = requestMeta(meta);
     for (let nth = 0; ; nth++) {
       const moderationId = moderationIdOf(meta, nth);
-      const { state, handled } = await this.streams.moderations.load(this.names.moderationStream(meta.scope, moderationId));
+      const { state, handled } = await this.streams.moderations.load(
+        this.names.moderationStream(meta.scope, moderationId),
+      );
       if (state.status === 'absent') return { moderationId, holds: 'nothing' };
       const known = handled.find(asStep);
       if (known === 'another-request') return { moderationId, holds: 'another-request' };
       if (known) return { moderationId, holds: 'this-request' };
       // One of a release that left the key out of the event.
       if (handled.size === 0 && state.requestedAt > (meta.askedAt ?? Date.now()) - REPLAYED_MS)
-        return { moderationId, holds: isOf(state.items, asked) ? 'this-request' : 'another-request' };
+        return {
+          moderationId,
+          holds: isOf(state.items, asked) ? 'this-request' : 'another-request',
+        };
     }
   }
 
@@ -93,18 +110,30 @@ export class ModerationProcess {
     items: readonly ModerationItem[],
     now: number,
   ): Promise<ModerationResult & { readonly replayed: boolean; readonly refused?: Refusal }> {
-    const requested = await this.step(meta, moderationId, { type: 'RequestModeration', moderationId, items, now });
+    const requested = await this.step(meta, moderationId, {
+      type: 'RequestModeration',
+      moderationId,
+      items,
+      now,
+    });
     // Another request with the key was faster, in another process.
-    if (requested.kind === 'refused') return { refused: requested.refused, reasons: [], position: null, replayed: false };
-    const isNew = requested.kind === 'accepted' && requested.events.length > 0 && !requested.replayed;
+    if (requested.kind === 'refused')
+      return { refused: requested.refused, reasons: [], position: null, replayed: false };
+    const isNew =
+      requested.kind === 'accepted' && requested.events.length > 0 && !requested.replayed;
     return { ...(await this.drive(meta.scope, moderationId, meta)), replayed: !isNew };
   }
 
   /**
-   * Carries the moderation to its end. One drive at a time per process: a herd behind a held account shares it, and its failure.
+   * Carries the moderation to its end. One drive at a time per process: a herd behind a held
+   * account shares it, and its failure.
    * @throws {EventLogUnavailable} {TooBusy}
    */
-  async drive(scope: Scope, moderationId: string, cause: Omit<CommandMeta, 'scope' | 'commandId'>): Promise<ModerationResult> {
+  async drive(
+    scope: Scope,
+    moderationId: string,
+    cause: Omit<CommandMeta, 'scope' | 'commandId'>,
+  ): Promise<ModerationResult> {
     const key = `${scope.tenant}/${scope.mode}/${moderationId}`;
     const shared = await this.driving.get(key);
     // One that began before the request was recorded found nothing to do.
@@ -131,28 +160,50 @@ export class ModerationProcess {
       await this.step(
         meta,
         moderationId,
-        reasons.length > 0 ? { type: 'RefuseModeration', moderationId, reasons, now } : { type: 'AgreeToModeration', moderationId, now },
+        reasons.length > 0
+          ? { type: 'RefuseModeration', moderationId, reasons, now }
+          : { type: 'AgreeToModeration', moderationId, now },
       );
       // Another driver may have come to another outcome first: what stands in the stream counts.
       ({ state, position } = await this.streams.moderations.load(stream));
     }
     if (state.status === 'agreed') {
-      // Referrers first: once a referral says APPROVED, the policy that grants its referrer's reward must find that side approved.
-      for (const part of parts) if (part.side === 'referrer') await this.apply(meta, moderationId, part, now);
-      for (const part of parts) if (part.side === 'referred') await this.apply(meta, moderationId, part, now);
-      const completed = await this.step(meta, moderationId, { type: 'CompleteModeration', moderationId, now });
+      // Referrers first: once a referral says APPROVED, the policy that grants its referrer's
+      // reward must find that side approved.
+      for (const part of parts)
+        if (part.side === 'referrer') await this.apply(meta, moderationId, part, now);
+      for (const part of parts)
+        if (part.side === 'referred') await this.apply(meta, moderationId, part, now);
+      const completed = await this.step(meta, moderationId, {
+        type: 'CompleteModeration',
+        moderationId,
+        now,
+      });
       if (completed.kind === 'accepted') ({ position } = completed);
     } else {
-      // Refused, or finished by another driver while this one still prepared: nothing may stay held.
-      for (const part of parts) await this.tell(meta, part.account, { type: 'ReleaseModeration', moderationId, now });
+      // Refused, or finished by another driver while this one still prepared: nothing may stay
+      // held.
+      for (const part of parts)
+        await this.tell(meta, part.account, { type: 'ReleaseModeration', moderationId, now });
     }
     return { reasons: state.status === 'absent' ? [] : state.reasons, position };
   }
 
-  private async prepare(meta: CommandMeta, moderationId: string, parts: readonly Part[], now: number): Promise<string[]> {
+  private async prepare(
+    meta: CommandMeta,
+    moderationId: string,
+    parts: readonly Part[],
+    now: number,
+  ): Promise<string[]> {
     const reasons: string[] = [];
     for (const { account, side, changes } of parts) {
-      const outcome = await this.tell(meta, account, { type: 'PrepareModeration', moderationId, side, changes, now });
+      const outcome = await this.tell(meta, account, {
+        type: 'PrepareModeration',
+        moderationId,
+        side,
+        changes,
+        now,
+      });
       if (outcome.kind === 'refused') reasons.push(...outcome.details);
     }
     return reasons;
@@ -165,19 +216,41 @@ export class ModerationProcess {
     now: number,
   ): Promise<Outcome<AccountState, AccountEvent>> {
     const rewardIds = Object.fromEntries(
-      changes.map(({ referralId }) => [referralId, idWithin(account, `${referralId}/referred/${moderationId}`)]),
+      changes.map(({ referralId }) => [
+        referralId,
+        idWithin(account, `${referralId}/referred/${moderationId}`),
+      ]),
     );
-    return this.tell(meta, account, { type: 'ApplyModeration', moderationId, side, changes, rewardIds, now });
+    return this.tell(meta, account, {
+      type: 'ApplyModeration',
+      moderationId,
+      side,
+      changes,
+      rewardIds,
+      now,
+    });
   }
 
-  /** Sends one command to one account; where another moderation holds it, that one is carried to its end first. */
-  private async tell(meta: CommandMeta, account: AccountRef, command: AccountStep): Promise<Outcome<AccountState, AccountEvent>> {
+  /**
+   * Sends one command to one account; where another moderation holds it, that one is carried to its
+   * end first.
+   */
+  private async tell(
+    meta: CommandMeta,
+    account: AccountRef,
+    command: AccountStep,
+  ): Promise<Outcome<AccountState, AccountEvent>> {
     const stream = this.names.accountStream(meta.scope, account);
     const accountMeta = stepMeta(meta, account, command);
     const resolver = new NeedResolver(this.sources, accountMeta, account);
     for (;;) {
       const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) =>
-        decideAccount(state, command.type === 'ApplyModeration' ? { ...command, provided: resolver.provided } : command),
+        decideAccount(
+          state,
+          command.type === 'ApplyModeration'
+            ? { ...command, provided: resolver.provided }
+            : command,
+        ),
       );
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') await this.drive(meta.scope, outcome.heldBy, meta);
@@ -191,23 +264,31 @@ export class ModerationProcess {
   /** Nothing happens where it was taken before. */
   private step(meta: CommandMeta, moderationId: string, command: ModerationCommand) {
     const stream = this.names.moderationStream(meta.scope, moderationId);
-    const stepMeta = command.type === 'RequestModeration' ? requestMeta(meta) : stepWithoutKey(meta, command.type);
+    const stepMeta =
+      command.type === 'RequestModeration' ? requestMeta(meta) : stepWithoutKey(meta, command.type);
     return this.streams.moderations.handle(stream, stepMeta, (state) => decide(state, command));
   }
 }
 
 /**
- * Preparing and applying are remembered by their accounts like a request with a key: a driver that comes late prepares nothing again that
- * was applied already, and so never overwrites a moderation that came after. Releasing must work as often as there is something held.
+ * Preparing and applying are remembered by their accounts like a request with a key: a driver that
+ * comes late prepares nothing again that was applied already, and so never overwrites a moderation
+ * that came after. Releasing must work as often as there is something held.
  */
 function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep): CommandMeta {
   if (command.type === 'ReleaseModeration') return { ...meta, commandId: randomUUID() };
-  const commandId = deterministicId(meta.commandId, `${command.type} ${account} ${'side' in command ? command.side : ''}`);
+  const commandId = deterministicId(
+    meta.commandId,
+    `${command.type} ${account} ${'side' in command ? command.side : ''}`,
+  );
   return { ...meta, commandId, idempotency: { key: commandId, fingerprint: command.type } };
 }
 
 /** The request rides with its event, so that the stream knows it again. */
-const requestMeta = (meta: CommandMeta): CommandMeta => ({ ...meta, commandId: deterministicId(meta.commandId, 'RequestModeration') });
+const requestMeta = (meta: CommandMeta): CommandMeta => ({
+  ...meta,
+  commandId: deterministicId(meta.commandId, 'RequestModeration'),
+});
 
 const stepWithoutKey = (meta: CommandMeta, step: string): CommandMeta => ({
   ...meta,
@@ -215,9 +296,17 @@ const stepWithoutKey = (meta: CommandMeta, step: string): CommandMeta => ({
   idempotency: null,
 });
 
-/** The id of the nth moderation of the command's key, from 0; without a key: of the command alone. */
-export function moderationIdOf({ scope, commandId, idempotency }: CommandMeta, nth: number): string {
-  const command = idempotency === null ? commandId : deterministicId(`${scope.tenant}/${scope.mode}/${idempotency.key}`, 'request');
+/**
+ * The id of the nth moderation of the command's key, from 0; without a key: of the command alone.
+ */
+export function moderationIdOf(
+  { scope, commandId, idempotency }: CommandMeta,
+  nth: number,
+): string {
+  const command =
+    idempotency === null
+      ? commandId
+      : deterministicId(`${scope.tenant}/${scope.mode}/${idempotency.key}`, 'request');
   const first = deterministicId(command, 'moderation');
   return nth === 0 ? first : deterministicId(first, nth);
 }
@@ -229,10 +318,20 @@ const isOf = (items: readonly ModerationItem[], asked: Sides): boolean =>
     return sides?.referred === referred && sides?.referrer === referrer && asked.has(referralId);
   });
 
-/** The work of each account, in one order for all moderations. A referrer's account takes part only where its side is concerned. */
+/**
+ * The work of each account, in one order for all moderations. A referrer's account takes part only
+ * where its side is concerned.
+ */
 function partsOf(items: readonly ModerationItem[]): Part[] {
-  const parts = new Map<string, { account: AccountRef; side: SideOfAccount; changes: SideChanges[] }>();
-  const add = (account: AccountRef, side: SideOfAccount, { referralId, referred, referrer }: ModerationItem): void => {
+  const parts = new Map<
+    string,
+    { account: AccountRef; side: SideOfAccount; changes: SideChanges[] }
+  >();
+  const add = (
+    account: AccountRef,
+    side: SideOfAccount,
+    { referralId, referred, referrer }: ModerationItem,
+  ): void => {
     const key = `${account} ${side}`;
     const part = parts.get(key) ?? { account, side, changes: [] };
     part.changes.push({ referralId, referred, referrer });

@@ -17,8 +17,9 @@ import type { Spendable } from './ordered-credit.js';
 import type { GrantedOfRule } from './rule-counts.js';
 
 /**
- * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs as many small steps, and a
- * decision may try events on a state that others hold. A fold never throws: facts that no rule of today would produce may stand in the log.
+ * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs
+ * as many small steps, and a decision may try events on a state that others hold. A fold never
+ * throws: facts that no rule of today would produce may stand in the log.
  */
 export type AccountState = AbsentAccount | OpenAccount;
 
@@ -36,13 +37,19 @@ export interface Remains {
   readonly suppressed: Set<string>;
   /** Requests whose keys are not known to be destroyed yet. */
   readonly erasures: Map<string, Erased>;
-  /** All credit that was ever assigned before the account was deleted, by unit in lower case: it still stands in the ledger. */
+  /**
+   * All credit that was ever assigned before the account was deleted, by unit in lower case: it
+   * still stands in the ledger.
+   */
   readonly assignedEver: Map<string, number>;
   /** What rules granted before the account was deleted: it still counts towards their limits. */
   readonly grantedByRule: Map<string, GrantedOfRule>;
   /** Referrals of the account before it was deleted: they can still be moderated. */
   readonly formerReferrals: FormerReferrals;
-  /** Tank codes that went to the account before it was deleted, by reward: nobody else is given them. */
+  /**
+   * Tank codes that went to the account before it was deleted, by reward: nobody else is given
+   * them.
+   */
   readonly tankCodes: Map<string, string>;
   /** Redemptions from very many rewards, until it is written down which; oldest first. */
   readonly unlisted: OrderedMap<string, UnlistedRedemption>;
@@ -84,9 +91,15 @@ export interface OpenAccount {
   readonly withheld: Set<string>;
   /** What each user did, as far as a rule may ask whether it is the first time. */
   readonly eventsSeen: Map<PersonId, EventsSeen>;
-  /** Idempotency keys of user events, by person, as keyed hashes, with the time they came; oldest first. */
+  /**
+   * Idempotency keys of user events, by person, as keyed hashes, with the time they came; oldest
+   * first.
+   */
   readonly batches: OrderedMap<string, number>;
-  /** Referrals that users of this account have made, oldest first; null in the place of one that was withdrawn. */
+  /**
+   * Referrals that users of this account have made, oldest first; null in the place of one that was
+   * withdrawn.
+   */
   readonly announced: Announced;
   /** Where in `announced` a referral stands. */
   readonly announcedAt: Map<string, number>;
@@ -145,7 +158,10 @@ export interface UserState {
   readonly dateCreated: number;
   readonly dateBlocked: number | null;
   /** Every code the user ever had, by its lower case. */
-  readonly codes: Map<string, { readonly code: string; readonly programId: string; readonly since: number }>;
+  readonly codes: Map<
+    string,
+    { readonly code: string; readonly programId: string; readonly since: number }
+  >;
   readonly primaryCodes: Map<string, string>;
 }
 
@@ -172,8 +188,9 @@ export interface RewardState {
 }
 
 /**
- * A referral of an account in a life that it had before: the account was deleted, perhaps opened anew and referred again. Its referrer's
- * reward stands, so it can be moderated. One per life, without a name.
+ * A referral of an account in a life that it had before: the account was deleted, perhaps opened
+ * anew and referred again. Its referrer's reward stands, so it can be moderated. One per life,
+ * without a name.
  */
 export interface FormerReferral extends ReferralState {
   /** The moderation that holds it; null: none. */
@@ -188,7 +205,8 @@ export const unitKey = (unit: string): string => unit.toLowerCase();
 export const amountLeft = (reward: RewardState): number =>
   reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
 
-export const unitOf = (value: RewardValue): string | null => (value.type === 'PCT_DISCOUNT' ? '%' : value.unit);
+export const unitOf = (value: RewardValue): string | null =>
+  value.type === 'PCT_DISCOUNT' ? '%' : value.unit;
 
 export const rewardRef = (reward: RewardState): RewardRef => ({
   rewardId: reward.rewardId,
@@ -197,7 +215,10 @@ export const rewardRef = (reward: RewardState): RewardRef => ({
   unit: unitOf(reward.value),
 });
 
-/** A reward that somebody may still use or see: what belonged to people who are gone stays in the ledger and in no answer. */
+/**
+ * A reward that somebody may still use or see: what belonged to people who are gone stays in the
+ * ledger and in no answer.
+ */
 export function presentReward(state: OpenAccount, rewardId: string): RewardState | undefined {
   const reward = state.rewards.get(rewardId);
   return reward && !state.remains.forgotten.has(reward.person) ? reward : undefined;

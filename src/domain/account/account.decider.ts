@@ -2,7 +2,12 @@ import type { Decision } from '../decision.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { adjustCredit, type AdjustCredit } from './adjustment.js';
-import { announceReferral, withdrawReferral, type AnnounceReferral, type WithdrawReferral } from './announcements.js';
+import {
+  announceReferral,
+  withdrawReferral,
+  type AnnounceReferral,
+  type WithdrawReferral,
+} from './announcements.js';
 import { blockUser, type BlockUser } from './blocking.js';
 import { listRedeemedRewards, type ListRedeemedRewards } from './bulk-redemption.js';
 import {
@@ -28,9 +33,21 @@ import {
   type PrepareModeration,
   type ReleaseModeration,
 } from './moderation-of-account.js';
-import { redeemAccountCredit, redeemCredit, type RedeemAccountCredit, type RedeemCredit } from './redemption.js';
+import {
+  redeemAccountCredit,
+  redeemCredit,
+  type RedeemAccountCredit,
+  type RedeemCredit,
+} from './redemption.js';
 import { applyCode, type ApplyCode } from './referral.js';
-import { cancelReward, createReward, settleReward, type CancelReward, type CreateReward, type SettleReward } from './rewards.js';
+import {
+  cancelReward,
+  createReward,
+  settleReward,
+  type CancelReward,
+  type CreateReward,
+  type SettleReward,
+} from './rewards.js';
 import { syncAccount, type SyncAccount } from './sync-account.js';
 import { receiveUserEvents, type ReceiveUserEvents } from './user-events.js';
 

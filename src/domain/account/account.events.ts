@@ -4,19 +4,33 @@ import type { LapsingKind } from '../reservation/reservation-kind.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * What can happen to an account: its users, its referral (as the referred party), its rewards, its subscription.
- * `at` is the time the fact took effect, epoch milliseconds; it is stored in the envelope.
+ * What can happen to an account: its users, its referral (as the referred party), its rewards, its
+ * subscription. `at` is the time the fact took effect, epoch milliseconds; it is stored in the
+ * envelope.
  */
 
-/** A person's id within the ledger: a UUID made by us, also the name of the key that encrypts what is known of the person. */
+/**
+ * A person's id within the ledger: a UUID made by us, also the name of the key that encrypts what
+ * is known of the person.
+ */
 export type PersonId = SubjectId;
 
 export const SUBSCRIPTION_STATUSES = ['PAID', 'TRIAL', 'FREE', 'CANCELLED'] as const;
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
-export const BILLING_INTERVALS = ['DAY', 'WEEK', 'MONTH', 'QUARTER', 'SEMI_ANNUAL', 'YEAR'] as const;
+export const BILLING_INTERVALS = [
+  'DAY',
+  'WEEK',
+  'MONTH',
+  'QUARTER',
+  'SEMI_ANNUAL',
+  'YEAR',
+] as const;
 export type BillingInterval = (typeof BILLING_INTERVALS)[number];
 
-/** Replaced as a whole; unset members are left out. `value` may have decimals: it is the price, no credit. */
+/**
+ * Replaced as a whole; unset members are left out. `value` may have decimals: it is the price, no
+ * credit.
+ */
 export interface Subscription {
   readonly status: SubscriptionStatus;
   readonly value?: number;
@@ -61,7 +75,10 @@ export interface Party {
 
 export type RewardSource = 'FRIEND_SIGNUP' | 'REFERRED' | 'MANUAL' | 'EVENT';
 
-/** Names a reward in every event about it, so that each event can be posted without looking another one up. */
+/**
+ * Names a reward in every event about it, so that each event can be posted without looking another
+ * one up.
+ */
 export interface RewardRef {
   readonly rewardId: string;
   readonly person: PersonId;
@@ -93,12 +110,26 @@ export interface AnnouncedReferral {
 
 /** Why a reward that was due was not given. */
 export type WithheldReason =
-  'AMOUNT_TOO_LARGE' | 'LIMIT_REACHED' | 'POOL_EMPTY' | 'SIDE_NOT_APPROVED' | 'REFERRER_BLOCKED' | 'REFERRER_GONE';
+  | 'AMOUNT_TOO_LARGE'
+  | 'LIMIT_REACHED'
+  | 'POOL_EMPTY'
+  | 'SIDE_NOT_APPROVED'
+  | 'REFERRER_BLOCKED'
+  | 'REFERRER_GONE';
 
 /** A value of free-form fields. */
-export type EventField = string | number | boolean | null | readonly EventField[] | { readonly [name: string]: EventField };
+export type EventField =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly EventField[]
+  | { readonly [name: string]: EventField };
 
-/** What somebody did, as a client told it. Encrypted in the log: fields and even keys may say anything of a person. */
+/**
+ * What somebody did, as a client told it. Encrypted in the log: fields and even keys may say
+ * anything of a person.
+ */
 export interface UserEventContent {
   /** The client's id of it, or the one that it was given. */
   readonly id: string;
@@ -109,8 +140,8 @@ export interface UserEventContent {
 }
 
 /**
- * A correction by an operator. The reason is free text and goes with the person whose credit it is; the names of staff have keys of their
- * own, so that they outlast that person.
+ * A correction by an operator. The reason is free text and goes with the person whose credit it is;
+ * the names of staff have keys of their own, so that they outlast that person.
  */
 export interface Adjustment {
   readonly reason: Personal<string>;
@@ -125,7 +156,10 @@ export type AccountEvent =
   | Fact<'AccountOpened', { account: SubjectId; accountId: Personal<string>; currency: string }>
   | Fact<'SubscriptionChanged', { subscription: Subscription }>
   | Fact<'CurrencyChanged', { currency: string }>
-  /** A code was given for the account. The referral itself starts with its first referable user. `code` is encrypted with its owner's key. */
+  /**
+   * A code was given for the account. The referral itself starts with its first referable user.
+   * `code` is encrypted with its owner's key.
+   */
   | Fact<'AccountAttributed', { code: Personal<string>; referrer: Party; programId: string }>
   | Fact<'PaymentProviderIdSet', { paymentProviderId: Personal<string> }>
   | Fact<'UserIdentified', { person: PersonId; profile: Personal<Profile> }>
@@ -142,16 +176,25 @@ export type AccountEvent =
         programId: string;
         programVersion: number;
         code: Personal<string>;
-        /** Nothing tells so far: the landing page is told code and media, and no call of a client says them again. */
+        /**
+         * Nothing tells so far: the landing page is told code and media, and no call of a client
+         * says them again.
+         */
         shareLinkUsed: string | null;
         referred: Party;
         referrer: Party;
         referredStatus: SideStatus;
         referrerStatus: SideStatus;
         fraudSignals: Readonly<Record<string, FraudSignal>>;
-        /** The referrer's other referrals that, with this one, are too many in too short a time: they get the signal, too. */
+        /**
+         * The referrer's other referrals that, with this one, are too many in too short a time:
+         * they get the signal, too.
+         */
         tooManyWith: readonly { readonly referralId: string; readonly account: AccountRef }[];
-        /** What each side earns by the start, under the terms of this moment; null: nothing yet. Granted only to an approved side. */
+        /**
+         * What each side earns by the start, under the terms of this moment; null: nothing yet.
+         * Granted only to an approved side.
+         */
         referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
       }
@@ -172,17 +215,35 @@ export type AccountEvent =
       }
     >
   | Fact<'ReferralEnded', { referralId: string }>
-  /** Signals that later referrals brought upon this one, perhaps before it started. The statuses of its sides stay. */
-  | Fact<'ReferralFlagged', { referralId: string; fraudSignals: Readonly<Record<string, FraudSignal>> }>
+  /**
+   * Signals that later referrals brought upon this one, perhaps before it started. The statuses of
+   * its sides stay.
+   */
+  | Fact<
+      'ReferralFlagged',
+      { referralId: string; fraudSignals: Readonly<Record<string, FraudSignal>> }
+    >
   /** In the referrer's account: another account is about to be referred by this person. */
   | Fact<'ReferralAnnounced', { referralId: string; account: AccountRef; person: PersonId }>
   /** It was not, after all. */
   | Fact<'ReferralWithdrawn', { referralId: string }>
   /** Somebody else may take over what was reserved for this account and never recorded here. */
   | Fact<'ReservationLapsed', { kind: LapsingKind; holder: PersonId | null }>
-  /** Something that a user did. `batch` is the keyed hash of the idempotency key that came with it. */
-  | Fact<'UserEventReceived', { userEventId: string; person: PersonId; batch: string | null; content: Personal<UserEventContent> }>
-  /** An event of the referred user has earned the referrer a reward, under the terms of this moment. */
+  /**
+   * Something that a user did. `batch` is the keyed hash of the idempotency key that came with it.
+   */
+  | Fact<
+      'UserEventReceived',
+      {
+        userEventId: string;
+        person: PersonId;
+        batch: string | null;
+        content: Personal<UserEventContent>;
+      }
+    >
+  /**
+   * An event of the referred user has earned the referrer a reward, under the terms of this moment.
+   */
   | Fact<
       'ReferrerRewardEarnedByEvent',
       {
@@ -207,7 +268,10 @@ export type AccountEvent =
         referredStatus: SideStatus;
         referrerStatus: SideStatus;
         referrer: Party;
-        /** What the referrer has earned so far under recorded terms and has not been granted for want of approval; null: nothing. */
+        /**
+         * What the referrer has earned so far under recorded terms and has not been granted for
+         * want of approval; null: nothing.
+         */
         referrerReward: RewardTerms | null;
         programId: string;
         programVersion: number;
@@ -257,11 +321,15 @@ export type AccountEvent =
     >
   | Fact<'RewardBecameAvailable', RewardRef & { amount: number }>
   | Fact<'RewardExpired', RewardRef & { amount: number }>
-  | Fact<'CreditRedeemed', RewardRef & { redemptionId: string; amount: number; adjustment?: Adjustment }>
+  | Fact<
+      'CreditRedeemed',
+      RewardRef & { redemptionId: string; amount: number; adjustment?: Adjustment }
+    >
   /**
-   * An amount was taken from very many rewards of a unit: of what could be spent at `at`, before this event, by soonest expiry, then by
-   * what was given first, then by id. All of it at once, by this event; which rewards it came from is listed after it. What this rule
-   * means never changes: another rule is another type.
+   * An amount was taken from very many rewards of a unit: of what could be spent at `at`, before
+   * this event, by soonest expiry, then by what was given first, then by id. All of it at once, by
+   * this event; which rewards it came from is listed after it. What this rule means never changes:
+   * another rule is another type.
    */
   | Fact<
       'AccountCreditRedeemed',
@@ -277,23 +345,39 @@ export type AccountEvent =
         adjustment?: Adjustment;
       }
     >
-  /** A piece of the list: `from` is the place of its first line, counted from 0. Taken at `at`, the time of the redemption. */
+  /**
+   * A piece of the list: `from` is the place of its first line, counted from 0. Taken at `at`, the
+   * time of the redemption.
+   */
   | Fact<
       'RedeemedRewardsListed',
-      { redemptionId: string; unit: string; from: number; persons: readonly PersonId[]; lines: readonly RedeemedLine[] }
+      {
+        redemptionId: string;
+        unit: string;
+        from: number;
+        persons: readonly PersonId[];
+        lines: readonly RedeemedLine[];
+      }
     >
   /** `amount`: what was left of a credit reward, else 0. */
   | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
   | Fact<'RewardRestored', RewardRef & { amount: number }>
   /**
-   * From here on these people are gone, and with `account` the account itself: whoever comes under its id begins anew. Their keys are
-   * destroyed next. `suppressed`: keyed hashes of user ids that are never to be identified in this account again.
+   * From here on these people are gone, and with `account` the account itself: whoever comes under
+   * its id begins anew. Their keys are destroyed next. `suppressed`: keyed hashes of user ids that
+   * are never to be identified in this account again.
    */
   | Fact<'ErasureRequested', Erased & { suppressed: readonly string[] }>
-  /** Their keys are destroyed: nobody can read any more who they were, and nothing that keeps plain values may show them. */
+  /**
+   * Their keys are destroyed: nobody can read any more who they were, and nothing that keeps plain
+   * values may show them.
+   */
   | Fact<'ErasureCompleted', Erased>;
 
-/** Reward, whose it is as a place among the persons of its event, amount. Short, since there are very many. */
+/**
+ * Reward, whose it is as a place among the persons of its event, amount. Short, since there are
+ * very many.
+ */
 export type RedeemedLine = readonly [rewardId: string, person: number, amount: number];
 
 /** Who is forgotten by one request. */

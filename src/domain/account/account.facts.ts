@@ -1,13 +1,20 @@
 import type { RewardType, SideStatus } from '../program.js';
 import type { AccountRef } from '../scope.js';
-import type { FraudSignal, PersonId, Profile, RewardSource, Subscription } from './account.events.js';
+import type {
+  FraudSignal,
+  PersonId,
+  Profile,
+  RewardSource,
+  Subscription,
+} from './account.events.js';
 import { unitOf, type OpenAccount, type RewardState } from './account.state.js';
 import { emptyProfile } from './identify-user.js';
 import { automaticRedemptionId, partyIds } from './rewards.js';
 
 /**
- * What can be shown of an account and what is in it, whether it was just decided (folded state) or is read (read model).
- * One shape for both, so that the answer to a write and the next read are the same. Times are epoch milliseconds.
+ * What can be shown of an account and what is in it, whether it was just decided (folded state) or
+ * is read (read model). One shape for both, so that the answer to a write and the next read are the
+ * same. Times are epoch milliseconds.
  */
 
 export interface AccountFacts {
@@ -55,7 +62,13 @@ export interface RewardFacts {
   readonly monthsDiscountIsValid: number | null;
   readonly assignedCredit: number | null;
   readonly redeemedCredit: number | null;
-  readonly redemptions: readonly { readonly id: string; readonly dateRedeemed: number; readonly quantityRedeemed: number }[] | null;
+  readonly redemptions:
+    | readonly {
+        readonly id: string;
+        readonly dateRedeemed: number;
+        readonly quantityRedeemed: number;
+      }[]
+    | null;
   readonly amount: number | null;
   readonly fuelTankCode: string | null;
   readonly fuelTankType: string | null;
@@ -108,8 +121,15 @@ export function accountFacts(state: OpenAccount): AccountFacts {
   };
 }
 
-/** Somebody whom a write was about and who is forgotten since has an empty profile, with an empty id. Undefined: nobody of the account. */
-export function userFacts(state: OpenAccount, accountRef: AccountRef, person: PersonId): UserFacts | undefined {
+/**
+ * Somebody whom a write was about and who is forgotten since has an empty profile, with an empty
+ * id. Undefined: nobody of the account.
+ */
+export function userFacts(
+  state: OpenAccount,
+  accountRef: AccountRef,
+  person: PersonId,
+): UserFacts | undefined {
   const user = state.users.get(person);
   if (!user) return undefined;
   const { id, ...profile } = { ...emptyProfile(user.profile?.id ?? ''), ...user.profile };
@@ -124,15 +144,22 @@ export function userFacts(state: OpenAccount, accountRef: AccountRef, person: Pe
     dateBlocked: user.dateBlocked,
     referralCodes: user.primaryCodes.toObject(),
     paymentProviderId: state.paymentProviderId,
-    referredBy: isReferredUser ? { code: state.attribution?.code ?? null, isConverted: state.referral?.datePaid != null } : null,
+    referredBy: isReferredUser
+      ? { code: state.attribution?.code ?? null, isConverted: state.referral?.datePaid != null }
+      : null,
   };
 }
 
 /**
- * A reward with redemptions is shown from its read model alone: the state keeps their sum, not each of them. What a write answers with
- * is new or cancelled, so it has none, or the one that comes with a reward that redeems itself.
+ * A reward with redemptions is shown from its read model alone: the state keeps their sum, not each
+ * of them. What a write answers with is new or cancelled, so it has none, or the one that comes
+ * with a reward that redeems itself.
  */
-export function rewardFacts(state: OpenAccount, accountRef: AccountRef, reward: RewardState): RewardFacts {
+export function rewardFacts(
+  state: OpenAccount,
+  accountRef: AccountRef,
+  reward: RewardState,
+): RewardFacts {
   const { value } = reward;
   const isCredit = value.type === 'CREDIT';
   const isTank = value.type === 'FUELTANK';
@@ -167,5 +194,7 @@ export function rewardFacts(state: OpenAccount, accountRef: AccountRef, reward: 
 function automaticRedemption(reward: RewardState): NonNullable<RewardFacts['redemptions']> {
   if (!reward.redeemsAutomatically || reward.redeemed === 0) return [];
   const dateRedeemed = reward.dateScheduledFor ?? reward.dateGiven;
-  return [{ id: automaticRedemptionId(reward.rewardId), dateRedeemed, quantityRedeemed: reward.redeemed }];
+  return [
+    { id: automaticRedemptionId(reward.rewardId), dateRedeemed, quantityRedeemed: reward.redeemed },
+  ];
 }

@@ -11,7 +11,13 @@ import {
   type UnlistedRedemption,
   type UserState,
 } from './account-shapes.js';
-import type { AccountEvent, AccountEventOf, AnnouncedReferral, Erased, PersonId } from './account.events.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  AnnouncedReferral,
+  Erased,
+  PersonId,
+} from './account.events.js';
 import { noteListed, redeemFromMany } from './bulk-redemption.js';
 import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
@@ -40,31 +46,51 @@ export const initialState: AccountState = { status: 'absent', remains: NOTHING_R
 // eslint-disable-next-line max-lines-per-function -- a case for each type of event
 export function evolve(before: AccountState, event: AccountEvent): AccountState {
   const state = withFormerReferrals(before, event);
-  if (event.type === 'RedeemedRewardsListed') return { ...state, remains: noteListed(state.remains, event) };
-  if (event.type === 'AccountOpened') return state.status === 'open' ? state : open(event, state.remains);
+  if (event.type === 'RedeemedRewardsListed')
+    return { ...state, remains: noteListed(state.remains, event) };
+  if (event.type === 'AccountOpened')
+    return state.status === 'open' ? state : open(event, state.remains);
   if (event.type === 'ErasureRequested') return erase(state, event);
   if (event.type === 'ErasureCompleted')
-    return { ...state, remains: { ...state.remains, erasures: state.remains.erasures.delete(event.erasureId) } };
-  if (event.type === 'ReservationLapsed') return { ...state, remains: { ...state.remains, lapses: state.remains.lapses + 1 } };
+    return {
+      ...state,
+      remains: { ...state.remains, erasures: state.remains.erasures.delete(event.erasureId) },
+    };
+  if (event.type === 'ReservationLapsed')
+    return { ...state, remains: { ...state.remains, lapses: state.remains.lapses + 1 } };
   if (state.status === 'absent') return state;
   switch (event.type) {
     case 'SubscriptionChanged':
-      return { ...state, subscription: event.subscription, everPaid: state.everPaid || event.subscription.status === 'PAID' };
+      return {
+        ...state,
+        subscription: event.subscription,
+        everPaid: state.everPaid || event.subscription.status === 'PAID',
+      };
     case 'CurrencyChanged':
       return { ...state, currency: event.currency };
     case 'AccountAttributed':
       return {
         ...state,
-        attribution: { code: event.code.value, codeSubject: event.code.subject, referrer: event.referrer, programId: event.programId },
+        attribution: {
+          code: event.code.value,
+          codeSubject: event.code.subject,
+          referrer: event.referrer,
+          programId: event.programId,
+        },
       };
     case 'PaymentProviderIdSet':
       return { ...state, paymentProviderId: event.paymentProviderId.value };
     case 'UserIdentified':
       return identify(state, event);
     case 'UserProfileChanged':
-      return withUser(state, event.person, (user) => ({ ...user, profile: user.profile && { ...user.profile, ...event.changes.value } }));
+      return withUser(state, event.person, (user) => ({
+        ...user,
+        profile: user.profile && { ...user.profile, ...event.changes.value },
+      }));
     case 'ReferralCodeAssigned':
-      return withUser(state, event.person, (user) => assignCode(user, event.code.value, event.programId, event.at));
+      return withUser(state, event.person, (user) =>
+        assignCode(user, event.code.value, event.programId, event.at),
+      );
     case 'UserBlocked':
       return withUser(state, event.person, (user) => ({ ...user, dateBlocked: event.at }));
     case 'UserUnblocked':
@@ -81,7 +107,10 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         referrerEarned: event.referrerReward ?? referral.referrerEarned,
       }));
     case 'ReferralEnded':
-      return withReferral(state, event.referralId, (referral) => ({ ...referral, dateEnded: event.at }));
+      return withReferral(state, event.referralId, (referral) => ({
+        ...referral,
+        dateEnded: event.at,
+      }));
     case 'ReferralFlagged':
       return flag(state, event);
     case 'ReferralAnnounced': {
@@ -94,7 +123,10 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
       return {
         ...state,
         eventsSeen: noteEvent(state.eventsSeen, event.person, event.content.value),
-        batches: event.batch === null ? state.batches : rememberBatch(state.batches, batchKey(event.person, event.batch), event.at),
+        batches:
+          event.batch === null
+            ? state.batches
+            : rememberBatch(state.batches, batchKey(event.person, event.batch), event.at),
       };
     // The referrer's account has the reward; here it is a fact for whoever tells that account.
     case 'ReferrerRewardEarnedByEvent':
@@ -102,7 +134,10 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'ModerationPrepared':
       return hold(state, event);
     case 'ModerationReleased':
-      return { ...state, holds: state.holds.filterNot((moderationId) => moderationId === event.moderationId) };
+      return {
+        ...state,
+        holds: state.holds.filterNot((moderationId) => moderationId === event.moderationId),
+      };
     case 'ReferralModerated':
       return release(
         withReferral(state, event.referralId, (referral) => ({
@@ -129,7 +164,10 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'RewardExpired':
       return withReward(state, event, (reward) => ({ ...reward, phase: 'EXPIRED' }));
     case 'CreditRedeemed':
-      return withReward(state, event, (reward) => ({ ...reward, redeemed: reward.redeemed + event.amount }));
+      return withReward(state, event, (reward) => ({
+        ...reward,
+        redeemed: reward.redeemed + event.amount,
+      }));
     case 'AccountCreditRedeemed':
       return redeemFromMany(state, event);
     case 'RewardCancelled':
@@ -139,7 +177,11 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         cancelledBy: event.by,
       }));
     case 'RewardRestored':
-      return withReward(state, event, (reward) => ({ ...reward, dateCancelled: null, cancelledBy: null }));
+      return withReward(state, event, (reward) => ({
+        ...reward,
+        dateCancelled: null,
+        cancelledBy: null,
+      }));
   }
 }
 
@@ -176,16 +218,28 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
 
 function identify(state: OpenAccount, event: AccountEventOf<'UserIdentified'>): OpenAccount {
   const profile = event.profile.value;
-  const user: UserState = { person: event.person, profile, dateCreated: event.at, dateBlocked: null, codes: Map(), primaryCodes: Map() };
+  const user: UserState = {
+    person: event.person,
+    profile,
+    dateCreated: event.at,
+    dateBlocked: null,
+    codes: Map(),
+    primaryCodes: Map(),
+  };
   return {
     ...state,
     users: state.users.set(event.person, user),
     persons: state.persons.push(event.person),
-    personsByUserId: profile ? state.personsByUserId.set(profile.id, event.person) : state.personsByUserId,
+    personsByUserId: profile
+      ? state.personsByUserId.set(profile.id, event.person)
+      : state.personsByUserId,
   };
 }
 
-function erase(state: AccountState, { erasureId, persons, account, suppressed }: AccountEventOf<'ErasureRequested'>): AccountState {
+function erase(
+  state: AccountState,
+  { erasureId, persons, account, suppressed }: AccountEventOf<'ErasureRequested'>,
+): AccountState {
   const { remains } = state;
   const after: Remains = {
     forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
@@ -201,7 +255,10 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
   if (state.status === 'absent') return { status: 'absent', remains: after };
   if (account !== null) {
     const tankCodes = after.tankCodes.merge(tankCodesOf(state));
-    return { status: 'absent', remains: { ...after, tankCodes, formerReferrals: withFormer(after.formerReferrals, state) } };
+    return {
+      status: 'absent',
+      remains: { ...after, tankCodes, formerReferrals: withFormer(after.formerReferrals, state) },
+    };
   }
   const isGone = (person: PersonId): boolean => after.forgotten.has(person);
   return {
@@ -216,14 +273,25 @@ function erase(state: AccountState, { erasureId, persons, account, suppressed }:
 }
 
 function tankCodesOf({ rewards }: OpenAccount): Map<string, string> {
-  return rewards.flatMap(({ rewardId, value }) => (value.type === 'FUELTANK' ? [[rewardId, value.fuelTankCode] as const] : []));
+  return rewards.flatMap(({ rewardId, value }) =>
+    value.type === 'FUELTANK' ? [[rewardId, value.fuelTankCode] as const] : [],
+  );
 }
 
-function assignCode(user: UserState, code: string | null, programId: string, at: number): UserState {
+function assignCode(
+  user: UserState,
+  code: string | null,
+  programId: string,
+  at: number,
+): UserState {
   if (code === null) return user;
   const key = code.toLowerCase();
   const since = user.codes.get(key)?.since ?? at;
-  return { ...user, codes: user.codes.set(key, { code, programId, since }), primaryCodes: user.primaryCodes.set(programId, code) };
+  return {
+    ...user,
+    codes: user.codes.set(key, { code, programId, since }),
+    primaryCodes: user.primaryCodes.set(programId, code),
+  };
 }
 
 function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
@@ -246,7 +314,16 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
 }
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
-  const { rewardId, person, source, value, cancellable, dateScheduledFor, dateExpires, referralId } = event;
+  const {
+    rewardId,
+    person,
+    source,
+    value,
+    cancellable,
+    dateScheduledFor,
+    dateExpires,
+    referralId,
+  } = event;
   // Given once, whatever the log says: what was redeemed of the first one would be there again.
   if (state.rewards.has(rewardId)) return state;
   const { redeemsAutomatically, texts } = event;
@@ -272,13 +349,17 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
   return {
     ...state,
     rewards: state.rewards.set(rewardId, reward),
-    spendable: isGone(state, reward) ? state.spendable : reindexed(state.spendable, state.rewards.get(rewardId), reward, event.at),
+    spendable: isGone(state, reward)
+      ? state.spendable
+      : reindexed(state.spendable, state.rewards.get(rewardId), reward, event.at),
     rewardsByReferral:
       referralId === null
         ? state.rewardsByReferral
         : state.rewardsByReferral.update(referralId, List<string>(), (ids) => ids.push(rewardId)),
     assignedEver:
-      value.type === 'CREDIT' ? state.assignedEver.update(unitKey(value.unit), 0, (sum) => sum + value.assignedCredit) : state.assignedEver,
+      value.type === 'CREDIT'
+        ? state.assignedEver.update(unitKey(value.unit), 0, (sum) => sum + value.assignedCredit)
+        : state.assignedEver,
     grantedByRule: countGranted(state.grantedByRule, event),
   };
 }
@@ -287,34 +368,60 @@ function withFormerReferrals(state: AccountState, event: AccountEvent): AccountS
   const { formerReferrals } = state.remains;
   if (formerReferrals.size === 0) return state;
   const after = evolveFormer(formerReferrals, event);
-  return after === formerReferrals ? state : { ...state, remains: { ...state.remains, formerReferrals: after } };
+  return after === formerReferrals
+    ? state
+    : { ...state, remains: { ...state.remains, formerReferrals: after } };
 }
 
-function hold(state: OpenAccount, { moderationId, referralIds }: AccountEventOf<'ModerationPrepared'>): OpenAccount {
+function hold(
+  state: OpenAccount,
+  { moderationId, referralIds }: AccountEventOf<'ModerationPrepared'>,
+): OpenAccount {
   const { formerReferrals } = state.remains;
   const ids = referralIds.filter((id) => !formerReferrals.has(id));
   return { ...state, holds: state.holds.merge(Map(ids.map((id) => [id, moderationId]))) };
 }
 
-function flag(state: OpenAccount, { referralId, fraudSignals }: AccountEventOf<'ReferralFlagged'>): OpenAccount {
+function flag(
+  state: OpenAccount,
+  { referralId, fraudSignals }: AccountEventOf<'ReferralFlagged'>,
+): OpenAccount {
   if (state.remains.formerReferrals.has(referralId)) return state;
   if (state.referral?.referralId !== referralId) {
-    return { ...state, flagged: state.flagged.update(referralId, {}, (before) => ({ ...before, ...fraudSignals })) };
+    return {
+      ...state,
+      flagged: state.flagged.update(referralId, {}, (before) => ({ ...before, ...fraudSignals })),
+    };
   }
-  return withReferral(state, referralId, (referral) => ({ ...referral, fraudSignals: { ...referral.fraudSignals, ...fraudSignals } }));
+  return withReferral(state, referralId, (referral) => ({
+    ...referral,
+    fraudSignals: { ...referral.fraudSignals, ...fraudSignals },
+  }));
 }
 
 function release(state: OpenAccount, referralId: string, moderationId: string): OpenAccount {
-  return state.holds.get(referralId) === moderationId ? { ...state, holds: state.holds.delete(referralId) } : state;
+  return state.holds.get(referralId) === moderationId
+    ? { ...state, holds: state.holds.delete(referralId) }
+    : state;
 }
 
-function withUser(state: OpenAccount, person: PersonId, change: (user: UserState) => UserState): OpenAccount {
+function withUser(
+  state: OpenAccount,
+  person: PersonId,
+  change: (user: UserState) => UserState,
+): OpenAccount {
   const user = state.users.get(person);
   return user ? { ...state, users: state.users.set(person, change(user)) } : state;
 }
 
-function withReferral(state: OpenAccount, referralId: string, change: (referral: ReferralState) => ReferralState): OpenAccount {
-  return state.referral?.referralId === referralId ? { ...state, referral: change(state.referral) } : state;
+function withReferral(
+  state: OpenAccount,
+  referralId: string,
+  change: (referral: ReferralState) => ReferralState,
+): OpenAccount {
+  return state.referral?.referralId === referralId
+    ? { ...state, referral: change(state.referral) }
+    : state;
 }
 
 function withReward(
@@ -325,22 +432,30 @@ function withReward(
   const reward = state.rewards.get(rewardId);
   if (!reward) return state;
   const after = change(reward);
-  const spendable = isGone(state, reward) ? state.spendable : reindexed(state.spendable, reward, after, at);
+  const spendable = isGone(state, reward)
+    ? state.spendable
+    : reindexed(state.spendable, reward, after, at);
   return { ...state, rewards: state.rewards.set(rewardId, after), spendable };
 }
 
 /** Nothing of what belonged to somebody who is forgotten may be spent. */
-const isGone = ({ remains }: OpenAccount, { person }: RewardState): boolean => remains.forgotten.has(person);
+const isGone = ({ remains }: OpenAccount, { person }: RewardState): boolean =>
+  remains.forgotten.has(person);
 
 function announce(state: OpenAccount, referral: AnnouncedReferral): OpenAccount {
   const { announced, announcedAt } = withdraw(state, referral.referralId);
-  return { ...state, announced: announced.push(referral), announcedAt: announcedAt.set(referral.referralId, announced.size) };
+  return {
+    ...state,
+    announced: announced.push(referral),
+    announcedAt: announcedAt.set(referral.referralId, announced.size),
+  };
 }
 
 /** Leaves its place empty, unless it is the last: the others keep theirs. */
 function withdraw(state: OpenAccount, referralId: string): OpenAccount {
   const place = state.announcedAt.get(referralId);
   if (place === undefined) return state;
-  const announced = place === state.announced.size - 1 ? state.announced.pop() : state.announced.set(place, null);
+  const announced =
+    place === state.announced.size - 1 ? state.announced.pop() : state.announced.set(place, null);
   return { ...state, announced, announcedAt: state.announcedAt.delete(referralId) };
 }

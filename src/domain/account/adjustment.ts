@@ -8,8 +8,9 @@ import { debit } from './redemption.js';
 import { fitsUnderAmountMax, give } from './rewards.js';
 
 /**
- * An operator's correction. Nothing that stands in the ledger is changed: credit is added as a reward by hand, or taken from what the user
- * may spend as a redemption, and the event says why and who answers for it.
+ * An operator's correction. Nothing that stands in the ledger is changed: credit is added as a
+ * reward by hand, or taken from what the user may spend as a redemption, and the event says why and
+ * who answers for it.
  */
 export interface AdjustCredit {
   readonly type: 'AdjustCredit';
@@ -36,7 +37,8 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
   if (!Number.isSafeInteger(amount) || amount === 0)
     return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number other than zero');
   const adjustment: Adjustment = { reason: personal(person, reason), approvedBy, by };
-  if (amount < 0) return debit(state, { amount: -amount, unit, redemptionId, now, person, adjustment });
+  if (amount < 0)
+    return debit(state, { amount: -amount, unit, redemptionId, now, person, adjustment });
   const value = { type: 'CREDIT' as const, unit, assignedCredit: amount, currency: null };
   if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
   const draft = new Draft(state);

@@ -5,8 +5,8 @@ import type { AccountEvent, AnnouncedReferral, PersonId } from './account.events
 import type { AccountState, Announced } from './account.state.js';
 
 /**
- * What a referrer's rate needs, in the referrer's own account: every referral is announced there just before it starts, so of several
- * that start at once each sees those before it.
+ * What a referrer's rate needs, in the referrer's own account: every referral is announced there
+ * just before it starts, so of several that start at once each sees those before it.
  */
 export interface AnnounceReferral {
   readonly type: 'AnnounceReferral';
@@ -16,7 +16,10 @@ export interface AnnounceReferral {
   readonly now: number;
 }
 
-export function announceReferral(state: AccountState, { referralId, account, person, now }: AnnounceReferral): Decision<AccountEvent> {
+export function announceReferral(
+  state: AccountState,
+  { referralId, account, person, now }: AnnounceReferral,
+): Decision<AccountEvent> {
   if (state.status === 'absent' || state.announcedAt.has(referralId)) return { events: [] };
   return { events: [{ type: 'ReferralAnnounced', at: now, referralId, account, person }] };
 }
@@ -28,7 +31,10 @@ export interface WithdrawReferral {
   readonly now: number;
 }
 
-export function withdrawReferral(state: AccountState, { referralId, now }: WithdrawReferral): Decision<AccountEvent> {
+export function withdrawReferral(
+  state: AccountState,
+  { referralId, now }: WithdrawReferral,
+): Decision<AccountEvent> {
   if (state.status === 'absent' || !state.announcedAt.has(referralId)) return { events: [] };
   return { events: [{ type: 'ReferralWithdrawn', at: now, referralId }] };
 }
@@ -36,10 +42,14 @@ export function withdrawReferral(state: AccountState, { referralId, now }: Withd
 const MINUTE_MS = 60_000;
 
 /**
- * The referrals that, with this one, are too many in too short a time; none: they are not. Those announced after it do not count:
- * each one answers for what came before it.
+ * The referrals that, with this one, are too many in too short a time; none: they are not. Those
+ * announced after it do not count: each one answers for what came before it.
  */
-export function tooManyWith(announced: Announced, referralId: string, { referrals, minutes }: RateLimit): readonly AnnouncedReferral[] {
+export function tooManyWith(
+  announced: Announced,
+  referralId: string,
+  { referrals, minutes }: RateLimit,
+): readonly AnnouncedReferral[] {
   const own = announced.findLastIndex((announcement) => announcement?.referralId === referralId);
   const self = own === -1 ? undefined : announced.get(own);
   if (!self) return [];

@@ -4,18 +4,25 @@ import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.event
 import { reindexedAll, takenFrom, type Changed } from './spendable.js';
 
 /**
- * Redeeming from very many rewards at once. One event takes the whole amount, by a rule that every fold applies alike: so it is all or
- * nothing however many rewards there are. Which rewards it came from is written down after it, in as many appends as that takes, for whoever
- * has no state to look it up in: read models, statements, postings.
+ * Redeeming from very many rewards at once. One event takes the whole amount, by a rule that every
+ * fold applies alike: so it is all or nothing however many rewards there are. Which rewards it came
+ * from is written down after it, in as many appends as that takes, for whoever has no state to look
+ * it up in: read models, statements, postings.
  */
 
 /** Up to so many rewards each have an event of their own. */
 export const EVENT_EACH_MAX = 100;
-/** A line takes some 60 bytes: an event of so many is far below what an append holds, and is one of many in a page of the log. */
+/**
+ * A line takes some 60 bytes: an event of so many is far below what an append holds, and is one of
+ * many in a page of the log.
+ */
 const LINES_PER_EVENT = 2_000;
 
 /** Total: takes what there is, should a log ever say more. */
-export function redeemFromMany(state: OpenAccount, event: AccountEventOf<'AccountCreditRedeemed'>): OpenAccount {
+export function redeemFromMany(
+  state: OpenAccount,
+  event: AccountEventOf<'AccountCreditRedeemed'>,
+): OpenAccount {
   const { redemptionId, unit, amount, onlyOf, at } = event;
   const taken = takenFrom(state.spendable, { unit, amount, now: at, person: onlyOf });
   const changes: Changed[] = [];
@@ -24,7 +31,10 @@ export function redeemFromMany(state: OpenAccount, event: AccountEventOf<'Accoun
     const before = state.rewards.get(rewardId);
     if (!before) continue;
     // What is redeemed of a scheduled reward is available: its date has come.
-    changes.push({ before, after: { ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' } });
+    changes.push({
+      before,
+      after: { ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' },
+    });
     lines.push({ rewardId, person: before.person, phase: before.phase, amount: part });
   }
   const unlisted: UnlistedRedemption = { redemptionId, at, unit, lines, listed: 0 };
@@ -34,21 +44,35 @@ export function redeemFromMany(state: OpenAccount, event: AccountEventOf<'Accoun
       for (const { after } of changes) all.set(after.rewardId, after);
     }),
     spendable: reindexedAll(state.spendable, unit, changes, at),
-    remains: lines.length === 0 ? state.remains : { ...state.remains, unlisted: state.remains.unlisted.set(redemptionId, unlisted) },
+    remains:
+      lines.length === 0
+        ? state.remains
+        : { ...state.remains, unlisted: state.remains.unlisted.set(redemptionId, unlisted) },
   };
 }
 
-/** Whether or not the account is still there: what was redeemed before it was deleted is written down to the end. */
-export function noteListed(remains: Remains, { redemptionId, from, lines }: AccountEventOf<'RedeemedRewardsListed'>): Remains {
+/**
+ * Whether or not the account is still there: what was redeemed before it was deleted is written
+ * down to the end.
+ */
+export function noteListed(
+  remains: Remains,
+  { redemptionId, from, lines }: AccountEventOf<'RedeemedRewardsListed'>,
+): Remains {
   const open = remains.unlisted.get(redemptionId);
   if (!open) return remains;
   const listed = Math.max(open.listed, from + lines.length);
   const unlisted =
-    listed >= open.lines.length ? remains.unlisted.delete(redemptionId) : remains.unlisted.set(redemptionId, { ...open, listed });
+    listed >= open.lines.length
+      ? remains.unlisted.delete(redemptionId)
+      : remains.unlisted.set(redemptionId, { ...open, listed });
   return { ...remains, unlisted };
 }
 
-/** Writes down a piece of what was redeemed and is not written down yet; nothing: all is. Sent until there is nothing. */
+/**
+ * Writes down a piece of what was redeemed and is not written down yet; nothing: all is. Sent until
+ * there is nothing.
+ */
 export interface ListRedeemedRewards {
   readonly type: 'ListRedeemedRewards';
 }
@@ -58,7 +82,13 @@ export function listRedeemedRewards({ remains }: AccountState): Decision<Account
   return { events: open ? [nextPiece(open)] : [] };
 }
 
-export function nextPiece({ redemptionId, at, unit, lines, listed }: UnlistedRedemption): AccountEvent {
+export function nextPiece({
+  redemptionId,
+  at,
+  unit,
+  lines,
+  listed,
+}: UnlistedRedemption): AccountEvent {
   const piece = lines.slice(listed, listed + LINES_PER_EVENT);
   const persons = [...new Set(piece.map(({ person }) => person))];
   const places = new Map(persons.map((person, index) => [person, index]));
@@ -69,7 +99,11 @@ export function nextPiece({ redemptionId, at, unit, lines, listed }: UnlistedRed
     unit,
     from: listed,
     persons,
-    lines: piece.map(({ rewardId, person, amount }): RedeemedLine => [rewardId, places.get(person) ?? 0, amount]),
+    lines: piece.map(({ rewardId, person, amount }): RedeemedLine => [
+      rewardId,
+      places.get(person) ?? 0,
+      amount,
+    ]),
   };
 }
 

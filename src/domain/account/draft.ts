@@ -5,15 +5,19 @@ import { evolve, type OpenAccount } from './account.state.js';
 import { holdOnEvent } from './holds.js';
 
 /**
- * A state under change: each event is folded as soon as it is decided, so that the next step of the same decision sees it. A draft that
- * touches what a moderation holds comes to nothing but to wait for it, whatever command it is of.
+ * A state under change: each event is folded as soon as it is decided, so that the next step of the
+ * same decision sees it. A draft that touches what a moderation holds comes to nothing but to wait
+ * for it, whatever command it is of.
  */
 export class Draft {
   readonly events: AccountEvent[] = [];
   private readonly needs: Need[] = [];
   private heldBy: string | undefined;
 
-  /** @param moderationId of the moderation whose own step this is: what it holds itself is not in its way. */
+  /**
+   * @param moderationId of the moderation whose own step this is: what it holds itself is not in
+   * its way.
+   */
   constructor(
     public state: OpenAccount,
     readonly provided: Provided = NOTHING_PROVIDED,
@@ -29,7 +33,9 @@ export class Draft {
     }
   }
 
-  /** What is decided rests on the statuses of this referral: a moderation that holds it ends first. */
+  /**
+   * What is decided rests on the statuses of this referral: a moderation that holds it ends first.
+   */
   restOn(referralId: string): void {
     this.wait(this.state.holds.get(referralId));
   }

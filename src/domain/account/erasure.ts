@@ -4,14 +4,18 @@ import type { AccountEvent, Erased, PersonId } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
 
 /**
- * People who ask to be forgotten, alone or with their account. The request takes effect at once: who is named in it is gone. That their
- * keys are destroyed follows, by whoever carries the recorded request on (command-handling/erasure-process).
+ * People who ask to be forgotten, alone or with their account. The request takes effect at once:
+ * who is named in it is gone. That their keys are destroyed follows, by whoever carries the
+ * recorded request on (command-handling/erasure-process).
  */
 export interface ForgetUser {
   readonly type: 'ForgetUser';
   readonly userId: string;
   readonly erasureId: string;
-  /** The keyed hash that keeps this user id from being identified again; null: the id may be used again. */
+  /**
+   * The keyed hash that keeps this user id from being identified again; null: the id may be used
+   * again.
+   */
   readonly suppressed: string | null;
   /** False: the account goes with its last user. */
   readonly preserveEmptyAccount: boolean;
@@ -27,7 +31,10 @@ export interface ForgetAccount {
   readonly now: number;
 }
 
-/** A restored log no longer has an erasure that came after its backup: it is entered again, as it was. */
+/**
+ * A restored log no longer has an erasure that came after its backup: it is entered again, as it
+ * was.
+ */
 export interface RepeatErasure {
   readonly type: 'RepeatErasure';
   readonly erased: Erased;
@@ -49,29 +56,63 @@ export function forgetUser(state: AccountState, command: ForgetUser): Decision<A
   if (hold !== undefined) return { heldBy: hold };
   const account = !preserveEmptyAccount && state.users.size === 1 ? state.account : null;
   const ids = suppressed === null ? [] : [suppressed];
-  return { events: [{ type: 'ErasureRequested', at: now, erasureId, persons: [person], account, suppressed: ids }] };
+  return {
+    events: [
+      { type: 'ErasureRequested', at: now, erasureId, persons: [person], account, suppressed: ids },
+    ],
+  };
 }
 
-export function forgetAccount(state: AccountState, { erasureId, suppressed, now }: ForgetAccount): Decision<AccountEvent> {
+export function forgetAccount(
+  state: AccountState,
+  { erasureId, suppressed, now }: ForgetAccount,
+): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   const hold = anyHold(state);
   if (hold !== undefined) return { heldBy: hold };
   const persons = [...state.users.keys()];
   const ids = persons.flatMap((person) => suppressed[person] ?? []);
-  return { events: [{ type: 'ErasureRequested', at: now, erasureId, persons, account: state.account, suppressed: ids }] };
+  return {
+    events: [
+      {
+        type: 'ErasureRequested',
+        at: now,
+        erasureId,
+        persons,
+        account: state.account,
+        suppressed: ids,
+      },
+    ],
+  };
 }
 
-/** Nothing to do where everybody is gone already. An account that came later under the same id is another one, and stays. */
-export function repeatErasure(state: AccountState, { erased, suppressed, now }: RepeatErasure): Decision<AccountEvent> {
+/**
+ * Nothing to do where everybody is gone already. An account that came later under the same id is
+ * another one, and stays.
+ */
+export function repeatErasure(
+  state: AccountState,
+  { erased, suppressed, now }: RepeatErasure,
+): Decision<AccountEvent> {
   const { erasureId, persons } = erased;
-  const account = state.status === 'open' && state.account === erased.account ? erased.account : null;
+  const account =
+    state.status === 'open' && state.account === erased.account ? erased.account : null;
   const subjects = account === null ? persons : [...persons, account];
-  const isDone = subjects.every((subject) => state.remains.forgotten.has(subject)) && suppressed.every((ref) => isSuppressed(state, ref));
-  return { events: isDone ? [] : [{ type: 'ErasureRequested', at: now, erasureId, persons, account, suppressed }] };
+  const isDone =
+    subjects.every((subject) => state.remains.forgotten.has(subject)) &&
+    suppressed.every((ref) => isSuppressed(state, ref));
+  return {
+    events: isDone
+      ? []
+      : [{ type: 'ErasureRequested', at: now, erasureId, persons, account, suppressed }],
+  };
 }
 
 /** Said once its keys are destroyed; the second time changes nothing. */
-export function completeErasure({ remains }: AccountState, { erasureId, now }: CompleteErasure): Decision<AccountEvent> {
+export function completeErasure(
+  { remains }: AccountState,
+  { erasureId, now }: CompleteErasure,
+): Decision<AccountEvent> {
   const erased = remains.erasures.get(erasureId);
   return { events: erased ? [{ type: 'ErasureCompleted', at: now, ...erased }] : [] };
 }
@@ -80,4 +121,5 @@ export function completeErasure({ remains }: AccountState, { erasureId, now }: C
 const anyHold = (state: OpenAccount): string | undefined => state.holds.first();
 
 /** Whether a user id, given as its keyed hash, asked not to be tracked in this account. */
-export const isSuppressed = ({ remains }: AccountState, userRef: string): boolean => remains.suppressed.has(userRef);
+export const isSuppressed = ({ remains }: AccountState, userRef: string): boolean =>
+  remains.suppressed.has(userRef);

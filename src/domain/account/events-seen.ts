@@ -3,30 +3,48 @@ import type { EventCondition } from '../program.js';
 import type { PersonId, UserEventContent } from './account.events.js';
 
 /**
- * What a user did so far: by key, the greatest number that each field ever held. Enough to tell for any rule, also for one that comes
- * later, whether an earlier event of the user fitted it; and little, however many events there were.
+ * What a user did so far: by key, the greatest number that each field ever held. Enough to tell for
+ * any rule, also for one that comes later, whether an earlier event of the user fitted it; and
+ * little, however many events there were.
  */
 export type EventsSeen = Map<string, Map<string, number>>;
 
-export function noteEvent(seen: Map<PersonId, EventsSeen>, person: PersonId, content: UserEventContent | null): Map<PersonId, EventsSeen> {
+export function noteEvent(
+  seen: Map<PersonId, EventsSeen>,
+  person: PersonId,
+  content: UserEventContent | null,
+): Map<PersonId, EventsSeen> {
   if (!content) return seen;
-  const numbers = Object.entries(content.fields).filter((field): field is [string, number] => typeof field[1] === 'number');
+  const numbers = Object.entries(content.fields).filter(
+    (field): field is [string, number] => typeof field[1] === 'number',
+  );
   const ofPerson = seen.get(person) ?? Map<string, Map<string, number>>();
   const before = ofPerson.get(content.key) ?? Map<string, number>();
-  const greatest = numbers.reduce((known, [field, value]) => known.set(field, Math.max(known.get(field) ?? value, value)), before);
+  const greatest = numbers.reduce(
+    (known, [field, value]) => known.set(field, Math.max(known.get(field) ?? value, value)),
+    before,
+  );
   return seen.set(person, ofPerson.set(content.key, greatest));
 }
 
 export function fits({ key, minimum }: EventCondition, content: UserEventContent): boolean {
   if (content.key !== key) return false;
   if (minimum === null) return true;
-  const value = Object.hasOwn(content.fields, minimum.field) ? content.fields[minimum.field] : undefined;
+  const value = Object.hasOwn(content.fields, minimum.field)
+    ? content.fields[minimum.field]
+    : undefined;
   return typeof value === 'number' && value >= minimum.value;
 }
 
-export function hasFittedBefore({ key, minimum }: EventCondition, seen: EventsSeen | undefined): boolean {
+export function hasFittedBefore(
+  { key, minimum }: EventCondition,
+  seen: EventsSeen | undefined,
+): boolean {
   const greatest = seen?.get(key);
-  return greatest !== undefined && (minimum === null || (greatest.get(minimum.field) ?? -Infinity) >= minimum.value);
+  return (
+    greatest !== undefined &&
+    (minimum === null || (greatest.get(minimum.field) ?? -Infinity) >= minimum.value)
+  );
 }
 
 /** Keys of batches are promised for a day. */
@@ -35,7 +53,13 @@ const BATCH_REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000;
 /** A user id that is used again after its person was forgotten begins without keys. */
 export const batchKey = (person: PersonId, batch: string): string => `${person}/${batch}`;
 
-export function rememberBatch(batches: OrderedMap<string, number>, batch: string, at: number): OrderedMap<string, number> {
-  const recent = batches.takeWhile((since) => since <= at - BATCH_REMEMBERED_MS).reduce((left, _, old) => left.delete(old), batches);
+export function rememberBatch(
+  batches: OrderedMap<string, number>,
+  batch: string,
+  at: number,
+): OrderedMap<string, number> {
+  const recent = batches
+    .takeWhile((since) => since <= at - BATCH_REMEMBERED_MS)
+    .reduce((left, _, old) => left.delete(old), batches);
   return recent.set(batch, at);
 }

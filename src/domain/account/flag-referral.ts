@@ -5,8 +5,8 @@ import { holdOn, referralOf } from './former-referrals.js';
 import { signal } from './fraud-signals.js';
 
 /**
- * Later referrals of the same referrer made this one part of too many. Sent by a policy, at least once, and perhaps while the referral
- * is only about to start: it finds the signal then.
+ * Later referrals of the same referrer made this one part of too many. Sent by a policy, at least
+ * once, and perhaps while the referral is only about to start: it finds the signal then.
  */
 export interface FlagReferral {
   readonly type: 'FlagReferral';
@@ -14,12 +14,17 @@ export interface FlagReferral {
   readonly now: number;
 }
 
-export function flagReferral(state: AccountState, { referralId, now }: FlagReferral): Decision<AccountEvent> {
+export function flagReferral(
+  state: AccountState,
+  { referralId, now }: FlagReferral,
+): Decision<AccountEvent> {
   const referral = referralOf(state, referralId);
   if (state.status === 'absent' && !referral) return { events: [] };
   const before = state.status === 'open' ? state.flagged.get(referralId) : undefined;
   if (Object.hasOwn(referral?.fraudSignals ?? before ?? {}, 'rate')) return { events: [] };
   const hold = holdOn(state, referralId);
   if (hold !== undefined) return { heldBy: hold };
-  return { events: [{ type: 'ReferralFlagged', at: now, referralId, fraudSignals: { ...signal('rate') } }] };
+  return {
+    events: [{ type: 'ReferralFlagged', at: now, referralId, fraudSignals: { ...signal('rate') } }],
+  };
 }

@@ -1,10 +1,22 @@
-import type { AccountState, FormerReferral, FormerReferrals, OpenAccount, ReferralState } from './account-shapes.js';
+import type {
+  AccountState,
+  FormerReferral,
+  FormerReferrals,
+  OpenAccount,
+  ReferralState,
+} from './account-shapes.js';
 import type { AccountEvent, Party } from './account.events.js';
 
-/** Referrals of former lives of an account: kept when it is deleted, and moderated like the present one. */
+/**
+ * Referrals of former lives of an account: kept when it is deleted, and moderated like the present
+ * one.
+ */
 
 /** What is kept of the referral of an account that is deleted now. */
-export function withFormer(former: FormerReferrals, { referral, holds }: OpenAccount): FormerReferrals {
+export function withFormer(
+  former: FormerReferrals,
+  { referral, holds }: OpenAccount,
+): FormerReferrals {
   if (referral === null) return former;
   const kept: FormerReferral = {
     ...referral,
@@ -15,7 +27,11 @@ export function withFormer(former: FormerReferrals, { referral, holds }: OpenAcc
   return former.set(referral.referralId, kept);
 }
 
-const nameless = ({ account, person, ids }: Party): Party => ({ account, person, ids: { subject: ids.subject, value: null } });
+const nameless = ({ account, person, ids }: Party): Party => ({
+  account,
+  person,
+  ids: { subject: ids.subject, value: null },
+});
 
 /** The referral of this id that the account has or had, as the referred party. */
 export function referralOf(state: AccountState, referralId: string): ReferralState | undefined {
@@ -32,10 +48,19 @@ export function holdOn(state: AccountState, referralId: string): string | undefi
 /** What an event does to former referrals, whether or not the account is there. */
 export function evolveFormer(former: FormerReferrals, event: AccountEvent): FormerReferrals {
   if (event.type === 'ModerationPrepared')
-    return event.referralIds.reduce((all, id) => change(all, id, (one) => ({ ...one, heldBy: event.moderationId })), former);
-  if (event.type === 'ModerationReleased') return former.map((one) => (one.heldBy === event.moderationId ? { ...one, heldBy: null } : one));
+    return event.referralIds.reduce(
+      (all, id) => change(all, id, (one) => ({ ...one, heldBy: event.moderationId })),
+      former,
+    );
+  if (event.type === 'ModerationReleased')
+    return former.map((one) =>
+      one.heldBy === event.moderationId ? { ...one, heldBy: null } : one,
+    );
   if (event.type === 'ReferralFlagged')
-    return change(former, event.referralId, (one) => ({ ...one, fraudSignals: { ...one.fraudSignals, ...event.fraudSignals } }));
+    return change(former, event.referralId, (one) => ({
+      ...one,
+      fraudSignals: { ...one.fraudSignals, ...event.fraudSignals },
+    }));
   if (event.type !== 'ReferralModerated') return former;
   return change(former, event.referralId, (one) => ({
     ...one,
@@ -46,7 +71,11 @@ export function evolveFormer(former: FormerReferrals, event: AccountEvent): Form
   }));
 }
 
-function change(former: FormerReferrals, referralId: string, to: (one: FormerReferral) => FormerReferral): FormerReferrals {
+function change(
+  former: FormerReferrals,
+  referralId: string,
+  to: (one: FormerReferral) => FormerReferral,
+): FormerReferrals {
   const one = former.get(referralId);
   return one ? former.set(referralId, to(one)) : former;
 }

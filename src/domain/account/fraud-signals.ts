@@ -1,14 +1,23 @@
 import type { FraudCriterion, FraudHandling, SideStatus } from '../program.js';
 import type { FraudSignal, Profile } from './account.events.js';
 
-/** Likenesses of the two sides of a referral, found at its start. What becomes of them is the program's choice. */
+/**
+ * Likenesses of the two sides of a referral, found at its start. What becomes of them is the
+ * program's choice.
+ */
 
 /** The share of a profile that is compared. */
-export type Likeness = Pick<Profile, 'firstName' | 'lastName' | 'email' | 'firstSeenIP' | 'lastSeenIP'>;
+export type Likeness = Pick<
+  Profile,
+  'firstName' | 'lastName' | 'email' | 'firstSeenIP' | 'lastSeenIP'
+>;
 
 const SCORE = 50;
 
-/** No message says more than that there is a likeness: it is shown to whoever may see the referral, and stays when people are forgotten. */
+/**
+ * No message says more than that there is a likeness: it is shown to whoever may see the referral,
+ * and stays when people are forgotten.
+ */
 const MESSAGES: Readonly<Record<FraudCriterion, string>> = {
   name: 'Both sides have the same name',
   email: 'The e-mail addresses of both sides are alike',
@@ -18,7 +27,9 @@ const MESSAGES: Readonly<Record<FraudCriterion, string>> = {
 
 export type FraudSignals = Readonly<Partial<Record<FraudCriterion, FraudSignal>>>;
 
-export const signal = (criterion: FraudCriterion): FraudSignals => ({ [criterion]: { message: MESSAGES[criterion], score: SCORE } });
+export const signal = (criterion: FraudCriterion): FraudSignals => ({
+  [criterion]: { message: MESSAGES[criterion], score: SCORE },
+});
 
 export function likenesses(a: Likeness, b: Likeness): FraudSignals {
   return {
@@ -29,8 +40,14 @@ export function likenesses(a: Likeness, b: Likeness): FraudSignals {
 }
 
 /** The status of a side under the handling of each signal that it has. It only ever goes down. */
-export function downgraded(byDefault: SideStatus, signals: object, handling: Readonly<Record<FraudCriterion, FraudHandling>>): SideStatus {
-  const handlings = Object.entries(handling).flatMap(([criterion, what]) => (Object.hasOwn(signals, criterion) ? [what] : []));
+export function downgraded(
+  byDefault: SideStatus,
+  signals: object,
+  handling: Readonly<Record<FraudCriterion, FraudHandling>>,
+): SideStatus {
+  const handlings = Object.entries(handling).flatMap(([criterion, what]) =>
+    Object.hasOwn(signals, criterion) ? [what] : [],
+  );
   if (byDefault === 'DENIED' || handlings.includes('deny')) return 'DENIED';
   return handlings.includes('pending') ? 'PENDING' : byDefault;
 }
@@ -42,10 +59,15 @@ function haveSameName(a: Likeness, b: Likeness): boolean {
   const [first, last] = [word(a.firstName), word(a.lastName)];
   const [otherFirst, otherLast] = [word(b.firstName), word(b.lastName)];
   if (first === '' || last === '') return false;
-  return (first === otherFirst && last === otherLast) || (first === otherLast && last === otherFirst);
+  return (
+    (first === otherFirst && last === otherLast) || (first === otherLast && last === otherFirst)
+  );
 }
 
-/** The same local part at another domain, or equal once what follows a plus sign, and dots, are left out of the local part. */
+/**
+ * The same local part at another domain, or equal once what follows a plus sign, and dots, are left
+ * out of the local part.
+ */
 function haveLikeEmail(a: string | null, b: string | null): boolean {
   const [one, other] = [partsOf(a), partsOf(b)];
   if (!one || !other) return false;
@@ -53,7 +75,9 @@ function haveLikeEmail(a: string | null, b: string | null): boolean {
   return one.domain === other.domain && plain(one.local) === plain(other.local);
 }
 
-function partsOf(email: string | null): { readonly local: string; readonly domain: string } | undefined {
+function partsOf(
+  email: string | null,
+): { readonly local: string; readonly domain: string } | undefined {
   const text = word(email);
   const at = text.lastIndexOf('@');
   return at > 0 ? { local: text.slice(0, at), domain: text.slice(at + 1) } : undefined;
@@ -63,5 +87,7 @@ const plain = (local: string): string => local.replace(/\+.*$/, '').replaceAll('
 
 function wereSeenAtOneAddress(a: Likeness, b: Likeness): boolean {
   const seen = [a.firstSeenIP, a.lastSeenIP].filter((address) => address !== null);
-  return [b.firstSeenIP, b.lastSeenIP].some((address) => address !== null && seen.includes(address));
+  return [b.firstSeenIP, b.lastSeenIP].some(
+    (address) => address !== null && seen.includes(address),
+  );
 }

@@ -7,7 +7,10 @@ import { Draft } from './draft.js';
 import { grantUnderTerms, withhold } from './rewards.js';
 import { withheldKey } from './rule-counts.js';
 
-/** An event of somebody whom a user of this account has referred has earned that user a reward. Sent by a policy, at least once. */
+/**
+ * An event of somebody whom a user of this account has referred has earned that user a reward. Sent
+ * by a policy, at least once.
+ */
 export interface GrantEventReward {
   readonly type: 'GrantEventReward';
   readonly referralId: string;
@@ -23,14 +26,26 @@ export interface GrantEventReward {
   readonly provided: Provided;
 }
 
-export function grantEventReward(state: AccountState, command: GrantEventReward): Decision<AccountEvent> {
-  const { referralId, rewardId, person, terms, programId, programVersion, rule, earnedAt } = command;
+export function grantEventReward(
+  state: AccountState,
+  command: GrantEventReward,
+): Decision<AccountEvent> {
+  const { referralId, rewardId, person, terms, programId, programVersion, rule, earnedAt } =
+    command;
   if (state.status === 'absent' || state.rewards.has(rewardId)) return { events: [] };
   const user = state.users.get(person);
   if (!user && !state.remains.forgotten.has(person)) return { events: [] };
   const hold = state.holds.get(referralId);
   if (hold !== undefined) return { heldBy: hold };
-  const due = { rewardId, person, source: 'EVENT' as const, referralId: null, programId, programVersion, rule };
+  const due = {
+    rewardId,
+    person,
+    source: 'EVENT' as const,
+    referralId: null,
+    programId,
+    programVersion,
+    rule,
+  };
   if (state.withheld.has(withheldKey(due))) return { events: [] };
   const draft = new Draft(state, command.provided);
   // What was said against it between the event and now counts: such a reward is lost, not put off.

@@ -6,7 +6,10 @@ import { type AccountState } from './account.state.js';
 import { Draft } from './draft.js';
 import { grantUnderTerms } from './rewards.js';
 
-/** A referral that this account made has earned its referrer a reward. Sent by a policy, at least once. */
+/**
+ * A referral that this account made has earned its referrer a reward. Sent by a policy, at least
+ * once.
+ */
 export interface GrantReferrerReward {
   readonly type: 'GrantReferrerReward';
   readonly referralId: string;
@@ -21,9 +24,13 @@ export interface GrantReferrerReward {
   readonly provided: Provided;
 }
 
-export function grantReferrerReward(state: AccountState, command: GrantReferrerReward): Decision<AccountEvent> {
+export function grantReferrerReward(
+  state: AccountState,
+  command: GrantReferrerReward,
+): Decision<AccountEvent> {
   const { referralId, rewardId, person, terms, programId, programVersion, earnedAt } = command;
-  if (state.status === 'absent' || !state.users.get(person)?.profile || state.rewards.has(rewardId)) return { events: [] };
+  if (state.status === 'absent' || !state.users.get(person)?.profile || state.rewards.has(rewardId))
+    return { events: [] };
   const hold = state.holds.get(referralId);
   if (hold !== undefined) return { heldBy: hold };
   // Denied since: a later approval sends this command again.
@@ -31,6 +38,11 @@ export function grantReferrerReward(state: AccountState, command: GrantReferrerR
   if (side !== undefined && side !== 'APPROVED') return { events: [] };
   const draft = new Draft(state, command.provided);
   const source = 'FRIEND_SIGNUP';
-  grantUnderTerms(draft, terms, { rewardId, person, source, referralId, programId, programVersion, rule: REFERRER_RULE }, earnedAt);
+  grantUnderTerms(
+    draft,
+    terms,
+    { rewardId, person, source, referralId, programId, programVersion, rule: REFERRER_RULE },
+    earnedAt,
+  );
   return draft.decision();
 }

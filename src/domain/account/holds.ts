@@ -2,8 +2,9 @@ import type { OpenAccount, RewardState } from './account-shapes.js';
 import type { AccountEvent } from './account.events.js';
 
 /**
- * What a moderation holds between its preparation and its end: referrals, and with them the rewards of this account's side. Whoever would
- * change one of them, or would decide by its statuses, waits for the outcome.
+ * What a moderation holds between its preparation and its end: referrals, and with them the rewards
+ * of this account's side. Whoever would change one of them, or would decide by its statuses, waits
+ * for the outcome.
  */
 
 /** The moderation that holds this reward, if any. */
@@ -14,6 +15,7 @@ export const heldBy = (state: OpenAccount, reward: RewardState): string | undefi
 export function holdOnEvent(state: OpenAccount, event: AccountEvent): string | undefined {
   if (state.holds.size === 0) return undefined;
   if ('referralId' in event && event.referralId !== null) return state.holds.get(event.referralId);
-  const reward = 'rewardId' in event && event.rewardId !== null ? state.rewards.get(event.rewardId) : undefined;
+  const reward =
+    'rewardId' in event && event.rewardId !== null ? state.rewards.get(event.rewardId) : undefined;
   return reward && heldBy(state, reward);
 }

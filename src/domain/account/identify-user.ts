@@ -5,7 +5,12 @@ import type { AccountEvent, CustomFieldValue, PersonId, Profile } from './accoun
 import { evolve, type AccountState, type OpenAccount, type UserState } from './account.state.js';
 import { Draft } from './draft.js';
 import { changeProfile } from './profile-change.js';
-import { attributeInPassing, isReferable, startAndConvert, type ReferralContext } from './referral.js';
+import {
+  attributeInPassing,
+  isReferable,
+  startAndConvert,
+  type ReferralContext,
+} from './referral.js';
 import { withSeen, type Seen } from './seen.js';
 import { accountOpened, DEFAULT_CURRENCY } from './sync-account.js';
 
@@ -31,7 +36,9 @@ export interface ProfileChanges {
   readonly cookieId?: string;
 }
 
-/** The account of a user who comes by an open endpoint: opened with the user when it is not there. */
+/**
+ * The account of a user who comes by an open endpoint: opened with the user when it is not there.
+ */
 export interface AccountOfUser {
   readonly accountId: string;
   /** Names the key of the account, if this command opens it. */
@@ -50,14 +57,20 @@ export interface UpsertUser {
   /** Names the person, if this command creates one. */
   readonly newPerson: PersonId;
   readonly changes: ProfileChanges;
-  /** Codes reserved for this person just now, or held already; each becomes the primary of its program. */
+  /**
+   * Codes reserved for this person just now, or held already; each becomes the primary of its
+   * program.
+   */
   readonly codes: readonly { readonly code: string; readonly programId: string }[];
   /** Reserved for this account just now; undefined: not given. */
   readonly paymentProviderId: string | undefined;
   readonly context: ReferralContext;
 }
 
-/** The account as the command finds or opens it, with what opens it; undefined: it is not there and not to be opened. */
+/**
+ * The account as the command finds or opens it, with what opens it; undefined: it is not there and
+ * not to be opened.
+ */
 export function openAccountIfAsked(
   state: AccountState,
   openAccount: AccountOfUser | undefined,
@@ -79,7 +92,8 @@ export function upsertUser(before: AccountState, command: UpsertUser): Decision<
   const { account: state } = opened;
   const known = state.personsByUserId.get(command.userId);
   if (known !== undefined && command.mustBeNew) return refused('USER_EXISTS');
-  if (known === undefined && state.personsByUserId.size >= USERS_MAX) return refused('TOO_MANY_USERS');
+  if (known === undefined && state.personsByUserId.size >= USERS_MAX)
+    return refused('TOO_MANY_USERS');
   if (
     command.paymentProviderId !== undefined &&
     state.paymentProviderId !== null &&
@@ -91,26 +105,46 @@ export function upsertUser(before: AccountState, command: UpsertUser): Decision<
   draft.events.push(...opened.events);
   const person = known ?? command.newPerson;
   const user = state.users.get(person);
-  const profile = withSeen(merge(user?.profile ?? emptyProfile(command.userId), command.changes), command.seen);
+  const profile = withSeen(
+    merge(user?.profile ?? emptyProfile(command.userId), command.changes),
+    command.seen,
+  );
   if (user?.profile) changeProfile(draft, person, profile, now);
   else draft.emit({ type: 'UserIdentified', at: now, person, profile: personal(person, profile) });
   for (const owned of command.codes) assignCode(draft, person, owned, now);
   if (command.paymentProviderId !== undefined && state.paymentProviderId === null) {
-    draft.emit({ type: 'PaymentProviderIdSet', at: now, paymentProviderId: personal(state.account, command.paymentProviderId) });
+    draft.emit({
+      type: 'PaymentProviderIdSet',
+      at: now,
+      paymentProviderId: personal(state.account, command.paymentProviderId),
+    });
   }
   attributeByUser(draft, command, person, command.context.codeOwner !== null);
   return draft.decision();
 }
 
-/** A code that came with a user attributes the account through this user, unless the user cannot be referred. */
-function attributeByUser(draft: Draft, { context }: UpsertUser, person: PersonId, withCode: boolean): void {
+/**
+ * A code that came with a user attributes the account through this user, unless the user cannot be
+ * referred.
+ */
+function attributeByUser(
+  draft: Draft,
+  { context }: UpsertUser,
+  person: PersonId,
+  withCode: boolean,
+): void {
   const wasAttributed = draft.state.attribution !== null;
   if (withCode && isReferable(draft.state.users.get(person))) attributeInPassing(draft, context);
   const attributedNow = !wasAttributed && draft.state.attribution !== null;
   startAndConvert(draft, context, attributedNow ? person : undefined);
 }
 
-function assignCode(draft: Draft, person: PersonId, { code, programId }: UpsertUser['codes'][number], at: number): void {
+function assignCode(
+  draft: Draft,
+  person: PersonId,
+  { code, programId }: UpsertUser['codes'][number],
+  at: number,
+): void {
   const user: UserState | undefined = draft.state.users.get(person);
   if (user?.primaryCodes.get(programId) === code) return;
   draft.emit({ type: 'ReferralCodeAssigned', at, person, code: personal(person, code), programId });
@@ -137,8 +171,13 @@ export function emptyProfile(userId: string): Profile {
   };
 }
 
-function merge(before: Profile, { referable, customFields, segments, ...texts }: ProfileChanges): Profile {
-  const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
+function merge(
+  before: Profile,
+  { referable, customFields, segments, ...texts }: ProfileChanges,
+): Profile {
+  const given = Object.fromEntries(
+    Object.entries(texts).filter(([, value]) => value !== undefined),
+  );
   return {
     ...before,
     ...given,
@@ -148,7 +187,10 @@ function merge(before: Profile, { referable, customFields, segments, ...texts }:
   };
 }
 
-function mergeFields(before: Profile['customFields'], changes: Readonly<Record<string, CustomFieldValue | null>>): Profile['customFields'] {
+function mergeFields(
+  before: Profile['customFields'],
+  changes: Readonly<Record<string, CustomFieldValue | null>>,
+): Profile['customFields'] {
   const merged = new Map(Object.entries(before));
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) merged.delete(name);

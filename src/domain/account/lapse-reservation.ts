@@ -4,9 +4,11 @@ import type { AccountEvent, PersonId } from './account.events.js';
 import type { AccountState } from './account.state.js';
 
 /**
- * Somebody else wants what was reserved for this account long ago and is not recorded here. The fact changes nothing that anybody sees,
- * but it takes the place in the stream that a command with an old claim would append to: that command is decided again, finds that its
- * claim is older than the lapse, and must reserve anew. So a reservation is never taken over from a command that then records it.
+ * Somebody else wants what was reserved for this account long ago and is not recorded here. The
+ * fact changes nothing that anybody sees, but it takes the place in the stream that a command with
+ * an old claim would append to: that command is decided again, finds that its claim is older than
+ * the lapse, and must reserve anew. So a reservation is never taken over from a command that then
+ * records it.
  */
 export interface LapseReservation {
   readonly type: 'LapseReservation';
@@ -26,9 +28,21 @@ export type Reserved =
   | { readonly kind: 'tank-code'; readonly code: string; readonly rewardId: string };
 
 /** No facts: the account has recorded it, and nobody can take it over. */
-export function lapseReservation(state: AccountState, { what, now }: LapseReservation): Decision<AccountEvent> {
+export function lapseReservation(
+  state: AccountState,
+  { what, now }: LapseReservation,
+): Decision<AccountEvent> {
   if (hasRecorded(state, what)) return { events: [] };
-  return { events: [{ type: 'ReservationLapsed', at: now, kind: what.kind, holder: what.kind === 'tank-code' ? null : what.person }] };
+  return {
+    events: [
+      {
+        type: 'ReservationLapsed',
+        at: now,
+        kind: what.kind,
+        holder: what.kind === 'tank-code' ? null : what.person,
+      },
+    ],
+  };
 }
 
 export function hasRecorded(state: AccountState, what: Reserved): boolean {

@@ -2,17 +2,33 @@ import type { Provided } from '../need.js';
 import { REFERRED_RULE, type SideStatus } from '../program.js';
 import type { Decision } from '../decision.js';
 import type { AccountEvent } from './account.events.js';
-import { amountLeft, rewardRef, type AccountState, type OpenAccount, type ReferralState, type RewardState } from './account.state.js';
+import {
+  amountLeft,
+  rewardRef,
+  type AccountState,
+  type OpenAccount,
+  type ReferralState,
+  type RewardState,
+} from './account.state.js';
 import { Draft } from './draft.js';
 import { holdOn, referralOf } from './former-referrals.js';
-import { cancel, grantUnderTerms, isRedeemedAutomatically, redeemIfAutomatic, settle } from './rewards.js';
+import {
+  cancel,
+  grantUnderTerms,
+  isRedeemedAutomatically,
+  redeemIfAutomatic,
+  settle,
+} from './rewards.js';
 
 /**
- * An account's part in a moderation, which runs over many accounts (domain/moderation): first every account concerned is prepared,
- * which checks and holds, then all of them apply it or all release it.
+ * An account's part in a moderation, which runs over many accounts (domain/moderation): first every
+ * account concerned is prepared, which checks and holds, then all of them apply it or all release
+ * it.
  */
 
-/** What is to become of one side of one referral. Undefined: the action does not concern that side. */
+/**
+ * What is to become of one side of one referral. Undefined: the action does not concern that side.
+ */
 export interface SideChanges {
   readonly referralId: string;
   readonly referred: SideStatus | undefined;
@@ -30,20 +46,38 @@ export interface PrepareModeration {
   readonly now: number;
 }
 
-export function prepareModeration(state: AccountState, { moderationId, side, changes, now }: PrepareModeration): Decision<AccountEvent> {
-  const reasons = changes.flatMap((change) => reasonsAgainst(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`));
+export function prepareModeration(
+  state: AccountState,
+  { moderationId, side, changes, now }: PrepareModeration,
+): Decision<AccountEvent> {
+  const reasons = changes.flatMap((change) =>
+    reasonsAgainst(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`),
+  );
   if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
   // A referrer whose account is gone has nothing left to hold.
   if (side === 'referrer' && state.status === 'absent') return { events: [] };
   const holds = changes.map((change) => holdOn(state, change.referralId));
   const other = holds.find((hold) => hold !== undefined && hold !== moderationId);
   if (other !== undefined) return { heldBy: other };
-  const toHold = changes.map((change) => change.referralId).filter((_, index) => holds[index] === undefined);
-  return { events: toHold.length === 0 ? [] : [{ type: 'ModerationPrepared', at: now, moderationId, referralIds: toHold }] };
+  const toHold = changes
+    .map((change) => change.referralId)
+    .filter((_, index) => holds[index] === undefined);
+  return {
+    events:
+      toHold.length === 0
+        ? []
+        : [{ type: 'ModerationPrepared', at: now, moderationId, referralIds: toHold }],
+  };
 }
 
-function reasonsAgainst(state: AccountState, side: SideOfAccount, change: SideChanges, now: number): string[] {
-  if (side === 'referred' && !referralOf(state, change.referralId)) return ['there is no such referral'];
+function reasonsAgainst(
+  state: AccountState,
+  side: SideOfAccount,
+  change: SideChanges,
+  now: number,
+): string[] {
+  if (side === 'referred' && !referralOf(state, change.referralId))
+    return ['there is no such referral'];
   // The rewards of an account that was deleted went with it.
   if (state.status === 'absent') return [];
   const status = change[side];
@@ -60,18 +94,27 @@ export interface ApplyModeration {
   readonly moderationId: string;
   readonly side: SideOfAccount;
   readonly changes: readonly SideChanges[];
-  /** For a referred side that is approved with its reward earned but never given: the id of that reward, by referral. */
+  /**
+   * For a referred side that is approved with its reward earned but never given: the id of that
+   * reward, by referral.
+   */
   readonly rewardIds: Readonly<Record<string, string>>;
   readonly provided: Provided;
   readonly now: number;
 }
 
 /** Applied once: a change whose hold is gone has been applied before. */
-export function applyModeration(state: AccountState, command: ApplyModeration): Decision<AccountEvent> {
+export function applyModeration(
+  state: AccountState,
+  command: ApplyModeration,
+): Decision<AccountEvent> {
   const { formerReferrals } = state.remains;
-  const held = command.changes.filter(({ referralId }) => holdOn(state, referralId) === command.moderationId);
+  const held = command.changes.filter(
+    ({ referralId }) => holdOn(state, referralId) === command.moderationId,
+  );
   const former = held.flatMap((change) => {
-    const referral = command.side === 'referred' ? formerReferrals.get(change.referralId) : undefined;
+    const referral =
+      command.side === 'referred' ? formerReferrals.get(change.referralId) : undefined;
     return referral ? [moderated(referral, change, command)] : [];
   });
   if (state.status === 'absent') return { events: former };
@@ -84,7 +127,11 @@ export function applyModeration(state: AccountState, command: ApplyModeration): 
   return draft.decision();
 }
 
-function moderated(referral: ReferralState, { referred, referrer }: SideChanges, { moderationId, now }: ApplyModeration): AccountEvent {
+function moderated(
+  referral: ReferralState,
+  { referred, referrer }: SideChanges,
+  { moderationId, now }: ApplyModeration,
+): AccountEvent {
   return {
     type: 'ReferralModerated',
     at: now,
@@ -108,28 +155,60 @@ function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModera
   moderateRewards(draft, change.referralId, change.referred, now);
   const rewardId = rewardIds[change.referralId];
   const neverGiven = rewardsOf(draft.state, change.referralId).length === 0;
-  if (change.referred === 'APPROVED' && referral.referredEarned && neverGiven && rewardId !== undefined) {
+  if (
+    change.referred === 'APPROVED' &&
+    referral.referredEarned &&
+    neverGiven &&
+    rewardId !== undefined
+  ) {
     const { person } = referral.referred;
     const { referralId, programId, programVersion } = referral;
-    const due = { rewardId, person, source: 'REFERRED' as const, referralId, programId, programVersion, rule: REFERRED_RULE };
+    const due = {
+      rewardId,
+      person,
+      source: 'REFERRED' as const,
+      referralId,
+      programId,
+      programVersion,
+      rule: REFERRED_RULE,
+    };
     grantUnderTerms(draft, referral.referredEarned, due, now);
   }
 }
 
-function applyToReferrer(draft: Draft, change: SideChanges, { moderationId, now }: ApplyModeration): void {
+function applyToReferrer(
+  draft: Draft,
+  change: SideChanges,
+  { moderationId, now }: ApplyModeration,
+): void {
   if (change.referrer === undefined) return;
-  draft.emit({ type: 'ReferrerSideModerated', at: now, moderationId, referralId: change.referralId, status: change.referrer });
+  draft.emit({
+    type: 'ReferrerSideModerated',
+    at: now,
+    moderationId,
+    referralId: change.referralId,
+    status: change.referrer,
+  });
   moderateRewards(draft, change.referralId, change.referrer, now);
 }
 
-/** Denying cancels, approving brings back what a moderation cancelled; what was cancelled by request stays so. */
+/**
+ * Denying cancels, approving brings back what a moderation cancelled; what was cancelled by request
+ * stays so.
+ */
 function moderateRewards(draft: Draft, referralId: string, status: SideStatus, now: number): void {
   for (const { rewardId } of rewardsOf(draft.state, referralId)) {
     const reward = settle(draft, rewardId, now, { redeems: status !== 'DENIED' });
     if (!reward) continue;
-    if (status === 'DENIED' && reward.dateCancelled === null) cancel(draft, rewardId, now, 'MODERATION');
+    if (status === 'DENIED' && reward.dateCancelled === null)
+      cancel(draft, rewardId, now, 'MODERATION');
     if (status === 'APPROVED' && reward.cancelledBy === 'MODERATION') {
-      draft.emit({ type: 'RewardRestored', at: now, ...rewardRef(reward), amount: amountLeft(reward) });
+      draft.emit({
+        type: 'RewardRestored',
+        at: now,
+        ...rewardRef(reward),
+        amount: amountLeft(reward),
+      });
       settle(draft, rewardId, now);
       // It became available while it was cancelled, so its redemption is still to come.
       redeemIfAutomatic(draft, rewardId, now);
@@ -143,7 +222,10 @@ export interface ReleaseModeration {
   readonly now: number;
 }
 
-export function releaseModeration(state: AccountState, { moderationId, now }: ReleaseModeration): Decision<AccountEvent> {
+export function releaseModeration(
+  state: AccountState,
+  { moderationId, now }: ReleaseModeration,
+): Decision<AccountEvent> {
   const isHeld =
     (state.status === 'open' && state.holds.some((hold) => hold === moderationId)) ||
     state.remains.formerReferrals.some(({ heldBy }) => heldBy === moderationId);
@@ -151,5 +233,7 @@ export function releaseModeration(state: AccountState, { moderationId, now }: Re
 }
 
 function rewardsOf(state: OpenAccount, referralId: string): RewardState[] {
-  return [...(state.rewardsByReferral.get(referralId) ?? [])].flatMap((id) => state.rewards.get(id) ?? []);
+  return [...(state.rewardsByReferral.get(referralId) ?? [])].flatMap(
+    (id) => state.rewards.get(id) ?? [],
+  );
 }

@@ -2,8 +2,9 @@ import type { Map } from 'immutable';
 import type { PersonId } from './account.events.js';
 
 /**
- * Credits in order, as a persistent balanced tree: adding, removing and summing take as many steps as the logarithm of how many there are,
- * and a decision may try events on a tree that others hold. Weight-balanced (Adams, with the parameters 3 and 2).
+ * Credits in order, as a persistent balanced tree: adding, removing and summing take as many steps
+ * as the logarithm of how many there are, and a decision may try events on a tree that others hold.
+ * Weight-balanced (Adams, with the parameters 3 and 2).
  */
 export interface Credit {
   readonly rewardId: string;
@@ -31,11 +32,13 @@ interface Node {
 
 export type Order = (a: Credit, b: Credit) => number;
 
-const byId = (a: Credit, b: Credit): number => (a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0);
+const byId = (a: Credit, b: Credit): number =>
+  a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0;
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The order in which credit is spent. */
-export const bySoonestExpiry: Order = (a, b) => compare(a.expires, b.expires) || compare(a.given, b.given) || byId(a, b);
+export const bySoonestExpiry: Order = (a, b) =>
+  compare(a.expires, b.expires) || compare(a.given, b.given) || byId(a, b);
 export const bySchedule: Order = (a, b) => compare(a.scheduledFor, b.scheduledFor) || byId(a, b);
 
 /** Takes the place of an equal one. */
@@ -57,7 +60,10 @@ export function remove(tree: CreditTree, credit: Credit, order: Order): CreditTr
   return balanced(next, tree.before, remove(tree.after, next, order));
 }
 
-/** Those that `keeps` says stay. Takes as many steps as there are credits: for when very many go at once. */
+/**
+ * Those that `keeps` says stay. Takes as many steps as there are credits: for when very many go at
+ * once.
+ */
 export function kept(tree: CreditTree, keeps: (credit: Credit) => boolean): CreditTree {
   const stay: Credit[] = [];
   visitAll(tree, (credit) => {
@@ -77,7 +83,9 @@ function visitAll(tree: CreditTree, visit: (credit: Credit) => void): void {
 function built(credits: readonly Credit[], from: number, to: number): CreditTree {
   const middle = (from + to) >> 1;
   const credit = credits[middle];
-  return from < to && credit ? node(credit, built(credits, from, middle), built(credits, middle + 1, to)) : undefined;
+  return from < to && credit
+    ? node(credit, built(credits, from, middle), built(credits, middle + 1, to))
+    : undefined;
 }
 
 /** What is left of all that expire after `now`, in a tree by expiry. */
@@ -93,17 +101,32 @@ export function sumExpiringAfter(tree: CreditTree, now: number): number {
 }
 
 /** Those scheduled for later than `now`: looks only where there is one. */
-export function visitScheduledAfter(tree: CreditTree, now: number, visit: (credit: Credit) => void): void {
+export function visitScheduledAfter(
+  tree: CreditTree,
+  now: number,
+  visit: (credit: Credit) => void,
+): void {
   if (!tree || tree.latest <= now) return;
   visitScheduledAfter(tree.before, now, visit);
   if (tree.credit.scheduledFor > now) visit(tree.credit);
   visitScheduledAfter(tree.after, now, visit);
 }
 
-/** Those that expire after `now`, in order, in a tree by expiry, until `visit` says that it is enough. @returns false: it was. */
-export function visitExpiringAfter(tree: CreditTree, now: number, visit: (credit: Credit) => boolean): boolean {
+/**
+ * Those that expire after `now`, in order, in a tree by expiry, until `visit` says that it is
+ * enough. @returns false: it was.
+ */
+export function visitExpiringAfter(
+  tree: CreditTree,
+  now: number,
+  visit: (credit: Credit) => boolean,
+): boolean {
   if (!tree) return true;
-  if (tree.credit.expires > now && !(visitExpiringAfter(tree.before, now, visit) && visit(tree.credit))) return false;
+  if (
+    tree.credit.expires > now &&
+    !(visitExpiringAfter(tree.before, now, visit) && visit(tree.credit))
+  )
+    return false;
   return visitExpiringAfter(tree.after, now, visit);
 }
 
@@ -145,21 +168,32 @@ function balanced(credit: Credit, before: CreditTree, after: CreditTree): Node {
   if (sizeOf(before) + sizeOf(after) < 2) return node(credit, before, after);
   if (after && after.size > 3 * sizeOf(before)) {
     const inner = after.before;
-    if (!inner || inner.size < 2 * sizeOf(after.after)) return node(after.credit, node(credit, before, inner), after.after);
-    return node(inner.credit, node(credit, before, inner.before), node(after.credit, inner.after, after.after));
+    if (!inner || inner.size < 2 * sizeOf(after.after))
+      return node(after.credit, node(credit, before, inner), after.after);
+    return node(
+      inner.credit,
+      node(credit, before, inner.before),
+      node(after.credit, inner.after, after.after),
+    );
   }
   if (before && before.size > 3 * sizeOf(after)) {
     const inner = before.after;
-    if (!inner || inner.size < 2 * sizeOf(before.before)) return node(before.credit, before.before, node(credit, inner, after));
-    return node(inner.credit, node(before.credit, before.before, inner.before), node(credit, inner.after, after));
+    if (!inner || inner.size < 2 * sizeOf(before.before))
+      return node(before.credit, before.before, node(credit, inner, after));
+    return node(
+      inner.credit,
+      node(before.credit, before.before, inner.before),
+      node(credit, inner.after, after),
+    );
   }
   return node(credit, before, after);
 }
 
 /**
- * What may be spent, by unit in lower case and by whose it is: so that a decision looks at what it takes and not at every reward that the
- * account ever had. Which credit is available depends on the clock of whoever asks, so both dates are in order; what came due up to the
- * newest event about the credit of this person has moved to `ready`, and only what came due since is looked at.
+ * What may be spent, by unit in lower case and by whose it is: so that a decision looks at what it
+ * takes and not at every reward that the account ever had. Which credit is available depends on the
+ * clock of whoever asks, so both dates are in order; what came due up to the newest event about the
+ * credit of this person has moved to `ready`, and only what came due since is looked at.
  */
 export type Spendable = Map<string, Map<PersonId, SpendableOfPerson>>;
 

@@ -1,7 +1,15 @@
 import type { Decision } from '../decision.js';
 import { refused } from '../refusal.js';
 import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
-import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import {
+  amountLeft,
+  presentReward,
+  rewardRef,
+  unitKey,
+  type AccountState,
+  type OpenAccount,
+  type RewardState,
+} from './account.state.js';
 import { EVENT_EACH_MAX, nextPiece } from './bulk-redemption.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
@@ -23,20 +31,28 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   const known = state.status === 'open' ? presentReward(state, command.rewardId) : undefined;
   if (state.status === 'absent' || !known) return refused('REWARD_NOT_FOUND');
   const { amount, unit, redemptionId, now } = command;
-  if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
-  if (known.value.type !== 'CREDIT') return refused('REDEMPTION_NOT_POSSIBLE', 'only credit can be redeemed');
-  if (unitKey(known.value.unit) !== unitKey(unit)) return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is of another unit');
+  if (!isAmount(amount))
+    return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
+  if (known.value.type !== 'CREDIT')
+    return refused('REDEMPTION_NOT_POSSIBLE', 'only credit can be redeemed');
+  if (unitKey(known.value.unit) !== unitKey(unit))
+    return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is of another unit');
   const hold = heldBy(state, known);
   if (hold !== undefined) return { heldBy: hold };
   const draft = new Draft(state);
   const reward = settle(draft, known.rewardId, now) ?? known;
-  if (!isAvailable(reward)) return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
-  if (amount > amountLeft(reward)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+  if (!isAvailable(reward))
+    return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
+  if (amount > amountLeft(reward))
+    return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
   draft.emit({ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId, amount });
   return draft.decision();
 }
 
-/** Debits the account, soonest expiry first, all or nothing. `redemptionIds` yields one id per reward that is touched. */
+/**
+ * Debits the account, soonest expiry first, all or nothing. `redemptionIds` yields one id per
+ * reward that is touched.
+ */
 export interface RedeemAccountCredit {
   readonly type: 'RedeemAccountCredit';
   readonly amount: number;
@@ -46,20 +62,30 @@ export interface RedeemAccountCredit {
   readonly now: number;
 }
 
-export function redeemAccountCredit(state: AccountState, command: RedeemAccountCredit): Decision<AccountEvent> {
+export function redeemAccountCredit(
+  state: AccountState,
+  command: RedeemAccountCredit,
+): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   return debit(state, command);
 }
 
 /** What is debited, and whose; without a person: the whole account's. */
-export interface Debit extends Pick<RedeemAccountCredit, 'amount' | 'unit' | 'redemptionId' | 'now'> {
+export interface Debit extends Pick<
+  RedeemAccountCredit,
+  'amount' | 'unit' | 'redemptionId' | 'now'
+> {
   readonly person?: PersonId;
   readonly adjustment?: Adjustment;
 }
 
 /** Soonest expiry first, all or nothing. */
-export function debit(state: OpenAccount, { amount, unit, redemptionId, now, person, adjustment }: Debit): Decision<AccountEvent> {
-  if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
+export function debit(
+  state: OpenAccount,
+  { amount, unit, redemptionId, now, person, adjustment }: Debit,
+): Decision<AccountEvent> {
+  if (!isAmount(amount))
+    return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
   const hold = holdOnCredit(state, unit, person);
   if (hold !== undefined) return { heldBy: hold };
   if (availableOf(state.spendable, unit, now, person) < amount)
@@ -73,15 +99,21 @@ export function debit(state: OpenAccount, { amount, unit, redemptionId, now, per
     const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length };
     draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
     const unlisted = draft.state.remains.unlisted.get(redemptionId);
-    // Lists stand in the order of their redemptions: what an earlier one took comes first, also of the same reward.
+    // Lists stand in the order of their redemptions: what an earlier one took comes first, also of
+    // the same reward.
     if (unlisted && state.remains.unlisted.size === 0) draft.emit(nextPiece(unlisted));
     return draft.decision();
   }
-  // Only what is taken is settled: what else is due neither gives nor takes, however much of it there is.
+  // Only what is taken is settled: what else is due neither gives nor takes, however much of it
+  // there is.
   for (const [step, taken] of all.entries()) {
     const reward = settle(draft, taken.rewardId, now);
     if (!reward) continue;
-    const redeemed = { ...rewardRef(reward), redemptionId: `${redemptionId}-${step}`, amount: taken.amount };
+    const redeemed = {
+      ...rewardRef(reward),
+      redemptionId: `${redemptionId}-${step}`,
+      amount: taken.amount,
+    };
     draft.emit({ type: 'CreditRedeemed', at: now, ...redeemed, ...corrected });
   }
   return draft.decision();
@@ -93,7 +125,11 @@ function unitOfReward({ rewards }: OpenAccount, rewardId: string | undefined): s
 }
 
 /** What a moderation cancelled counts among what is held: the one under way may bring it back. */
-function holdOnCredit(state: OpenAccount, unit: string, person: PersonId | undefined): string | undefined {
+function holdOnCredit(
+  state: OpenAccount,
+  unit: string,
+  person: PersonId | undefined,
+): string | undefined {
   for (const [referralId, hold] of state.holds) {
     for (const rewardId of state.rewardsByReferral.get(referralId) ?? []) {
       const reward = state.rewards.get(rewardId);
@@ -103,15 +139,30 @@ function holdOnCredit(state: OpenAccount, unit: string, person: PersonId | undef
   return undefined;
 }
 
-function mayCome({ remains }: OpenAccount, reward: RewardState, unit: string, person: PersonId | undefined): boolean {
-  const isOfUnit = reward.value.type === 'CREDIT' && unitKey(reward.value.unit) === unitKey(unit) && amountLeft(reward) > 0;
+function mayCome(
+  { remains }: OpenAccount,
+  reward: RewardState,
+  unit: string,
+  person: PersonId | undefined,
+): boolean {
+  const isOfUnit =
+    reward.value.type === 'CREDIT' &&
+    unitKey(reward.value.unit) === unitKey(unit) &&
+    amountLeft(reward) > 0;
   const isOfPerson = person === undefined || reward.person === person;
-  return isOfUnit && isOfPerson && reward.cancelledBy !== 'REQUEST' && !remains.forgotten.has(reward.person);
+  return (
+    isOfUnit &&
+    isOfPerson &&
+    reward.cancelledBy !== 'REQUEST' &&
+    !remains.forgotten.has(reward.person)
+  );
 }
 
 /** What an account may spend of a unit at this time. */
-export const availableCredit = (state: OpenAccount, unit: string, now: number): number => availableOf(state.spendable, unit, now);
+export const availableCredit = (state: OpenAccount, unit: string, now: number): number =>
+  availableOf(state.spendable, unit, now);
 
 const isAmount = (amount: number): boolean => Number.isSafeInteger(amount) && amount > 0;
 
-const isAvailable = (reward: RewardState): boolean => reward.phase === 'AVAILABLE' && reward.dateCancelled === null;
+const isAvailable = (reward: RewardState): boolean =>
+  reward.phase === 'AVAILABLE' && reward.dateCancelled === null;

@@ -13,15 +13,24 @@ import type { CodeOwner, Referrer } from './referral-parties.js';
 import { grantUnderTerms, partyIds } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
 
-/** How a referral of this account begins, converts and ends. At most one per account; this account is the referred party. */
+/**
+ * How a referral of this account begins, converts and ends. At most one per account; this account
+ * is the referred party.
+ */
 
-/** What a decision about a referral must know from outside the account's own stream, looked up just before it is made. */
+/**
+ * What a decision about a referral must know from outside the account's own stream, looked up just
+ * before it is made.
+ */
 export interface ReferralContext {
   readonly now: number;
   readonly account: AccountRef;
   /** The first given code that resolves; null: none was given or none is known. */
   readonly codeOwner: CodeOwner | null;
-  /** The referrer as of now: of the code owner, or of the attribution that stands already. Null: no such person (any more). */
+  /**
+   * The referrer as of now: of the code owner, or of the attribution that stands already. Null: no
+   * such person (any more).
+   */
   readonly referrer: Referrer | null;
   /** The program of the code, under its terms of this moment. */
   readonly program: Program | null;
@@ -31,19 +40,42 @@ export interface ReferralContext {
   readonly provided: Provided;
 }
 
-/** A code that came in passing: takes effect if it can, else nothing is recorded and the call goes on. */
+/**
+ * A code that came in passing: takes effect if it can, else nothing is recorded and the call goes
+ * on.
+ */
 export function attributeInPassing(draft: Draft, context: ReferralContext): void {
   const { codeOwner, referrer } = context;
-  if (!codeOwner || !referrer || draft.state.attribution || draft.state.everPaid || codeOwner.party.account === context.account) return;
+  if (
+    !codeOwner ||
+    !referrer ||
+    draft.state.attribution ||
+    draft.state.everPaid ||
+    codeOwner.party.account === context.account
+  )
+    return;
   draft.emit(attributed(codeOwner, context.now));
 }
 
 function attributed({ code, party, programId }: CodeOwner, at: number): AccountEvent {
-  return { type: 'AccountAttributed', at, code: personal(party.person, code), referrer: party, programId };
+  return {
+    type: 'AccountAttributed',
+    at,
+    code: personal(party.person, code),
+    referrer: party,
+    programId,
+  };
 }
 
-/** Starts the referral of an attributed account, with `preferred` if given, else with its first referable user; converts it when the account has paid. */
-export function startAndConvert(draft: Draft, context: ReferralContext, preferred?: PersonId): void {
+/**
+ * Starts the referral of an attributed account, with `preferred` if given, else with its first
+ * referable user; converts it when the account has paid.
+ */
+export function startAndConvert(
+  draft: Draft,
+  context: ReferralContext,
+  preferred?: PersonId,
+): void {
   start(draft, context, preferred);
   convertWhenPaid(draft, context);
 }
@@ -52,13 +84,20 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
   const { state } = draft;
   const { program, referrer, now } = context;
   if (!state.attribution || state.referral || !program || !referrer) return;
-  const person = preferred ?? state.persons.find((candidate) => isReferable(state.users.get(candidate)));
+  const person =
+    preferred ?? state.persons.find((candidate) => isReferable(state.users.get(candidate)));
   if (person === undefined || !isReferable(state.users.get(person))) return;
   const announced = context.provided.announced[context.referralId];
-  if (!announced) return draft.need({ kind: 'announcement', referralId: context.referralId, referrer: state.attribution.referrer });
+  if (!announced)
+    return draft.need({
+      kind: 'announcement',
+      referralId: context.referralId,
+      referrer: state.attribution.referrer,
+    });
   const others = tooManyWith(announced, context.referralId, program.rateLimit);
   const found = signalsOf(state, person, referrer, others);
-  const status = (byDefault: SideStatus): SideStatus => (referrer.blocked ? 'DENIED' : downgraded(byDefault, found, program.fraud));
+  const status = (byDefault: SideStatus): SideStatus =>
+    referrer.blocked ? 'DENIED' : downgraded(byDefault, found, program.fraud);
   draft.emit({
     type: 'ReferralStarted',
     at: now,
@@ -71,7 +110,8 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
     referrer: state.attribution.referrer,
     referredStatus: status(program.moderation.referred),
     referrerStatus: status(program.moderation.referrer),
-    // Later referrals may have flagged this one before it started: that shows, and the statuses stay.
+    // Later referrals may have flagged this one before it started: that shows, and the statuses
+    // stay.
     fraudSignals: { ...state.flagged.get(context.referralId), ...found },
     tooManyWith: others.map(({ referralId, account }) => ({ referralId, account })),
     referredReward: earnedBy(program.referredReward, 'STARTED'),
@@ -81,7 +121,12 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
 }
 
 /** What the two people have in common is compared as of this moment. */
-function signalsOf(state: OpenAccount, person: PersonId, referrer: Referrer, tooMany: readonly AnnouncedReferral[]): FraudSignals {
+function signalsOf(
+  state: OpenAccount,
+  person: PersonId,
+  referrer: Referrer,
+  tooMany: readonly AnnouncedReferral[],
+): FraudSignals {
   const profile = state.users.get(person)?.profile;
   return {
     ...(profile ? likenesses(profile, referrer.likeness) : {}),
@@ -89,9 +134,13 @@ function signalsOf(state: OpenAccount, person: PersonId, referrer: Referrer, too
   };
 }
 
-/** The first PAID of an account converts its referral, unless its program converts on an event; when the user comes later, the user's coming does. */
+/**
+ * The first PAID of an account converts its referral, unless its program converts on an event; when
+ * the user comes later, the user's coming does.
+ */
 function convertWhenPaid(draft: Draft, context: ReferralContext): void {
-  if (draft.state.everPaid && context.program?.conversion.on === 'PAID') convert(draft, context.program, context);
+  if (draft.state.everPaid && context.program?.conversion.on === 'PAID')
+    convert(draft, context.program, context);
 }
 
 /** Converts the referral under the terms of its program as it is now. Once. */
@@ -106,7 +155,8 @@ export function convert(draft: Draft, program: Program, context: ReferralContext
     programVersion: program.version,
     referrer: referral.referrer,
     referredStatus: referral.referredStatus,
-    // Blocked between start and conversion: the referrer's side is denied; what it earned at the start stays.
+    // Blocked between start and conversion: the referrer's side is denied; what it earned at the
+    // start stays.
     referrerStatus: context.referrer?.blocked ? 'DENIED' : referral.referrerStatus,
     // A side earns once: a program that changed its mind about the moment does not pay twice.
     referredReward: referral.referredEarned ? null : earnedBy(program.referredReward, 'CONVERTED'),
@@ -115,17 +165,32 @@ export function convert(draft: Draft, program: Program, context: ReferralContext
   if (!referral.referredEarned) grantReferred(draft, program, 'CONVERTED', context);
 }
 
-const earnedBy = (terms: RewardTerms | null, moment: RewardTerms['when']): RewardTerms | null => (terms?.when === moment ? terms : null);
+const earnedBy = (terms: RewardTerms | null, moment: RewardTerms['when']): RewardTerms | null =>
+  terms?.when === moment ? terms : null;
 
-function grantReferred(draft: Draft, program: Program, moment: RewardTerms['when'], context: ReferralContext): void {
+function grantReferred(
+  draft: Draft,
+  program: Program,
+  moment: RewardTerms['when'],
+  context: ReferralContext,
+): void {
   const { referral } = draft.state;
   const terms = earnedBy(program.referredReward, moment);
   if (!referral || !terms || referral.referredStatus !== 'APPROVED') return;
   const rewardId = moment === 'STARTED' ? context.rewardIds.started : context.rewardIds.converted;
-  grantUnderTerms(draft, terms, { rewardId, ...referredReward(referral.referred.person, referral.referralId, program) }, context.now);
+  grantUnderTerms(
+    draft,
+    terms,
+    { rewardId, ...referredReward(referral.referred.person, referral.referralId, program) },
+    context.now,
+  );
 }
 
-const referredReward = (person: PersonId, referralId: string, program: { readonly id: string; readonly version: number }) => ({
+const referredReward = (
+  person: PersonId,
+  referralId: string,
+  program: { readonly id: string; readonly version: number },
+) => ({
   person,
   referralId,
   source: 'REFERRED' as const,
@@ -134,13 +199,18 @@ const referredReward = (person: PersonId, referralId: string, program: { readonl
   rule: REFERRED_RULE,
 });
 
-/** CANCELLED ends the running referral, once. Rewards stay, and a first PAID after it still converts. */
+/**
+ * CANCELLED ends the running referral, once. Rewards stay, and a first PAID after it still
+ * converts.
+ */
 export function end(draft: Draft, now: number): void {
   const { referral } = draft.state;
-  if (referral && referral.dateEnded === null) draft.emit({ type: 'ReferralEnded', at: now, referralId: referral.referralId });
+  if (referral && referral.dateEnded === null)
+    draft.emit({ type: 'ReferralEnded', at: now, referralId: referral.referralId });
 }
 
-export const isReferable = (user: UserState | undefined): boolean => user?.profile?.referable === true;
+export const isReferable = (user: UserState | undefined): boolean =>
+  user?.profile?.referable === true;
 
 /** Applying a code by name: unlike a code in passing, what stands against it is said. */
 export interface ApplyCode {
@@ -151,7 +221,10 @@ export interface ApplyCode {
   readonly context: ReferralContext;
 }
 
-export function applyCode(state: AccountState, { userId, seen, context }: ApplyCode): Decision<AccountEvent> {
+export function applyCode(
+  state: AccountState,
+  { userId, seen, context }: ApplyCode,
+): Decision<AccountEvent> {
   const { codeOwner, referrer, now } = context;
   if (!codeOwner || !referrer || referrer.blocked) return refused('REFERRAL_CODE_NOT_FOUND');
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
@@ -165,7 +238,12 @@ export function applyCode(state: AccountState, { userId, seen, context }: ApplyC
   return draft.decision();
 }
 
-function reasonAgainst(state: OpenAccount, owner: CodeOwner, account: AccountRef, person: PersonId) {
+function reasonAgainst(
+  state: OpenAccount,
+  owner: CodeOwner,
+  account: AccountRef,
+  person: PersonId,
+) {
   if (owner.party.account === account) return 'SELF_REFERRAL';
   if (state.attribution) return 'ALREADY_REFERRED';
   if (state.everPaid) return 'NOT_ATTRIBUTABLE';

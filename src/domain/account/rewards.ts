@@ -2,37 +2,71 @@ import { personal, type Personal } from '../personal.js';
 import type { GrantTerms, PromisedValue, RewardValue } from '../program.js';
 import type { Decision } from '../decision.js';
 import { refused } from '../refusal.js';
-import type { AccountEvent, AccountEventOf, PartyIds, PersonId, RewardSource, RewardTexts, WithheldReason } from './account.events.js';
-import { amountLeft, presentReward, rewardRef, unitKey, type AccountState, type OpenAccount, type RewardState } from './account.state.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  PartyIds,
+  PersonId,
+  RewardSource,
+  RewardTexts,
+  WithheldReason,
+} from './account.events.js';
+import {
+  amountLeft,
+  presentReward,
+  rewardRef,
+  unitKey,
+  type AccountState,
+  type OpenAccount,
+  type RewardState,
+} from './account.state.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 
-/** Rewards: given, available, expired, cancelled. Everything that depends on the time is decided by the clock in the command. */
+/**
+ * Rewards: given, available, expired, cancelled. Everything that depends on the time is decided by
+ * the clock in the command.
+ */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Amounts are JSON integers: beyond 2^53-1 a client would read another number than we wrote. */
 export const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-/** A reward as the event that grants it has it; whose it is, in the client's words, is added from the account. Its texts are sealed then. */
-export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner' | 'texts'> & RewardTexts;
+/**
+ * A reward as the event that grants it has it; whose it is, in the client's words, is added from
+ * the account. Its texts are sealed then.
+ */
+export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner' | 'texts'> &
+  RewardTexts;
 
 export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): boolean {
   if (value.type !== 'CREDIT') return true;
   return (state.assignedEver.get(unitKey(value.unit)) ?? 0) <= AMOUNT_MAX - value.assignedCredit;
 }
 
-/** Gives it. Credit that is redeemed automatically is so at once, unless it is scheduled for later. */
+/**
+ * Gives it. Credit that is redeemed automatically is so at once, unless it is scheduled for later.
+ */
 export function give(draft: Draft, { name, description, ...reward }: NewReward, at: number): void {
   const { person } = reward;
   const owner = personal(person, partyIds(draft.state, person));
-  draft.emit({ type: 'RewardGranted', at, ...reward, owner, texts: rewardTexts(person, { name, description }) });
+  draft.emit({
+    type: 'RewardGranted',
+    at,
+    ...reward,
+    owner,
+    texts: rewardTexts(person, { name, description }),
+  });
   redeemIfAutomatic(draft, reward.rewardId, at);
 }
 
 /** Sealed for whoever has the reward; nothing is sealed where there is no text. */
 function rewardTexts(person: PersonId, { name, description }: RewardTexts): Personal<RewardTexts> {
-  return { subject: person, value: name === null && description === null ? null : { name, description } };
+  return {
+    subject: person,
+    value: name === null && description === null ? null : { name, description },
+  };
 }
 
 /** The ids that clients know a user of this account by; empty text for somebody forgotten. */
@@ -51,20 +85,36 @@ export interface DueReward {
   readonly rule: string;
 }
 
-/** Turns terms into a reward earned at `earnedAt`: the delay counts from then, the validity from when it became available. */
-export function underTerms(terms: GrantTerms, earnedAt: number): Omit<NewReward, keyof DueReward | 'value'> {
+/**
+ * Turns terms into a reward earned at `earnedAt`: the delay counts from then, the validity from
+ * when it became available.
+ */
+export function underTerms(
+  terms: GrantTerms,
+  earnedAt: number,
+): Omit<NewReward, keyof DueReward | 'value'> {
   const { name, description, cancellable, redeemsAutomatically } = terms;
   const dateScheduledFor = terms.delayDays > 0 ? earnedAt + terms.delayDays * DAY_MS : null;
-  const dateExpires = terms.validDays === null ? null : (dateScheduledFor ?? earnedAt) + terms.validDays * DAY_MS;
+  const dateExpires =
+    terms.validDays === null ? null : (dateScheduledFor ?? earnedAt) + terms.validDays * DAY_MS;
   return { name, description, cancellable, redeemsAutomatically, dateScheduledFor, dateExpires };
 }
 
-/** Grants what terms promise, or records why that cannot be: what earned the reward goes on without it, and it does not come later. */
-export function grantUnderTerms(draft: Draft, terms: GrantTerms, due: DueReward, earnedAt: number): void {
+/**
+ * Grants what terms promise, or records why that cannot be: what earned the reward goes on without
+ * it, and it does not come later.
+ */
+export function grantUnderTerms(
+  draft: Draft,
+  terms: GrantTerms,
+  due: DueReward,
+  earnedAt: number,
+): void {
   // The referral goes on for the other side; this one has nobody left to give to.
   if (draft.state.remains.forgotten.has(due.person)) return;
   if (draft.state.rewards.has(due.rewardId) || draft.state.withheld.has(withheldKey(due))) return;
-  if (!fitsUnderAmountMax(draft.state, terms.value)) return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
+  if (!fitsUnderAmountMax(draft.state, terms.value))
+    return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
   if (isLimitReached(draft.state.grantedByRule, due, terms.limit, earnedAt)) {
     return withhold(draft, due, 'LIMIT_REACHED', earnedAt);
   }
@@ -75,7 +125,11 @@ export function grantUnderTerms(draft: Draft, terms: GrantTerms, due: DueReward,
 }
 
 /** A tank code comes from the pool. Undefined: it has to be got first. */
-function valueOf(draft: Draft, value: PromisedValue, due: DueReward): RewardValue | 'none left' | undefined {
+function valueOf(
+  draft: Draft,
+  value: PromisedValue,
+  due: DueReward,
+): RewardValue | 'none left' | undefined {
   if (value.type !== 'FUELTANK') return value;
   const { rewardId, programId, programVersion, rule } = due;
   const { tankCodes } = draft.provided;
@@ -89,25 +143,60 @@ function valueOf(draft: Draft, value: PromisedValue, due: DueReward): RewardValu
   return provided.code === null ? 'none left' : { ...value, fuelTankCode: provided.code };
 }
 
-export function withhold(draft: Draft, due: Omit<DueReward, 'source'>, reason: WithheldReason, at: number): void {
+export function withhold(
+  draft: Draft,
+  due: Omit<DueReward, 'source'>,
+  reason: WithheldReason,
+  at: number,
+): void {
   const { rewardId, referralId, person, programId, programVersion, rule } = due;
-  draft.emit({ type: 'RewardWithheld', at, rewardId, referralId, person, programId, programVersion, rule, reason });
+  draft.emit({
+    type: 'RewardWithheld',
+    at,
+    rewardId,
+    referralId,
+    person,
+    programId,
+    programVersion,
+    rule,
+    reason,
+  });
 }
 
 /**
- * Records what the clock says is due of one reward, so that the ledger's order always explains the balance. `redeems: false` for a
- * moderation that denies: it held the reward before its time came.
+ * Records what the clock says is due of one reward, so that the ledger's order always explains the
+ * balance. `redeems: false` for a moderation that denies: it held the reward before its time came.
  */
-export function settle(draft: Draft, rewardId: string, now: number, { redeems = true } = {}): RewardState | undefined {
+export function settle(
+  draft: Draft,
+  rewardId: string,
+  now: number,
+  { redeems = true } = {},
+): RewardState | undefined {
   const due = draft.state.rewards.get(rewardId);
   if (!due || due.dateCancelled !== null) return due;
   if (due.phase === 'PENDING' && due.dateScheduledFor !== null && due.dateScheduledFor <= now) {
-    draft.emit({ type: 'RewardBecameAvailable', at: due.dateScheduledFor, ...rewardRef(due), amount: amountLeft(due) });
+    draft.emit({
+      type: 'RewardBecameAvailable',
+      at: due.dateScheduledFor,
+      ...rewardRef(due),
+      amount: amountLeft(due),
+    });
     if (redeems) redeemIfAutomatic(draft, rewardId, due.dateScheduledFor);
   }
   const available = draft.state.rewards.get(rewardId);
-  if (available && available.phase !== 'EXPIRED' && available.dateExpires !== null && available.dateExpires <= now) {
-    draft.emit({ type: 'RewardExpired', at: available.dateExpires, ...rewardRef(available), amount: amountLeft(available) });
+  if (
+    available &&
+    available.phase !== 'EXPIRED' &&
+    available.dateExpires !== null &&
+    available.dateExpires <= now
+  ) {
+    draft.emit({
+      type: 'RewardExpired',
+      at: available.dateExpires,
+      ...rewardRef(available),
+      amount: amountLeft(available),
+    });
   }
   return draft.state.rewards.get(rewardId);
 }
@@ -117,9 +206,21 @@ export const automaticRedemptionId = (rewardId: string): string => `${rewardId}-
 
 export function redeemIfAutomatic(draft: Draft, rewardId: string, at: number): void {
   const reward = draft.state.rewards.get(rewardId);
-  if (!reward?.redeemsAutomatically || reward.phase !== 'AVAILABLE' || reward.dateCancelled !== null) return;
+  if (
+    !reward?.redeemsAutomatically ||
+    reward.phase !== 'AVAILABLE' ||
+    reward.dateCancelled !== null
+  )
+    return;
   const amount = amountLeft(reward);
-  if (amount > 0) draft.emit({ type: 'CreditRedeemed', at, ...rewardRef(reward), redemptionId: automaticRedemptionId(rewardId), amount });
+  if (amount > 0)
+    draft.emit({
+      type: 'CreditRedeemed',
+      at,
+      ...rewardRef(reward),
+      redemptionId: automaticRedemptionId(rewardId),
+      amount,
+    });
 }
 
 /** Whether it is redeemed by the clock, recorded or not. */
@@ -129,7 +230,10 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
   reward.dateCancelled === null &&
   (reward.phase !== 'PENDING' || (reward.dateScheduledFor ?? 0) <= now);
 
-/** POST reward: a reward by hand. Dates are epoch milliseconds; a scheduled date in the past means now. */
+/**
+ * POST reward: a reward by hand. Dates are epoch milliseconds; a scheduled date in the past means
+ * now.
+ */
 export interface CreateReward {
   readonly type: 'CreateReward';
   readonly userId: string;
@@ -146,9 +250,22 @@ export interface CreateReward {
 }
 
 export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
-  const { rewardId, value, name, description, cancellable, dateExpires, redeemsAutomatically, now } = command;
-  const dateScheduledFor = command.dateScheduledFor !== null && command.dateScheduledFor > now ? command.dateScheduledFor : null;
-  if (dateExpires !== null && dateExpires <= now) return refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
+  const {
+    rewardId,
+    value,
+    name,
+    description,
+    cancellable,
+    dateExpires,
+    redeemsAutomatically,
+    now,
+  } = command;
+  const dateScheduledFor =
+    command.dateScheduledFor !== null && command.dateScheduledFor > now
+      ? command.dateScheduledFor
+      : null;
+  if (dateExpires !== null && dateExpires <= now)
+    return refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
   if (dateExpires !== null && dateScheduledFor !== null && dateExpires < dateScheduledFor) {
     return refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
   }
@@ -183,8 +300,14 @@ export interface CancelReward {
   readonly now: number;
 }
 
-/** Cancelling twice changes nothing. A reward that a moderation cancelled is pinned: approving does not bring it back then. */
-export function cancelReward(state: AccountState, { rewardId, now }: CancelReward): Decision<AccountEvent> {
+/**
+ * Cancelling twice changes nothing. A reward that a moderation cancelled is pinned: approving does
+ * not bring it back then.
+ */
+export function cancelReward(
+  state: AccountState,
+  { rewardId, now }: CancelReward,
+): Decision<AccountEvent> {
   const reward = state.status === 'open' ? presentReward(state, rewardId) : undefined;
   if (state.status === 'absent' || !reward) return refused('REWARD_NOT_FOUND');
   const hold = heldBy(state, reward);
@@ -197,22 +320,34 @@ export function cancelReward(state: AccountState, { rewardId, now }: CancelRewar
   return draft.decision();
 }
 
-export function cancel(draft: Draft, rewardId: string, now: number, by: 'REQUEST' | 'MODERATION'): void {
+export function cancel(
+  draft: Draft,
+  rewardId: string,
+  now: number,
+  by: 'REQUEST' | 'MODERATION',
+): void {
   const reward = draft.state.rewards.get(rewardId);
   if (!reward) return;
-  // Cancelled already (by a moderation): only who cancelled changes, so no amount is posted a second time.
+  // Cancelled already (by a moderation): only who cancelled changes, so no amount is posted a
+  // second time.
   const amount = reward.dateCancelled === null ? amountLeft(reward) : 0;
   draft.emit({ type: 'RewardCancelled', at: now, ...rewardRef(reward), amount, by });
 }
 
-/** The clock's command: records that a reward became available or expired, if that is so and not recorded yet. */
+/**
+ * The clock's command: records that a reward became available or expired, if that is so and not
+ * recorded yet.
+ */
 export interface SettleReward {
   readonly type: 'SettleReward';
   readonly rewardId: string;
   readonly now: number;
 }
 
-export function settleReward(state: AccountState, { rewardId, now }: SettleReward): Decision<AccountEvent> {
+export function settleReward(
+  state: AccountState,
+  { rewardId, now }: SettleReward,
+): Decision<AccountEvent> {
   const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
   if (state.status === 'absent' || !reward) return { events: [] };
   const draft = new Draft(state);

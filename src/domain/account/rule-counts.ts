@@ -3,7 +3,10 @@ import type { GrantTerms } from '../program.js';
 import { REFERRED_RULE, REFERRER_RULE } from '../program.js';
 import type { AccountEventOf } from './account.events.js';
 
-/** How often a rule of a program granted this account something. A counter of its own: what was cancelled or forgotten still counts. */
+/**
+ * How often a rule of a program granted this account something. A counter of its own: what was
+ * cancelled or forgotten still counts.
+ */
 export interface GrantedOfRule {
   readonly total: number;
   /** By day in UTC, `2026-01-31`. */
@@ -13,14 +16,22 @@ export interface GrantedOfRule {
 type Counts = Map<string, GrantedOfRule>;
 
 const keyOf = (programId: string, rule: string): string => `${programId}/${rule}`;
-const dayOf = (at: number): string => (Number.isFinite(new Date(at).getTime()) ? new Date(at).toISOString().slice(0, 10) : '');
+const dayOf = (at: number): string =>
+  Number.isFinite(new Date(at).getTime()) ? new Date(at).toISOString().slice(0, 10) : '';
 
-export function countGranted(counts: Counts, { programId, rule, at }: AccountEventOf<'RewardGranted'>): Counts {
+export function countGranted(
+  counts: Counts,
+  { programId, rule, at }: AccountEventOf<'RewardGranted'>,
+): Counts {
   if (programId === null || rule === null) return counts;
-  return counts.update(keyOf(programId, rule), { total: 0, byDay: Map<string, number>() }, ({ total, byDay }) => ({
-    total: total + 1,
-    byDay: byDay.update(dayOf(at), 0, (number) => number + 1),
-  }));
+  return counts.update(
+    keyOf(programId, rule),
+    { total: 0, byDay: Map<string, number>() },
+    ({ total, byDay }) => ({
+      total: total + 1,
+      byDay: byDay.update(dayOf(at), 0, (number) => number + 1),
+    }),
+  );
 }
 
 /** Whether one more reward of the rule would be too many. */
@@ -32,14 +43,22 @@ export function isLimitReached(
 ): boolean {
   const granted = limit && counts.get(keyOf(programId, rule));
   if (!granted) return false;
-  return granted.total >= (limit.total ?? Infinity) || (granted.byDay.get(dayOf(at)) ?? 0) >= (limit.perDay ?? Infinity);
+  return (
+    granted.total >= (limit.total ?? Infinity) ||
+    (granted.byDay.get(dayOf(at)) ?? 0) >= (limit.perDay ?? Infinity)
+  );
 }
 
-/** A side of a referral earns once, whichever id its reward would have had; other rewards are known by their id. */
+/**
+ * A side of a referral earns once, whichever id its reward would have had; other rewards are known
+ * by their id.
+ */
 export function withheldKey({
   rewardId,
   referralId,
   rule,
 }: Pick<AccountEventOf<'RewardWithheld'>, 'rewardId' | 'referralId' | 'rule'>): string {
-  return referralId !== null && (rule === REFERRED_RULE || rule === REFERRER_RULE) ? `${referralId}/${rule}` : (rewardId ?? '');
+  return referralId !== null && (rule === REFERRED_RULE || rule === REFERRER_RULE)
+    ? `${referralId}/${rule}`
+    : (rewardId ?? '');
 }

@@ -10,7 +10,10 @@ export interface Seen {
   readonly source: string | null;
 }
 
-/** The profile with what was seen: the first time stays, the last time is replaced; where somebody came from is what the first call says. */
+/**
+ * The profile with what was seen: the first time stays, the last time is replaced; where somebody
+ * came from is what the first call says.
+ */
 export function withSeen(profile: Profile, seen: Seen | undefined): Profile {
   if (seen === undefined) return profile;
   return {

@@ -7,7 +7,10 @@ import { attributeInPassing, end, startAndConvert, type ReferralContext } from '
 
 export const DEFAULT_CURRENCY = 'USD';
 
-/** POST accountsync: creates or updates the account; a code given with it attributes, PAID converts, CANCELLED ends. */
+/**
+ * POST accountsync: creates or updates the account; a code given with it attributes, PAID converts,
+ * CANCELLED ends.
+ */
 export interface SyncAccount {
   readonly type: 'SyncAccount';
   readonly accountId: string;
@@ -22,8 +25,20 @@ export interface SyncAccount {
 export function syncAccount(state: AccountState, command: SyncAccount): Decision<AccountEvent> {
   const { now } = command.context;
   const opened =
-    state.status === 'absent' ? [accountOpened(command.accountId, command.newAccount, command.currency ?? DEFAULT_CURRENCY, now)] : [];
-  const draft = new Draft(opened.reduce<AccountState>(evolve, state) as OpenAccount, command.context.provided);
+    state.status === 'absent'
+      ? [
+          accountOpened(
+            command.accountId,
+            command.newAccount,
+            command.currency ?? DEFAULT_CURRENCY,
+            now,
+          ),
+        ]
+      : [];
+  const draft = new Draft(
+    opened.reduce<AccountState>(evolve, state) as OpenAccount,
+    command.context.provided,
+  );
   draft.events.push(...opened);
   if (command.currency !== undefined && command.currency !== draft.state.currency) {
     draft.emit({ type: 'CurrencyChanged', at: now, currency: command.currency });
@@ -38,7 +53,12 @@ export function syncAccount(state: AccountState, command: SyncAccount): Decision
   return draft.decision();
 }
 
-export function accountOpened(accountId: string, account: SubjectId, currency: string, at: number): AccountEvent {
+export function accountOpened(
+  accountId: string,
+  account: SubjectId,
+  currency: string,
+  at: number,
+): AccountEvent {
   return { type: 'AccountOpened', at, account, accountId: personal(account, accountId), currency };
 }
 

@@ -30,14 +30,21 @@ export interface ReceiveUserEvents {
   readonly programs: readonly Program[];
   /** About the referral that the account has; the program is that referral's. */
   readonly context: ReferralContext;
-  /** The id of what a rule gives for an event; this account's own reward or, named alike, the referrer's. */
+  /**
+   * The id of what a rule gives for an event; this account's own reward or, named alike, the
+   * referrer's.
+   */
   readonly rewardIdOf: (userEventId: string, programId: string, rule: string) => string;
 }
 
-export function receiveUserEvents(state: AccountState, command: ReceiveUserEvents): Decision<AccountEvent> {
+export function receiveUserEvents(
+  state: AccountState,
+  command: ReceiveUserEvents,
+): Decision<AccountEvent> {
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
-  if (command.batch !== null && state.batches.has(batchKey(person, command.batch))) return refused('EVENTS_ALREADY_RECEIVED');
+  if (command.batch !== null && state.batches.has(batchKey(person, command.batch)))
+    return refused('EVENTS_ALREADY_RECEIVED');
   const draft = new Draft(state, command.context.provided);
   noteSeen(draft, person, command.seen, command.context.now);
   for (const event of command.events) receive(draft, person, event, command);
@@ -50,22 +57,38 @@ interface Earning {
   readonly command: ReceiveUserEvents;
 }
 
-function receive(draft: Draft, person: PersonId, received: ReceivedEvent, command: ReceiveUserEvents): void {
+function receive(
+  draft: Draft,
+  person: PersonId,
+  received: ReceivedEvent,
+  command: ReceiveUserEvents,
+): void {
   const { userEventId, content } = received;
   const { programs, context, batch } = command;
   const earning = { received, command };
   const seen = draft.state.eventsSeen.get(person);
-  const counts = (rule: Parameters<typeof fits>[0]): boolean => fits(rule, content) && !(rule.firstTimeOnly && hasFittedBefore(rule, seen));
-  draft.emit({ type: 'UserEventReceived', at: context.now, userEventId, person, batch, content: personal(person, content) });
+  const counts = (rule: Parameters<typeof fits>[0]): boolean =>
+    fits(rule, content) && !(rule.firstTimeOnly && hasFittedBefore(rule, seen));
+  draft.emit({
+    type: 'UserEventReceived',
+    at: context.now,
+    userEventId,
+    person,
+    batch,
+    content: personal(person, content),
+  });
   for (const program of programs) {
     for (const rule of program.eventRewards) {
-      if (rule.to === 'USER' && counts(rule)) grantUnderTerms(draft, rule.terms, dueOf(program, rule, person, earning), context.now);
+      if (rule.to === 'USER' && counts(rule))
+        grantUnderTerms(draft, rule.terms, dueOf(program, rule, person, earning), context.now);
     }
   }
   const { program } = context;
   if (!program || draft.state.referral?.referred.person !== person) return;
-  if (program.conversion.on === 'EVENT' && counts(program.conversion)) convert(draft, program, context);
-  for (const rule of program.eventRewards) if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
+  if (program.conversion.on === 'EVENT' && counts(program.conversion))
+    convert(draft, program, context);
+  for (const rule of program.eventRewards)
+    if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
 }
 
 function dueOf(
@@ -76,19 +99,42 @@ function dueOf(
 ): DueReward {
   const rewardId = rewardIdOf(userEventId, program.id, rule);
   // No reward of the referral: moderating the referral leaves alone what events have earned.
-  return { rewardId, person, source: 'EVENT', referralId: null, programId: program.id, programVersion: program.version, rule };
+  return {
+    rewardId,
+    person,
+    source: 'EVENT',
+    referralId: null,
+    programId: program.id,
+    programVersion: program.version,
+    rule,
+  };
 }
 
-/** The referrer's reward is a fact of the referrer's account, which a policy tells; what stands against it is known here. */
-function earnForReferrer(draft: Draft, program: Program, rule: EventReward, earning: Earning): void {
+/**
+ * The referrer's reward is a fact of the referrer's account, which a policy tells; what stands
+ * against it is known here.
+ */
+function earnForReferrer(
+  draft: Draft,
+  program: Program,
+  rule: EventReward,
+  earning: Earning,
+): void {
   const { referral } = draft.state;
   if (!referral) return;
   const { received, command } = earning;
   const { context } = command;
-  // Lost for want of approval is lost for ever: a moderation under way says first whether it is approved.
+  // Lost for want of approval is lost for ever: a moderation under way says first whether it is
+  // approved.
   draft.restOn(referral.referralId);
   const reason = whyLost(referral, context);
-  if (reason) return withhold(draft, dueOf(program, rule, referral.referrer.person, earning), reason, context.now);
+  if (reason)
+    return withhold(
+      draft,
+      dueOf(program, rule, referral.referrer.person, earning),
+      reason,
+      context.now,
+    );
   draft.emit({
     type: 'ReferrerRewardEarnedByEvent',
     at: context.now,

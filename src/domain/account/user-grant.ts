@@ -2,7 +2,10 @@ import type { CustomFieldValue, Profile } from './account.events.js';
 import type { UserState } from './account.state.js';
 import { applySegment, emptyProfile, type ProfileChanges } from './identify-user.js';
 
-/** What is asked to be written of a user, or what a token allows to be written. Codes are in the order in which they count. */
+/**
+ * What is asked to be written of a user, or what a token allows to be written. Codes are in the
+ * order in which they count.
+ */
 export interface UserFields {
   readonly changes: ProfileChanges;
   /** For the default program. */
@@ -26,57 +29,117 @@ export interface StoredFields {
 const TEXTS = ['email', 'firstName', 'lastName', 'imageUrl', 'locale', 'countryCode'] as const;
 
 /**
- * Names the fields that are asked for, differ from the grant and differ from what is stored. Empty: all of it may be written.
- * What the grant holds beyond the request is nobody's wish and is not written.
+ * Names the fields that are asked for, differ from the grant and differ from what is stored. Empty:
+ * all of it may be written. What the grant holds beyond the request is nobody's wish and is not
+ * written.
  */
-export function fieldsNotGranted(asked: UserFields, granted: UserFields, stored: StoredFields): readonly string[] {
+export function fieldsNotGranted(
+  asked: UserFields,
+  granted: UserFields,
+  stored: StoredFields,
+): readonly string[] {
   const profile = stored.user?.profile ?? emptyProfile('');
   return [
     ...textsNotGranted(asked.changes, granted.changes, profile),
-    ...(isReferableGranted(asked.changes.referable, granted.changes.referable, profile) ? [] : ['referable']),
+    ...(isReferableGranted(asked.changes.referable, granted.changes.referable, profile)
+      ? []
+      : ['referable']),
     ...customFieldsNotGranted(asked.changes, granted.changes, profile),
     ...segmentsNotGranted(asked.changes, granted.changes, profile),
     ...ownCodesNotGranted(asked, granted, stored),
-    ...(isGranted(asked.paymentProviderId, granted.paymentProviderId, stored.paymentProviderId) ? [] : ['paymentProviderId']),
-    ...(asked.codes.every((code) => isSameCodeAsOneOf(code, [...granted.codes, stored.attributedCode])) ? [] : ['referredBy']),
+    ...(isGranted(asked.paymentProviderId, granted.paymentProviderId, stored.paymentProviderId)
+      ? []
+      : ['paymentProviderId']),
+    ...(asked.codes.every((code) =>
+      isSameCodeAsOneOf(code, [...granted.codes, stored.attributedCode]),
+    )
+      ? []
+      : ['referredBy']),
   ];
 }
 
-function isGranted<T>(asked: T | undefined, granted: T | undefined, stored: T | null | undefined): boolean {
+function isGranted<T>(
+  asked: T | undefined,
+  granted: T | undefined,
+  stored: T | null | undefined,
+): boolean {
   return asked === undefined || asked === granted || asked === stored;
 }
 
-function textsNotGranted(asked: ProfileChanges, granted: ProfileChanges, stored: Profile): readonly string[] {
+function textsNotGranted(
+  asked: ProfileChanges,
+  granted: ProfileChanges,
+  stored: Profile,
+): readonly string[] {
   return TEXTS.filter((name) => !isGranted(asked[name], granted[name], stored[name]));
 }
 
 /** Null stands for the default, true. */
-function isReferableGranted(asked: boolean | null | undefined, granted: boolean | null | undefined, { referable }: Profile): boolean {
-  const plain = (value: boolean | null | undefined): boolean | undefined => (value === null ? true : value);
+function isReferableGranted(
+  asked: boolean | null | undefined,
+  granted: boolean | null | undefined,
+  { referable }: Profile,
+): boolean {
+  const plain = (value: boolean | null | undefined): boolean | undefined =>
+    value === null ? true : value;
   return isGranted(plain(asked), plain(granted), referable);
 }
 
-function customFieldsNotGranted(asked: ProfileChanges, granted: ProfileChanges, stored: Profile): readonly string[] {
-  const valueIn = (fields: Readonly<Record<string, CustomFieldValue | null>> | undefined, name: string) =>
-    fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
+function customFieldsNotGranted(
+  asked: ProfileChanges,
+  granted: ProfileChanges,
+  stored: Profile,
+): readonly string[] {
+  const valueIn = (
+    fields: Readonly<Record<string, CustomFieldValue | null>> | undefined,
+    name: string,
+  ) => (fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined);
   return Object.entries(asked.customFields ?? {})
-    .filter(([name, value]) => !isGranted(value, valueIn(granted.customFields, name), valueIn(stored.customFields, name) ?? null))
+    .filter(
+      ([name, value]) =>
+        !isGranted(
+          value,
+          valueIn(granted.customFields, name),
+          valueIn(stored.customFields, name) ?? null,
+        ),
+    )
     .map(([name]) => `customFields.${name}`);
 }
 
 /** An operation needs no leave when it changes nothing of what is stored. */
-function segmentsNotGranted(asked: ProfileChanges, granted: ProfileChanges, { segments }: Profile): readonly string[] {
+function segmentsNotGranted(
+  asked: ProfileChanges,
+  granted: ProfileChanges,
+  { segments }: Profile,
+): readonly string[] {
   const isFree = (operation: string): boolean =>
-    (granted.segments ?? []).includes(operation) || applySegment(segments, operation).join('\n') === segments.join('\n');
+    (granted.segments ?? []).includes(operation) ||
+    applySegment(segments, operation).join('\n') === segments.join('\n');
   return (asked.segments ?? []).every(isFree) ? [] : ['segments'];
 }
 
-function ownCodesNotGranted(asked: UserFields, granted: UserFields, { user, defaultProgramId }: StoredFields): readonly string[] {
+function ownCodesNotGranted(
+  asked: UserFields,
+  granted: UserFields,
+  { user, defaultProgramId }: StoredFields,
+): readonly string[] {
   const primary = (programId: string): string | undefined => user?.primaryCodes.get(programId);
   const ofPrograms = Object.entries(asked.referralCodes)
-    .filter(([id, code]) => !isGranted(code, Object.hasOwn(granted.referralCodes, id) ? granted.referralCodes[id] : undefined, primary(id)))
+    .filter(
+      ([id, code]) =>
+        !isGranted(
+          code,
+          Object.hasOwn(granted.referralCodes, id) ? granted.referralCodes[id] : undefined,
+          primary(id),
+        ),
+    )
     .map(([id]) => `referralCodes.${id}`);
-  return [...(isGranted(asked.referralCode, granted.referralCode, primary(defaultProgramId)) ? [] : ['referralCode']), ...ofPrograms];
+  return [
+    ...(isGranted(asked.referralCode, granted.referralCode, primary(defaultProgramId))
+      ? []
+      : ['referralCode']),
+    ...ofPrograms,
+  ];
 }
 
 const isSameCodeAsOneOf = (code: string, others: readonly (string | null)[]): boolean =>

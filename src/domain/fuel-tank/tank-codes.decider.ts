@@ -3,12 +3,13 @@ import type { Decision } from '../decision.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * The tank codes of a tenant that are not free, one stream per mode: a code is handed out once, whichever program or rule lists it.
- * It is reserved before the account records the reward, and handed out once that is recorded; a reservation whose account never
- * recorded it is released.
+ * The tank codes of a tenant that are not free, one stream per mode: a code is handed out once,
+ * whichever program or rule lists it. It is reserved before the account records the reward, and
+ * handed out once that is recorded; a reservation whose account never recorded it is released.
  *
- * Every command that reserves makes a claim of its own, also beside those of other commands for the same reward, and releases that claim
- * alone: a command that did not record the code cannot free what another one is about to record.
+ * Every command that reserves makes a claim of its own, also beside those of other commands for the
+ * same reward, and releases that claim alone: a command that did not record the code cannot free
+ * what another one is about to record.
  */
 export interface TankCodeHolder {
   readonly account: AccountRef;
@@ -24,7 +25,12 @@ export type TankCodeEvent =
       /** The command's claim; null: one that no command can release. */
       readonly claim: string | null;
     }
-  | { readonly type: 'TankCodeHandedOut'; readonly at: number; readonly code: string; readonly holder: TankCodeHolder }
+  | {
+      readonly type: 'TankCodeHandedOut';
+      readonly at: number;
+      readonly code: string;
+      readonly holder: TankCodeHolder;
+    }
   | {
       readonly type: 'TankCodeReleased';
       readonly at: number;
@@ -48,13 +54,23 @@ export interface TankCodesState {
   readonly codeOfReward: Map<string, string>;
   /** Reserved and not yet handed out. */
   readonly reserved: Map<string, TakenCode>;
-  /** How often a code has become free again: as long as none has, what was taken in a pool still is. */
+  /**
+   * How often a code has become free again: as long as none has, what was taken in a pool still is.
+   */
   readonly freed: number;
 }
 
-export const initialState: TankCodesState = { taken: Map(), codeOfReward: Map(), reserved: Map(), freed: 0 };
+export const initialState: TankCodesState = {
+  taken: Map(),
+  codeOfReward: Map(),
+  reserved: Map(),
+  freed: 0,
+};
 
-/** Claims of commands that crash stay. More of them than this, and the code is no longer freed by a release, only when it lapses. */
+/**
+ * Claims of commands that crash stay. More of them than this, and the code is no longer freed by a
+ * release, only when it lapses.
+ */
 const CLAIMS_MAX = 16;
 
 export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesState {
@@ -66,7 +82,11 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
       return {
         taken: state.taken.set(code, holder.rewardId),
         codeOfReward: state.codeOfReward.set(holder.rewardId, code),
-        reserved: state.reserved.set(code, { holder, since: event.at, claims: withClaim(claims, event.claim) }),
+        reserved: state.reserved.set(code, {
+          holder,
+          since: event.at,
+          claims: withClaim(claims, event.claim),
+        }),
         freed: state.freed,
       };
     }
@@ -80,8 +100,10 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
     case 'TankCodeReleased': {
       if (state.taken.get(code) !== holder.rewardId) return state;
       const before = state.reserved.get(code);
-      const claims = event.claim === null ? [] : (before?.claims ?? []).filter((claim) => claim !== event.claim);
-      if (before && claims.length > 0) return { ...state, reserved: state.reserved.set(code, { ...before, claims }) };
+      const claims =
+        event.claim === null ? [] : (before?.claims ?? []).filter((claim) => claim !== event.claim);
+      if (before && claims.length > 0)
+        return { ...state, reserved: state.reserved.set(code, { ...before, claims }) };
       return {
         taken: state.taken.delete(code),
         codeOfReward: state.codeOfReward.delete(holder.rewardId),
@@ -92,13 +114,19 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
   }
 }
 
-function withClaim(claims: readonly (string | null)[], claim: string | null): readonly (string | null)[] {
+function withClaim(
+  claims: readonly (string | null)[],
+  claim: string | null,
+): readonly (string | null)[] {
   const added = claims.length < CLAIMS_MAX ? claim : null;
   return claims.includes(added) ? claims : [...claims, added];
 }
 
 export type TankCodeCommand =
-  /** Takes the first free one of the codes, in their order. No facts: the reward has its code for good, or none is free. */
+  /**
+   * Takes the first free one of the codes, in their order. No facts: the reward has its code for
+   * good, or none is free.
+   */
   | {
       readonly type: 'ReserveTankCode';
       readonly codes: readonly string[];
@@ -109,7 +137,12 @@ export type TankCodeCommand =
       readonly claim: string;
       readonly now: number;
     }
-  | { readonly type: 'HandOutTankCode'; readonly code: string; readonly holder: TankCodeHolder; readonly now: number }
+  | {
+      readonly type: 'HandOutTankCode';
+      readonly code: string;
+      readonly holder: TankCodeHolder;
+      readonly now: number;
+    }
   | {
       readonly type: 'ReleaseTankCode';
       readonly code: string;
@@ -126,10 +159,16 @@ export function decide(state: TankCodesState, command: TankCodeCommand): Decisio
       const own = state.codeOfReward.get(holder.rewardId);
       const isHandedOut = own !== undefined && !state.reserved.has(own);
       const code = own ?? firstFree(state, command);
-      return { events: code === undefined || isHandedOut ? [] : [{ type: 'TankCodeReserved', at, code, holder, claim: command.claim }] };
+      return {
+        events:
+          code === undefined || isHandedOut
+            ? []
+            : [{ type: 'TankCodeReserved', at, code, holder, claim: command.claim }],
+      };
     }
     case 'HandOutTankCode':
-      // Also one that was released by mistake, unless another reward has it since: an account has recorded it.
+      // Also one that was released by mistake, unless another reward has it since: an account has
+      // recorded it.
       return {
         events:
           reservedFor(state, command) || !state.taken.has(command.code)
@@ -139,13 +178,17 @@ export function decide(state: TankCodesState, command: TankCodeCommand): Decisio
     case 'ReleaseTankCode': {
       const { code, claim } = command;
       const reserved = reservedFor(state, command);
-      const isClaimed = reserved !== undefined && (claim === null || reserved.claims.includes(claim));
+      const isClaimed =
+        reserved !== undefined && (claim === null || reserved.claims.includes(claim));
       return { events: isClaimed ? [{ type: 'TankCodeReleased', at, code, holder, claim }] : [] };
     }
   }
 }
 
-function firstFree({ taken }: TankCodesState, { codes, from }: { readonly codes: readonly string[]; readonly from: number }) {
+function firstFree(
+  { taken }: TankCodesState,
+  { codes, from }: { readonly codes: readonly string[]; readonly from: number },
+) {
   for (let place = from; place < codes.length; place++) {
     const code = codes[place];
     if (code !== undefined && !taken.has(code)) return code;

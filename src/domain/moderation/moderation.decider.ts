@@ -3,8 +3,9 @@ import type { Decision } from '../decision.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * Moderating several referrals is a process over several accounts, recorded in a stream of its own: requested, then agreed (every
- * account is prepared) or refused, then completed. Whoever finds it unfinished may go on with it; every step is harmless twice.
+ * Moderating several referrals is a process over several accounts, recorded in a stream of its own:
+ * requested, then agreed (every account is prepared) or refused, then completed. Whoever finds it
+ * unfinished may go on with it; every step is harmless twice.
  */
 export interface ModerationItem {
   readonly referralId: string;
@@ -15,10 +16,20 @@ export interface ModerationItem {
 }
 
 export type ModerationEvent =
-  | { readonly type: 'ModerationRequested'; readonly at: number; readonly moderationId: string; readonly items: readonly ModerationItem[] }
+  | {
+      readonly type: 'ModerationRequested';
+      readonly at: number;
+      readonly moderationId: string;
+      readonly items: readonly ModerationItem[];
+    }
   /** The point of no return: every account has agreed and holds what is concerned. */
   | { readonly type: 'ModerationAgreed'; readonly at: number; readonly moderationId: string }
-  | { readonly type: 'ModerationRefused'; readonly at: number; readonly moderationId: string; readonly reasons: readonly string[] }
+  | {
+      readonly type: 'ModerationRefused';
+      readonly at: number;
+      readonly moderationId: string;
+      readonly reasons: readonly string[];
+    }
   | { readonly type: 'ModerationCompleted'; readonly at: number; readonly moderationId: string };
 
 export type ModerationState =
@@ -27,7 +38,9 @@ export type ModerationState =
       readonly status: 'requested' | 'agreed' | 'refused' | 'completed';
       readonly requestedAt: number;
       readonly items: readonly ModerationItem[];
-      /** Why not, one line per reason, each beginning with the referral's id. Empty unless refused. */
+      /**
+       * Why not, one line per reason, each beginning with the referral's id. Empty unless refused.
+       */
       readonly reasons: readonly string[];
     };
 
@@ -35,7 +48,9 @@ export const initialState: ModerationState = { status: 'absent' };
 
 export function evolve(state: ModerationState, event: ModerationEvent): ModerationState {
   if (event.type === 'ModerationRequested') {
-    return state.status === 'absent' ? { status: 'requested', requestedAt: event.at, items: event.items, reasons: [] } : state;
+    return state.status === 'absent'
+      ? { status: 'requested', requestedAt: event.at, items: event.items, reasons: [] }
+      : state;
   }
   if (state.status === 'absent') return state;
   switch (event.type) {
@@ -49,23 +64,55 @@ export function evolve(state: ModerationState, event: ModerationEvent): Moderati
 }
 
 export type ModerationCommand =
-  | { readonly type: 'RequestModeration'; readonly moderationId: string; readonly items: readonly ModerationItem[]; readonly now: number }
+  | {
+      readonly type: 'RequestModeration';
+      readonly moderationId: string;
+      readonly items: readonly ModerationItem[];
+      readonly now: number;
+    }
   | { readonly type: 'AgreeToModeration'; readonly moderationId: string; readonly now: number }
-  | { readonly type: 'RefuseModeration'; readonly moderationId: string; readonly reasons: readonly string[]; readonly now: number }
+  | {
+      readonly type: 'RefuseModeration';
+      readonly moderationId: string;
+      readonly reasons: readonly string[];
+      readonly now: number;
+    }
   | { readonly type: 'CompleteModeration'; readonly moderationId: string; readonly now: number };
 
-/** A step that was taken already, or that another took differently, is no error: the stream says which outcome stands. */
-export function decide(state: ModerationState, command: ModerationCommand): Decision<ModerationEvent> {
+/**
+ * A step that was taken already, or that another took differently, is no error: the stream says
+ * which outcome stands.
+ */
+export function decide(
+  state: ModerationState,
+  command: ModerationCommand,
+): Decision<ModerationEvent> {
   const { moderationId, now: at } = command;
   switch (command.type) {
     case 'RequestModeration':
-      return { events: state.status === 'absent' ? [{ type: 'ModerationRequested', at, moderationId, items: command.items }] : [] };
+      return {
+        events:
+          state.status === 'absent'
+            ? [{ type: 'ModerationRequested', at, moderationId, items: command.items }]
+            : [],
+      };
     case 'AgreeToModeration':
-      return { events: state.status === 'requested' ? [{ type: 'ModerationAgreed', at, moderationId }] : [] };
+      return {
+        events:
+          state.status === 'requested' ? [{ type: 'ModerationAgreed', at, moderationId }] : [],
+      };
     case 'RefuseModeration':
-      return { events: state.status === 'requested' ? [{ type: 'ModerationRefused', at, moderationId, reasons: command.reasons }] : [] };
+      return {
+        events:
+          state.status === 'requested'
+            ? [{ type: 'ModerationRefused', at, moderationId, reasons: command.reasons }]
+            : [],
+      };
     case 'CompleteModeration':
-      return { events: state.status === 'agreed' ? [{ type: 'ModerationCompleted', at, moderationId }] : [] };
+      return {
+        events:
+          state.status === 'agreed' ? [{ type: 'ModerationCompleted', at, moderationId }] : [],
+      };
   }
 }
 

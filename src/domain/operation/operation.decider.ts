@@ -2,8 +2,8 @@ import type { Personal } from '../personal.js';
 import type { Decision } from '../decision.js';
 
 /**
- * What an operator did to a tenant's ledger or was shown of it. In streams of their own: a look is no fact of an account, and must neither
- * contend with commands nor lengthen what they fold.
+ * What an operator did to a tenant's ledger or was shown of it. In streams of their own: a look is
+ * no fact of an account, and must neither contend with commands nor lengthen what they fold.
  */
 export interface OperationEvent {
   readonly type: 'OperationRecorded';
@@ -11,7 +11,10 @@ export interface OperationEvent {
   /** As it is called: `ledger statement`. */
   readonly operation: string;
   readonly by: Personal<string>;
-  /** No personal data: ids of accounts and users as keyed hashes, files by the digest of their contents. */
+  /**
+   * No personal data: ids of accounts and users as keyed hashes, files by the digest of their
+   * contents.
+   */
   readonly parameters: Readonly<Record<string, string>>;
   /** SHA-256 of the result in canonical JSON, hex. */
   readonly resultDigest: string;
@@ -23,7 +26,9 @@ export interface OperationsState {
 
 export const initialState: OperationsState = { recorded: 0 };
 
-export const evolve = ({ recorded }: OperationsState, _event: OperationEvent): OperationsState => ({ recorded: recorded + 1 });
+export const evolve = ({ recorded }: OperationsState, _event: OperationEvent): OperationsState => ({
+  recorded: recorded + 1,
+});
 
 export interface RecordOperation extends Omit<OperationEvent, 'type' | 'at'> {
   readonly now: number;

@@ -4,8 +4,9 @@ import type { Decision } from '../decision.js';
 import { refused } from '../refusal.js';
 
 /**
- * The months of a tenant's ledger that finance has closed. Entries belong to the month in which they were recorded, so the figures of a month
- * that is over cannot change; closing says that somebody has answered for them.
+ * The months of a tenant's ledger that finance has closed. Entries belong to the month in which
+ * they were recorded, so the figures of a month that is over cannot change; closing says that
+ * somebody has answered for them.
  */
 export type PeriodEvent =
   | ({ readonly type: 'PeriodClosed'; readonly at: number } & PeriodRemark)
@@ -43,7 +44,10 @@ export interface ChangePeriod extends PeriodRemark {
   readonly now: number;
 }
 
-export function decide({ closed }: PeriodsState, { type, period, endsAt, comment, by, now: at }: ChangePeriod): Decision<PeriodEvent> {
+export function decide(
+  { closed }: PeriodsState,
+  { type, period, endsAt, comment, by, now: at }: ChangePeriod,
+): Decision<PeriodEvent> {
   switch (type) {
     case 'ClosePeriod':
       if (at <= endsAt) return refused('PERIOD_NOT_OVER');

@@ -6,12 +6,14 @@ import type { AccountRef } from '../scope.js';
 import type { ReservationKind } from './reservation-kind.js';
 
 /**
- * Uniqueness across accounts: one stream per code or payment provider id. The first to append to it has it. A reservation is made
- * before the account records what it is for; one that its account never recorded may be taken over.
+ * Uniqueness across accounts: one stream per code or payment provider id. The first to append to it
+ * has it. A reservation is made before the account records what it is for; one that its account
+ * never recorded may be taken over.
  *
- * Every command that reserves makes a claim of its own, also beside claims of other commands for the same holder. A command that did
- * not record what it reserved releases its claim alone: the reservation is free once no claim is left, so a refused command cannot
- * free what another command of the same holder is about to record.
+ * Every command that reserves makes a claim of its own, also beside claims of other commands for
+ * the same holder. A command that did not record what it reserved releases its claim alone: the
+ * reservation is free once no claim is left, so a refused command cannot free what another command
+ * of the same holder is about to record.
  */
 export interface Holder {
   readonly account: AccountRef;
@@ -48,13 +50,19 @@ export type ReservationState =
       readonly keySubject: string;
       readonly programId: string | null;
       readonly since: number;
-      /** Claims of commands that have not released them, at least one. A command that recorded what it reserved keeps its claim. */
+      /**
+       * Claims of commands that have not released them, at least one. A command that recorded what
+       * it reserved keeps its claim.
+       */
       readonly claims: readonly (string | null)[];
     };
 
 export const initialState: ReservationState = { status: 'free' };
 
-/** Claims of commands that crash stay. More of them than this, and the reservation is no longer freed by a release, only taken over. */
+/**
+ * Claims of commands that crash stay. More of them than this, and the reservation is no longer
+ * freed by a release, only taken over.
+ */
 const CLAIMS_MAX = 16;
 
 export function evolve(state: ReservationState, event: ReservationEvent): ReservationState {
@@ -67,7 +75,10 @@ export function evolve(state: ReservationState, event: ReservationEvent): Reserv
         keySubject: event.key.subject,
         programId: event.programId,
         since: event.at,
-        claims: withClaim(state.status === 'held' && sameHolder(state.holder, event.holder) ? state.claims : [], event.claim),
+        claims: withClaim(
+          state.status === 'held' && sameHolder(state.holder, event.holder) ? state.claims : [],
+          event.claim,
+        ),
       };
     case 'ReservationReleased': {
       if (state.status === 'free' || event.claim === null) return { status: 'free' };
@@ -77,7 +88,10 @@ export function evolve(state: ReservationState, event: ReservationEvent): Reserv
   }
 }
 
-function withClaim(claims: readonly (string | null)[], claim: string | null): readonly (string | null)[] {
+function withClaim(
+  claims: readonly (string | null)[],
+  claim: string | null,
+): readonly (string | null)[] {
   const added = claims.length < CLAIMS_MAX ? claim : null;
   return claims.includes(added) ? claims : [...claims, added];
 }
@@ -90,7 +104,10 @@ export interface Reserve {
   readonly programId: string | null;
   /** Names the command's claim; no two commands have the same. */
   readonly claim: string;
-  /** True when the present holder never recorded what is reserved, and can no longer do so with the claims that are there. */
+  /**
+   * True when the present holder never recorded what is reserved, and can no longer do so with the
+   * claims that are there.
+   */
   readonly takeOver: boolean;
   readonly now: number;
 }
@@ -103,26 +120,51 @@ export interface Release {
 
 export type ReservationCommand = Reserve | Release;
 
-export function decide(state: ReservationState, command: ReservationCommand): Decision<ReservationEvent> {
+export function decide(
+  state: ReservationState,
+  command: ReservationCommand,
+): Decision<ReservationEvent> {
   switch (command.type) {
     case 'Reserve':
       return reserve(state, command);
     case 'Release':
       return state.status === 'held' && state.claims.includes(command.claim)
-        ? { events: [{ type: 'ReservationReleased', at: command.now, holder: state.holder, claim: command.claim }] }
+        ? {
+            events: [
+              {
+                type: 'ReservationReleased',
+                at: command.now,
+                holder: state.holder,
+                claim: command.claim,
+              },
+            ],
+          }
         : { events: [] };
   }
 }
 
 function reserve(state: ReservationState, command: Reserve): Decision<ReservationEvent> {
   const { kind, key, holder, programId, claim, takeOver, now } = command;
-  const made: ReservationEvent = { type: 'ReservationMade', at: now, kind, key, holder, programId, claim };
+  const made: ReservationEvent = {
+    type: 'ReservationMade',
+    at: now,
+    kind,
+    key,
+    holder,
+    programId,
+    claim,
+  };
   if (state.status === 'free') return { events: [made] };
-  // Also the holder's own: its claims that are there are of commands that ended, and the new one may be for another program.
-  if (takeOver) return { events: [{ type: 'ReservationReleased', at: now, holder: state.holder, claim: null }, made] };
+  // Also the holder's own: its claims that are there are of commands that ended, and the new one
+  // may be for another program.
+  if (takeOver)
+    return {
+      events: [{ type: 'ReservationReleased', at: now, holder: state.holder, claim: null }, made],
+    };
   if (!sameHolder(state.holder, holder)) return refused('RESERVED_BY_ANOTHER');
   if (state.programId !== programId) return refused('CODE_PROGRAM_CONFLICT');
   return { events: state.claims.includes(claim) && state.key === key.value ? [] : [made] };
 }
 
-export const sameHolder = (a: Holder, b: Holder): boolean => a.account === b.account && a.person === b.person;
+export const sameHolder = (a: Holder, b: Holder): boolean =>
+  a.account === b.account && a.person === b.person;

@@ -1,7 +1,10 @@
 import type { PersonId } from '../account/account.events.js';
 import type { Decision } from '../decision.js';
 
-/** How often the links of a code were followed, on one day: a stream per code and day. Nothing of who followed them is kept. */
+/**
+ * How often the links of a code were followed, on one day: a stream per code and day. Nothing of
+ * who followed them is kept.
+ */
 export interface ShareLinkEvent {
   readonly type: 'ShareLinkFollowed';
   readonly at: number;
@@ -19,7 +22,9 @@ export interface ShareLinkState {
 
 export const initialState: ShareLinkState = { followed: 0 };
 
-export const evolve = ({ followed }: ShareLinkState, _event: ShareLinkEvent): ShareLinkState => ({ followed: followed + 1 });
+export const evolve = ({ followed }: ShareLinkState, _event: ShareLinkEvent): ShareLinkState => ({
+  followed: followed + 1,
+});
 
 export interface FollowShareLink extends Omit<ShareLinkEvent, 'type' | 'at'> {
   readonly now: number;

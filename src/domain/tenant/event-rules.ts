@@ -2,14 +2,17 @@ import { Map } from 'immutable';
 import type { EventReward } from '../program.js';
 
 /**
- * The names of a program's event rules. Limits are counted, and rewards known, by the name of their rule, so a rule keeps its name from
- * version to version, wherever it stands in the file: names are given when a program is applied and stand in the event.
+ * The names of a program's event rules. Limits are counted, and rewards known, by the name of their
+ * rule, so a rule keeps its name from version to version, wherever it stands in the file: names are
+ * given when a program is applied and stand in the event.
  *
- * A rule of the new file is a rule of the version before when both pay the same side for the same key, and are alike in, first of all,
- * condition and reward; else in the condition (its reward was changed); else in the reward (its minimum or `firstTimeOnly` was changed);
- * else when no other rule for this side and key is left, before or now. A rule that was taken out is the same again when it comes back
- * exactly as it was: then the file was most likely put back, and who was granted all that the limit allows must not be granted it again.
- * Every other rule is new, and its name was never used in the program. Codes of a pool do not tell rules apart: pools are filled up.
+ * A rule of the new file is a rule of the version before when both pay the same side for the same
+ * key, and are alike in, first of all, condition and reward; else in the condition (its reward was
+ * changed); else in the reward (its minimum or `firstTimeOnly` was changed); else when no other
+ * rule for this side and key is left, before or now. A rule that was taken out is the same again
+ * when it comes back exactly as it was: then the file was most likely put back, and who was granted
+ * all that the limit allows must not be granted it again. Every other rule is new, and its name was
+ * never used in the program. Codes of a pool do not tell rules apart: pools are filled up.
  */
 export interface EventRuleDocument {
   readonly to: EventReward['to'];
@@ -28,22 +31,40 @@ export const eventRulesOf = (document: ProgramDocument): readonly EventRuleDocum
 /** What each rule that the program ever had was like when it was last applied, by its name. */
 export type KnownRules = Map<string, string>;
 
-export function rulesAfter(known: KnownRules, document: ProgramDocument, names: readonly string[]): KnownRules {
-  return eventRulesOf(document).reduce((rules, rule, index) => rules.set(names[index] ?? '', JSON.stringify(likenessOf(rule))), known);
+export function rulesAfter(
+  known: KnownRules,
+  document: ProgramDocument,
+  names: readonly string[],
+): KnownRules {
+  return eventRulesOf(document).reduce(
+    (rules, rule, index) => rules.set(names[index] ?? '', JSON.stringify(likenessOf(rule))),
+    known,
+  );
 }
 
-/** The names of the rules of a document, in its order. @param before the version that it replaces. */
+/**
+ * The names of the rules of a document, in its order. @param before the version that it replaces.
+ */
 export function nameEventRules(
   document: ProgramDocument,
   before: { readonly eventRules: readonly string[]; readonly knownRules: KnownRules } | undefined,
 ): readonly string[] {
   const known = before?.knownRules ?? Map<string, string>();
   const standing = new Set(before?.eventRules);
-  const candidates = [...known].map(([name, text]) => ({ name, isStanding: standing.has(name), ...(JSON.parse(text) as Likeness) }));
-  const rules = eventRulesOf(document).map((rule): Likeness & { name?: string } => likenessOf(rule));
+  const candidates = [...known].map(([name, text]) => ({
+    name,
+    isStanding: standing.has(name),
+    ...(JSON.parse(text) as Likeness),
+  }));
+  const rules = eventRulesOf(document).map((rule): Likeness & { name?: string } =>
+    likenessOf(rule),
+  );
   const used = new Set<string>();
-  const free = (kind: string) => candidates.filter((candidate) => candidate.kind === kind && !used.has(candidate.name));
-  const claim = (isSame: (rule: Likeness, candidate: (typeof candidates)[number]) => boolean): void => {
+  const free = (kind: string) =>
+    candidates.filter((candidate) => candidate.kind === kind && !used.has(candidate.name));
+  const claim = (
+    isSame: (rule: Likeness, candidate: (typeof candidates)[number]) => boolean,
+  ): void => {
     for (const rule of rules.filter(({ name }) => name === undefined)) {
       const found = free(rule.kind).find((candidate) => isSame(rule, candidate));
       if (!found) continue;
@@ -60,7 +81,8 @@ export function nameEventRules(
   claim((a, b) => b.isStanding && isLast(a));
   claim((a, b) => a.condition === b.condition && a.reward === b.reward);
   return rules.map(({ name, kind }) => {
-    const given = name ?? freshName(kind, (candidate) => known.has(candidate) || used.has(candidate));
+    const given =
+      name ?? freshName(kind, (candidate) => known.has(candidate) || used.has(candidate));
     used.add(given);
     return given;
   });
@@ -79,7 +101,13 @@ interface Likeness {
   readonly reward: string;
 }
 
-function likenessOf({ to, key = '', firstTimeOnly = false, minimum, reward }: EventRuleDocument): Likeness {
+function likenessOf({
+  to,
+  key = '',
+  firstTimeOnly = false,
+  minimum,
+  reward,
+}: EventRuleDocument): Likeness {
   const members = Object.entries(reward)
     .filter(([name]) => name !== 'fuelTankCodes')
     .sort(([a], [b]) => (a < b ? -1 : 1));

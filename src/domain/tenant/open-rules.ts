@@ -1,7 +1,17 @@
 /** What a tenant sets for its open endpoints, beyond the switch. */
 
-/** Calls of clients that are counted per tenant and address: what is counted, as it stands in `RateLimit-Policy`. */
-export const COUNTED_CALLS = ['create-user', 'look-up-user', 'user-by-code', 'code', 'apply-code', 'list-referrals'] as const;
+/**
+ * Calls of clients that are counted per tenant and address: what is counted, as it stands in
+ * `RateLimit-Policy`.
+ */
+export const COUNTED_CALLS = [
+  'create-user',
+  'look-up-user',
+  'user-by-code',
+  'code',
+  'apply-code',
+  'list-referrals',
+] as const;
 export type CountedCall = (typeof COUNTED_CALLS)[number];
 
 export interface OpenRules {
@@ -13,10 +23,16 @@ export interface OpenRules {
   readonly rateLimits: Readonly<Partial<Record<CountedCall, number>>>;
 }
 
-export const DEFAULT_OPEN_RULES: OpenRules = { tokensMustExpire: false, allowedOrigins: [], rateLimits: {} };
+export const DEFAULT_OPEN_RULES: OpenRules = {
+  tokensMustExpire: false,
+  allowedOrigins: [],
+  rateLimits: {},
+};
 
 /** How many calls a client has in a window unless its tenant says otherwise. */
-export const CALL_WINDOWS: Readonly<Record<CountedCall, { readonly calls: number; readonly windowSeconds: number }>> = {
+export const CALL_WINDOWS: Readonly<
+  Record<CountedCall, { readonly calls: number; readonly windowSeconds: number }>
+> = {
   'create-user': { calls: 50, windowSeconds: 86_400 },
   'look-up-user': { calls: 100, windowSeconds: 3_600 },
   'user-by-code': { calls: 100, windowSeconds: 3_600 },

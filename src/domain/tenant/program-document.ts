@@ -18,7 +18,10 @@ import {
 } from '../program.js';
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
 
-/** From a program file, which leaves out what is default, to the terms that deciders use. The file was checked by its schema before. */
+/**
+ * From a program file, which leaves out what is default, to the terms that deciders use. The file
+ * was checked by its schema before.
+ */
 
 /** What a new tenant pays unless told otherwise. */
 export const DEFAULT_PROGRAM: ProgramDocument = {
@@ -70,11 +73,17 @@ interface ProgramMembers {
   readonly automaticRedemption?: readonly RewardType[];
 }
 
-export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version' | 'eventRules'>, isDefault: boolean): Program {
+export function toProgram(
+  applied: Pick<AppliedProgram, 'document' | 'version' | 'eventRules'>,
+  isDefault: boolean,
+): Program {
   const { document, version } = applied;
   const members: ProgramMembers = document;
   const automatic = members.automaticRedemption ?? [];
-  const side = (name: typeof REFERRED_RULE | typeof REFERRER_RULE, when: RewardTerms['when']): RewardTerms | null => {
+  const side = (
+    name: typeof REFERRED_RULE | typeof REFERRER_RULE,
+    when: RewardTerms['when'],
+  ): RewardTerms | null => {
     const reward = rewardOf(document, name);
     return reward && { ...toTerms(reward, automatic), when: reward.when ?? when };
   };
@@ -84,7 +93,10 @@ export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version' |
     name: members.name ?? document.id,
     isDefault,
     landingPage: members.landingPage ?? null,
-    conversion: members.conversion?.on === 'EVENT' ? { on: 'EVENT', ...toCondition(members.conversion) } : { on: 'PAID' },
+    conversion:
+      members.conversion?.on === 'EVENT'
+        ? { on: 'EVENT', ...toCondition(members.conversion) }
+        : { on: 'PAID' },
     referredReward: side(REFERRED_RULE, 'STARTED'),
     referrerReward: side(REFERRER_RULE, 'CONVERTED'),
     eventRewards: eventRewardsOf(applied).map(({ rule, document: reward }) => ({
@@ -93,7 +105,10 @@ export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version' |
       ...toCondition(reward),
       terms: toTerms(reward.reward, automatic),
     })),
-    moderation: { referred: members.moderation?.referred ?? 'APPROVED', referrer: members.moderation?.referrer ?? 'APPROVED' },
+    moderation: {
+      referred: members.moderation?.referred ?? 'APPROVED',
+      referrer: members.moderation?.referrer ?? 'APPROVED',
+    },
     fraud: { name: 'ignore', email: 'ignore', ip: 'ignore', rate: 'ignore', ...members.fraud },
     rateLimit: { referrals: 3, minutes: 30, ...members.rateLimit },
     automaticRedemption: automatic,
@@ -101,16 +116,31 @@ export function toProgram(applied: Pick<AppliedProgram, 'document' | 'version' |
 }
 
 /** Left out: what the default program pays. Null: nothing. */
-function rewardOf(document: ProgramDocument, side: typeof REFERRED_RULE | typeof REFERRER_RULE): RewardDocument | null {
-  return (document[side] === undefined ? DEFAULT_PROGRAM[side] : document[side]) as RewardDocument | null;
+function rewardOf(
+  document: ProgramDocument,
+  side: typeof REFERRED_RULE | typeof REFERRER_RULE,
+): RewardDocument | null {
+  return (
+    document[side] === undefined ? DEFAULT_PROGRAM[side] : document[side]
+  ) as RewardDocument | null;
 }
 
-function eventRewardsOf({ document, eventRules }: NamedRules): { readonly rule: string; readonly document: EventRewardDocument }[] {
+function eventRewardsOf({
+  document,
+  eventRules,
+}: NamedRules): { readonly rule: string; readonly document: EventRewardDocument }[] {
   const members: ProgramMembers = document;
-  return (members.eventRewards ?? []).map((reward, index) => ({ rule: eventRules[index] ?? '', document: reward }));
+  return (members.eventRewards ?? []).map((reward, index) => ({
+    rule: eventRules[index] ?? '',
+    document: reward,
+  }));
 }
 
-function toCondition({ key = '', firstTimeOnly = false, minimum }: ConditionDocument): EventCondition {
+function toCondition({
+  key = '',
+  firstTimeOnly = false,
+  minimum,
+}: ConditionDocument): EventCondition {
   return { key, firstTimeOnly, minimum: minimum ?? null };
 }
 
@@ -157,14 +187,17 @@ function toValue(document: RewardDocument): PromisedValue {
 export type NamedRules = Pick<AppliedProgram, 'document' | 'eventRules'>;
 
 /**
- * The codes that a rule may hand out for what was earned under a version of its program: those of today, so that a pool can be filled
- * up and a code taken out of it, as long as they stand for the same; else those of that version, and undefined here.
+ * The codes that a rule may hand out for what was earned under a version of its program: those of
+ * today, so that a pool can be filled up and a code taken out of it, as long as they stand for the
+ * same; else those of that version, and undefined here.
  */
 export function tankCodesOfToday(
   tenant: OpenTenant,
   { programId, rule, value }: Pick<NeededTankCode, 'programId' | 'rule' | 'value'>,
 ): readonly string[] | undefined {
-  const applied = Object.hasOwn(tenant.programs, programId) ? tenant.programs[programId] : undefined;
+  const applied = Object.hasOwn(tenant.programs, programId)
+    ? tenant.programs[programId]
+    : undefined;
   if (!applied) return undefined;
   const today = rewardOfRule(applied, rule);
   return today && isSameTank(toValue(today), value) ? (today.fuelTankCodes ?? []) : undefined;
@@ -181,12 +214,19 @@ function rewardOfRule(version: NamedRules, rule: string): RewardDocument | null 
 }
 
 const isSameTank = (a: PromisedValue, b: PromisedTank): boolean =>
-  a.type === 'FUELTANK' && a.fuelTankType === b.fuelTankType && a.amount === b.amount && a.unit === b.unit;
+  a.type === 'FUELTANK' &&
+  a.fuelTankType === b.fuelTankType &&
+  a.amount === b.amount &&
+  a.unit === b.unit;
 
 export function programOf(tenant: OpenTenant, programId: string): Program | null {
-  const applied = Object.hasOwn(tenant.programs, programId) ? tenant.programs[programId] : undefined;
+  const applied = Object.hasOwn(tenant.programs, programId)
+    ? tenant.programs[programId]
+    : undefined;
   return applied ? toProgram(applied, programId === tenant.defaultProgramId) : null;
 }
 
 export const programsOf = (tenant: OpenTenant): Program[] =>
-  Object.values(tenant.programs).map((applied) => toProgram(applied, applied.document.id === tenant.defaultProgramId));
+  Object.values(tenant.programs).map((applied) =>
+    toProgram(applied, applied.document.id === tenant.defaultProgramId),
+  );

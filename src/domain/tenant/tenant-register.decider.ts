@@ -1,7 +1,14 @@
 import type { Decision } from '../decision.js';
 
-/** The list of tenants, a stream of its own. An alias is entered before its tenant is made: a list may hold one that never came to be. */
-export type TenantRegisterEvent = { readonly type: 'TenantAliasEntered'; readonly at: number; readonly alias: string };
+/**
+ * The list of tenants, a stream of its own. An alias is entered before its tenant is made: a list
+ * may hold one that never came to be.
+ */
+export type TenantRegisterEvent = {
+  readonly type: 'TenantAliasEntered';
+  readonly at: number;
+  readonly alias: string;
+};
 
 export interface TenantRegisterState {
   /** In the order in which they were entered. */
@@ -10,7 +17,10 @@ export interface TenantRegisterState {
 
 export const initialState: TenantRegisterState = { aliases: [] };
 
-export function evolve({ aliases }: TenantRegisterState, { alias }: TenantRegisterEvent): TenantRegisterState {
+export function evolve(
+  { aliases }: TenantRegisterState,
+  { alias }: TenantRegisterEvent,
+): TenantRegisterState {
   return { aliases: [...aliases, alias] };
 }
 
@@ -20,6 +30,11 @@ export interface EnterAlias {
   readonly now: number;
 }
 
-export function decide({ aliases }: TenantRegisterState, { alias, now }: EnterAlias): Decision<TenantRegisterEvent> {
-  return { events: aliases.includes(alias) ? [] : [{ type: 'TenantAliasEntered', at: now, alias }] };
+export function decide(
+  { aliases }: TenantRegisterState,
+  { alias, now }: EnterAlias,
+): Decision<TenantRegisterEvent> {
+  return {
+    events: aliases.includes(alias) ? [] : [{ type: 'TenantAliasEntered', at: now, alias }],
+  };
 }

@@ -2,10 +2,18 @@ import { Map } from 'immutable';
 import type { Decision } from '../decision.js';
 import { refused } from '../refusal.js';
 import type { Mode } from '../scope.js';
-import { nameEventRules, rulesAfter, type KnownRules, type ProgramDocument } from './event-rules.js';
+import {
+  nameEventRules,
+  rulesAfter,
+  type KnownRules,
+  type ProgramDocument,
+} from './event-rules.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 
-/** A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its hash. */
+/**
+ * A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its
+ * hash.
+ */
 export type ProgramType = 'API_ONLY' | 'PAYMENT_PROVIDER';
 
 /** SHA-256 of the key, hex, and the key itself encrypted: user tokens are verified with it. */
@@ -33,7 +41,12 @@ export type TenantEvent =
     }
   | ({ readonly type: 'ApiKeyIssued'; readonly at: number } & ApiKey)
   /** From `validUntil` on the key is refused. */
-  | { readonly type: 'ApiKeyRetired'; readonly at: number; readonly keyId: string; readonly validUntil: number }
+  | {
+      readonly type: 'ApiKeyRetired';
+      readonly at: number;
+      readonly keyId: string;
+      readonly validUntil: number;
+    }
   | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
   | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
   /** All the rules as they are from now on. */
@@ -97,12 +110,29 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     case 'ApiKeyIssued':
       return {
         ...state,
-        keys: [...state.keys, { keyId: event.keyId, mode: event.mode, hash: event.hash, sealed: event.sealed, validUntil: null }],
+        keys: [
+          ...state.keys,
+          {
+            keyId: event.keyId,
+            mode: event.mode,
+            hash: event.hash,
+            sealed: event.sealed,
+            validUntil: null,
+          },
+        ],
       };
     case 'ApiKeyRetired':
-      return { ...state, keys: state.keys.map((key) => (key.keyId === event.keyId ? { ...key, validUntil: event.validUntil } : key)) };
+      return {
+        ...state,
+        keys: state.keys.map((key) =>
+          key.keyId === event.keyId ? { ...key, validUntil: event.validUntil } : key,
+        ),
+      };
     case 'SigningSecretIssued':
-      return { ...state, signingSecrets: [...state.signingSecrets, { mode: event.mode, sealed: event.sealed }] };
+      return {
+        ...state,
+        signingSecrets: [...state.signingSecrets, { mode: event.mode, sealed: event.sealed }],
+      };
     case 'OpenEndpointsSwitched':
       return { ...state, openEndpoints: event.openEndpoints };
     case 'OpenRulesChanged':
@@ -111,10 +141,23 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       return { ...state, programType: event.programType };
     case 'ProgramApplied': {
       const { document, version, eventRules } = event;
-      const before = Object.hasOwn(state.programs, document.id) ? state.programs[document.id] : undefined;
-      const knownRules = rulesAfter(before?.knownRules ?? Map<string, string>(), document, eventRules);
-      const programs = { ...state.programs, [document.id]: { version, document, eventRules, knownRules } };
-      return { ...state, programs, defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId };
+      const before = Object.hasOwn(state.programs, document.id)
+        ? state.programs[document.id]
+        : undefined;
+      const knownRules = rulesAfter(
+        before?.knownRules ?? Map<string, string>(),
+        document,
+        eventRules,
+      );
+      const programs = {
+        ...state.programs,
+        [document.id]: { version, document, eventRules, knownRules },
+      };
+      return {
+        ...state,
+        programs,
+        defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId,
+      };
     }
   }
 }
@@ -135,20 +178,33 @@ export type TenantCommand =
   | { readonly type: 'ChangeOpenRules'; readonly changes: Partial<OpenRules>; readonly now: number }
   | { readonly type: 'ChangeProgramType'; readonly programType: ProgramType; readonly now: number }
   /** New keys take over; those they replace stay good for `graceMs`. */
-  | { readonly type: 'RotateKeys'; readonly keys: readonly ApiKey[]; readonly graceMs: number; readonly now: number }
+  | {
+      readonly type: 'RotateKeys';
+      readonly keys: readonly ApiKey[];
+      readonly graceMs: number;
+      readonly now: number;
+    }
   | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number };
 
 export function decide(state: TenantState, command: TenantCommand): Decision<TenantEvent> {
-  if (command.type === 'CreateTenant') return state.status === 'absent' ? { events: created(command) } : refused('TENANT_EXISTS');
+  if (command.type === 'CreateTenant')
+    return state.status === 'absent' ? { events: created(command) } : refused('TENANT_EXISTS');
   if (state.status === 'absent') return refused('TENANT_NOT_FOUND');
   const { now: at } = command;
   switch (command.type) {
     case 'SwitchOpenEndpoints':
       if (state.openEndpoints === command.openEndpoints) return { events: [] };
-      return { events: [{ type: 'OpenEndpointsSwitched', at, openEndpoints: command.openEndpoints }] };
+      return {
+        events: [{ type: 'OpenEndpointsSwitched', at, openEndpoints: command.openEndpoints }],
+      };
     case 'ChangeOpenRules': {
       const rules = changedRules(state.openRules, command.changes);
-      return { events: JSON.stringify(rules) === JSON.stringify(state.openRules) ? [] : [{ type: 'OpenRulesChanged', at, rules }] };
+      return {
+        events:
+          JSON.stringify(rules) === JSON.stringify(state.openRules)
+            ? []
+            : [{ type: 'OpenRulesChanged', at, rules }],
+      };
     }
     case 'ChangeProgramType':
       if (state.programType === command.programType) return { events: [] };
@@ -165,25 +221,54 @@ function created(command: Extract<TenantCommand, { type: 'CreateTenant' }>): Ten
   return [
     { type: 'TenantCreated', at, alias, programType, openEndpoints },
     ...command.keys.map((key): TenantEvent => ({ type: 'ApiKeyIssued', at, ...key })),
-    ...command.signingSecrets.map((secret): TenantEvent => ({ type: 'SigningSecretIssued', at, ...secret })),
-    { type: 'ProgramApplied', at, version: 1, isDefault: true, document: program, eventRules: nameEventRules(program, undefined) },
+    ...command.signingSecrets.map((secret): TenantEvent => ({
+      type: 'SigningSecretIssued',
+      at,
+      ...secret,
+    })),
+    {
+      type: 'ProgramApplied',
+      at,
+      version: 1,
+      isDefault: true,
+      document: program,
+      eventRules: nameEventRules(program, undefined),
+    },
   ];
 }
 
-function rotated(state: OpenTenant, keys: readonly ApiKey[], at: number, graceMs: number): TenantEvent[] {
+function rotated(
+  state: OpenTenant,
+  keys: readonly ApiKey[],
+  at: number,
+  graceMs: number,
+): TenantEvent[] {
   const modes = new Set(keys.map((key) => key.mode));
-  const replaced = state.keys.filter((key) => modes.has(key.mode) && (key.validUntil === null || key.validUntil > at + graceMs));
+  const replaced = state.keys.filter(
+    (key) => modes.has(key.mode) && (key.validUntil === null || key.validUntil > at + graceMs),
+  );
   return [
     ...keys.map((key): TenantEvent => ({ type: 'ApiKeyIssued', at, ...key })),
-    ...replaced.map((key): TenantEvent => ({ type: 'ApiKeyRetired', at, keyId: key.keyId, validUntil: at + graceMs })),
+    ...replaced.map((key): TenantEvent => ({
+      type: 'ApiKeyRetired',
+      at,
+      keyId: key.keyId,
+      validUntil: at + graceMs,
+    })),
   ];
 }
 
-/** The same document again changes nothing, or only which program is the default one, so that terms keep their version. */
+/**
+ * The same document again changes nothing, or only which program is the default one, so that terms
+ * keep their version.
+ */
 function applied(state: OpenTenant, document: ProgramDocument, at: number): TenantEvent[] {
-  const before = Object.hasOwn(state.programs, document.id) ? state.programs[document.id] : undefined;
+  const before = Object.hasOwn(state.programs, document.id)
+    ? state.programs[document.id]
+    : undefined;
   const isDefault = document['default'] === true || document.id === state.defaultProgramId;
-  const isSame = before !== undefined && JSON.stringify(before.document) === JSON.stringify(document);
+  const isSame =
+    before !== undefined && JSON.stringify(before.document) === JSON.stringify(document);
   if (isSame && isDefault === (document.id === state.defaultProgramId)) return [];
   const version = isSame ? before.version : (before?.version ?? 0) + 1;
   const eventRules = isSame ? before.eventRules : nameEventRules(document, before);

@@ -34,27 +34,48 @@ import {
 } from './eventstoredb-failures.js';
 import { EventStoreDbSessions, within, type Session } from './eventstoredb-sessions.js';
 import { EventStoreDbSubscription } from './eventstoredb-subscription.js';
-import type { EventStoreDbWire, WireAppendResult, WireEvent, WirePage, WirePosition, WireRead } from './eventstoredb-wire.js';
+import type {
+  EventStoreDbWire,
+  WireAppendResult,
+  WireEvent,
+  WirePage,
+  WirePosition,
+  WireRead,
+} from './eventstoredb-wire.js';
 
 export interface EventStoreDbEventLogOptions {
   readonly address: EventStoreAddress;
   /** Whose log this is: the same for all processes of a ledger, another one for another ledger. */
   readonly owner: string;
-  /** Put before every stream's name in the store, so that several logs can share it. Default none. */
+  /**
+   * Put before every stream's name in the store, so that several logs can share it. Default none.
+   */
   readonly namespace?: string;
-  /** How the streams of this log begin, behind the namespace; everything else in the store is somebody else's. */
+  /**
+   * How the streams of this log begin, behind the namespace; everything else in the store is
+   * somebody else's.
+   */
   readonly prefix: string;
-  /** Asked before anything is read from or appended to a log of this identity. @throws {EventLogUnavailable} when it is not to be used. */
+  /**
+   * Asked before anything is read from or appended to a log of this identity. @throws
+   * {EventLogUnavailable} when it is not to be used.
+   */
   readonly accept?: (logId: string) => Promise<void>;
   /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
-  /** A read that hears nothing for so long from a store that answers nothing else either throws `EventLogUnavailable`. */
+  /**
+   * A read that hears nothing for so long from a store that answers nothing else either throws
+   * `EventLogUnavailable`.
+   */
   readonly readTimeoutMs?: number;
   /** More appends than these that wait at the same time are refused with `EventLogUnavailable`. */
   readonly waitingAppendsMax?: number;
   /** How often a tail looks by itself, should nobody wake it. */
   readonly pollIntervalMs?: number;
-  /** A subscription that says nothing of an event for so long after it was seen in the store is made anew. */
+  /**
+   * A subscription that says nothing of an event for so long after it was seen in the store is made
+   * anew.
+   */
   readonly deafAfterMs?: number;
   readonly observe?: EventLogObserver;
 }
@@ -64,9 +85,15 @@ const FOLLOW_PAGE = 1_000;
 /** On their way at the same time; more wait here, where their time is not counted by the server. */
 const APPENDS_AT_ONCE = 256;
 const RETRY = { first: 20, max: 500 };
-/** A server that does name ends, and so often ended a read of a stream with nothing at all, is about to go. */
+/**
+ * A server that does name ends, and so often ended a read of a stream with nothing at all, is about
+ * to go.
+ */
 const ENDS_UNNAMED_MAX = 10;
-/** A filtered read of a busy shared store may look for long before it finds something; after this long it is given up all the same. */
+/**
+ * A filtered read of a busy shared store may look for long before it finds something; after this
+ * long it is given up all the same.
+ */
 const SCAN_MS_MAX = 600_000;
 const DEAF_AFTER_MS = 5_000;
 const NUMBER_MAX = 2n ** 64n - 1n;
@@ -96,10 +123,12 @@ interface PendingAppend {
 const BEFORE_ALL: WirePosition = { commit: -1n, prepare: -1n };
 
 /**
- * The event log on EventStoreDB. Its streams are told from others' by how their names begin; reads filter by that on the server.
- * Every call goes to the leader: a follower may lag, and a tail that moves on past what a lagging node did not show would lose it.
+ * The event log on EventStoreDB. Its streams are told from others' by how their names begin; reads
+ * filter by that on the server. Every call goes to the leader: a follower may lag, and a tail that
+ * moves on past what a lagging node did not show would lose it.
  *
- * Position tokens: the first eight hex digits of the log's id, commit and prepare position as decimals, with dashes between.
+ * Position tokens: the first eight hex digits of the log's id, commit and prepare position as
+ * decimals, with dashes between.
  */
 export class EventStoreDbEventLog implements EventLog {
   private readonly sessions: EventStoreDbSessions;
@@ -116,7 +145,8 @@ export class EventStoreDbEventLog implements EventLog {
   private readonly readTimeoutMs: number;
   private closed: Promise<void> | undefined;
   /** Newest event of ours, and up to where it is known that none follows it. */
-  private newest: { readonly last: WirePosition | undefined; readonly upTo: WirePosition } | undefined;
+  private newest:
+    { readonly last: WirePosition | undefined; readonly upTo: WirePosition } | undefined;
 
   /** Opens without asking the store, which may be away yet. */
   constructor(private readonly options: EventStoreDbEventLogOptions) {
@@ -175,16 +205,25 @@ export class EventStoreDbEventLog implements EventLog {
     }
   }
 
-  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+  async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
     const bytes = checkAppend(stream, expected, events);
     if (!stream.startsWith(this.prefix))
-      throw new InvalidAppend(`a stream's name begins with ${this.prefix}: another would never be read back`);
+      throw new InvalidAppend(
+        `a stream's name begins with ${this.prefix}: another would never be read back`,
+      );
     if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
     const { waitingAppendsMax = 10_000, observe } = this.options;
-    if (this.pending.size >= waitingAppendsMax) throw new EventLogUnavailable(`${this.pending.size} appends are waiting already`);
+    if (this.pending.size >= waitingAppendsMax)
+      throw new EventLogUnavailable(`${this.pending.size} appends are waiting already`);
     const startedAt = performance.now();
     const { epoch } = this.seen;
-    if (end !== undefined && end.epoch !== epoch) return { kind: 'conflict', expected, actual: expected };
+    if (end !== undefined && end.epoch !== epoch)
+      return { kind: 'conflict', expected, actual: expected };
     const work = this.appendInTime({
       stream: `${this.namespace}${stream}`,
       expected,
@@ -200,7 +239,11 @@ export class EventStoreDbEventLog implements EventLog {
       this.noteAppended(token(logId, result.position), result.position, events, epoch);
       this.doorbell.ring(result.position.commit);
       this.subscription.expect(result.position.commit);
-      return { kind: 'appended', position: token(logId, result.position), revision: result.revision };
+      return {
+        kind: 'appended',
+        position: token(logId, result.position),
+        revision: result.revision,
+      };
     } catch (error) {
       observe?.append?.(performance.now() - startedAt, 'failed');
       throw error;
@@ -209,7 +252,10 @@ export class EventStoreDbEventLog implements EventLog {
     }
   }
 
-  async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+  async *readStream(
+    stream: string,
+    { from = 0n, end }: ReadStreamOptions = {},
+  ): AsyncGenerator<RecordedEvent, void, undefined> {
     if (end === undefined) return yield* this.readStreamFrom(stream, from);
     if (end.epoch !== this.seen.epoch) throw new LogWentBack();
     let isKnownThere = false;
@@ -229,9 +275,15 @@ export class EventStoreDbEventLog implements EventLog {
     throw new LogWentBack();
   }
 
-  private async *readStreamFrom(stream: string, from: bigint): AsyncGenerator<RecordedEvent, void, undefined> {
+  private async *readStreamFrom(
+    stream: string,
+    from: bigint,
+  ): AsyncGenerator<RecordedEvent, void, undefined> {
     for (let next = from, empty = 0; ;) {
-      const { events, isEndNamed } = await this.read({ of: { stream: `${this.namespace}${stream}`, from: next }, count: STREAM_PAGE });
+      const { events, isEndNamed } = await this.read({
+        of: { stream: `${this.namespace}${stream}`, from: next },
+        count: STREAM_PAGE,
+      });
       yield* events.map((event) => this.recorded(event));
       const last = events.at(-1);
       if (last !== undefined) next = last.revision + 1n;
@@ -240,7 +292,8 @@ export class EventStoreDbEventLog implements EventLog {
       if (isEndNamed) return;
       // A server that never names an end is believed when it has nothing more to say, twice.
       if (empty >= 2 && !(await this.session()).namesEnds) return;
-      if (empty >= ENDS_UNNAMED_MAX) throw new EventLogUnavailable('EventStoreDB ends reads before their end');
+      if (empty >= ENDS_UNNAMED_MAX)
+        throw new EventLogUnavailable('EventStoreDB ends reads before their end');
     }
   }
 
@@ -259,7 +312,10 @@ export class EventStoreDbEventLog implements EventLog {
   /** @throws {TypeError} for a position of another log. Ends when the log is closed. */
   async *follow(
     after: Position | undefined,
-    { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
+    {
+      signal,
+      pageSize = FOLLOW_PAGE,
+    }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
     const silence = this.subscription.listen();
     const { epoch } = this.seen;
@@ -282,7 +338,10 @@ export class EventStoreDbEventLog implements EventLog {
     }
   }
 
-  /** Looks from where it is known that nothing of ours came before, so that others' events are passed over once and not at every call. */
+  /**
+   * Looks from where it is known that nothing of ours came before, so that others' events are
+   * passed over once and not at every call.
+   */
   async head(): Promise<Position | undefined> {
     const { epoch } = this.seen;
     let { last, upTo } = this.newest ?? (await this.findNewest());
@@ -292,7 +351,11 @@ export class EventStoreDbEventLog implements EventLog {
       upTo = look.next;
       isAtEnd = look.isAtEnd;
     }
-    if (epoch === this.seen.epoch && (this.newest === undefined || compare(this.newest.upTo, upTo) < 0)) this.newest = { last, upTo };
+    if (
+      epoch === this.seen.epoch &&
+      (this.newest === undefined || compare(this.newest.upTo, upTo) < 0)
+    )
+      this.newest = { last, upTo };
     const { logId } = await this.session();
     return last && token(logId, last);
   }
@@ -313,7 +376,10 @@ export class EventStoreDbEventLog implements EventLog {
     return this.parsed(position).commit;
   }
 
-  /** Before the store was reached for the first time nobody knows which log's positions are ours: their form decides. */
+  /**
+   * Before the store was reached for the first time nobody knows which log's positions are ours:
+   * their form decides.
+   */
   isPosition(text: string): boolean {
     return this.parse(text) !== undefined;
   }
@@ -327,7 +393,10 @@ export class EventStoreDbEventLog implements EventLog {
     return { store: `eventstoredb ${version}`, head: await this.head() };
   }
 
-  /** Answers the appends that wait (each within its time), ends all tails, then lets go of the connections. */
+  /**
+   * Answers the appends that wait (each within its time), ends all tails, then lets go of the
+   * connections.
+   */
   close(): Promise<void> {
     this.closing.abort();
     this.subscription.stop();
@@ -342,7 +411,10 @@ export class EventStoreDbEventLog implements EventLog {
     asked: Omit<PendingAppend, 'learn' | 'epoch'>,
   ): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
     const outOfTime = new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
-    /** Why the store cannot be used, as far as a try has found out: that helps more than that the time is over. */
+    /**
+     * Why the store cannot be used, as far as a try has found out: that helps more than that the
+     * time is over.
+     */
     let known: EventLogUnavailable | undefined;
     const learn = (reason: EventLogUnavailable): void => void (known = reason);
     const attempt = { ...asked, learn, epoch: this.seen.epoch };
@@ -353,7 +425,10 @@ export class EventStoreDbEventLog implements EventLog {
     });
   }
 
-  /** The identical append again and again, whatever became of the one before: the store recognises what it has already. */
+  /**
+   * The identical append again and again, whatever became of the one before: the store recognises
+   * what it has already.
+   */
   private async appendUntil({
     stream,
     expected,
@@ -371,16 +446,21 @@ export class EventStoreDbEventLog implements EventLog {
       let session: Session | undefined;
       try {
         session = await within(left, this.sessions.current());
-        // What it was decided on may be lost with the end of the log. Sent once, nobody knows whether it was stored and kept.
+        // What it was decided on may be lost with the end of the log. Sent once, nobody knows
+        // whether it was stored and kept.
         if (epoch !== this.seen.epoch) {
           if (sent > 0) throw new OutcomeLost();
           return { result: { kind: 'conflict', actual: expected }, logId: session.logId };
         }
         sent += 1;
         const ms = Math.min(tryMs, left);
-        return { result: await within(ms, session.wire.append(stream, expected, events, ms)), logId: session.logId };
+        return {
+          result: await within(ms, session.wire.append(stream, expected, events, ms)),
+          logId: session.logId,
+        };
       } catch (error) {
-        if (error instanceof OutcomeLost) throw new EventLogUnavailable('the event log lost its end');
+        if (error instanceof OutcomeLost)
+          throw new EventLogUnavailable('the event log lost its end');
         if (error instanceof ConnectionChanged) sent -= 1;
         if (exceptionOf(error) === 'maximum-append-size-exceeded') throw new AppendTooLarge(bytes);
         if (error instanceof EventLogUnavailable && !saysOnlyAway(error)) learn(error);
@@ -390,15 +470,22 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /** Waits for the next try. @throws what the caller of the append gets, when there is none. */
-  private async onFailedTry(error: unknown, session: Session | undefined, tries: number, deadline: number): Promise<void> {
+  private async onFailedTry(
+    error: unknown,
+    session: Session | undefined,
+    tries: number,
+    deadline: number,
+  ): Promise<void> {
     const { observe } = this.options;
     const failure = failureOf(error);
     const isAway = error instanceof EventLogUnavailable || failure.kind === 'away';
-    if (failure.kind === 'away' && failure.isOutcomeUnknown && session !== undefined) observe?.unknownOutcome?.();
+    if (failure.kind === 'away' && failure.isOutcomeUnknown && session !== undefined)
+      observe?.unknownOutcome?.();
     if (session !== undefined && isAway) await this.sessions.replace(session);
     const waitMs = backOffMs(tries, RETRY);
     // Closing answers what waits; it does not wait for a store that is away.
-    if (!isAway || this.closing.signal.aborted || performance.now() + waitMs >= deadline) throw asPortError(error);
+    if (!isAway || this.closing.signal.aborted || performance.now() + waitMs >= deadline)
+      throw asPortError(error);
     observe?.retry?.(undefined);
     await pause(waitMs, this.closing.signal);
   }
@@ -409,9 +496,15 @@ export class EventStoreDbEventLog implements EventLog {
     if (newest !== undefined) this.seen.wentBack(newest, epoch);
   }
 
-  private noteAppended(position: Position, { commit }: WirePosition, events: readonly NewEvent[], epoch: number): void {
+  private noteAppended(
+    position: Position,
+    { commit }: WirePosition,
+    events: readonly NewEvent[],
+    epoch: number,
+  ): void {
     const { newest } = this.seen;
-    // Mostly an answer that others overtook, or a repetition; a log that went back gives out positions again.
+    // Mostly an answer that others overtook, or a repetition; a log that went back gives out
+    // positions again.
     if (newest !== undefined && commit <= newest.ordinal) this.look().catch(() => undefined);
     this.seen.note(commit, { position, eventId: events.at(-1)?.id ?? '' }, epoch);
   }
@@ -421,40 +514,65 @@ export class EventStoreDbEventLog implements EventLog {
     const { epoch, newest } = this.seen;
     const at = newest && this.parse(newest.position);
     if (newest === undefined || at === undefined) return;
-    if (!(await holdsOn(wire, { position: at, eventId: newest.eventId }, ms))) this.seen.wentBack(newest, epoch);
+    if (!(await holdsOn(wire, { position: at, eventId: newest.eventId }, ms)))
+      this.seen.wentBack(newest, epoch);
   }
 
-  /** The next page of a tail. Without news, what others wrote is left behind, so that it is not looked through again next time. */
-  private async readTail(cursor: WirePosition, limit: number, rung: boolean): Promise<TailPage<WirePosition>> {
+  /**
+   * The next page of a tail. Without news, what others wrote is left behind, so that it is not
+   * looked through again next time.
+   */
+  private async readTail(
+    cursor: WirePosition,
+    limit: number,
+    rung: boolean,
+  ): Promise<TailPage<WirePosition>> {
     const page = rung ? await this.readPage(cursor, limit) : await this.lookOn(cursor, limit);
     // What was seen in the store the subscription has to mention, too.
     if (page.events.length > 0) this.subscription.expect(page.next.commit);
     return page;
   }
 
-  private async findNewest(): Promise<{ readonly last: WirePosition | undefined; readonly upTo: WirePosition }> {
-    const { events } = await this.read({ of: { prefixes: this.ours, from: 'end' }, backwards: true, count: 1 });
+  private async findNewest(): Promise<{
+    readonly last: WirePosition | undefined;
+    readonly upTo: WirePosition;
+  }> {
+    const { events } = await this.read({
+      of: { prefixes: this.ours, from: 'end' },
+      backwards: true,
+      count: 1,
+    });
     const last = events[0]?.position;
     return { last, upTo: last ?? BEFORE_ALL };
   }
 
   private async readPage(after: WirePosition, limit: number): Promise<TailPage<WirePosition>> {
     const events = await this.eventsAfter(after, this.ours, limit);
-    return { events: events.map((event) => this.recorded(event)), next: events.at(-1)?.position ?? after, isFull: events.length === limit };
+    return {
+      events: events.map((event) => this.recorded(event)),
+      next: events.at(-1)?.position ?? after,
+      isFull: events.length === limit,
+    };
   }
 
   /**
-   * A page that also shows how far it looked, others' events included. The newest event of the store is asked for first, and then everything of ours
-   * and of that event's stream: where that event comes, nothing of ours was left out before it. A server whose call was cancelled under
+   * A page that also shows how far it looked, others' events included. The newest event of the
+   * store is asked for first, and then everything of ours and of that event's stream: where that
+   * event comes, nothing of ours was left out before it. A server whose call was cancelled under
    * its hands ends a read as if all had been said, so the end of an answer by itself shows nothing.
    */
   private async lookOn(after: WirePosition, limit: number): Promise<Look> {
-    const [newest] = (await this.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 })).events;
+    const [newest] = (
+      await this.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 })
+    ).events;
     // The store ends before the reader: it lost what was read.
     if (newest !== undefined && compare(newest.position, after) < 0) await this.look();
     if (newest !== undefined && compare(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
-    const found = newest === undefined ? [] : await this.eventsAfter(after, [...this.ours, newest.stream], limit);
+    const found =
+      newest === undefined
+        ? []
+        : await this.eventsAfter(after, [...this.ours, newest.stream], limit);
     const next = found.at(-1)?.position ?? after;
     const own = found.filter(({ stream }) => stream.startsWith(`${this.namespace}${this.prefix}`));
     return {
@@ -466,9 +584,16 @@ export class EventStoreDbEventLog implements EventLog {
     };
   }
 
-  private async eventsAfter(after: WirePosition, prefixes: readonly string[], limit: number): Promise<readonly WireEvent[]> {
+  private async eventsAfter(
+    after: WirePosition,
+    prefixes: readonly string[],
+    limit: number,
+  ): Promise<readonly WireEvent[]> {
     // Reading begins with the event at the position itself, when it is one of those.
-    const { events } = await this.read({ of: { prefixes, from: after === BEFORE_ALL ? 'start' : after }, count: limit + 1 });
+    const { events } = await this.read({
+      of: { prefixes, from: after === BEFORE_ALL ? 'start' : after },
+      count: limit + 1,
+    });
     return events.filter(({ position }) => compare(position, after) > 0).slice(0, limit);
   }
 
@@ -489,9 +614,16 @@ export class EventStoreDbEventLog implements EventLog {
     const session = await this.session();
     const { epoch } = this.seen;
     try {
-      // A read that filters the whole store may have nothing to say for long: it is waited for while the store answers something else.
-      const isAlive = 'prefixes' in query.of && query.of.prefixes !== null ? () => this.isAlive(session) : undefined;
-      const page = await within(isAlive ? SCAN_MS_MAX : this.readTimeoutMs * 2, session.wire.read(query, this.readTimeoutMs, isAlive));
+      // A read that filters the whole store may have nothing to say for long: it is waited for
+      // while the store answers something else.
+      const isAlive =
+        'prefixes' in query.of && query.of.prefixes !== null
+          ? () => this.isAlive(session)
+          : undefined;
+      const page = await within(
+        isAlive ? SCAN_MS_MAX : this.readTimeoutMs * 2,
+        session.wire.read(query, this.readTimeoutMs, isAlive),
+      );
       this.noteRead(page.events, session.logId, epoch);
       return page;
     } catch (error) {
@@ -502,7 +634,9 @@ export class EventStoreDbEventLog implements EventLog {
 
   /** Of ours: others' events may be scavenged by whoever runs the store. */
   private noteRead(events: readonly WireEvent[], logId: string, epoch: number): void {
-    for (const { id, stream, position } of [events[0], events.at(-1)].filter((event) => event !== undefined))
+    for (const { id, stream, position } of [events[0], events.at(-1)].filter(
+      (event) => event !== undefined,
+    ))
       if (stream.startsWith(`${this.namespace}${this.prefix}`))
         this.seen.note(position.commit, { position: token(logId, position), eventId: id }, epoch);
   }
@@ -510,7 +644,10 @@ export class EventStoreDbEventLog implements EventLog {
   private async isAlive({ wire }: Session): Promise<void> {
     if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
     const ms = this.readTimeoutMs;
-    await within(ms, wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms));
+    await within(
+      ms,
+      wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms),
+    );
   }
 
   private recorded({ createdAt, position, stream, ...event }: WireEvent): RecordedEvent {
@@ -524,8 +661,13 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   private parse(text: string): WirePosition | undefined {
-    const [, log, commit = '', prepare = ''] = /^([0-9a-f]{8})-(0|[1-9]\d{0,19})-(0|[1-9]\d{0,19})$/.exec(text) ?? [];
-    if (log === undefined || (this.sessions.logId !== undefined && !this.sessions.logId.startsWith(log))) return undefined;
+    const [, log, commit = '', prepare = ''] =
+      /^([0-9a-f]{8})-(0|[1-9]\d{0,19})-(0|[1-9]\d{0,19})$/.exec(text) ?? [];
+    if (
+      log === undefined ||
+      (this.sessions.logId !== undefined && !this.sessions.logId.startsWith(log))
+    )
+      return undefined;
     const position = { commit: BigInt(commit), prepare: BigInt(prepare) };
     return position.commit > NUMBER_MAX || position.prepare > NUMBER_MAX ? undefined : position;
   }
@@ -539,8 +681,10 @@ export class EventStoreDbEventLog implements EventLog {
 }
 
 /**
- * Whether the event stands there. An answer without events shows nothing, for a server whose call was cancelled under its hands ends it so: it counts
- * when the newest event of the store stands before the position. A server that does not know the position refuses the read, while it answers others.
+ * Whether the event stands there. An answer without events shows nothing, for a server whose call
+ * was cancelled under its hands ends it so: it counts when the newest event of the store stands
+ * before the position. A server that does not know the position refuses the read, while it answers
+ * others.
  * @throws {NoAnswer} when nothing can be told.
  */
 async function holdsOn(
@@ -550,20 +694,25 @@ async function holdsOn(
 ): Promise<boolean> {
   for (let tries = 0; tries < ENDS_UNNAMED_MAX; tries++) {
     let isRefused = false;
-    const { events } = await wire.read({ of: { prefixes: null, from: position }, count: 1 }, ms).catch((error: unknown) => {
-      if (!mayBeNoPosition(error)) throw error;
-      isRefused = true;
-      return { events: [] };
-    });
+    const { events } = await wire
+      .read({ of: { prefixes: null, from: position }, count: 1 }, ms)
+      .catch((error: unknown) => {
+        if (!mayBeNoPosition(error)) throw error;
+        isRefused = true;
+        return { events: [] };
+      });
     const [found] = events;
     if (found !== undefined) return compare(found.position, position) === 0 && found.id === eventId;
-    const [newest] = (await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms)).events;
+    const [newest] = (
+      await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms)
+    ).events;
     if (newest !== undefined && (isRefused || compare(newest.position, position) < 0)) return false;
   }
   throw new NoAnswer('EventStoreDB ends reads before their end');
 }
 
-const token = (logId: string, { commit, prepare }: WirePosition): Position => `${logId.slice(0, 8)}-${commit}-${prepare}`;
+const token = (logId: string, { commit, prepare }: WirePosition): Position =>
+  `${logId.slice(0, 8)}-${commit}-${prepare}`;
 
 function compare(a: WirePosition, b: WirePosition): number {
   if (a.commit !== b.commit) return a.commit < b.commit ? -1 : 1;

@@ -5,7 +5,10 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** The connection that a call was meant for is gone; over another one nothing is sent before the log was compared. Nothing was sent. */
+/**
+ * The connection that a call was meant for is gone; over another one nothing is sent before the log
+ * was compared. Nothing was sent.
+ */
 export class ConnectionChanged extends Error {
   override readonly name = 'ConnectionChanged';
 }
@@ -31,18 +34,22 @@ const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
 
 const AWAY = 'EventStoreDB is away or does not answer';
-const REFUSES_USER = 'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
+const REFUSES_USER =
+  'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
 
 /**
- * Sorts errors of the client and of gRPC by what they look like: `type` and `code` are missing or wrong on several of them, and their
- * messages may quote what was sent, so none of it goes into a reason.
+ * Sorts errors of the client and of gRPC by what they look like: `type` and `code` are missing or
+ * wrong on several of them, and their messages may quote what was sent, so none of it goes into a
+ * reason.
  */
 export function failureOf(error: unknown): Failure {
   if (error instanceof NoAnswer) return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
-  if (error instanceof ConnectionChanged) return { kind: 'away', reason: AWAY, isOutcomeUnknown: false };
+  if (error instanceof ConnectionChanged)
+    return { kind: 'away', reason: AWAY, isOutcomeUnknown: false };
   if (!isRecord(error)) return { kind: 'fault' };
   const exception = exceptionOf(error);
-  if (exception === 'not-leader') return { kind: 'away', reason: 'another node of EventStoreDB leads', isOutcomeUnknown: false };
+  if (exception === 'not-leader')
+    return { kind: 'away', reason: 'another node of EventStoreDB leads', isOutcomeUnknown: false };
   if (exception === 'access-denied') return { kind: 'refused', reason: REFUSES_USER };
   if (exception !== undefined) return { kind: 'fault' };
   const text = `${textOf(error.details)} ${textOf(error.message)}`;
@@ -51,9 +58,16 @@ export function failureOf(error: unknown): Failure {
     case PERMISSION_DENIED:
       return { kind: 'refused', reason: REFUSES_USER };
     case UNIMPLEMENTED:
-      return { kind: 'refused', reason: 'what answers at EVENT_STORE_URL is no EventStoreDB of version 21.10 or newer' };
+      return {
+        kind: 'refused',
+        reason: 'what answers at EVENT_STORE_URL is no EventStoreDB of version 21.10 or newer',
+      };
     case UNAVAILABLE:
-      return { kind: 'away', reason: connectionProblem(text), isOutcomeUnknown: !/No connection established|Name resolution/i.test(text) };
+      return {
+        kind: 'away',
+        reason: connectionProblem(text),
+        isOutcomeUnknown: !/No connection established|Name resolution/i.test(text),
+      };
     case CANCELLED:
     case UNKNOWN:
     case DEADLINE_EXCEEDED:
@@ -62,8 +76,11 @@ export function failureOf(error: unknown): Failure {
     case INTERNAL:
       return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
     default:
-      // The client's own errors without a code: a failed discovery, a server that says that it is not ready.
-      return /discover|not ready|write after end|Channel has been shut down|stream was destroyed/i.test(text)
+      // The client's own errors without a code: a failed discovery, a server that says that it is
+      // not ready.
+      return /discover|not ready|write after end|Channel has been shut down|stream was destroyed/i.test(
+        text,
+      )
         ? { kind: 'away', reason: AWAY, isOutcomeUnknown: !/discover/i.test(text) }
         : { kind: 'fault' };
   }
@@ -73,15 +90,21 @@ export function failureOf(error: unknown): Failure {
 export function asPortError(error: unknown): unknown {
   if (error instanceof EventLogUnavailable) return error;
   const failure = failureOf(error);
-  // Without the cause: an error of the client may carry the request, and with it what is nobody's business.
+  // Without the cause: an error of the client may carry the request, and with it what is nobody's
+  // business.
   return failure.kind === 'fault' ? withoutPayload(error) : new EventLogUnavailable(failure.reason);
 }
 
 /** An error of the port that names no cause. */
-export const saysOnlyAway = (error: unknown): boolean => error instanceof EventLogUnavailable && error.message === AWAY;
+export const saysOnlyAway = (error: unknown): boolean =>
+  error instanceof EventLogUnavailable && error.message === AWAY;
 
-/** What a read of the whole log from a position that is none fails with; other failures of the server look alike. */
-export const mayBeNoPosition = (error: unknown): boolean => isRecord(error) && error.code === UNKNOWN;
+/**
+ * What a read of the whole log from a position that is none fails with; other failures of the
+ * server look alike.
+ */
+export const mayBeNoPosition = (error: unknown): boolean =>
+  isRecord(error) && error.code === UNKNOWN;
 
 /** Which exception the server names in the trailers of its answer. */
 export function exceptionOf(error: unknown): string | undefined {
@@ -113,5 +136,6 @@ function withoutPayload(error: unknown): unknown {
   return new Error(`EventStoreDB refused a call: ${exception ?? `code ${String(error.code)}`}`);
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

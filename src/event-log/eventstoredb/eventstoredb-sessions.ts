@@ -17,27 +17,40 @@ export interface Session {
 
 export interface SessionsOptions {
   readonly address: EventStoreAddress;
-  /** Whose log this is: a digest that only the same master key gives. Kept in the store by whoever opens it first. */
+  /**
+   * Whose log this is: a digest that only the same master key gives. Kept in the store by whoever
+   * opens it first.
+   */
   readonly owner: string;
   /** The stream whose metadata say who the log is. */
   readonly identityStream: string;
   /** Opening is given up after this time. */
   readonly openTimeoutMs: number;
-  /** Whether the log of this identity is to be used, whoever owns it. @throws {EventLogUnavailable} when it is not. */
+  /**
+   * Whether the log of this identity is to be used, whoever owns it. @throws {EventLogUnavailable}
+   * when it is not.
+   */
   readonly accept?: (logId: string) => Promise<void>;
-  /** Called with each client that reached the log, before anything else goes over its connection. @param ms how long it may take. */
+  /**
+   * Called with each client that reached the log, before anything else goes over its connection.
+   * @param ms how long it may take.
+   */
   readonly introduced?: (wire: EventStoreDbWire, ms: number) => Promise<void>;
 }
 
 const OLDEST = [21, 10] as const;
 /** So many nodes are asked one after the other, each because the one before said that it leads. */
 const NAMED_LEADERS_MAX = 2;
-/** What stands in place of a version when the server does not know the question, which came with 21.10. */
+/**
+ * What stands in place of a version when the server does not know the question, which came with
+ * 21.10.
+ */
 const UNSAID = 'unknown';
 
 /**
- * One client at a time, made anew when it may be stuck: after a call without an answer or a discovery that failed the client of a process
- * can wait for ever, or repeat its failure from memory, while a fresh one works. Calls under way on the old one go on to their own end.
+ * One client at a time, made anew when it may be stuck: after a call without an answer or a
+ * discovery that failed the client of a process can wait for ever, or repeat its failure from
+ * memory, while a fresh one works. Calls under way on the old one go on to their own end.
  */
 export class EventStoreDbSessions {
   private opening: Promise<Session> | undefined;
@@ -69,7 +82,12 @@ export class EventStoreDbSessions {
   /** The next call gets a new client; nothing happens when this one was replaced already. */
   async replace(session: Session): Promise<void> {
     const current = this.opening;
-    if (current === undefined || (await current.catch(() => undefined)) !== session || this.opening !== current) return;
+    if (
+      current === undefined ||
+      (await current.catch(() => undefined)) !== session ||
+      this.opening !== current
+    )
+      return;
     this.opening = undefined;
     this.standing = undefined;
     this.retire(session.wire);
@@ -94,7 +112,10 @@ export class EventStoreDbSessions {
     }
   }
 
-  /** A follower names the leader, and the client that was told so goes there with its next call: a new client would ask the follower again. */
+  /**
+   * A follower names the leader, and the client that was told so goes there with its next call: a
+   * new client would ask the follower again.
+   */
   private async introduceAtLeader(wire: EventStoreDbWire): Promise<Session> {
     for (let left = NAMED_LEADERS_MAX; ; left--) {
       try {
@@ -118,7 +139,9 @@ export class EventStoreDbSessions {
       );
     }
     if (this.known !== undefined && this.known !== id) {
-      throw new EventLogUnavailable('another log stands at EVENT_STORE_URL than the one before: restart the service if that is meant');
+      throw new EventLogUnavailable(
+        'another log stands at EVENT_STORE_URL than the one before: restart the service if that is meant',
+      );
     }
     await this.options.accept?.(id);
     this.known = id;
@@ -127,7 +150,9 @@ export class EventStoreDbSessions {
     return { wire, version, logId: id, namesEnds };
   }
 
-  private async identity(wire: EventStoreDbWire): Promise<(Identity & { readonly namesEnds: boolean }) | undefined> {
+  private async identity(
+    wire: EventStoreDbWire,
+  ): Promise<(Identity & { readonly namesEnds: boolean }) | undefined> {
     const { events, isEndNamed } = await wire.read(
       { of: { stream: this.stream, from: 'end' }, backwards: true, count: 1 },
       this.options.openTimeoutMs,
@@ -144,15 +169,27 @@ export class EventStoreDbSessions {
   }
 
   /** Of several who find a new store at the same time one is first; all take what it wrote. */
-  private async introduceLog(wire: EventStoreDbWire): Promise<Identity & { readonly namesEnds: boolean }> {
-    const data = JSON.stringify({ ledger: { id: randomUUID(), owner: this.options.owner } satisfies Identity });
-    await wire.append(this.stream, 'no-stream', [{ id: randomUUID(), type: '$metadata', data, metadata: '' }], this.options.openTimeoutMs);
+  private async introduceLog(
+    wire: EventStoreDbWire,
+  ): Promise<Identity & { readonly namesEnds: boolean }> {
+    const data = JSON.stringify({
+      ledger: { id: randomUUID(), owner: this.options.owner } satisfies Identity,
+    });
+    await wire.append(
+      this.stream,
+      'no-stream',
+      [{ id: randomUUID(), type: '$metadata', data, metadata: '' }],
+      this.options.openTimeoutMs,
+    );
     const identity = await this.identity(wire);
     if (identity === undefined) throw new NoAnswer('what was just written is not there yet');
     return identity;
   }
 
-  /** Metadata of a stream live in a stream of their own, which no prefix of ours matches: they are never read as events of the log. */
+  /**
+   * Metadata of a stream live in a stream of their own, which no prefix of ours matches: they are
+   * never read as events of the log.
+   */
   private get stream(): string {
     return `$$${this.options.identityStream}`;
   }
@@ -176,7 +213,9 @@ interface Identity {
 function parseIdentity(data: string): Identity | undefined {
   try {
     const { ledger } = JSON.parse(data) as { ledger?: Partial<Identity> };
-    return typeof ledger?.id === 'string' && /^[0-9a-f-]{36}$/.test(ledger.id) && typeof ledger.owner === 'string'
+    return typeof ledger?.id === 'string' &&
+      /^[0-9a-f-]{36}$/.test(ledger.id) &&
+      typeof ledger.owner === 'string'
       ? { id: ledger.id, owner: ledger.owner }
       : undefined;
   } catch {

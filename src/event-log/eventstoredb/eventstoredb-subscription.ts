@@ -7,7 +7,10 @@ export interface NewsOptions {
   readonly sessions: EventStoreDbSessions;
   readonly doorbell: Doorbell;
   readonly prefix: string;
-  /** An event that is known to be stored and was not heard of after this time shows that the subscription is deaf. */
+  /**
+   * An event that is known to be stored and was not heard of after this time shows that the
+   * subscription is deaf.
+   */
   readonly deafAfterMs: number;
   readonly onRestart: () => void;
 }
@@ -15,8 +18,9 @@ export interface NewsOptions {
 const RETRY = { first: 50, max: 2_000 };
 
 /**
- * A live subscription that does nothing but ring the doorbell: what it hands over is read in pages all the same, so it may be dropped in a
- * burst, end without a word or fall silent, and nothing is lost; it is made anew, and then everybody looks once. Runs while somebody listens.
+ * A live subscription that does nothing but ring the doorbell: what it hands over is read in pages
+ * all the same, so it may be dropped in a burst, end without a word or fall silent, and nothing is
+ * lost; it is made anew, and then everybody looks once. Runs while somebody listens.
  */
 export class EventStoreDbSubscription {
   private listeners = 0;
@@ -48,7 +52,10 @@ export class EventStoreDbSubscription {
     this.watch = undefined;
   }
 
-  /** Something stands in the log up to this commit position: a subscription that lives will say so, too. */
+  /**
+   * Something stands in the log up to this commit position: a subscription that lives will say so,
+   * too.
+   */
   expect(commit: bigint): void {
     if (commit > this.awaited) this.awaited = commit;
     if (this.ending === undefined || this.watch !== undefined || this.awaited <= this.heard) return;
@@ -75,7 +82,8 @@ export class EventStoreDbSubscription {
         session = await sessions.current();
         const wasHeard = await this.subscribeOnce(session, signal);
         if (wasHeard) failures = 0;
-        // A subscription that was dropped or cut is made again on the client, which mends its connection; one that was deaf is not.
+        // A subscription that was dropped or cut is made again on the client, which mends its
+        // connection; one that was deaf is not.
         else if (!signal.aborted) await sessions.replace(session);
       } catch {
         // Whoever reads finds out what is wrong with the store, and says so.
@@ -85,12 +93,19 @@ export class EventStoreDbSubscription {
     }
   }
 
-  /** What stands in the store already, a new subscription will never mention: a tail that catches up on it does not show it to be deaf. */
+  /**
+   * What stands in the store already, a new subscription will never mention: a tail that catches up
+   * on it does not show it to be deaf.
+   */
   private async passOver(wire: EventStoreDbWire): Promise<void> {
     try {
-      const { events } = await wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, this.options.deafAfterMs);
+      const { events } = await wire.read(
+        { of: { prefixes: null, from: 'end' }, backwards: true, count: 1 },
+        this.options.deafAfterMs,
+      );
       const [newest] = events;
-      if (newest !== undefined && newest.position.commit > this.heard) this.heard = newest.position.commit;
+      if (newest !== undefined && newest.position.commit > this.heard)
+        this.heard = newest.position.commit;
     } catch {
       // Taken for deaf once too often, it is made anew once too often.
     }

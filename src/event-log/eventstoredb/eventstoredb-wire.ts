@@ -30,17 +30,24 @@ export type WireAppendResult =
 export interface WirePage {
   readonly events: readonly WireEvent[];
   /**
-   * The server said that the stream ends here, or is not there. Without that a short page may be a part: a server whose call was
-   * cancelled under its hands ends it as if all had been said. Of the whole log no server says it; of a stream those of today do.
+   * The server said that the stream ends here, or is not there. Without that a short page may be a
+   * part: a server whose call was cancelled under its hands ends it as if all had been said. Of the
+   * whole log no server says it; of a stream those of today do.
    */
   readonly isEndNamed: boolean;
 }
 
 export interface WireRead {
-  /** Of one stream; or of the whole log, all of it (`null`) or what stands in streams whose names begin with one of these. */
+  /**
+   * Of one stream; or of the whole log, all of it (`null`) or what stands in streams whose names
+   * begin with one of these.
+   */
   readonly of:
     | { readonly stream: string; readonly from: bigint | 'end' }
-    | { readonly prefixes: readonly string[] | null; readonly from: WirePosition | 'start' | 'end' };
+    | {
+        readonly prefixes: readonly string[] | null;
+        readonly from: WirePosition | 'start' | 'end';
+      };
   readonly backwards?: boolean;
   readonly count: number;
 }
@@ -50,9 +57,10 @@ type ReadCall = ReturnType<InstanceType<typeof streamsService.StreamsClient>['re
 const TICKS_PER_MS = 10_000n;
 
 /**
- * The client with calls of our own on its connection. Its public calls parse every payload and give up the bytes, take no deadline on reads,
- * do not filter a read of the whole log, and append over a stream that all its users share, where one failure rejects them all. What is
- * used of it is what is hard: discovery, following the leader, TLS, credentials, the generated messages.
+ * The client with calls of our own on its connection. Its public calls parse every payload and give
+ * up the bytes, take no deadline on reads, do not filter a read of the whole log, and append over a
+ * stream that all its users share, where one failure rejects them all. What is used of it is what
+ * is hard: discovery, following the leader, TLS, credentials, the generated messages.
  */
 export class EventStoreDbWire extends EventStoreDBClient {
   private connection: 'any' | 'the one that stands' | 'gone' = 'any';
@@ -60,7 +68,8 @@ export class EventStoreDbWire extends EventStoreDBClient {
   constructor(address: EventStoreAddress) {
     super(...clientArguments(address));
     const onError = this.handleError;
-    // Nobody awaits it, and it awaits the next connection: when that cannot be made, the rejection would end the process.
+    // Nobody awaits it, and it awaits the next connection: when that cannot be made, the rejection
+    // would end the process.
     this.handleError = async (client, error) => onError(client, error).catch(() => undefined);
   }
 
@@ -69,17 +78,24 @@ export class EventStoreDbWire extends EventStoreDBClient {
     return (await this.capabilities).serverVersion;
   }
 
-  /** Whether the connection of `keepToConnection` is gone: the one that comes in its place may lead to a node that lacks the log's end. */
+  /**
+   * Whether the connection of `keepToConnection` is gone: the one that comes in its place may lead
+   * to a node that lacks the log's end.
+   */
   get isConnectionGone(): boolean {
     return this.connection === 'gone';
   }
 
-  /** From now on appends go over the connection that stands now. @throws {NoAnswer} when none does. */
+  /**
+   * From now on appends go over the connection that stands now. @throws {NoAnswer} when none does.
+   */
   async keepToConnection(): Promise<void> {
     const channel = await this.getChannel();
-    if (channel.getConnectivityState(false) !== connectivityState.READY) throw new NoAnswer('the connection is gone');
+    if (channel.getConnectivityState(false) !== connectivityState.READY)
+      throw new NoAnswer('the connection is gone');
     this.connection = 'the one that stands';
-    // Called once, when the state becomes another one; a channel that is closed changes its state, too.
+    // Called once, when the state becomes another one; a channel that is closed changes its state,
+    // too.
     channel.watchConnectivityState(connectivityState.READY, Infinity, () => {
       this.connection = 'gone';
     });
@@ -90,7 +106,12 @@ export class EventStoreDbWire extends EventStoreDBClient {
    * @param deadlineMs counts from now; grpc ends the call with an error then.
    * @throws {ConnectionChanged} with nothing sent.
    */
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], deadlineMs: number): Promise<WireAppendResult> {
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    deadlineMs: number,
+  ): Promise<WireAppendResult> {
     const messages = [appendHeader(stream, expected), ...events.map(appendMessage)];
     return this.execute(
       streamsService.StreamsClient,
@@ -98,11 +119,14 @@ export class EventStoreDbWire extends EventStoreDBClient {
       (client) =>
         new Promise<WireAppendResult>((resolve, reject) => {
           if (this.isConnectionGone) throw new ConnectionChanged();
-          const call = client.append(...this.callArguments({ requiresLeader: true, deadline: deadlineMs }), (error, answer) => {
-            const result = error ?? appendResult(answer);
-            if ('kind' in result) resolve(result);
-            else reject(result);
-          });
+          const call = client.append(
+            ...this.callArguments({ requiresLeader: true, deadline: deadlineMs }),
+            (error, answer) => {
+              const result = error ?? appendResult(answer);
+              if ('kind' in result) resolve(result);
+              else reject(result);
+            },
+          );
           call.on('error', reject);
           for (const message of messages) call.write(message);
           call.end();
@@ -112,9 +136,14 @@ export class EventStoreDbWire extends EventStoreDBClient {
 
   /**
    * One page, in the order asked for; a stream that does not exist is empty.
-   * @param silenceMs without a single message for so long, `isAlive` is asked; without it, or when it fails, the read is given up.
+   * @param silenceMs without a single message for so long, `isAlive` is asked; without it, or when
+   * it fails, the read is given up.
    */
-  async read(query: WireRead, silenceMs: number, isAlive?: () => Promise<unknown>): Promise<WirePage> {
+  async read(
+    query: WireRead,
+    silenceMs: number,
+    isAlive?: () => Promise<unknown>,
+  ): Promise<WirePage> {
     const call = await this.openRead(readRequest(query));
     const found: WireEvent[] = [];
     let timer: NodeJS.Timeout | undefined;
@@ -152,10 +181,17 @@ export class EventStoreDbWire extends EventStoreDBClient {
     }
   }
 
-  /** Every new event of these streams, from now on, until `cancel`; then, and after an error or the end, nothing comes any more. */
+  /**
+   * Every new event of these streams, from now on, until `cancel`; then, and after an error or the
+   * end, nothing comes any more.
+   */
   async subscribe(
     prefix: string,
-    on: { readonly confirmed: () => void; readonly event: (position: WirePosition) => void; readonly ended: (error: unknown) => void },
+    on: {
+      readonly confirmed: () => void;
+      readonly event: (position: WirePosition) => void;
+      readonly ended: (error: unknown) => void;
+    },
   ): Promise<() => void> {
     const call = await this.openRead(subscriptionRequest(prefix));
     let isOver = false;
@@ -195,19 +231,46 @@ export class EventStoreDbWire extends EventStoreDBClient {
 }
 
 /**
- * Cancelled late: grpc-js answers a cancellation within the handling of a message with an exception. The client's own listeners stay,
- * for it forgets a call by them.
+ * Cancelled late: grpc-js answers a cancellation within the handling of a message with an
+ * exception. The client's own listeners stay, for it forgets a call by them.
  */
 function cancel(call: ReadCall): void {
   call.on('error', () => undefined);
   setImmediate(() => call.cancel());
 }
 
-function clientArguments(address: EventStoreAddress): ConstructorParameters<typeof EventStoreDBClient> {
-  const { discover, hosts, connectionName, tls, tlsCaFile, userCertFile, userKeyFile, credentials } = address;
-  const { keepAliveInterval, keepAliveTimeout, maxDiscoverAttempts = 3, discoveryInterval, gossipTimeout = 1 } = address;
-  const settings = { connectionName, keepAliveInterval, keepAliveTimeout, throwOnAppendFailure: true };
-  const discovery = { nodePreference: 'leader' as const, maxDiscoverAttempts, discoveryInterval, gossipTimeout };
+function clientArguments(
+  address: EventStoreAddress,
+): ConstructorParameters<typeof EventStoreDBClient> {
+  const {
+    discover,
+    hosts,
+    connectionName,
+    tls,
+    tlsCaFile,
+    userCertFile,
+    userKeyFile,
+    credentials,
+  } = address;
+  const {
+    keepAliveInterval,
+    keepAliveTimeout,
+    maxDiscoverAttempts = 3,
+    discoveryInterval,
+    gossipTimeout = 1,
+  } = address;
+  const settings = {
+    connectionName,
+    keepAliveInterval,
+    keepAliveTimeout,
+    throwOnAppendFailure: true,
+  };
+  const discovery = {
+    nodePreference: 'leader' as const,
+    maxDiscoverAttempts,
+    discoveryInterval,
+    gossipTimeout,
+  };
   const security = {
     insecure: !tls,
     ...(tlsCaFile === undefined ? {} : { rootCertificate: readFileSync(tlsCaFile) }),
@@ -221,7 +284,9 @@ function clientArguments(address: EventStoreAddress): ConstructorParameters<type
     : hosts.length > 1
       ? { endpoints: [...hosts], ...discovery }
       : { endpoint: first };
-  return [{ ...target, ...settings }, security, credentials] as ConstructorParameters<typeof EventStoreDBClient>;
+  return [{ ...target, ...settings }, security, credentials] as ConstructorParameters<
+    typeof EventStoreDBClient
+  >;
 }
 
 function appendHeader(stream: string, expected: ExpectedRevision): streams.AppendReq {
@@ -234,7 +299,8 @@ function appendHeader(stream: string, expected: ExpectedRevision): streams.Appen
 function appendMessage({ id, type, data, metadata }: NewEvent): streams.AppendReq {
   const message = new streams.AppendReq.ProposedMessage();
   message.setId(new shared.UUID().setString(id));
-  // The server shows such an event as the JSON that it is, and its own projections can read it; the bytes stay as they are.
+  // The server shows such an event as the JSON that it is, and its own projections can read it; the
+  // bytes stay as they are.
   message.getMetadataMap().set('type', type).set('content-type', 'application/json');
   message.setData(bytes(data));
   if (metadata !== '') message.setCustomMetadata(bytes(metadata));
@@ -244,15 +310,22 @@ function appendMessage({ id, type, data, metadata }: NewEvent): streams.AppendRe
 function appendResult(answer: streams.AppendResp): WireAppendResult | Error {
   const conflict = answer.getWrongExpectedVersion();
   if (conflict !== undefined) {
-    return { kind: 'conflict', actual: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : 'no-stream' };
+    return {
+      kind: 'conflict',
+      actual: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : 'no-stream',
+    };
   }
   const success = answer.getSuccess();
   const position = success?.getPosition();
-  if (success === undefined || position === undefined) return new Error('EventStoreDB accepted an append and did not say where it is');
+  if (success === undefined || position === undefined)
+    return new Error('EventStoreDB accepted an append and did not say where it is');
   return {
     kind: 'appended',
     revision: BigInt(success.getCurrentRevision()),
-    position: { commit: BigInt(position.getCommitPosition()), prepare: BigInt(position.getPreparePosition()) },
+    position: {
+      commit: BigInt(position.getCommitPosition()),
+      prepare: BigInt(position.getPreparePosition()),
+    },
   };
 }
 
@@ -261,11 +334,17 @@ function readRequest({ of, backwards = false, count }: WireRead): streams.ReadRe
     .setReadDirection(backwards ? 1 : 0)
     .setCount(String(count));
   if ('stream' in of) {
-    const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(identifier(of.stream));
+    const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(
+      identifier(of.stream),
+    );
     // With it the server names the stream's last revision behind the events.
     options
       .setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(1))
-      .setStream(of.from === 'end' ? stream.setEnd(new shared.Empty()) : stream.setRevision(of.from.toString()))
+      .setStream(
+        of.from === 'end'
+          ? stream.setEnd(new shared.Empty())
+          : stream.setRevision(of.from.toString()),
+      )
       .setNoFilter(new shared.Empty());
   } else {
     options.setAll(allFrom(of.from));
@@ -295,16 +374,22 @@ function allFrom(from: WirePosition | 'start' | 'end'): streams.ReadReq.Options.
   if (from === 'start') return all.setStart(new shared.Empty());
   if (from === 'end') return all.setEnd(new shared.Empty());
   return all.setPosition(
-    new streams.ReadReq.Options.Position().setCommitPosition(from.commit.toString()).setPreparePosition(from.prepare.toString()),
+    new streams.ReadReq.Options.Position()
+      .setCommitPosition(from.commit.toString())
+      .setPreparePosition(from.prepare.toString()),
   );
 }
 
-/** How far the server looks before it says how far it is: rarely, for nobody here listens to that. */
+/**
+ * How far the server looks before it says how far it is: rarely, for nobody here listens to that.
+ */
 const CHECKPOINT_EVERY = 1_000;
 
 function streamPrefixes(prefixes: readonly string[]): streams.ReadReq.Options.FilterOptions {
   return new streams.ReadReq.Options.FilterOptions()
-    .setStreamIdentifier(new streams.ReadReq.Options.FilterOptions.Expression().setPrefixList([...prefixes]))
+    .setStreamIdentifier(
+      new streams.ReadReq.Options.FilterOptions.Expression().setPrefixList([...prefixes]),
+    )
     .setCount(new shared.Empty())
     .setCheckpointintervalmultiplier(CHECKPOINT_EVERY);
 }
@@ -318,7 +403,8 @@ const bytes = (text: string): Uint8Array => {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 };
 
-const utf8 = (array: Uint8Array): string => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString();
+const utf8 = (array: Uint8Array): string =>
+  Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString();
 
 const positionOf = (event: streams.ReadResp.ReadEvent.RecordedEvent): WirePosition => ({
   commit: BigInt(event.getCommitPosition()),

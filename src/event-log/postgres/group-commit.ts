@@ -2,9 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EventLogUnavailable } from '../event-log.js';
 import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
-/** What carries batches to the store, in the order of the calls; given up and opened anew after any failure. */
+/**
+ * What carries batches to the store, in the order of the calls; given up and opened anew after any
+ * failure.
+ */
 export interface BatchStore {
-  /** All in one transaction, one result per append in their order. Rejects when the outcome is unknown or nothing was stored. */
+  /**
+   * All in one transaction, one result per append in their order. Rejects when the outcome is
+   * unknown or nothing was stored.
+   */
   commit(appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]>;
   readonly isLost: () => boolean;
   /** At once; what is under way rejects. */
@@ -13,7 +19,10 @@ export interface BatchStore {
 
 export interface GroupCommitOptions {
   open(): Promise<BatchStore>;
-  /** True for errors after which the identical batch may be sent again: the store is away, or it undid a deadlocked transaction. */
+  /**
+   * True for errors after which the identical batch may be sent again: the store is away, or it
+   * undid a deadlocked transaction.
+   */
   isTransient(error: unknown): boolean;
   /** A caller gets its answer, or an error, within this time. */
   readonly appendTimeoutMs: number;
@@ -45,11 +54,13 @@ const BATCHES_IN_FLIGHT_MAX = 2;
 const BATCH_SPLIT_MIN = 16;
 
 /**
- * Appends that wait while a commit is under way go into the next one together, each with a result of its own: batches grow with
- * the load. The store takes one batch after the other; with enough callers a second one is on its way to it meanwhile.
+ * Appends that wait while a commit is under way go into the next one together, each with a result
+ * of its own: batches grow with the load. The store takes one batch after the other; with enough
+ * callers a second one is on its way to it meanwhile.
  *
- * A commit that fails without an answer is sent again as it was (a store recognises what it has already), for as long as a caller
- * waits for it. One that cannot succeed is sent append by append, so that a bad append fails alone.
+ * A commit that fails without an answer is sent again as it was (a store recognises what it has
+ * already), for as long as a caller waits for it. One that cannot succeed is sent append by append,
+ * so that a bad append fails alone.
  */
 export class GroupCommit {
   private waiting: PendingAppend[] = [];
@@ -60,18 +71,25 @@ export class GroupCommit {
   private sending = false;
   private closed = false;
   private idle: (() => void) | undefined;
-  /** A commit without an answer is given up early enough to be tried once more in its callers' time. */
+  /**
+   * A commit without an answer is given up early enough to be tried once more in its callers' time.
+   */
   private readonly attemptTimeoutMs: number;
 
   constructor(private readonly options: GroupCommitOptions) {
     this.attemptTimeoutMs = attemptTimeout(options.appendTimeoutMs);
   }
 
-  /** @throws {EventLogUnavailable} when closed, when too many wait, or when there was no answer in time. */
+  /**
+   * @throws {EventLogUnavailable} when closed, when too many wait, or when there was no answer in
+   * time.
+   */
   append(append: BatchedAppend, bytes: number): Promise<BatchedResult> {
     if (this.closed) return Promise.reject(new EventLogUnavailable('the event log is closed'));
     if (this.waitingCount >= this.options.waitingAppendsMax) {
-      return Promise.reject(new EventLogUnavailable(`${this.waitingCount} appends are waiting already`));
+      return Promise.reject(
+        new EventLogUnavailable(`${this.waitingCount} appends are waiting already`),
+      );
     }
     return new Promise((resolve, reject) => {
       const pending: PendingAppend = {
@@ -95,7 +113,8 @@ export class GroupCommit {
   /** Takes no more appends; those that wait still get their answers, each within its time. */
   async close(): Promise<void> {
     this.closed = true;
-    if (this.waitingCount > 0 || this.inFlight.size > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    if (this.waitingCount > 0 || this.inFlight.size > 0)
+      await new Promise<void>((resolve) => (this.idle = resolve));
     this.store?.destroy();
     this.store = undefined;
   }
@@ -112,7 +131,11 @@ export class GroupCommit {
 
   private sendWaiting(): void {
     while (this.waitingCount > 0) {
-      if (this.inFlight.size > 0 && (this.inFlight.size >= BATCHES_IN_FLIGHT_MAX || this.waitingCount < BATCH_SPLIT_MIN)) return;
+      if (
+        this.inFlight.size > 0 &&
+        (this.inFlight.size >= BATCHES_IN_FLIGHT_MAX || this.waitingCount < BATCH_SPLIT_MIN)
+      )
+        return;
       void this.carry(this.takeBatch());
     }
     if (this.inFlight.size === 0) this.idle?.();
@@ -122,7 +145,8 @@ export class GroupCommit {
     this.inFlight.add(batch);
     const answer = await this.commit(batch);
     this.inFlight.delete(batch);
-    // The next ones are on their way before the callers go on with their answers, which takes its time.
+    // The next ones are on their way before the callers go on with their answers, which takes its
+    // time.
     this.sendWaiting();
     answer();
   }
@@ -131,18 +155,23 @@ export class GroupCommit {
     const batch: PendingAppend[] = [];
     const later: PendingAppend[] = [];
     const taken = new Set<string>();
-    // Half of all, so that the store has one half while the callers of the other are answered and ask again. All of them at once
-    // would leave the store idle while the callers work, and the callers while the store does.
+    // Half of all, so that the store has one half while the callers of the other are answered and
+    // ask again. All of them at once would leave the store idle while the callers work, and the
+    // callers while the store does.
     let outstanding = this.waitingCount;
     for (const other of this.inFlight) outstanding += other.length;
-    const appendsMax = Math.min(Math.max(Math.ceil(outstanding / 2), BATCH_SPLIT_MIN), this.options.batchAppendsMax);
+    const appendsMax = Math.min(
+      Math.max(Math.ceil(outstanding / 2), BATCH_SPLIT_MIN),
+      this.options.batchAppendsMax,
+    );
     let bytes = 0;
     let next = 0;
     for (; next < this.waiting.length && batch.length < appendsMax; next++) {
       const pending = this.waiting[next];
       if (pending === undefined || pending.settled) continue;
       if (batch.length > 0 && bytes + pending.bytes > this.options.batchBytesMax) break;
-      // Of two with the same expectation one loses, or repeats the other; which, can be told once the first one is stored.
+      // Of two with the same expectation one loses, or repeats the other; which, can be told once
+      // the first one is stored.
       const expectation = `${pending.expected} ${pending.stream}`;
       if (taken.has(expectation)) {
         later.push(pending);
@@ -152,7 +181,8 @@ export class GroupCommit {
       batch.push(pending);
       bytes += pending.bytes;
     }
-    this.waiting = later.length === 0 ? this.waiting.slice(next) : [...later, ...this.waiting.slice(next)];
+    this.waiting =
+      later.length === 0 ? this.waiting.slice(next) : [...later, ...this.waiting.slice(next)];
     this.waitingCount -= batch.length;
     return batch;
   }
@@ -189,7 +219,8 @@ export class GroupCommit {
   }
 
   private async send(open: readonly PendingAppend[]): Promise<readonly BatchedResult[]> {
-    const store = this.store !== undefined && !this.store.isLost() ? this.store : await this.openStore();
+    const store =
+      this.store !== undefined && !this.store.isLost() ? this.store : await this.openStore();
     const giveUp = setTimeout(() => store.destroy(), this.attemptTimeoutMs);
     const startedAt = performance.now();
     try {
@@ -219,13 +250,20 @@ export class GroupCommit {
     if (pending.settled) return;
     const batch = [...this.inFlight].find((inFlight) => inFlight.includes(pending));
     if (batch === undefined) this.waitingCount -= 1;
-    settle(pending, () => pending.reject(new EventLogUnavailable(`no answer within ${this.options.appendTimeoutMs} ms`)));
+    settle(pending, () =>
+      pending.reject(
+        new EventLogUnavailable(`no answer within ${this.options.appendTimeoutMs} ms`),
+      ),
+    );
     // Nobody waits for this commit any more: those behind it shall not either.
     if (batch?.every(({ settled }) => settled)) this.store?.destroy();
   }
 }
 
-/** How long one attempt, or one connecting, may take: half the callers' time, so that a second one fits in. */
+/**
+ * How long one attempt, or one connecting, may take: half the callers' time, so that a second one
+ * fits in.
+ */
 export function attemptTimeout(appendTimeoutMs: number): number {
   return Math.max(1, Math.floor(appendTimeoutMs / 2));
 }

@@ -22,24 +22,41 @@ export type BatchedResult =
   /** -1 for a stream that does not exist. */
   | { readonly kind: 'conflict'; readonly actual: bigint };
 
-export type BatchRow = readonly [positionBefore: string | null, recorded: string | null, refused: string | null];
+export type BatchRow = readonly [
+  positionBefore: string | null,
+  recorded: string | null,
+  refused: string | null,
+];
 
 /** `{position,recorded}`. */
 export type SingleRow = readonly [answer: string | null];
 
-// Planned once per connection by its name. The server gives all three as text; nothing of it is for pg's parsers.
+// Planned once per connection by its name. The server gives all three as text; nothing of it is for
+// pg's parsers.
 const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
-const APPEND_BATCH = { name: 'ledger-append-batch', text: `select * from ledger.append_batch${ARGUMENTS}` };
-const APPEND_DISTINCT = { name: 'ledger-append-distinct', text: `select * from ledger.append_distinct${ARGUMENTS}` };
+const APPEND_BATCH = {
+  name: 'ledger-append-batch',
+  text: `select * from ledger.append_batch${ARGUMENTS}`,
+};
+const APPEND_DISTINCT = {
+  name: 'ledger-append-distinct',
+  text: `select * from ledger.append_distinct${ARGUMENTS}`,
+};
 const ARGUMENTS_AND_ENDS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
-const APPEND_BATCH_BEHIND = { name: 'ledger-append-batch-behind', text: `select * from ledger.append_batch_behind${ARGUMENTS_AND_ENDS}` };
+const APPEND_BATCH_BEHIND = {
+  name: 'ledger-append-batch-behind',
+  text: `select * from ledger.append_batch_behind${ARGUMENTS_AND_ENDS}`,
+};
 const APPEND_DISTINCT_BEHIND = {
   name: 'ledger-append-distinct-behind',
   text: `select * from ledger.append_distinct_behind${ARGUMENTS_AND_ENDS}`,
 };
 /** In place of an end that nobody names. */
 const NO_END = '00000000-0000-0000-0000-000000000000';
-/** What the functions fail with where a stream ends in another event than was said: nothing of the call was stored. */
+/**
+ * What the functions fail with where a stream ends in another event than was said: nothing of the
+ * call was stored.
+ */
 export const ENDS_OTHERWISE = 'LB001';
 
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
@@ -47,12 +64,24 @@ const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text
 const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6)';
 const APPEND_ONE_BEHIND = 'select ledger.append_one_behind($1, $2, $3, $4, $5, $6, $7)';
 
-/** For a batch of one append of one event, the usual one while nobody waits: no arrays, half the time. Stores it or does nothing. */
-export function singleQuery({ stream, expected, end }: BatchedAppend, event: NewEvent): QueryArrayConfig<(string | bigint)[]> {
+/**
+ * For a batch of one append of one event, the usual one while nobody waits: no arrays, half the
+ * time. Stores it or does nothing.
+ */
+export function singleQuery(
+  { stream, expected, end }: BatchedAppend,
+  event: NewEvent,
+): QueryArrayConfig<(string | bigint)[]> {
   const values = [stream, expected, event.id, event.type, event.data, event.metadata];
   return end === undefined
     ? { name: 'ledger-append-one', text: APPEND_ONE, rowMode: 'array', types: AS_TEXT, values }
-    : { name: 'ledger-append-one-behind', text: APPEND_ONE_BEHIND, rowMode: 'array', types: AS_TEXT, values: [end, ...values] };
+    : {
+        name: 'ledger-append-one-behind',
+        text: APPEND_ONE_BEHIND,
+        rowMode: 'array',
+        types: AS_TEXT,
+        values: [end, ...values],
+      };
 }
 
 /** Undefined when it was not stored: a batch of one tells why. */
@@ -68,26 +97,41 @@ export interface BatchCall {
   results(row: BatchRow): BatchedResult[];
 }
 
-/** The one call that stores a batch: ledger.append_batch says what its arguments mean (migrations/0001_create_event_log.ts). */
+/**
+ * The one call that stores a batch: ledger.append_batch says what its arguments mean
+ * (migrations/0001_create_event_log.ts).
+ */
 export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
   const places = lockOrder(appends);
   if (new Set(appends.map(({ stream }) => stream)).size === appends.length) {
     const statement = namesEnds(appends) ? APPEND_DISTINCT_BEHIND : APPEND_DISTINCT;
-    return { query: { ...statement, ...callWith(appends, places) }, results: (row) => batchResults(appends, row) };
+    return {
+      query: { ...statement, ...callWith(appends, places) },
+      results: (row) => batchResults(appends, row),
+    };
   }
-  // Positions go by the order that is sent. Where a stream is named twice that has to be the order in which its revisions are
-  // given out, or a later event of the stream could get the earlier position.
-  const ordered = places.map((place) => appends[place - 1]).filter((append) => append !== undefined);
+  // Positions go by the order that is sent. Where a stream is named twice that has to be the order
+  // in which its revisions are given out, or a later event of the stream could get the earlier
+  // position.
+  const ordered = places
+    .map((place) => appends[place - 1])
+    .filter((append) => append !== undefined);
   return {
-    query: { ...(namesEnds(ordered) ? APPEND_BATCH_BEHIND : APPEND_BATCH), ...callWith(ordered, lockOrder(ordered)) },
+    query: {
+      ...(namesEnds(ordered) ? APPEND_BATCH_BEHIND : APPEND_BATCH),
+      ...callWith(ordered, lockOrder(ordered)),
+    },
     results: (row) => {
-      const results = new Map(batchResults(ordered, row).map((result, index) => [ordered[index], result]));
+      const results = new Map(
+        batchResults(ordered, row).map((result, index) => [ordered[index], result]),
+      );
       return appends.flatMap((append) => results.get(append) ?? []);
     },
   };
 }
 
-const namesEnds = (appends: readonly BatchedAppend[]): boolean => appends.some(({ end }) => end !== undefined);
+const namesEnds = (appends: readonly BatchedAppend[]): boolean =>
+  appends.some(({ end }) => end !== undefined);
 
 function callWith(appends: readonly BatchedAppend[], places: readonly number[]) {
   const streams: string[] = [];
@@ -133,13 +177,21 @@ function callWith(appends: readonly BatchedAppend[], places: readonly number[]) 
 }
 
 /**
- * Places from 1: new streams first, then the others, each by name; the sort is stable, so appends to one stream keep their order.
- * Every process locks in this order. Nobody waits in a circle: who waits for a new stream of another's holds new streams only,
- * and an update does not see, nor wait for, a stream whose insert is not committed.
+ * Places from 1: new streams first, then the others, each by name; the sort is stable, so appends
+ * to one stream keep their order. Every process locks in this order. Nobody waits in a circle: who
+ * waits for a new stream of another's holds new streams only, and an update does not see, nor wait
+ * for, a stream whose insert is not committed.
  */
 function lockOrder(appends: readonly BatchedAppend[]): number[] {
-  const sorted = appends.map(({ stream, expected }, index) => ({ stream, isNew: expected < 0n, place: index + 1 }));
-  sorted.sort((a, b) => Number(b.isNew) - Number(a.isNew) || (a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0));
+  const sorted = appends.map(({ stream, expected }, index) => ({
+    stream,
+    isNew: expected < 0n,
+    place: index + 1,
+  }));
+  sorted.sort(
+    (a, b) =>
+      Number(b.isNew) - Number(a.isNew) || (a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0),
+  );
   return sorted.map(({ place }) => place);
 }
 
@@ -151,7 +203,12 @@ function batchResults(appends: readonly BatchedAppend[], row: BatchRow): Batched
     const refusal = refused.get(index + 1);
     if (refusal !== undefined) return refusal;
     position += BigInt(events.length);
-    return { kind: 'stored', position, revision: expected + BigInt(events.length), isRepeated: false };
+    return {
+      kind: 'stored',
+      position,
+      revision: expected + BigInt(events.length),
+      isRepeated: false,
+    };
   });
 }
 
@@ -161,8 +218,16 @@ function refusals(text: string | null): ReadonlyMap<number, BatchedResult> {
   if (text === null) return refused;
   const numbers = text.slice(1, -1).split(',').map(BigInt);
   for (let i = 0; i < numbers.length; i += 6) {
-    const [place = 0n, repeated = 0n, actual = 0n, revision = 0n, position = 0n] = numbers.slice(i, i + 6);
-    refused.set(Number(place), repeated === 1n ? { kind: 'stored', position, revision, isRepeated: true } : { kind: 'conflict', actual });
+    const [place = 0n, repeated = 0n, actual = 0n, revision = 0n, position = 0n] = numbers.slice(
+      i,
+      i + 6,
+    );
+    refused.set(
+      Number(place),
+      repeated === 1n
+        ? { kind: 'stored', position, revision, isRepeated: true }
+        : { kind: 'conflict', actual },
+    );
   }
   return refused;
 }

@@ -6,13 +6,19 @@ export interface DedicatedConnectionOptions {
   readonly url: () => string;
   readonly applicationName: string;
   readonly connectTimeoutMs: number;
-  /** The server ends a statement after this time, so that one whose caller has gone does not wait for a lock for ever. */
+  /**
+   * The server ends a statement after this time, so that one whose caller has gone does not wait
+   * for a lock for ever.
+   */
   readonly statementTimeoutMs: number;
   /** Sends a statement while the one before is still at work, instead of waiting for its answer. */
   readonly pipeline?: boolean;
 }
 
-/** A connection outside any pool, with a hold on its socket: a server that hangs never answers a polite goodbye. */
+/**
+ * A connection outside any pool, with a hold on its socket: a server that hangs never answers a
+ * polite goodbye.
+ */
 export interface DedicatedConnection {
   readonly client: pg.Client;
   readonly isLost: () => boolean;
@@ -22,7 +28,9 @@ export interface DedicatedConnection {
   destroy(): void;
 }
 
-export async function openDedicatedConnection(options: DedicatedConnectionOptions): Promise<DedicatedConnection> {
+export async function openDedicatedConnection(
+  options: DedicatedConnectionOptions,
+): Promise<DedicatedConnection> {
   const socket = new Socket();
   const client = new pg.Client({
     connectionString: options.url(),

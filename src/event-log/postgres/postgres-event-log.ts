@@ -43,7 +43,10 @@ export interface PostgresEventLogOptions {
   readonly appendTimeoutMs?: number;
   /** More appends than these that wait at the same time are refused with `EventLogUnavailable`. */
   readonly waitingAppendsMax?: number;
-  /** A read is answered within this time (and the wait for a connection), or throws `EventLogUnavailable`. */
+  /**
+   * A read is answered within this time (and the wait for a connection), or throws
+   * `EventLogUnavailable`.
+   */
   readonly readTimeoutMs?: number;
   readonly readConnectionsMax?: number;
   /** How often a tail looks by itself, should nobody wake it. */
@@ -79,8 +82,12 @@ const LOOK_AGAIN_MS = 50;
 const GOODBYE_MS = 2_000;
 const POSITION_MAX = 2n ** 63n - 1n;
 
-const EVENT_COLUMNS = 'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
-/** The event that a reader has already comes along as a proof that it is still there, without its contents. */
+const EVENT_COLUMNS =
+  'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
+/**
+ * The event that a reader has already comes along as a proof that it is still there, without its
+ * contents.
+ */
 const columnsBehind = (place: string): string =>
   `position, stream, revision, event_id, type, case when ${place} then '' else data end, case when ${place} then '' else metadata end, recorded_at::float8`;
 const READ_BEHIND = `select ${columnsBehind('position = $1')} from ledger.events where position >= $1 order by position limit $2`;
@@ -109,9 +116,10 @@ interface PostgresEventLogParts {
 }
 
 /**
- * The event log on Postgres. Positions are counted by one row that every append moves last (migrations/0001_create_event_log.ts
- * says why that gives readers no gaps and no late arrivals); what the row costs is won back by committing in groups. One writing
- * connection and, while somebody follows, one listening connection of its own; reads use a pool.
+ * The event log on Postgres. Positions are counted by one row that every append moves last
+ * (migrations/0001_create_event_log.ts says why that gives readers no gaps and no late arrivals);
+ * what the row costs is won back by committing in groups. One writing connection and, while
+ * somebody follows, one listening connection of its own; reads use a pool.
  *
  * Position tokens: the first eight hex digits of the log's id, a dash, the position as a decimal.
  */
@@ -129,11 +137,17 @@ export class PostgresEventLog implements EventLog {
 
   /**
    * Opens the log of a migrated database.
-   * @throws {EventLogUnavailable} when the server is away; any other error means that the database is not ours.
+   * @throws {EventLogUnavailable} when the server is away; any other error means that the database
+   * is not ours.
    */
   static async open(options: PostgresEventLogOptions): Promise<PostgresEventLog> {
     // Below the five seconds within which a write is answered.
-    const { appendTimeoutMs = 4_000, readTimeoutMs = 4_000, pollIntervalMs = 500, observe } = options;
+    const {
+      appendTimeoutMs = 4_000,
+      readTimeoutMs = 4_000,
+      pollIntervalMs = 500,
+      observe,
+    } = options;
     const urlOption = options.url;
     const url = typeof urlOption === 'function' ? urlOption : () => urlOption;
     const pool = openPool({
@@ -150,9 +164,18 @@ export class PostgresEventLog implements EventLog {
       throw asUnavailable(error);
     }
     const seen = new NewestSeen();
-    const connection = { url, connectTimeoutMs: attemptTimeout(appendTimeoutMs), statementTimeoutMs: attemptTimeout(appendTimeoutMs) };
+    const connection = {
+      url,
+      connectTimeoutMs: attemptTimeout(appendTimeoutMs),
+      statementTimeoutMs: attemptTimeout(appendTimeoutMs),
+    };
     const commits = new GroupCommit({
-      open: () => openWriter({ ...connection, applicationName: 'ledger-log-writer', pipeline: true }, logId, seen),
+      open: () =>
+        openWriter(
+          { ...connection, applicationName: 'ledger-log-writer', pipeline: true },
+          logId,
+          seen,
+        ),
       isTransient,
       appendTimeoutMs,
       waitingAppendsMax: options.waitingAppendsMax ?? 10_000,
@@ -162,9 +185,20 @@ export class PostgresEventLog implements EventLog {
       onRetry: (error) => observe?.retry?.(errorCode(error)),
     });
     const doorbell = new Doorbell();
-    const listener = new PostgresListener(doorbell, { ...connection, applicationName: 'ledger-log-listener' });
+    const listener = new PostgresListener(doorbell, {
+      ...connection,
+      applicationName: 'ledger-log-listener',
+    });
     const opened = { ...options, readTimeoutMs, pollIntervalMs };
-    return new PostgresEventLog({ logId, pool, commits, doorbell, listener, seen, options: opened });
+    return new PostgresEventLog({
+      logId,
+      pool,
+      commits,
+      doorbell,
+      listener,
+      seen,
+      options: opened,
+    });
   }
 
   get newestSeen(): SeenEvent | undefined {
@@ -190,19 +224,35 @@ export class PostgresEventLog implements EventLog {
   }
 
   /** @throws {InvalidAppend} besides what the port names. */
-  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+  async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
     const bytes = checkAppend(stream, expected, events);
     const { epoch } = this.parts.seen;
-    if (end !== undefined && end.epoch !== epoch) return { kind: 'conflict', expected, actual: expected };
+    if (end !== undefined && end.epoch !== epoch)
+      return { kind: 'conflict', expected, actual: expected };
     const startedAt = performance.now();
-    const observed = (outcome: AppendOutcome) => this.parts.options.observe?.append?.(performance.now() - startedAt, outcome);
+    const observed = (outcome: AppendOutcome) =>
+      this.parts.options.observe?.append?.(performance.now() - startedAt, outcome);
     try {
       const revisionExpected = expected === 'no-stream' ? -1n : expected;
-      const request = { stream, expected: revisionExpected, events: withOrigins(events), end: end?.eventId };
+      const request = {
+        stream,
+        expected: revisionExpected,
+        events: withOrigins(events),
+        end: end?.eventId,
+      };
       const result = await this.parts.commits.append(request, bytes);
       if (result.kind === 'conflict') {
         observed('conflict');
-        return { kind: 'conflict', expected, actual: result.actual < 0n ? 'no-stream' : result.actual };
+        return {
+          kind: 'conflict',
+          expected,
+          actual: result.actual < 0n ? 'no-stream' : result.actual,
+        };
       }
       const { position, revision, isRepeated } = result;
       observed('appended');
@@ -215,11 +265,18 @@ export class PostgresEventLog implements EventLog {
   }
 
   /** Each page proves that the one before still stands. @throws {LogWentBack} */
-  async *readStream(stream: string, { from = 0n, end }: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent, void, undefined> {
+  async *readStream(
+    stream: string,
+    { from = 0n, end }: ReadStreamOptions = {},
+  ): AsyncGenerator<RecordedEvent, void, undefined> {
     const { epoch } = end ?? this.parts.seen;
     let known = end;
     if (known === undefined) {
-      const page = await this.readEvents('ledger-read-stream', READ_STREAM, [stream, from, STREAM_PAGE]);
+      const page = await this.readEvents('ledger-read-stream', READ_STREAM, [
+        stream,
+        from,
+        STREAM_PAGE,
+      ]);
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < STREAM_PAGE) return;
@@ -235,9 +292,16 @@ export class PostgresEventLog implements EventLog {
   }
 
   /** A page less the event that the reader has already. @throws {LogWentBack} */
-  private async readStreamBehind(stream: string, { revision, eventId, epoch }: StreamEnd): Promise<readonly RecordedEvent[]> {
+  private async readStreamBehind(
+    stream: string,
+    { revision, eventId, epoch }: StreamEnd,
+  ): Promise<readonly RecordedEvent[]> {
     if (epoch !== this.parts.seen.epoch) throw new LogWentBack();
-    const [known, ...page] = await this.readEvents('ledger-read-stream-behind', READ_STREAM_BEHIND, [stream, revision, STREAM_PAGE]);
+    const [known, ...page] = await this.readEvents(
+      'ledger-read-stream-behind',
+      READ_STREAM_BEHIND,
+      [stream, revision, STREAM_PAGE],
+    );
     if (known?.revision === revision && known.id === eventId) return page;
     this.lost(epoch);
     throw new LogWentBack();
@@ -251,7 +315,10 @@ export class PostgresEventLog implements EventLog {
   /** @throws {TypeError} for a position of another log. Ends when the log is closed. */
   async *follow(
     after: Position | undefined,
-    { signal, pageSize = FOLLOW_PAGE }: { readonly signal: AbortSignal; readonly pageSize?: number },
+    {
+      signal,
+      pageSize = FOLLOW_PAGE,
+    }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
     const { epoch } = this.parts.seen;
     const release = this.parts.listener.hold((position) => this.heard(position));
@@ -265,8 +332,15 @@ export class PostgresEventLog implements EventLog {
           const events = await this.readBehind(cursor, pageSize, known, epoch);
           const last = events.at(-1);
           known = last?.id ?? known;
-          const page = events[0] !== undefined && this.number(events[0].position) === cursor ? events.slice(1) : events;
-          return { events: page, next: last ? this.number(last.position) : cursor, isFull: page.length === pageSize };
+          const page =
+            events[0] !== undefined && this.number(events[0].position) === cursor
+              ? events.slice(1)
+              : events;
+          return {
+            events: page,
+            next: last ? this.number(last.position) : cursor,
+            isFull: page.length === pageSize,
+          };
         },
         ordinal: (cursor: bigint) => cursor,
         doorbell: this.parts.doorbell,
@@ -280,7 +354,10 @@ export class PostgresEventLog implements EventLog {
 
   /** @throws {EventLogUnavailable} */
   async head(): Promise<Position | undefined> {
-    const rows = await this.read<[position: bigint]>({ text: 'select position from ledger.log_head', rowMode: 'array' });
+    const rows = await this.read<[position: bigint]>({
+      text: 'select position from ledger.log_head',
+      rowMode: 'array',
+    });
     const position = rows[0]?.[0] ?? 0n;
     return position === 0n ? undefined : this.token(position);
   }
@@ -306,7 +383,10 @@ export class PostgresEventLog implements EventLog {
     return this.parse(token) !== undefined;
   }
 
-  /** Answers the appends that wait (each within its time), ends all tails, then lets go of all connections. */
+  /**
+   * Answers the appends that wait (each within its time), ends all tails, then lets go of all
+   * connections.
+   */
   close(): Promise<void> {
     this.closing.abort();
     this.closed ??= (async () => {
@@ -349,7 +429,10 @@ export class PostgresEventLog implements EventLog {
       rowMode: 'array',
     });
     const [position = 0n, version = 'of unknown version'] = rows[0] ?? [];
-    return { store: `postgres ${version.split(' ')[0] ?? ''}`, head: position === 0n ? undefined : this.token(position) };
+    return {
+      store: `postgres ${version.split(' ')[0] ?? ''}`,
+      head: position === 0n ? undefined : this.token(position),
+    };
   }
 
   private token(position: bigint): Position {
@@ -371,12 +454,25 @@ export class PostgresEventLog implements EventLog {
     return number;
   }
 
-  /** The event at the cursor comes first, where there is one. @throws {LogWentBack} when it is not there any more, or another one is. */
-  private async readBehind(cursor: bigint, limit: number, known: string | undefined, epoch: number): Promise<readonly RecordedEvent[]> {
+  /**
+   * The event at the cursor comes first, where there is one. @throws {LogWentBack} when it is not
+   * there any more, or another one is.
+   */
+  private async readBehind(
+    cursor: bigint,
+    limit: number,
+    known: string | undefined,
+    epoch: number,
+  ): Promise<readonly RecordedEvent[]> {
     if (cursor === 0n) return this.readPage(cursor, limit);
     const events = await this.readEvents('ledger-read-behind', READ_BEHIND, [cursor, limit + 1]);
     const [at] = events;
-    if (at !== undefined && this.number(at.position) === cursor && (known === undefined || known === at.id)) return events;
+    if (
+      at !== undefined &&
+      this.number(at.position) === cursor &&
+      (known === undefined || known === at.id)
+    )
+      return events;
     this.parts.seen.wentBack({ position: this.token(cursor), eventId: known ?? '' }, epoch);
     throw new LogWentBack();
   }
@@ -387,11 +483,20 @@ export class PostgresEventLog implements EventLog {
     if (newest !== undefined) this.parts.seen.wentBack(newest, epoch);
   }
 
-  private appended(position: bigint, events: readonly NewEvent[], { isRepeated, epoch }: { isRepeated: boolean; epoch: number }): void {
+  private appended(
+    position: bigint,
+    events: readonly NewEvent[],
+    { isRepeated, epoch }: { isRepeated: boolean; epoch: number },
+  ): void {
     const { newest } = this.parts.seen;
-    // Mostly it was only read before this answer came; a log that went back gives out positions again.
+    // Mostly it was only read before this answer came; a log that went back gives out positions
+    // again.
     if (!isRepeated && newest !== undefined && position <= newest.ordinal) this.lookSoon();
-    this.parts.seen.note(position, { position: this.token(position), eventId: events.at(-1)?.id ?? '' }, epoch);
+    this.parts.seen.note(
+      position,
+      { position: this.token(position), eventId: events.at(-1)?.id ?? '' },
+      epoch,
+    );
     this.parts.doorbell.ring(position);
   }
 
@@ -412,13 +517,18 @@ export class PostgresEventLog implements EventLog {
   }
 
   private readPage(after: bigint, limit: number): Promise<readonly RecordedEvent[]> {
-    return this.readEvents('ledger-read-all', `select ${EVENT_COLUMNS} from ledger.events where position > $1 order by position limit $2`, [
-      after,
-      limit,
-    ]);
+    return this.readEvents(
+      'ledger-read-all',
+      `select ${EVENT_COLUMNS} from ledger.events where position > $1 order by position limit $2`,
+      [after, limit],
+    );
   }
 
-  private async readEvents(name: string, text: string, values: readonly (string | bigint | number)[]): Promise<readonly RecordedEvent[]> {
+  private async readEvents(
+    name: string,
+    text: string,
+    values: readonly (string | bigint | number)[],
+  ): Promise<readonly RecordedEvent[]> {
     const { epoch } = this.parts.seen;
     const rows = await this.read<EventRow>({ name, text, values: [...values], rowMode: 'array' });
     this.noteNewest(rows, epoch);
@@ -439,16 +549,25 @@ export class PostgresEventLog implements EventLog {
   /** Of a page of the log that is the last one; of a page of a stream as well. */
   private noteNewest(rows: readonly EventRow[], epoch: number): void {
     const last = rows.at(-1);
-    if (last !== undefined) this.parts.seen.note(last[0], { position: this.token(last[0]), eventId: last[3] }, epoch);
+    if (last !== undefined)
+      this.parts.seen.note(last[0], { position: this.token(last[0]), eventId: last[3] }, epoch);
   }
 
-  /** One statement, within the time for reads, the wait for a connection included; one whose server does not answer is given up. */
-  private async read<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
+  /**
+   * One statement, within the time for reads, the wait for a connection included; one whose server
+   * does not answer is given up.
+   */
+  private async read<R extends unknown[]>(
+    query: pg.QueryArrayConfig<unknown[]>,
+  ): Promise<readonly R[]> {
     if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
     let giveUp: () => void = () => undefined;
     const late = new Promise<never>((_, reject) => {
       const timer = setTimeout(
-        () => reject(new EventLogUnavailable(`no answer within ${this.parts.options.readTimeoutMs} ms`)),
+        () =>
+          reject(
+            new EventLogUnavailable(`no answer within ${this.parts.options.readTimeoutMs} ms`),
+          ),
         this.parts.options.readTimeoutMs,
       );
       giveUp = () => clearTimeout(timer);
@@ -463,7 +582,10 @@ export class PostgresEventLog implements EventLog {
   }
 
   /** `late` rejects when the time is over. */
-  private async readOnConnection<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>, late: Promise<never>): Promise<readonly R[]> {
+  private async readOnConnection<R extends unknown[]>(
+    query: pg.QueryArrayConfig<unknown[]>,
+    late: Promise<never>,
+  ): Promise<readonly R[]> {
     const connecting = this.parts.pool.connect();
     let client: pg.PoolClient;
     try {
@@ -487,11 +609,17 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
-  private async ask<R extends unknown[]>(client: pg.PoolClient, query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
+  private async ask<R extends unknown[]>(
+    client: pg.PoolClient,
+    query: pg.QueryArrayConfig<unknown[]>,
+  ): Promise<readonly R[]> {
     if (!this.tuned.has(client)) {
       await client.query(NO_SCANS);
       // A new connection may be to a server that lacks what the one before had.
-      await compareSeen(this.parts.seen, async (question) => (await client.query<unknown[]>(question)).rows);
+      await compareSeen(
+        this.parts.seen,
+        async (question) => (await client.query<unknown[]>(question)).rows,
+      );
       this.tuned.add(client);
     }
     return (await client.query<R>(query)).rows;
@@ -499,14 +627,16 @@ export class PostgresEventLog implements EventLog {
 }
 
 /**
- * Plans are made once per connection, maybe while the tables are still tiny; a scan of the whole table, right at that size, would
- * stay in use until the next analyse, while the table grows a thousandfold.
+ * Plans are made once per connection, maybe while the tables are still tiny; a scan of the whole
+ * table, right at that size, would stay in use until the next analyse, while the table grows a
+ * thousandfold.
  */
 const NO_SCANS = 'set enable_seqscan = off';
 
 /**
- * The writing session. It reads committed rows whatever the database's default is, for the reasoning of ledger.append_batch rests
- * on it, and it answers only for what is on disk: where commits are asynchronous by default they are not here.
+ * The writing session. It reads committed rows whatever the database's default is, for the
+ * reasoning of ledger.append_batch rests on it, and it answers only for what is on disk: where
+ * commits are asynchronous by default they are not here.
  */
 const WRITER_SETTINGS = `
   select set_config('default_transaction_isolation', 'read committed', false),
@@ -517,14 +647,19 @@ const WRITER_SETTINGS = `
          set_config('jit', 'off', false),
          case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`;
 
-async function openWriter(options: Parameters<typeof openDedicatedConnection>[0], logId: string, seen: NewestSeen): Promise<BatchStore> {
+async function openWriter(
+  options: Parameters<typeof openDedicatedConnection>[0],
+  logId: string,
+  seen: NewestSeen,
+): Promise<BatchStore> {
   const connection = await openDedicatedConnection(options);
   const { client, isLost } = connection;
   const destroy = () => connection.destroy();
   const timer = setTimeout(destroy, options.connectTimeoutMs);
   try {
     await client.query(WRITER_SETTINGS);
-    if ((await readLogId(client)) !== logId) throw new EventLogUnavailable('another log stands at the address of this one');
+    if ((await readLogId(client)) !== logId)
+      throw new EventLogUnavailable('another log stands at the address of this one');
     await compareSeen(seen, async (question) => (await client.query<unknown[]>(question)).rows);
   } catch (error) {
     destroy();
@@ -539,7 +674,8 @@ async function openWriter(options: Parameters<typeof openDedicatedConnection>[0]
       try {
         return await commitBatch(client, appends);
       } catch (error) {
-        // The detail of a refused row is the row, and that is nobody's business who reads the error.
+        // The detail of a refused row is the row, and that is nobody's business who reads the
+        // error.
         if (error instanceof pg.DatabaseError) error.detail = undefined;
         throw error;
       }
@@ -547,18 +683,28 @@ async function openWriter(options: Parameters<typeof openDedicatedConnection>[0]
   };
 }
 
-/** @param appends one or more. Where the stream of a single one ends in another event than it says, that is a conflict. */
-async function commitBatch(client: pg.Client, appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]> {
+/**
+ * @param appends one or more. Where the stream of a single one ends in another event than it says,
+ * that is a conflict.
+ */
+async function commitBatch(
+  client: pg.Client,
+  appends: readonly BatchedAppend[],
+): Promise<readonly BatchedResult[]> {
   try {
     return await sendBatch(client, appends);
   } catch (error) {
     const [first, second] = appends;
-    if (errorCode(error) !== ENDS_OTHERWISE || first === undefined || second !== undefined) throw error;
+    if (errorCode(error) !== ENDS_OTHERWISE || first === undefined || second !== undefined)
+      throw error;
     return [{ kind: 'conflict', actual: first.expected }];
   }
 }
 
-async function sendBatch(client: pg.Client, appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]> {
+async function sendBatch(
+  client: pg.Client,
+  appends: readonly BatchedAppend[],
+): Promise<readonly BatchedResult[]> {
   const [first, second] = appends;
   const [event, another] = first?.events ?? [];
   if (first !== undefined && second === undefined && event !== undefined && another === undefined) {
@@ -576,22 +722,31 @@ async function sendBatch(client: pg.Client, appends: readonly BatchedAppend[]): 
 async function readLogId(connection: pg.Pool | pg.Client): Promise<string> {
   const { rows } = await connection.query<{ log_id: string }>('select log_id from ledger.log_head');
   const row = rows[0];
-  if (row === undefined) throw new Error('ledger.log_head has no row: the event log of this database is damaged');
+  if (row === undefined)
+    throw new Error('ledger.log_head has no row: the event log of this database is damaged');
   return row.log_id;
 }
 
-const isTransient = (error: unknown): boolean => error instanceof EventLogUnavailable || isPassing(error);
+const isTransient = (error: unknown): boolean =>
+  error instanceof EventLogUnavailable || isPassing(error);
 
 function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
 }
 
 function asUnavailable(error: unknown): unknown {
-  return isTransient(error) ? new EventLogUnavailable('the event log is away or does not answer', { cause: error }) : error;
+  return isTransient(error)
+    ? new EventLogUnavailable('the event log is away or does not answer', { cause: error })
+    : error;
 }
 
 async function endPool(pool: pg.Pool): Promise<void> {
   const given = new AbortController();
-  await Promise.race([pool.end(), delay(GOODBYE_MS, undefined, { signal: given.signal }).catch(() => undefined)]);
+  await Promise.race([
+    pool.end(),
+    delay(GOODBYE_MS, undefined, { signal: given.signal }).catch(() => undefined),
+  ]);
   given.abort();
 }

@@ -1,14 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { probed, type ProbeOptions } from '../../postgres/probe.js';
 import type { Doorbell } from '../doorbell.js';
-import { openDedicatedConnection, type DedicatedConnection, type DedicatedConnectionOptions } from './postgres-connection.js';
+import {
+  openDedicatedConnection,
+  type DedicatedConnection,
+  type DedicatedConnectionOptions,
+} from './postgres-connection.js';
 
 const RETRY_MS = 500;
 const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
 /**
- * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its connection again after a loss, or when it
- * does not answer any more, and then wakes everybody, for what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
+ * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its
+ * connection again after a loss, or when it does not answer any more, and then wakes everybody, for
+ * what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
  */
 export class PostgresListener {
   private holders = 0;
@@ -24,7 +29,10 @@ export class PostgresListener {
     private readonly probe: ProbeOptions = PROBE,
   ) {}
 
-  /** Listens until the given function was called as often as this one. @param onPosition hears of each position that is named. */
+  /**
+   * Listens until the given function was called as often as this one. @param onPosition hears of
+   * each position that is named.
+   */
   hold(onPosition: (position: bigint) => void = () => undefined): () => void {
     this.onPosition = onPosition;
     this.holders += 1;

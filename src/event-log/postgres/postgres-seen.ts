@@ -7,13 +7,24 @@ const COUNT_HELD = `
 type Ask = (query: QueryArrayConfig<unknown[]>) => Promise<readonly unknown[][]>;
 
 /** How many of these events stand where they are said to. */
-export async function countHeld(ask: Ask, events: readonly { readonly ordinal: bigint; readonly eventId: string }[]): Promise<number> {
+export async function countHeld(
+  ask: Ask,
+  events: readonly { readonly ordinal: bigint; readonly eventId: string }[],
+): Promise<number> {
   const values = [events.map(({ ordinal }) => ordinal), events.map(({ eventId }) => eventId)];
-  const [row] = await ask({ name: 'ledger-count-held', text: COUNT_HELD, values, rowMode: 'array' });
+  const [row] = await ask({
+    name: 'ledger-count-held',
+    text: COUNT_HELD,
+    values,
+    rowMode: 'array',
+  });
   return Number(row?.[0] ?? 0);
 }
 
-/** Compares what was seen since the last look with the log; what is missing means that the log went back. */
+/**
+ * Compares what was seen since the last look with the log; what is missing means that the log went
+ * back.
+ */
 export async function compareSeen(seen: NewestSeen, ask: Ask): Promise<void> {
   const { epoch, newest } = seen;
   if (newest === undefined) return;

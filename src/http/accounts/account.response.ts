@@ -13,7 +13,11 @@ class SubscriptionResponse {
   @ApiProperty({ enum: SUBSCRIPTION_STATUSES })
   status: SubscriptionStatus;
 
-  @ApiProperty({ type: Number, required: false, description: 'The price of one interval; may have decimals' })
+  @ApiProperty({
+    type: Number,
+    required: false,
+    description: 'The price of one interval; may have decimals',
+  })
   value?: number;
 
   @ApiProperty({ enum: BILLING_INTERVALS, required: false })
@@ -38,7 +42,11 @@ export class AccountResponse {
   @ApiProperty({ type: SubscriptionResponse })
   subscription: SubscriptionResponse;
 
-  @ApiProperty({ type: AccountReferralResponse, nullable: true, description: 'The code the account was referred with' })
+  @ApiProperty({
+    type: AccountReferralResponse,
+    nullable: true,
+    description: 'The code the account was referred with',
+  })
   referral: AccountReferralResponse | null;
 }
 
@@ -57,7 +65,12 @@ export function accountJson(facts: AccountFacts): AccountResponse {
   };
 }
 
-function subscriptionJson({ status, value, billingIntervalType, billingIntervalValue }: Subscription): SubscriptionResponse {
+function subscriptionJson({
+  status,
+  value,
+  billingIntervalType,
+  billingIntervalValue,
+}: Subscription): SubscriptionResponse {
   return {
     status,
     ...(value === undefined ? {} : { value }),

@@ -24,7 +24,9 @@ export class AccountsController {
     private readonly names: KeyedNames,
   ) {}
 
-  @ApiOperation({ summary: 'Create or update an account; a first PAID converts its referral, CANCELLED ends it' })
+  @ApiOperation({
+    summary: 'Create or update an account; a first PAID converts its referral, CANCELLED ends it',
+  })
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
@@ -44,7 +46,9 @@ export class AccountsController {
       respond: ({ state }) => accountJson(accountFacts(state)),
       personalFields: ({ state }) => [
         { subject: state.account, members: ['id'] },
-        ...(state.attribution ? [{ subject: state.attribution.codeSubject, members: ['referral'] }] : []),
+        ...(state.attribution
+          ? [{ subject: state.attribution.codeSubject, members: ['referral'] }]
+          : []),
       ],
     });
   }
@@ -56,7 +60,10 @@ export class AccountsController {
   @Fails('ACCOUNT_NOT_FOUND')
   async account(@Call() call: Call, @Param('accountId') accountId: string) {
     await this.gateway.readable(call, ['accounts']);
-    const facts = await this.accounts.byRef(call.scope, this.names.accountRef(call.scope, identifier(accountId, 'accountId')));
+    const facts = await this.accounts.byRef(
+      call.scope,
+      this.names.accountRef(call.scope, identifier(accountId, 'accountId')),
+    );
     if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
     return accountJson(facts);
   }
@@ -69,7 +76,8 @@ export class AccountsController {
   async rewardsOf(@Call() call: Call, @Param('accountId') accountId: string) {
     await this.gateway.readable(call, ['accounts', 'rewards']);
     const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    if (!(await this.accounts.byRef(call.scope, accountRef))) throw new ApiError('ACCOUNT_NOT_FOUND');
+    if (!(await this.accounts.byRef(call.scope, accountRef)))
+      throw new ApiError('ACCOUNT_NOT_FOUND');
     return (await this.rewards.list(call.scope, { accountRef })).map(rewardJson);
   }
 }

@@ -16,21 +16,36 @@ const isOneOf =
   (value: unknown): boolean =>
     typeof value === 'string' && values.includes(value);
 
-const nullAsMissing = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
+const nullAsMissing = (value: unknown): unknown =>
+  value === null || value === '' ? undefined : value;
 
 /** Needed by PAID; by others only well-formed. */
-const isNeeded = (subscription: object, value: unknown): boolean => Reflect.get(subscription, 'status') === 'PAID' || value !== undefined;
+const isNeeded = (subscription: object, value: unknown): boolean =>
+  Reflect.get(subscription, 'status') === 'PAID' || value !== undefined;
 
 export class SubscriptionRequest {
   @Member()
-  @Must(`be one of ${SUBSCRIPTION_STATUSES.join(', ')}`, isOneOf(SUBSCRIPTION_STATUSES), { rsCode: 'RS022' })
-  @ApiProperty({ enum: SUBSCRIPTION_STATUSES, description: 'PAID needs the three other members too.' })
+  @Must(`be one of ${SUBSCRIPTION_STATUSES.join(', ')}`, isOneOf(SUBSCRIPTION_STATUSES), {
+    rsCode: 'RS022',
+  })
+  @ApiProperty({
+    enum: SUBSCRIPTION_STATUSES,
+    description: 'PAID needs the three other members too.',
+  })
   status: SubscriptionStatus;
 
   @Member(nullAsMissing)
   @ValidateIf(isNeeded)
-  @Must('be a number not below 0', (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0)
-  @ApiPropertyOptional({ type: Number, minimum: 0, nullable: true, description: 'The price of one interval; may have decimals.' })
+  @Must(
+    'be a number not below 0',
+    (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
+  )
+  @ApiPropertyOptional({
+    type: Number,
+    minimum: 0,
+    nullable: true,
+    description: 'The price of one interval; may have decimals.',
+  })
   value?: number;
 
   @Member(nullAsMissing)
@@ -57,7 +72,10 @@ export class SyncAccountRequest {
   subscription: SubscriptionRequest;
 
   @OptionalText(
-    { words: 'be a currency of ISO 4217 in upper case', test: (text) => /^[A-Z]{3}$/.test(text) && isISO4217CurrencyCode(text) },
+    {
+      words: 'be a currency of ISO 4217 in upper case',
+      test: (text) => /^[A-Z]{3}$/.test(text) && isISO4217CurrencyCode(text),
+    },
     { description: 'Kept when left out; USD for a new account.' },
   )
   currency?: string;
@@ -70,7 +88,12 @@ export class SyncAccountRequest {
 }
 
 /** The subscription as it is stored: members that were not given are not there. */
-export function subscriptionOf({ status, value, billingIntervalType, billingIntervalValue }: SubscriptionRequest): Subscription {
+export function subscriptionOf({
+  status,
+  value,
+  billingIntervalType,
+  billingIntervalValue,
+}: SubscriptionRequest): Subscription {
   return {
     status,
     ...(value === undefined ? {} : { value }),

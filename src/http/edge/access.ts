@@ -9,24 +9,37 @@ import type { Tenant } from './tenant-directory.js';
 import type { TokenSubject } from './user-token.js';
 
 /**
- * Who may call a route.
- * `none`: belongs to no tenant (health, metrics, this interface's description).
- * `operator`: of the service itself, for operators with one of the roles.
- * `tenant`: of an existing tenant, without credentials.
- * `key`: with an API key. `key-open`: an open endpoint, with an API key.
- * `user-open`: an open endpoint, with an API key, or with a token of the very user that the call is about (see `token`, `about`).
- * `visitor-open`: an open endpoint, with an API key or any token, also one that names nobody.
- * `anyone-open`: an open endpoint for everybody; no credentials means live mode, a key or token decides the mode.
+ * Who may call a route. `none`: belongs to no tenant (health, metrics, this interface's
+ * description). `operator`: of the service itself, for operators with one of the roles. `tenant`:
+ * of an existing tenant, without credentials. `key`: with an API key. `key-open`: an open endpoint,
+ * with an API key. `user-open`: an open endpoint, with an API key, or with a token of the very user
+ * that the call is about (see `token`, `about`). `visitor-open`: an open endpoint, with an API key
+ * or any token, also one that names nobody. `anyone-open`: an open endpoint for everybody; no
+ * credentials means live mode, a key or token decides the mode.
  */
-export type AccessKind = 'none' | 'operator' | 'tenant' | 'key' | 'key-open' | 'user-open' | 'visitor-open' | 'anyone-open';
+export type AccessKind =
+  | 'none'
+  | 'operator'
+  | 'tenant'
+  | 'key'
+  | 'key-open'
+  | 'user-open'
+  | 'visitor-open'
+  | 'anyone-open';
 
 export interface AccessRule {
   readonly kind: AccessKind;
-  /** The specified body is empty: nothing at all, `{}`, any content type are fine. GET, HEAD and DELETE are so anyway. */
+  /**
+   * The specified body is empty: nothing at all, `{}`, any content type are fine. GET, HEAD and
+   * DELETE are so anyway.
+   */
   readonly emptyBody: boolean;
   /** Refused with API_REQUEST_NOT_SUPPORTED on a tenant that is connected to a payment provider. */
   readonly apiOnlyPrograms: boolean;
-  /** The token that `user-open` asks for: a write token carries more of its user than the ids. Default: read. */
+  /**
+   * The token that `user-open` asks for: a write token carries more of its user than the ids.
+   * Default: read.
+   */
   readonly token?: 'read' | 'write';
   /** Where `user-open` finds account and user that the call is about. Default: in the path. */
   readonly about?: 'path' | 'referral-query';
@@ -49,7 +62,10 @@ declare module 'fastify' {
   }
 }
 
-/** Behind whom a request stands: an API key, named by its id; a token, named by the secret that signed it; nobody in particular. */
+/**
+ * Behind whom a request stands: an API key, named by its id; a token, named by the secret that
+ * signed it; nobody in particular.
+ */
 export interface Actor {
   readonly kind: 'api-key' | 'user-token' | 'anyone';
   readonly id: string;
@@ -84,12 +100,20 @@ export const OPERATOR_SCHEME = 'operatorKey';
 export const ACCESS_EXTENSION = 'x-access';
 
 /**
- * States who may call a route. Every route carries it: one without does not start.
- * The rule rides in the route's own configuration, so it is applied to what the router matched and cannot be missed by a path that is spelled otherwise.
+ * States who may call a route. Every route carries it: one without does not start. The rule rides
+ * in the route's own configuration, so it is applied to what the router matched and cannot be
+ * missed by a path that is spelled otherwise.
  */
-export function Access(kind: AccessKind, options: Partial<Omit<AccessRule, 'kind'>> = {}): MethodDecorator {
+export function Access(
+  kind: AccessKind,
+  options: Partial<Omit<AccessRule, 'kind'>> = {},
+): MethodDecorator {
   const access: AccessRule = { kind, emptyBody: false, apiOnlyPrograms: false, ...options };
-  return applyDecorators(RouteConfig({ access }), ApiExtension(ACCESS_EXTENSION, access), ...SECURITY[kind].map((one) => ApiSecurity(one)));
+  return applyDecorators(
+    RouteConfig({ access }),
+    ApiExtension(ACCESS_EXTENSION, access),
+    ...SECURITY[kind].map((one) => ApiSecurity(one)),
+  );
 }
 
 const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, string[]>)[]>> = {
@@ -105,13 +129,16 @@ const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, st
 
 /** @throws when the route belongs to no tenant. */
 export function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === null || request.caller === undefined) throw new Error('the route has no caller');
+  if (request.caller === null || request.caller === undefined)
+    throw new Error('the route has no caller');
   return request.caller;
 }
 
 /** Hands the operator to a controller's method. @throws when the route is not for operators. */
-export const CallingOperator = createParamDecorator((_data: unknown, context: ExecutionContext): Operator => {
-  const { operator } = context.switchToHttp().getRequest<FastifyRequest>();
-  if (operator === null || operator === undefined) throw new Error('the route has no operator');
-  return operator;
-});
+export const CallingOperator = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Operator => {
+    const { operator } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (operator === null || operator === undefined) throw new Error('the route has no operator');
+    return operator;
+  },
+);

@@ -12,12 +12,16 @@ export const plainHeaders = (requestId: string): Readonly<Record<string, string>
 });
 
 /**
- * The client's own request id is given back and goes nowhere else: it may hold anything, and the log and the events keep what they are
- * given. What is nobody's (health, metrics, the description of the interface) says itself how long it may be kept.
+ * The client's own request id is given back and goes nowhere else: it may hold anything, and the
+ * log and the events keep what they are given. What is nobody's (health, metrics, the description
+ * of the interface) says itself how long it may be kept.
  */
 export function setHeadersOfEveryAnswer(request: FastifyRequest, reply: FastifyReply): void {
   const own = request.headers['request-id'];
-  const { 'Cache-Control': noStore, ...headers } = plainHeaders(typeof own === 'string' && OWN_REQUEST_ID.test(own) ? own : request.id);
+  const { 'Cache-Control': noStore, ...headers } = plainHeaders(
+    typeof own === 'string' && OWN_REQUEST_ID.test(own) ? own : request.id,
+  );
   void reply.headers(headers);
-  if (request.routeOptions.config?.access?.kind !== 'none') void reply.header('Cache-Control', noStore);
+  if (request.routeOptions.config?.access?.kind !== 'none')
+    void reply.header('Cache-Control', noStore);
 }

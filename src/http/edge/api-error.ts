@@ -1,6 +1,9 @@
 import { HttpException } from '@nestjs/common';
 
-/** What a code stands for: the HTTP status, the sentence given when there is no better one, and the numeric code that goes with it. */
+/**
+ * What a code stands for: the HTTP status, the sentence given when there is no better one, and the
+ * numeric code that goes with it.
+ */
 interface ErrorMeaning {
   readonly status: number;
   readonly message: string;
@@ -18,20 +21,41 @@ const meanings = {
   // Clients match this exact spelling.
   INVALD_REWARD_REDEMPTION: { status: 400, message: 'The redemption is not possible' },
   REWARD_NOT_CANCELLABLE: { status: 400, message: 'The reward cannot be cancelled' },
-  MODERATION_NOT_POSSIBLE: { status: 400, message: 'The moderation is not possible; nothing was changed' },
+  MODERATION_NOT_POSSIBLE: {
+    status: 400,
+    message: 'The moderation is not possible; nothing was changed',
+  },
   USER_EXISTS: { status: 400, message: 'User already exists', rsCode: 'RS048' },
   DO_NOT_TRACK: { status: 400, message: 'The user asked not to be tracked', rsCode: 'RS050' },
-  TOO_MANY_USERS: { status: 400, message: 'The account has as many users as it can have', rsCode: 'RS013' },
-  PAYMENT_PROVIDER_ID_SET: { status: 400, message: 'The account has another paymentProviderId already', rsCode: 'RS019' },
-  PAYMENT_PROVIDER_ID_USED: { status: 400, message: 'The paymentProviderId belongs to another account', rsCode: 'RS029' },
-  AMOUNT_TOO_LARGE: { status: 400, message: 'The sum of all amounts of the account would be too large' },
+  TOO_MANY_USERS: {
+    status: 400,
+    message: 'The account has as many users as it can have',
+    rsCode: 'RS013',
+  },
+  PAYMENT_PROVIDER_ID_SET: {
+    status: 400,
+    message: 'The account has another paymentProviderId already',
+    rsCode: 'RS019',
+  },
+  PAYMENT_PROVIDER_ID_USED: {
+    status: 400,
+    message: 'The paymentProviderId belongs to another account',
+    rsCode: 'RS029',
+  },
+  AMOUNT_TOO_LARGE: {
+    status: 400,
+    message: 'The sum of all amounts of the account would be too large',
+  },
   EXPORT_NOT_READY: { status: 400, message: 'The export is not complete' },
   ENDPOINT_NOT_ALLOWED: { status: 400, message: 'The endpoint is not allowed' },
   POSITION_INVALID: { status: 400, message: 'The ledger position was not issued by this service' },
   UNAUTHORIZED: { status: 401, message: 'The credentials are missing or wrong' },
   FORBIDDEN: { status: 403, message: 'The credentials do not allow this' },
   OPEN_ENDPOINTS_DISABLED: { status: 403, message: 'Open endpoints are disabled for this tenant' },
-  API_REQUEST_NOT_SUPPORTED: { status: 403, message: 'Not supported by a program that is connected to a payment provider' },
+  API_REQUEST_NOT_SUPPORTED: {
+    status: 403,
+    message: 'Not supported by a program that is connected to a payment provider',
+  },
   USER_ALREADY_BLOCKED: { status: 403, message: 'The user is blocked already' },
   USER_NOT_BLOCKED: { status: 403, message: 'The user is not blocked' },
   NOT_FOUND: { status: 404, message: 'There is no such route' },
@@ -47,25 +71,39 @@ const meanings = {
   PROGRAM_NOT_FOUND: { status: 404, message: 'There is no such program' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'The route does not have this method' },
   EVENTS_ALREADY_RECEIVED: { status: 409, message: 'These events were received before' },
-  REQUEST_IN_PROGRESS: { status: 409, message: 'A request with this idempotency key is still running' },
+  REQUEST_IN_PROGRESS: {
+    status: 409,
+    message: 'A request with this idempotency key is still running',
+  },
   EXPORT_EXPIRED: { status: 410, message: 'The export has expired' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is too large' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be JSON in UTF-8', rsCode: 'RS046' },
-  IDEMPOTENCY_KEY_REUSED: { status: 422, message: 'The idempotency key was used for another request' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    message: 'The body must be JSON in UTF-8',
+    rsCode: 'RS046',
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    message: 'The idempotency key was used for another request',
+  },
   RATE_LIMITED: { status: 429, message: 'Too many requests', rsCode: 'RS033' },
   INTERNAL: { status: 500, message: 'Internal error' },
   UNAVAILABLE: { status: 503, message: 'The service is not available at the moment' },
   POSITION_NOT_REACHED: { status: 503, message: 'What was asked for is not visible yet' },
 } as const satisfies Record<string, ErrorMeaning>;
 
-/** Every `apiErrorCode` there is. A closed list: docs/errors.md documents each, a test holds the two together. */
+/**
+ * Every `apiErrorCode` there is. A closed list: docs/errors.md documents each, a test holds the two
+ * together.
+ */
 export type ApiErrorCode = keyof typeof meanings;
 
 export const API_ERRORS: Readonly<Record<ApiErrorCode, ErrorMeaning>> = meanings;
 
 export const isApiErrorCode = (text: string): text is ApiErrorCode => Object.hasOwn(meanings, text);
 
-export const API_ERROR_CODES: readonly ApiErrorCode[] = Object.keys(meanings).filter(isApiErrorCode);
+export const API_ERROR_CODES: readonly ApiErrorCode[] =
+  Object.keys(meanings).filter(isApiErrorCode);
 
 /** What every error answers with. `validationErrors` stands where the error has reasons to list. */
 export interface ErrorJson {
@@ -90,7 +128,11 @@ export interface ApiErrorDetails {
 }
 
 /** Codes whose body always lists reasons, be it none. */
-const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set(['BAD_REQUEST', 'VALIDATION_FAILED', 'MODERATION_NOT_POSSIBLE']);
+const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set([
+  'BAD_REQUEST',
+  'VALIDATION_FAILED',
+  'MODERATION_NOT_POSSIBLE',
+]);
 
 /** The body of an error, without throwing it: also for answers below the framework. */
 export function errorJson(code: ApiErrorCode, details: ApiErrorDetails = {}): ErrorJson {
@@ -122,7 +164,8 @@ export class ApiError extends HttpException {
 }
 
 /** 400 BAD_REQUEST with its reasons; each begins with the member or parameter it is about. */
-export const badRequest = (...validationErrors: readonly string[]): ApiError => new ApiError('BAD_REQUEST', { validationErrors });
+export const badRequest = (...validationErrors: readonly string[]): ApiError =>
+  new ApiError('BAD_REQUEST', { validationErrors });
 
 /** 503 UNAVAILABLE that asks the client to come back. */
 export const unavailable = (retryAfterSeconds = 1): ApiError =>

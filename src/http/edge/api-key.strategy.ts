@@ -28,8 +28,9 @@ export class ApiKeyStrategy extends PassportStrategy(passportHttp.BasicStrategy,
 }
 
 /**
- * The API key in an `Authorization` field: the password under any user name, or the user name when the password is empty.
- * Undefined: not HTTP Basic, or malformed. A password may hold colons, a user name cannot.
+ * The API key in an `Authorization` field: the password under any user name, or the user name when
+ * the password is empty. Undefined: not HTTP Basic, or malformed. A password may hold colons, a
+ * user name cannot.
  */
 export function apiKeyIn(authorization: string): string | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})[ \t]*$/i.exec(authorization)?.[1];

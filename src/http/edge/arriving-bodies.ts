@@ -6,8 +6,9 @@ interface Arriving {
 }
 
 /**
- * Bounds the bytes of all bodies that have not arrived as a whole yet. What passes the bound costs the request that holds most of them, and not
- * the one that came last: whoever holds many large bodies back pays with those, and a usual request is never turned away.
+ * Bounds the bytes of all bodies that have not arrived as a whole yet. What passes the bound costs
+ * the request that holds most of them, and not the one that came last: whoever holds many large
+ * bodies back pays with those, and a usual request is never turned away.
  */
 export class ArrivingBodies {
   private readonly arriving = new Set<Arriving>();
@@ -17,13 +18,19 @@ export class ArrivingBodies {
 
   /**
    * @param giveUp called once at most: this is the one that holds most.
-   * @returns what is to be called with the length of each piece, and with undefined when the body is whole.
+   * @returns what is to be called with the length of each piece, and with undefined when the body
+   * is whole.
    */
-  open(request: IncomingMessage, response: ServerResponse, giveUp: () => void): (bytes: number | undefined) => void {
+  open(
+    request: IncomingMessage,
+    response: ServerResponse,
+    giveUp: () => void,
+  ): (bytes: number | undefined) => void {
     const own: Arriving = { bytes: 0, giveUp };
     this.arriving.add(own);
     const release = (): void => this.release(own);
-    // Answered: what is still read of it is dropped at once. Closed: the response of one that waits behind others never closes by itself.
+    // Answered: what is still read of it is dropped at once. Closed: the response of one that waits
+    // behind others never closes by itself.
     response.once('finish', release).once('close', release);
     request.once('close', release);
     return (bytes) => {
@@ -37,7 +44,8 @@ export class ArrivingBodies {
 
   private giveUpLargest(): void {
     let largest: Arriving | undefined;
-    for (const one of this.arriving) if (largest === undefined || one.bytes > largest.bytes) largest = one;
+    for (const one of this.arriving)
+      if (largest === undefined || one.bytes > largest.bytes) largest = one;
     if (largest === undefined) return;
     this.release(largest);
     largest.giveUp();

@@ -1,6 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import type { Operator, Operators } from '../../config/operators.js';
-import { callerAs, isOpenEndpoint, TENANT_PARAMETER, type AccessRule, type Caller } from './access.js';
+import {
+  callerAs,
+  isOpenEndpoint,
+  TENANT_PARAMETER,
+  type AccessRule,
+  type Caller,
+} from './access.js';
 import { ApiError } from './api-error.js';
 import { unauthorized } from './challenge.js';
 import type { TokenCheck } from './credentials.js';
@@ -11,21 +17,30 @@ import { isTenantAlias, type Tenant, type TenantDirectory } from './tenant-direc
 const guard = new CredentialsGuard();
 
 /**
- * Finds tenant and caller of a request, in the order of the contract: tenant, credentials, open switch, what the caller and the program may.
- * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, FORBIDDEN, API_REQUEST_NOT_SUPPORTED.
+ * Finds tenant and caller of a request, in the order of the contract: tenant, credentials, open
+ * switch, what the caller and the program may.
+ * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, FORBIDDEN,
+ * API_REQUEST_NOT_SUPPORTED.
  */
-export async function authenticate(request: FastifyRequest, access: AccessRule, tenants: TenantDirectory): Promise<Caller | null> {
+export async function authenticate(
+  request: FastifyRequest,
+  access: AccessRule,
+  tenants: TenantDirectory,
+): Promise<Caller | null> {
   if (access.kind === 'none') return null;
   const tenant = await tenantOf(request, tenants);
   const caller = await callerWithin(request, { access, tenant, tenants });
-  if (isOpenEndpoint(access) && !tenant.openEndpoints) throw new ApiError('OPEN_ENDPOINTS_DISABLED');
+  if (isOpenEndpoint(access) && !tenant.openEndpoints)
+    throw new ApiError('OPEN_ENDPOINTS_DISABLED');
   if (!mayCall(caller, access, request)) throw new ApiError('FORBIDDEN');
-  if (access.apiOnlyPrograms && tenant.programType !== 'API_ONLY') throw new ApiError('API_REQUEST_NOT_SUPPORTED');
+  if (access.apiOnlyPrograms && tenant.programType !== 'API_ONLY')
+    throw new ApiError('API_REQUEST_NOT_SUPPORTED');
   return caller;
 }
 
 /**
- * Finds the operator behind a request: the key as the password under any user name, as tenants' keys are given.
+ * Finds the operator behind a request: the key as the password under any user name, as tenants'
+ * keys are given.
  * @throws {ApiError} UNAUTHORIZED, FORBIDDEN.
  */
 export async function authenticateOperator(
@@ -41,7 +56,10 @@ export async function authenticateOperator(
 }
 
 /** @throws {ApiError} TENANT_NOT_FOUND. */
-export async function tenantOf(request: FastifyRequest, tenants: Pick<TenantDirectory, 'find'>): Promise<Tenant> {
+export async function tenantOf(
+  request: FastifyRequest,
+  tenants: Pick<TenantDirectory, 'find'>,
+): Promise<Tenant> {
   const alias = aliasIn(request.params);
   const tenant = alias === undefined ? undefined : await tenants.find(alias);
   if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');

@@ -12,11 +12,18 @@ export interface CallCounter {
   isKnown(scope: Scope, accountId: string, userId: string): Promise<boolean>;
 }
 
-/** Calls of clients on live data are counted; servers with their key, and trying things out, are free. */
+/**
+ * Calls of clients on live data are counted; servers with their key, and trying things out, are
+ * free.
+ */
 const isCounted = ({ actor, mode }: Caller): boolean => actor.kind !== 'api-key' && mode === 'live';
 
 /** Counts a call and says in the answer how many are left. @throws {ApiError} RATE_LIMITED. */
-export async function limitCalls(call: Call, counted: CountedCall, counter: CallCounter): Promise<void> {
+export async function limitCalls(
+  call: Call,
+  counted: CountedCall,
+  counter: CallCounter,
+): Promise<void> {
   if (!isCounted(call)) return;
   const { limit, windowSeconds, left, resetSeconds, isExceeded } = await counter.count({
     tenant: call.tenant,
@@ -26,7 +33,8 @@ export async function limitCalls(call: Call, counted: CountedCall, counter: Call
   void call.reply
     .header('RateLimit-Policy', `"${counted}";q=${limit};w=${windowSeconds}`)
     .header('RateLimit', `"${counted}";r=${left};t=${resetSeconds}`);
-  if (isExceeded) throw new ApiError('RATE_LIMITED', { headers: { 'Retry-After': String(resetSeconds) } });
+  if (isExceeded)
+    throw new ApiError('RATE_LIMITED', { headers: { 'Retry-After': String(resetSeconds) } });
 }
 
 /** The same, for a write that counts only when its user is new. */

@@ -7,7 +7,10 @@ import { clientAddress } from './client-address.js';
 
 const USER_AGENT_LENGTH_MAX = 512;
 
-/** One call of a tenant's route, as a handler needs it: who calls, from where, and what was sent besides path, query and body. */
+/**
+ * One call of a tenant's route, as a handler needs it: who calls, from where, and what was sent
+ * besides path, query and body.
+ */
 export interface Call extends Caller {
   /** Of this request alone: correlates what it writes. */
   readonly id: string;
@@ -19,7 +22,10 @@ export interface Call extends Caller {
   readonly body: unknown;
   /** Behind trusted proxies. */
   readonly clientAddress: string;
-  /** From where a user called: of calls with a token alone. A server that calls with its key is not where its users are. */
+  /**
+   * From where a user called: of calls with a token alone. A server that calls with its key is not
+   * where its users are.
+   */
   readonly seen: Seen | undefined;
   /** For status and header fields of the answer. */
   readonly reply: FastifyReply;
@@ -58,8 +64,12 @@ function seenIn(request: FastifyRequest): Seen {
   };
 }
 
-/** The domain of the page that a client says it is on; what else is in such an address is nobody's business. */
+/**
+ * The domain of the page that a client says it is on; what else is in such an address is nobody's
+ * business.
+ */
 function domainOf(referrer: string | string[] | undefined): string | null {
-  if (typeof referrer !== 'string' || !/^https?:\/\//i.test(referrer) || !URL.canParse(referrer)) return null;
+  if (typeof referrer !== 'string' || !/^https?:\/\//i.test(referrer) || !URL.canParse(referrer))
+    return null;
   return new URL(referrer).hostname || null;
 }

@@ -18,7 +18,10 @@ export function trustOf(proxies: readonly AddressRange[]): (address: string) => 
   };
 }
 
-/** Where a request came from: the address of the socket, or what trusted proxies say it is. What is no address is not believed. */
+/**
+ * Where a request came from: the address of the socket, or what trusted proxies say it is. What is
+ * no address is not believed.
+ */
 export function clientAddress({ ip, raw }: Pick<FastifyRequest, 'ip' | 'raw'>): string {
   const told = plainAddress(ip);
   return isIP(told) !== 0 ? told : plainAddress(raw.socket.remoteAddress ?? '');

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { Server as SocketServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { plainHeaders } from './answer-headers.js';
@@ -26,10 +33,16 @@ const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 /** The code of the body that holds most when there is no room for more. */
 const NO_ROOM = 'NO_ROOM';
 
-/** After the last word on a broken connection the client has this long to read it before the socket is torn down. */
+/**
+ * After the last word on a broken connection the client has this long to read it before the socket
+ * is torn down.
+ */
 const LINGER_MS = 1_000;
 
-/** When for so long no request has begun, those that were on their way at the begin of a shutdown have arrived. */
+/**
+ * When for so long no request has begun, those that were on their way at the begin of a shutdown
+ * have arrived.
+ */
 const DRAIN_MS = 250;
 
 /** How much of a body is read on and dropped once its request is answered. */
@@ -42,8 +55,8 @@ export interface RestBounds {
 const lastOfSocket = new WeakMap<Duplex, Exchange>();
 
 /**
- * The server and what is going on on its sockets. Answers what goes wrong below the framework, in the same JSON as everything else,
- * and knows how many requests are in flight.
+ * The server and what is going on on its sockets. Answers what goes wrong below the framework, in
+ * the same JSON as everything else, and knows how many requests are in flight.
  */
 export class Connections {
   private readonly exchanges = new Map<Duplex, Set<Exchange>>();
@@ -67,7 +80,10 @@ export class Connections {
   }
 
   /** The server of the framework. `options` are Node's own limits. */
-  createServer(options: ServerOptions, handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  createServer(
+    options: ServerOptions,
+    handle: (request: IncomingMessage, response: ServerResponse) => void,
+  ): Server {
     const server = createServer(options, (request, response) => {
       this.track(request, response);
       handle(request, response);
@@ -77,17 +93,24 @@ export class Connections {
     // Node would answer these two without a body.
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       this.track(request, response);
-      answer(response, errorJson('BAD_REQUEST', { status: 417, message: 'The expectation cannot be met' }));
+      answer(
+        response,
+        errorJson('BAD_REQUEST', { status: 417, message: 'The expectation cannot be met' }),
+      );
     });
     server.on('connect', (_request, socket) =>
-      this.answerRaw(socket, errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' })),
+      this.answerRaw(
+        socket,
+        errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' }),
+      ),
     );
     return server;
   }
 
   /**
-   * Lets nobody in any more, and resolves when all connections are closed or none of them has brought a request for a moment; those that
-   * come are served. To be called before the server is closed: Node closes at once every connection on which it has not seen a request, and one that
+   * Lets nobody in any more, and resolves when all connections are closed or none of them has
+   * brought a request for a moment; those that come are served. To be called before the server is
+   * closed: Node closes at once every connection on which it has not seen a request, and one that
    * is on its way would be lost, its client left in doubt whether it had an effect.
    */
   drain(server: Server): Promise<void> {
@@ -118,17 +141,22 @@ export class Connections {
     }
     const unfinished = [...(this.exchanges.get(socket) ?? [])];
     const current = unfinished.find(({ request }) => !request.complete);
-    // The broken message is the body of a request whose answer has begun, or is out: nothing may be put after it.
+    // The broken message is the body of a request whose answer has begun, or is out: nothing may be
+    // put after it.
     if (current?.response.headersSent || (unfinished.length === 0 && hasAnsweredUnread(socket))) {
       socket.destroy();
       return;
     }
     const body = describeBroken(error);
     const earlier = unfinished.filter((exchange) => exchange !== current);
-    // Answers to earlier, whole requests of the same connection come first: ours must not be taken for one of theirs.
+    // Answers to earlier, whole requests of the same connection come first: ours must not be taken
+    // for one of theirs.
     whenAllClosed(
       earlier.map(({ response }) => response),
-      () => this.answerRaw(socket, body, { readsOn: error.code !== TOO_MANY_PIECES && error.code !== NO_ROOM }),
+      () =>
+        this.answerRaw(socket, body, {
+          readsOn: error.code !== TOO_MANY_PIECES && error.code !== NO_ROOM,
+        }),
     );
   }
 
@@ -148,7 +176,10 @@ export class Connections {
       ...Object.entries(plainHeaders(randomUUID())).map(([name, value]) => `${name}: ${value}`),
       // Whoever asks may be a page; nothing of the request is known that could narrow it.
       ...(body.statusCode === 401
-        ? [...Object.entries(CHALLENGE).map(([name, value]) => `${name}: ${value}`), 'Access-Control-Allow-Origin: *']
+        ? [
+            ...Object.entries(CHALLENGE).map(([name, value]) => `${name}: ${value}`),
+            'Access-Control-Allow-Origin: *',
+          ]
         : []),
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
@@ -158,8 +189,9 @@ export class Connections {
   }
 
   /**
-   * Many clients write a whole body before they read. A socket that is closed on one that still writes is reset, and the answer in it is
-   * lost; so it is closed for writing alone, and torn down when the rest was read or was too much.
+   * Many clients write a whole body before they read. A socket that is closed on one that still
+   * writes is reset, and the answer in it is lost; so it is closed for writing alone, and torn down
+   * when the rest was read or was too much.
    */
   private closeOnceRead(socket: Socket): void {
     const close = socket.destroySoon.bind(socket);
@@ -173,7 +205,10 @@ export class Connections {
     };
   }
 
-  /** Whoever writes on after the answer, slowly or for ever, holds a socket within bounds, and no place among the requests in flight. */
+  /**
+   * Whoever writes on after the answer, slowly or for ever, holds a socket within bounds, and no
+   * place among the requests in flight.
+   */
   private readOn(request: IncomingMessage): void {
     if (request.complete || this.readingOn.has(request)) return;
     this.readingOn.add(request);
@@ -197,7 +232,8 @@ export class Connections {
 
   private track(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const giveUp = (code: string): void => this.onClientError(Object.assign(new Error(code), { code }), socket);
+    const giveUp = (code: string): void =>
+      this.onClientError(Object.assign(new Error(code), { code }), socket);
     const handedOn = this.arriving.open(request, response, () => {
       stop();
       giveUp(NO_ROOM);
@@ -223,7 +259,8 @@ export class Connections {
     if (known !== undefined) return known;
     const made = new Set<Exchange>();
     this.exchanges.set(socket, made);
-    // The response to a pipelined request that still waits for its turn never closes by itself when the socket does.
+    // The response to a pipelined request that still waits for its turn never closes by itself when
+    // the socket does.
     socket.once('close', () => {
       for (const exchange of made) this.closed(made, exchange);
       this.exchanges.delete(socket);
@@ -232,7 +269,9 @@ export class Connections {
   }
 }
 
-/** The last request was answered before its body had arrived; what is late is the rest of that body. */
+/**
+ * The last request was answered before its body had arrived; what is late is the rest of that body.
+ */
 const hasAnsweredUnread = (socket: Duplex): boolean => {
   const last = lastOfSocket.get(socket);
   return last !== undefined && last.response.writableFinished && !last.request.complete;
@@ -259,7 +298,10 @@ function answer(response: ServerResponse, body: ErrorJson): void {
 function describeBroken(error: BrokenMessage): ErrorJson {
   switch (error.code ?? '') {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return errorJson('BAD_REQUEST', { status: 408, message: 'The request took too long to arrive' });
+      return errorJson('BAD_REQUEST', {
+        status: 408,
+        message: 'The request took too long to arrive',
+      });
     case 'HPE_HEADER_OVERFLOW':
       if (isOversizeToken(lineOf(error))) return errorJson('UNAUTHORIZED', { rsCode: 'RS032' });
       return isLongRequestLine(lineOf(error))
@@ -271,23 +313,32 @@ function describeBroken(error: BrokenMessage): ErrorJson {
     case NO_ROOM:
       return errorJson('UNAVAILABLE');
     case 'HPE_INVALID_METHOD':
-      // The parser says the same of a method it does not know and of bytes that were never meant to be one.
+      // The parser says the same of a method it does not know and of bytes that were never meant to
+      // be one.
       if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
         return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
       return errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' });
     case 'HPE_INVALID_VERSION':
     case 'HPE_PAUSED_H2_UPGRADE':
-      return errorJson('BAD_REQUEST', { status: 505, message: 'The HTTP version is not supported' });
+      return errorJson('BAD_REQUEST', {
+        status: 505,
+        message: 'The HTTP version is not supported',
+      });
     default:
       return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
   }
 }
 
-/** A token that is too large is a bad token. The field's name may have come in an earlier packet; what is left is then the token's own alphabet. */
+/**
+ * A token that is too large is a bad token. The field's name may have come in an earlier packet;
+ * what is left is then the token's own alphabet.
+ */
 const isOversizeToken = (line: string): boolean =>
-  /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) || /^[\w-]{256,}(?:\.[\w-]*){0,2}\s*$/.test(line);
+  /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) ||
+  /^[\w-]{256,}(?:\.[\w-]*){0,2}\s*$/.test(line);
 
-const isLongRequestLine = (line: string): boolean => line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
+const isLongRequestLine = (line: string): boolean =>
+  line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
 
 /** The line in which the parser gave up, as far as the last packet holds it. */
 function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
@@ -297,7 +348,10 @@ function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
   return rawPacket.subarray(begin, end === -1 ? undefined : end).toString('latin1');
 }
 
-/** A request target longer than this is 414. Two ids and a code of 255 characters, each of 12 bytes when percent-encoded, fit. */
+/**
+ * A request target longer than this is 414. Two ids and a code of 255 characters, each of 12 bytes
+ * when percent-encoded, fit.
+ */
 export const TARGET_BYTES_MAX = 16 * 1024;
 /** Request line and header fields together; beyond it Node stops parsing. */
 export const HEAD_BYTES_MAX = 32 * 1024;

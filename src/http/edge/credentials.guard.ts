@@ -22,7 +22,9 @@ export class CredentialsGuard extends AuthGuard(['user-token', 'api-key']) {
    *   passport adds members, and such a copy takes them slowly.
    * @throws {ApiError} UNAUTHORIZED for a token that is no good.
    */
-  async holderOf<Holder extends object>(credentials: Credentials<Holder>): Promise<Holder | undefined> {
+  async holderOf<Holder extends object>(
+    credentials: Credentials<Holder>,
+  ): Promise<Holder | undefined> {
     await this.canActivate(new ExecutionContextHost([credentials]));
     return credentials.holder || undefined;
   }

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import {
+  LogController,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 import type { Logger } from 'pino';
 import { Operators } from '../../config/operators.js';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
@@ -16,7 +22,13 @@ import { callOf, type Call } from './call.js';
 import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
 import { trustOf, type AddressRange } from './client-address.js';
 import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
-import { allowOtherOrigins, answerPreflight, isPreflight, narrowOrigins, refuseOtherSites } from './cross-origin.js';
+import {
+  allowOtherOrigins,
+  answerPreflight,
+  isPreflight,
+  narrowOrigins,
+  refuseOtherSites,
+} from './cross-origin.js';
 import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
 import { checkContentType, checkTypeIsGiven, installBodyParser } from './json-body.js';
 import { frameworkLogger, logRequest, routeOf } from './request-log.js';
@@ -28,21 +40,32 @@ import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
 export interface HttpLimits {
   /** Requests in flight; more are turned away with 503, so that those inside finish in time. */
   readonly inFlightMax: number;
-  /** From the arrival of the head to the answer; then 503, or 408 when the body is still missing. */
+  /**
+   * From the arrival of the head to the answer; then 503, or 408 when the body is still missing.
+   */
   readonly deadlineMs: number;
   /** For the head of a request to arrive. */
   readonly headersTimeoutMs: number;
   /** For a whole request to arrive, body included. */
   readonly requestTimeoutMs: number;
-  /** How long an idle connection is kept. Longer than that of a proxy in front, or it would send into a closing socket. */
+  /**
+   * How long an idle connection is kept. Longer than that of a proxy in front, or it would send
+   * into a closing socket.
+   */
   readonly keepAliveTimeoutMs: number;
   /** How often late requests are looked for. */
   readonly timeoutCheckMs: number;
-  /** Of a body whose request is answered before it is there, so many bytes are read on and dropped; more, and the connection is torn down. */
+  /**
+   * Of a body whose request is answered before it is there, so many bytes are read on and dropped;
+   * more, and the connection is torn down.
+   */
   readonly restBytesMax: number;
   /** As long at most. */
   readonly restTimeMs: number;
-  /** Bytes of all bodies together that have not arrived as a whole; more, and the one that holds most of them gets 503. */
+  /**
+   * Bytes of all bodies together that have not arrived as a whole; more, and the one that holds
+   * most of them gets 503.
+   */
   readonly arrivingBytesMax: number;
 }
 
@@ -72,22 +95,29 @@ export interface HttpEdgeParts {
   readonly metrics: HttpMetrics;
   /** Counts what clients without an API key call. */
   readonly calls: CallCounter;
-  /** True for an error that says that a store is away: the answer is 503 with Retry-After. Default: the log's and the database's own. */
+  /**
+   * True for an error that says that a store is away: the answer is 503 with Retry-After. Default:
+   * the log's and the database's own.
+   */
   readonly isUnavailable?: (error: unknown) => boolean;
   /** Whether the stores answer now. Default: they do. */
   readonly storesAnswer?: StoresAnswer;
-  /** False while what tenants would be shown is not complete: their routes answer 503. Default: always true. */
+  /**
+   * False while what tenants would be shown is not complete: their routes answer 503. Default:
+   * always true.
+   */
   readonly isComplete?: () => boolean;
 }
 
-const isStoreAway = (error: unknown): boolean => error instanceof EventLogUnavailable || isUnavailable(error);
+const isStoreAway = (error: unknown): boolean =>
+  error instanceof EventLogUnavailable || isUnavailable(error);
 
 /** Methods whose body, if there is one, nobody reads. */
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 
 /**
- * Everything between the socket and a controller. Use: make it, create the Nest application with `adapter` and `applicationOptions`,
- * call `configure` before `init` or `listen`.
+ * Everything between the socket and a controller. Use: make it, create the Nest application with
+ * `adapter` and `applicationOptions`, call `configure` before `init` or `listen`.
  */
 export class HttpEdge {
   readonly adapter: FastifyAdapter;
@@ -109,11 +139,14 @@ export class HttpEdge {
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
-        throw new Error(`${[route.method].flat().join(', ')} ${route.url} does not say who may call it`);
+        throw new Error(
+          `${[route.method].flat().join(', ')} ${route.url} does not say who may call it`,
+        );
       this.routes.add(route.method, route.url);
     });
     this.adapter.getInstance().addHook('preClose', () => {
-      // In the same moment: who is asked to close before would come back to a server that no longer listens when it says hello.
+      // In the same moment: who is asked to close before would come back to a server that no longer
+      // listens when it says hello.
       this.beginShutdown();
       return this.connections.drain(this.adapter.getHttpServer());
     });
@@ -124,14 +157,21 @@ export class HttpEdge {
     return this.connections.inFlight;
   }
 
-  /** From now on every answer asks the client to close its connection; requests are still served. Closing the server begins with it. */
+  /**
+   * From now on every answer asks the client to close its connection; requests are still served.
+   * Closing the server begins with it.
+   */
   beginShutdown(): void {
     this.draining = true;
   }
 
   /** Installs the checks, the error answers, the log line and the metrics of every request. */
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
-    const { metrics, isUnavailable = isStoreAway, storesAnswer = () => Promise.resolve(true) } = parts;
+    const {
+      metrics,
+      isUnavailable = isStoreAway,
+      storesAnswer = () => Promise.resolve(true),
+    } = parts;
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
     metrics.watchInFlight(() => this.inFlight);
@@ -146,13 +186,19 @@ export class HttpEdge {
       refuseWhenStoresHang(request, reply, storesAnswer, mapping);
       await this.admit(request, reply, parts);
     });
-    // With the answer, not with the request: one that was under way when the shutdown began must not leave its connection open.
+    // With the answer, not with the request: one that was under way when the shutdown began must
+    // not leave its connection open.
     server.addHook('onSend', (_request, reply, _payload, done) => {
       if (this.draining) void reply.header('Connection', 'close');
       done();
     });
     const record = (request: FastifyRequest, reply: FastifyReply) => {
-      metrics.answered({ method: request.method, route: routeOf(request), status: reply.statusCode, seconds: reply.elapsedTime / 1000 });
+      metrics.answered({
+        method: request.method,
+        route: routeOf(request),
+        status: reply.statusCode,
+        seconds: reply.elapsedTime / 1000,
+      });
       logRequest(this.logger, request, reply);
     };
     server.addHook('onResponse', (request, reply, done) => {
@@ -171,8 +217,11 @@ export class HttpEdge {
   }
 
   /** Until `configure` has run there is no route either, so nothing can get here. */
-  private answerFrameworkError: (error: Error, request: FastifyRequest, reply: FastifyReply) => void = (error, _request, reply) =>
-    void reply.send(error);
+  private answerFrameworkError: (
+    error: Error,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) => void = (error, _request, reply) => void reply.send(error);
 
   private createAdapter(trustedProxies: readonly AddressRange[]): FastifyAdapter {
     const { limits, connections } = this;
@@ -186,11 +235,13 @@ export class HttpEdge {
       handlerTimeout: limits.deadlineMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
-      // Requests that arrive on open connections during a shutdown are served, with `Connection: close` (see `beginShutdown`).
+      // Requests that arrive on open connections during a shutdown are served, with `Connection:
+      // close` (see `beginShutdown`).
       return503OnClosing: false,
       forceCloseConnections: 'idle',
       frameworkErrors: (error, request, reply) => this.answerFrameworkError(error, request, reply),
-      // Broken messages are answered by `Connections`, which knows what else is going on on the socket.
+      // Broken messages are answered by `Connections`, which knows what else is going on on the
+      // socket.
       clientErrorHandler: () => undefined,
       serverFactory: (handle) =>
         connections.createServer(
@@ -214,8 +265,15 @@ export class HttpEdge {
     const { raw } = request;
     if ((raw.url?.length ?? 0) > TARGET_BYTES_MAX)
       throw new ApiError('BAD_REQUEST', { status: 414, message: 'The request target is too long' });
-    if (raw.httpVersionMajor === 1 && raw.httpVersionMinor === 1 && raw.headers.host === undefined) {
-      throw new ApiError('BAD_REQUEST', { validationErrors: ['Host is missing'], headers: { Connection: 'close' } });
+    if (
+      raw.httpVersionMajor === 1 &&
+      raw.httpVersionMinor === 1 &&
+      raw.headers.host === undefined
+    ) {
+      throw new ApiError('BAD_REQUEST', {
+        validationErrors: ['Host is missing'],
+        headers: { Connection: 'close' },
+      });
     }
     if (request.is404) this.refuseUnmatched(request);
     // The router matches an empty segment with a parameter; a resource without an id is no route.
@@ -228,8 +286,15 @@ export class HttpEdge {
     throw new ApiError('METHOD_NOT_ALLOWED', { headers: { Allow: allowed.join(', ') } });
   }
 
-  /** A browser's question whether a page may call: answered whoever the page's user is, and whether the open endpoints are on or off. */
-  private async isAnsweredPreflight(request: FastifyRequest, reply: FastifyReply, { tenants }: HttpEdgeParts): Promise<boolean> {
+  /**
+   * A browser's question whether a page may call: answered whoever the page's user is, and whether
+   * the open endpoints are on or off.
+   */
+  private async isAnsweredPreflight(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { tenants }: HttpEdgeParts,
+  ): Promise<boolean> {
     if (!isPreflight(request)) return false;
     const target = request.raw.url ?? '/';
     const methods = this.routes.methodsOf(target);
@@ -242,14 +307,23 @@ export class HttpEdge {
     return true;
   }
 
-  private async admit(request: FastifyRequest, reply: FastifyReply, parts: HttpEdgeParts): Promise<void> {
+  private async admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    parts: HttpEdgeParts,
+  ): Promise<void> {
     const { tenants, calls, isComplete = () => true } = parts;
     const { access } = request.routeOptions.config;
     if (access === undefined) throw new ApiError('FORBIDDEN');
     // Health and metrics answer however busy the service is.
-    if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax) throw unavailable();
+    if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax)
+      throw unavailable();
     if (access.kind === 'operator') {
-      request.operator = await authenticateOperator(request, access, parts.operators ?? new Operators());
+      request.operator = await authenticateOperator(
+        request,
+        access,
+        parts.operators ?? new Operators(),
+      );
       refuseOtherSites(request);
       if (!access.emptyBody) checkTypeIsGiven(request);
       return checkContentTypeOf(request, access.emptyBody);
@@ -268,8 +342,10 @@ async function limit(call: Call, access: AccessRule, calls: CallCounter): Promis
   if (counted === undefined) return;
   if (counted !== 'create-user') return limitCalls(call, counted, calls);
   const { token } = call;
-  // A token's call is about its own user, but for a visitor's: whom that one is about, only the body says.
-  if (token?.kind === 'user' && access.kind !== 'visitor-open') await limitNewUsers(call, token, calls);
+  // A token's call is about its own user, but for a visitor's: whom that one is about, only the
+  // body says.
+  if (token?.kind === 'user' && access.kind !== 'visitor-open')
+    await limitNewUsers(call, token, calls);
 }
 
 /** `/api/v1/{alias}/…`; a well-formed alias needs no decoding. */
@@ -281,5 +357,9 @@ function checkContentTypeOf(request: FastifyRequest, emptyBody: boolean): void {
 }
 
 function hasEmptyParameter(params: unknown): boolean {
-  return typeof params === 'object' && params !== null && Object.values(params).some((value) => value === '');
+  return (
+    typeof params === 'object' &&
+    params !== null &&
+    Object.values(params).some((value) => value === '')
+  );
 }

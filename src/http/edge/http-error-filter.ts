@@ -18,43 +18,86 @@ export class HttpErrorFilter implements ExceptionFilter {
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    answerWithError(exception, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), this.mapping);
+    answerWithError(
+      exception,
+      http.getRequest<FastifyRequest>(),
+      http.getResponse<FastifyReply>(),
+      this.mapping,
+    );
   }
 }
 
-/** Sends the answer to an error, unless an answer is under way. Errors that are nobody's expectation get a log line. */
-export function answerWithError(exception: unknown, request: FastifyRequest, reply: FastifyReply, mapping: ErrorMapping): void {
+/**
+ * Sends the answer to an error, unless an answer is under way. Errors that are nobody's expectation
+ * get a log line.
+ */
+export function answerWithError(
+  exception: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  mapping: ErrorMapping,
+): void {
   const error = apiErrorOf(exception, request, mapping);
-  if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE') logFailure(error, exception, request, mapping.logger);
+  if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE')
+    logFailure(error, exception, request, mapping.logger);
   if (reply.sent || reply.raw.headersSent) return;
-  // The framework would close the connection for what is left of the body; it is read on and dropped (see `Connections`).
+  // The framework would close the connection for what is left of the body; it is read on and
+  // dropped (see `Connections`).
   reply.removeHeader('connection');
   // What the controller had set was meant for another answer.
   reply.removeHeader('content-length');
-  void reply.code(error.body.statusCode).headers(error.headers).type('application/json; charset=utf-8').send(error.body);
+  void reply
+    .code(error.body.statusCode)
+    .headers(error.headers)
+    .type('application/json; charset=utf-8')
+    .send(error.body);
 }
 
-function logFailure(error: ApiError, exception: unknown, request: FastifyRequest, logger: Logger): void {
-  // Turning clients away is no failure of a request, and would write a line for each just when there is least time for it.
+function logFailure(
+  error: ApiError,
+  exception: unknown,
+  request: FastifyRequest,
+  logger: Logger,
+): void {
+  // Turning clients away is no failure of a request, and would write a line for each just when
+  // there is least time for it.
   if (exception instanceof ApiError) return;
   logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
-    { requestId: request.id, method: request.method, route: routeOf(request), error: loggedError(exception) },
+    {
+      requestId: request.id,
+      method: request.method,
+      route: routeOf(request),
+      error: loggedError(exception),
+    },
     'request failed',
   );
 }
 
-export function apiErrorOf(exception: unknown, request: FastifyRequest, mapping: Pick<ErrorMapping, 'isUnavailable'>): ApiError {
+export function apiErrorOf(
+  exception: unknown,
+  request: FastifyRequest,
+  mapping: Pick<ErrorMapping, 'isUnavailable'>,
+): ApiError {
   if (exception instanceof ApiError) return exception;
-  const cause = exception instanceof HttpException && isError(exception.cause) ? exception.cause : exception;
+  const cause =
+    exception instanceof HttpException && isError(exception.cause) ? exception.cause : exception;
   if (cause instanceof ApiError) return cause;
-  return ofFramework(cause, request) ?? ofOwnStores(cause, mapping) ?? ofStatus(exception) ?? new ApiError('INTERNAL');
+  return (
+    ofFramework(cause, request) ??
+    ofOwnStores(cause, mapping) ??
+    ofStatus(exception) ??
+    new ApiError('INTERNAL')
+  );
 }
 
 function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefined {
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      // A wrong content type comes before a size; it could not be told earlier that the body is not empty.
-      return new ApiError(wrongTypeTolerated(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE');
+      // A wrong content type comes before a size; it could not be told earlier that the body is not
+      // empty.
+      return new ApiError(
+        wrongTypeTolerated(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE',
+      );
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ApiError('UNSUPPORTED_MEDIA_TYPE');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
@@ -62,28 +105,41 @@ function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefi
     case 'FST_ERR_BAD_URL':
       return new ApiError('BAD_REQUEST', { message: 'The path is not a valid percent-encoding' });
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new ApiError('BAD_REQUEST', { status: 414, message: 'The request target is too long' });
+      return new ApiError('BAD_REQUEST', {
+        status: 414,
+        message: 'The request target is too long',
+      });
     case 'FST_ERR_HANDLER_TIMEOUT':
       return request.raw.complete
         ? unavailable()
-        : new ApiError('BAD_REQUEST', { status: 408, message: 'The request took too long to arrive', headers: { Connection: 'close' } });
+        : new ApiError('BAD_REQUEST', {
+            status: 408,
+            message: 'The request took too long to arrive',
+            headers: { Connection: 'close' },
+          });
     case 'ECONNRESET':
       // The client went away while it was sending; nobody reads this answer.
-      return request.raw.complete ? undefined : new ApiError('BAD_REQUEST', { message: 'The body did not arrive' });
+      return request.raw.complete
+        ? undefined
+        : new ApiError('BAD_REQUEST', { message: 'The body did not arrive' });
     default:
       return undefined;
   }
 }
 
-const ofOwnStores = (error: unknown, { isUnavailable }: Pick<ErrorMapping, 'isUnavailable'>): ApiError | undefined =>
-  isUnavailable(error) ? unavailable() : undefined;
+const ofOwnStores = (
+  error: unknown,
+  { isUnavailable }: Pick<ErrorMapping, 'isUnavailable'>,
+): ApiError | undefined => (isUnavailable(error) ? unavailable() : undefined);
 
 function ofStatus(exception: unknown): ApiError | undefined {
   if (!(exception instanceof HttpException)) return undefined;
   const status = exception.getStatus();
   switch (status) {
     case 401:
-      return new ApiError('UNAUTHORIZED', { headers: { 'WWW-Authenticate': 'Basic realm="referral-ledger"' } });
+      return new ApiError('UNAUTHORIZED', {
+        headers: { 'WWW-Authenticate': 'Basic realm="referral-ledger"' },
+      });
     case 403:
       return new ApiError('FORBIDDEN');
     case 404:

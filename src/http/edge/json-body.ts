@@ -5,52 +5,73 @@ import { ApiError, badRequest } from './api-error.js';
 export const BODY_BYTES_MAX = 1024 * 1024;
 const DEPTH_MAX = 32;
 
-/** Requests whose content type is wrong, on a route whose body is empty anyhow: tolerated as long as nothing is in it. */
+/**
+ * Requests whose content type is wrong, on a route whose body is empty anyhow: tolerated as long as
+ * nothing is in it.
+ */
 const tolerated = new WeakSet<FastifyRequest>();
 
 export const wrongTypeTolerated = (request: FastifyRequest): boolean => tolerated.has(request);
 
 /**
- * Checks the content type before anything of the body is read, so that it precedes the size (413) and the content (400).
+ * Checks the content type before anything of the body is read, so that it precedes the size (413)
+ * and the content (400).
  * @throws {ApiError} UNSUPPORTED_MEDIA_TYPE.
  */
 export function checkContentType(request: FastifyRequest, emptyBody: boolean): void {
   const { headers } = request.raw;
   if (!isJsonInUtf8(headers['content-type']) || !isIdentity(headers['content-encoding'])) {
-    if (!emptyBody || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
+    if (!emptyBody || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX)
+      throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
     tolerated.add(request);
   }
-  // What is left for the framework is the one parser for everything; it would judge the type again and by other rules.
+  // What is left for the framework is the one parser for everything; it would judge the type again
+  // and by other rules.
   delete headers['content-type'];
 }
 
-/** A page can send a body without a type to wherever it likes. @throws {ApiError} UNSUPPORTED_MEDIA_TYPE for a body that does not name its own. */
+/**
+ * A page can send a body without a type to wherever it likes. @throws {ApiError}
+ * UNSUPPORTED_MEDIA_TYPE for a body that does not name its own.
+ */
 export function checkTypeIsGiven({ raw: { headers } }: FastifyRequest): void {
-  const hasBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
+  const hasBody =
+    Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
   if (hasBody && !headers['content-type']) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
 }
 
 const isIdentity = (encoding: string | undefined): boolean =>
   encoding === undefined || encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity';
 
-/** A missing type is JSON. `application/json` alone is; its parameters are free, but a charset must be UTF-8. */
+/**
+ * A missing type is JSON. `application/json` alone is; its parameters are free, but a charset must
+ * be UTF-8.
+ */
 export function isJsonInUtf8(contentType: string | undefined): boolean {
-  const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase());
+  const [type = '', ...parameters] = (contentType ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
   if (type === '') return parameters.length === 0;
   if (type !== 'application/json') return false;
-  return parameters.every((parameter) => !parameter.startsWith('charset') || /^charset\s*=\s*"?utf-?8"?$/.test(parameter));
+  return parameters.every(
+    (parameter) => !parameter.startsWith('charset') || /^charset\s*=\s*"?utf-?8"?$/.test(parameter),
+  );
 }
 
 /** Replaces the framework's parsers by one for every content type (see `checkContentType`). */
 export function installBodyParser(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX }, (request: FastifyRequest, bytes: Buffer, done) => {
-    try {
-      done(null, parseBody(request, bytes));
-    } catch (error) {
-      done(error instanceof Error ? error : badRequest('the body is not valid JSON'));
-    }
-  });
+  server.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+    (request: FastifyRequest, bytes: Buffer, done) => {
+      try {
+        done(null, parseBody(request, bytes));
+      } catch (error) {
+        done(error instanceof Error ? error : badRequest('the body is not valid JSON'));
+      }
+    },
+  );
 }
 
 function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
@@ -62,16 +83,20 @@ function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
 
 /**
  * Reads a body. Nothing, or white space alone, is undefined.
- * @throws {ApiError} BAD_REQUEST for what is no JSON text in UTF-8, could poison a prototype, is nested deeper than 32, or holds a
- * NUL or half a surrogate pair: such text can be neither stored nor compared.
+ * @throws {ApiError} BAD_REQUEST for what is no JSON text in UTF-8, could poison a prototype, is
+ * nested deeper than 32, or holds a NUL or half a surrogate pair: such text can be neither stored
+ * nor compared.
  */
 export function parseJson(bytes: Buffer): unknown {
   const text = decode(bytes);
   if (text.trim() === '') return undefined;
-  if (isDeeperThan(text, DEPTH_MAX)) throw badRequest(`the body is nested deeper than ${DEPTH_MAX}`);
+  if (isDeeperThan(text, DEPTH_MAX))
+    throw badRequest(`the body is nested deeper than ${DEPTH_MAX}`);
   const value = parseText(text);
-  // Only an escape can bring what cannot be stored into valid UTF-8, so texts without one are not searched.
-  if (text.includes('\\u') && holdsUnstorable(value)) throw badRequest('the body holds a NUL character or half a surrogate pair');
+  // Only an escape can bring what cannot be stored into valid UTF-8, so texts without one are not
+  // searched.
+  if (text.includes('\\u') && holdsUnstorable(value))
+    throw badRequest('the body holds a NUL character or half a surrogate pair');
   return value;
 }
 
@@ -87,12 +112,19 @@ function decode(bytes: Buffer): string {
 
 function parseText(text: string): unknown {
   try {
-    const value: unknown = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
+    const value: unknown = parse(text, undefined, {
+      protoAction: 'error',
+      constructorAction: 'error',
+    });
     return value;
   } catch (error) {
     // The parser's own words quote the text; ours do not.
     const poisoned = error instanceof SyntaxError && error.message.includes('forbidden prototype');
-    throw badRequest(poisoned ? 'the body holds a forbidden member (__proto__ or constructor.prototype)' : 'the body is not valid JSON');
+    throw badRequest(
+      poisoned
+        ? 'the body holds a forbidden member (__proto__ or constructor.prototype)'
+        : 'the body is not valid JSON',
+    );
   }
 }
 
@@ -103,7 +135,10 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Looks at the text, before it is parsed: building a million nested arrays only to refuse them takes a hundred times as long. */
+/**
+ * Looks at the text, before it is parsed: building a million nested arrays only to refuse them
+ * takes a hundred times as long.
+ */
 function isDeeperThan(text: string, max: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
@@ -120,14 +155,17 @@ function isDeeperThan(text: string, max: number): boolean {
 /** Where the string that begins at `begin` has its closing quote, or the text ends. */
 function endOfString(text: string, begin: number): number {
   let i = begin + 1;
-  while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
+  while (i < text.length && text.charCodeAt(i) !== QUOTE)
+    i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
   return i;
 }
 
 /** Half a surrogate pair, or NUL: Postgres takes neither, and UTF-8 has no form for the first. */
 const UNSTORABLE = /[\p{Surrogate}\0]/u;
 
-/** Walks with an own stack: a body chooses its shape, and must not choose that of the call stack. */
+/**
+ * Walks with an own stack: a body chooses its shape, and must not choose that of the call stack.
+ */
 function holdsUnstorable(root: unknown): boolean {
   const open: unknown[] = [root];
   while (open.length > 0) {

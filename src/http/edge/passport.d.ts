@@ -35,7 +35,11 @@ declare module 'passport-jwt' {
     interface Options {
       readonly algorithms: Algorithm[];
       readonly jwtFromRequest: (request: Signature) => string;
-      readonly secretOrKeyProvider: (request: Signature, token: string, done: Done<KeyObject>) => void;
+      readonly secretOrKeyProvider: (
+        request: Signature,
+        token: string,
+        done: Done<KeyObject>,
+      ) => void;
     }
 
     class Strategy {

@@ -4,7 +4,9 @@ import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
-/** One client's call of one tenant. `address`: the client's, as text; it is stored as a keyed hash. */
+/**
+ * One client's call of one tenant. `address`: the client's, as text; it is stored as a keyed hash.
+ */
 export interface ClientCall {
   readonly tenant: { readonly alias: string; readonly openRules: OpenRules };
   readonly call: CountedCall;
@@ -23,8 +25,9 @@ export interface CallCount {
 }
 
 /**
- * Counts calls per tenant, kind of call and address, for all processes together: a window begins with a client's first call and the next
- * one with the first call after its end. Counting and asking are one statement, so calls that come together cannot pass together.
+ * Counts calls per tenant, kind of call and address, for all processes together: a window begins
+ * with a client's first call and the next one with the first call after its end. Counting and
+ * asking are one statement, so calls that come together cannot pass together.
  */
 export class RateLimits {
   constructor(
@@ -37,7 +40,8 @@ export class RateLimits {
     const { calls: byDefault, windowSeconds } = CALL_WINDOWS[call];
     const limit = tenant.openRules.rateLimits[call] ?? byDefault;
     const client = this.names.digest('client', tenant.alias, address);
-    // What is beyond the limit is not counted further, so that the number never grows out of its type.
+    // What is beyond the limit is not counted further, so that the number never grows out of its
+    // type.
     const { rows } = await this.pool.query<{ calls: number; left_seconds: number }>(
       `insert into ledger.call_counts as known (tenant, call, client, began, calls) values ($1, $2, $3, now(), 1)
        on conflict (tenant, call, client) do update set
@@ -47,19 +51,34 @@ export class RateLimits {
       [tenant.alias, call, client, windowSeconds, limit],
     );
     const [{ calls, left_seconds: leftSeconds } = { calls: 1, left_seconds: windowSeconds }] = rows;
-    return { limit, windowSeconds, left: Math.max(0, limit - calls), resetSeconds: Math.max(1, leftSeconds), isExceeded: calls > limit };
+    return {
+      limit,
+      windowSeconds,
+      left: Math.max(0, limit - calls),
+      resetSeconds: Math.max(1, leftSeconds),
+      isExceeded: calls > limit,
+    };
   }
 
-  /** Whether there is such a user; ids as a client gave them. Asked of the log, as a decision is. */
+  /**
+   * Whether there is such a user; ids as a client gave them. Asked of the log, as a decision is.
+   */
   async isKnown(scope: Scope, accountId: string, userId: string): Promise<boolean> {
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, this.names.accountRef(scope, accountId)));
+    const { state } = await this.streams.accounts.load(
+      this.names.accountStream(scope, this.names.accountRef(scope, accountId)),
+    );
     return state.status === 'open' && state.personsByUserId.has(userId);
   }
 
   /** Removes windows that are over whatever their length. @returns how many. */
   async purge(): Promise<number> {
-    const longest = Math.max(...Object.values(CALL_WINDOWS).map(({ windowSeconds }) => windowSeconds));
-    const { rowCount } = await this.pool.query('delete from ledger.call_counts where began < now() - make_interval(secs => $1)', [longest]);
+    const longest = Math.max(
+      ...Object.values(CALL_WINDOWS).map(({ windowSeconds }) => windowSeconds),
+    );
+    const { rowCount } = await this.pool.query(
+      'delete from ledger.call_counts where began < now() - make_interval(secs => $1)',
+      [longest],
+    );
     return rowCount ?? 0;
   }
 }

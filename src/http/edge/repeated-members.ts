@@ -1,6 +1,7 @@
 /**
- * Whether a JSON text names a member of some object twice. A parser keeps the last of them, another program's parser may keep the first: what
- * two of them read in one signed text must be the same. `value` is what the text parses to.
+ * Whether a JSON text names a member of some object twice. A parser keeps the last of them, another
+ * program's parser may keep the first: what two of them read in one signed text must be the same.
+ * `value` is what the text parses to.
  */
 export function hasRepeatedMembers(text: string, value: unknown): boolean {
   return namesIn(text) !== membersOf(value);
@@ -8,7 +9,8 @@ export function hasRepeatedMembers(text: string, value: unknown): boolean {
 
 /** Strings that a colon follows; the text is valid JSON. */
 function namesIn(text: string): number {
-  return (text.match(/"(?:[^"\\]|\\.)*"(\s*:)?/gs) ?? []).filter((piece) => piece.endsWith(':')).length;
+  return (text.match(/"(?:[^"\\]|\\.)*"(\s*:)?/gs) ?? []).filter((piece) => piece.endsWith(':'))
+    .length;
 }
 
 /** Members of all objects in it, however deep. */

@@ -2,7 +2,10 @@ import { types } from 'node:util';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 
-/** What an error may say in a log: its kind and where it came from. Its message may quote a client's words, so it stays out. */
+/**
+ * What an error may say in a log: its kind and where it came from. Its message may quote a client's
+ * words, so it stays out.
+ */
 export interface LoggedError {
   readonly name: string;
   readonly code?: string;
@@ -11,7 +14,8 @@ export interface LoggedError {
 }
 
 /** Errors of another realm included: Node's own are, wherever code runs in a context of its own. */
-export const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
+export const isError = (value: unknown): value is Error =>
+  value instanceof Error || types.isNativeError(value);
 
 export function loggedError(error: unknown): LoggedError {
   if (!isError(error)) return { name: typeof error, frames: [] };
@@ -28,10 +32,17 @@ export function loggedError(error: unknown): LoggedError {
   };
 }
 
-/** The pattern of the route, never the path: paths hold ids that clients chose, often e-mail addresses. */
-export const routeOf = (request: FastifyRequest): string => (request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched'));
+/**
+ * The pattern of the route, never the path: paths hold ids that clients chose, often e-mail
+ * addresses.
+ */
+export const routeOf = (request: FastifyRequest): string =>
+  request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
 
-/** One line per request. Everything in it is ours or the framework's: nothing that the client could fill. */
+/**
+ * One line per request. Everything in it is ours or the framework's: nothing that the client could
+ * fill.
+ */
 export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
   logger.info(
     {
@@ -49,14 +60,18 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
 type Line = (...args: readonly unknown[]) => void;
 
 /**
- * The logger that the framework gets. Its own lines quote request targets, headers and messages; of each only the error's kind is kept.
+ * The logger that the framework gets. Its own lines quote request targets, headers and messages; of
+ * each only the error's kind is kept.
  */
 export function frameworkLogger(logger: Logger): FastifyBaseLogger {
   const line =
     (level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'): Line =>
     (first) => {
       const error = first instanceof Error ? first : isRecord(first) ? first['err'] : undefined;
-      logger[level]({ source: 'http framework', ...(error === undefined ? {} : { error: loggedError(error) }) }, 'http framework');
+      logger[level](
+        { source: 'http framework', ...(error === undefined ? {} : { error: loggedError(error) }) },
+        'http framework',
+      );
     };
   const lines: FastifyBaseLogger = {
     level: logger.level,
@@ -73,4 +88,5 @@ export function frameworkLogger(logger: Logger): FastifyBaseLogger {
   return lines;
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;

@@ -6,13 +6,16 @@ export const ROUTER_OPTIONS = {
   // `/reward/{id}/` and `/reward/{id}` are one route.
   ignoreTrailingSlash: true,
   caseSensitive: true,
-  // More than a whole request line can hold: a parameter that is too long is for the parsers to judge, not for the router.
+  // More than a whole request line can hold: a parameter that is too long is for the parsers to
+  // judge, not for the router.
   maxParamLength: 64 * 1024,
 } as const;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-/** Remembers which methods a path has, so that another method is told apart from an unknown path. */
+/**
+ * Remembers which methods a path has, so that another method is told apart from an unknown path.
+ */
 export class RouteTable {
   private readonly router = findMyWay(ROUTER_OPTIONS);
 

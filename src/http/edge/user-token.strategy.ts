@@ -29,7 +29,9 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
     );
   }
 
-  /** Signature, algorithm and times are good. What else a token must say, `readUserToken` checks. */
+  /**
+   * Signature, algorithm and times are good. What else a token must say, `readUserToken` checks.
+   */
   validate(claims: object): object {
     return claims;
   }
@@ -44,13 +46,21 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
     rules: TokenRules,
   ): Promise<{ readonly subject: TokenSubject; readonly signedWith: S } | undefined> {
     const { verifiable, subject } = readUserToken(token, rules);
-    const signed = await Promise.all(secrets.map(({ secret }) => this.isSigned({ token: verifiable, secret })));
+    const signed = await Promise.all(
+      secrets.map(({ secret }) => this.isSigned({ token: verifiable, secret })),
+    );
     const signedWith = secrets[signed.indexOf(true)];
     return subject === undefined || signedWith === undefined ? undefined : { subject, signedWith };
   }
 
-  /** A token counts before a key. Where no token counts, a good one is as bad as any; two that differ are none. */
-  private callerOf(tokens: readonly string[], { access, tenant, tenants }: TokenCheck): Promise<Caller | undefined> {
+  /**
+   * A token counts before a key. Where no token counts, a good one is as bad as any; two that
+   * differ are none.
+   */
+  private callerOf(
+    tokens: readonly string[],
+    { access, tenant, tenants }: TokenCheck,
+  ): Promise<Caller | undefined> {
     const [first = ''] = tokens;
     // What cannot count is verified as the empty token is: its refusal takes as long as any other.
     const token = takesTokens(access) && tokens.every((other) => other === first) ? first : '';

@@ -7,7 +7,12 @@ import { hasRepeatedMembers } from './repeated-members.js';
 
 /** Whom a token names. `anonymous`: nobody that anybody vouches for. */
 export type TokenSubject =
-  | { readonly kind: 'user'; readonly accountId: string; readonly userId: string; readonly fields: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: 'user';
+      readonly accountId: string;
+      readonly userId: string;
+      readonly fields: Readonly<Record<string, unknown>>;
+    }
   | { readonly kind: 'anonymous'; readonly fields: Readonly<Record<string, unknown>> };
 
 export interface TokenRules {
@@ -25,8 +30,8 @@ const PART = /^[A-Za-z0-9_-]+$/;
 const WHOLE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 const partOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 /**
- * Verified in place of what the library would turn down without a look at its signature. Nobody has signed it; it is about as long as a
- * token usually is.
+ * Verified in place of what the library would turn down without a look at its signature. Nobody has
+ * signed it; it is about as long as a token usually is.
  */
 const STAND_IN = [
   partOf({ alg: 'HS256', typ: 'JWT' }),
@@ -36,7 +41,9 @@ const STAND_IN = [
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export interface ReadToken {
-  /** What the library verifies: the token, or a stand-in for one that it would turn down unverified. */
+  /**
+   * What the library verifies: the token, or a stand-in for one that it would turn down unverified.
+   */
   readonly verifiable: string;
   /** Undefined: no good, whoever signed it. */
   readonly subject: TokenSubject | undefined;
@@ -52,8 +59,12 @@ export function readUserToken(token: string, rules: TokenRules): ReadToken {
   return isWhole ? { verifiable: readable, subject } : { verifiable: STAND_IN, subject: undefined };
 }
 
-/** Which key to use, where to find it (`kid`, `jku`, `jwk`, `x5u`), is not for the token to say: such members are not read. */
-const isExpectedHeader = (header: Json | undefined): boolean => header?.['alg'] === 'HS256' && header['crit'] === undefined;
+/**
+ * Which key to use, where to find it (`kid`, `jku`, `jwk`, `x5u`), is not for the token to say:
+ * such members are not read.
+ */
+const isExpectedHeader = (header: Json | undefined): boolean =>
+  header?.['alg'] === 'HS256' && header['crit'] === undefined;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -62,7 +73,10 @@ function jsonOf(part: string): Json | undefined {
   if (!PART.test(part)) return undefined;
   try {
     const text = utf8.decode(Buffer.from(part, 'base64url'));
-    const value: unknown = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
+    const value: unknown = parse(text, undefined, {
+      protoAction: 'error',
+      constructorAction: 'error',
+    });
     return isPlainObject(value) && !hasRepeatedMembers(text, value) ? value : undefined;
   } catch {
     return undefined;
@@ -72,9 +86,11 @@ function jsonOf(part: string): Json | undefined {
 function subjectOf(claims: Json | undefined, rules: TokenRules): TokenSubject | undefined {
   if (claims === undefined || !isTimely(claims, rules)) return undefined;
   const { user, sub } = claims;
-  const isAnonymous = claims['authentication'] === 'unauthenticated' || claims['allowAnonymous'] === true;
+  const isAnonymous =
+    claims['authentication'] === 'unauthenticated' || claims['allowAnonymous'] === true;
   if (user !== undefined && sub !== undefined) return undefined;
-  if (user === undefined && sub === undefined) return isAnonymous ? { kind: 'anonymous', fields: {} } : undefined;
+  if (user === undefined && sub === undefined)
+    return isAnonymous ? { kind: 'anonymous', fields: {} } : undefined;
   const named = user === undefined ? ofSub(sub, rules.tenant) : ofUser(user);
   if (named === undefined || !isAnonymous) return named;
   return { kind: 'anonymous', fields: named.kind === 'user' ? named.fields : {} };
@@ -82,7 +98,8 @@ function subjectOf(claims: Json | undefined, rules: TokenRules): TokenSubject | 
 
 /** Both times in seconds. The library has looked at them too; its clock is not the caller's. */
 function isTimely({ exp, nbf }: Json, { now, mustExpire }: TokenRules): boolean {
-  const hasTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+  const hasTime = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isFinite(value);
   if (exp === undefined ? mustExpire : !hasTime(exp) || exp * 1000 <= now) return false;
   return nbf === undefined || (hasTime(nbf) && nbf * 1000 <= now);
 }
@@ -93,21 +110,37 @@ function ofUser(user: unknown): TokenSubject | undefined {
   return subjectNamed(idOf(accountId), idOf(id), fields);
 }
 
-/** `ACCOUNT:USER@TENANT:users`: a user's id may hold colons and at signs, an account's id here no colon, an alias neither. */
+/**
+ * `ACCOUNT:USER@TENANT:users`: a user's id may hold colons and at signs, an account's id here no
+ * colon, an alias neither.
+ */
 function ofSub(sub: unknown, tenant: string): TokenSubject | undefined {
-  const [, accountId, userId, alias] = (typeof sub === 'string' ? /^([^:]+):(.+)@([^@:]+):users$/su.exec(sub) : null) ?? [];
+  const [, accountId, userId, alias] =
+    (typeof sub === 'string' ? /^([^:]+):(.+)@([^@:]+):users$/su.exec(sub) : null) ?? [];
   return alias === tenant ? subjectNamed(accountId, userId, {}) : undefined;
 }
 
-function subjectNamed(accountId: string | undefined, userId: string | undefined, fields: Json): TokenSubject | undefined {
-  if (accountId === undefined || userId === undefined || !isIdentifier(accountId) || !isIdentifier(userId)) return undefined;
+function subjectNamed(
+  accountId: string | undefined,
+  userId: string | undefined,
+  fields: Json,
+): TokenSubject | undefined {
+  if (
+    accountId === undefined ||
+    userId === undefined ||
+    !isIdentifier(accountId) ||
+    !isIdentifier(userId)
+  )
+    return undefined;
   return { kind: 'user', accountId, userId, fields };
 }
 
 /** Ids may come as JSON numbers, as in bodies. */
 function idOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  return typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+  return typeof value === 'number' &&
+    Number.isFinite(value) &&
+    (!Number.isInteger(value) || Number.isSafeInteger(value))
     ? String(value)
     : undefined;
 }

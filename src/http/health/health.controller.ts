@@ -1,5 +1,11 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiServiceUnavailableResponse, ApiTags, type ApiResponseOptions } from '@nestjs/swagger';
+import {
+  ApiOkResponse,
+  ApiOperation,
+  ApiServiceUnavailableResponse,
+  ApiTags,
+  type ApiResponseOptions,
+} from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { errorJson } from '../edge/api-error.js';
@@ -7,7 +13,10 @@ import { errorJson } from '../edge/api-error.js';
 /** The state of one thing the service needs, or of one projection. */
 export interface HealthCheck {
   readonly ok: boolean;
-  /** What an operator wants to know: lag, position, generation … Never an address, a secret or a client's id. */
+  /**
+   * What an operator wants to know: lag, position, generation … Never an address, a secret or a
+   * client's id.
+   */
   readonly [detail: string]: boolean | number | string | null;
 }
 
@@ -27,7 +36,10 @@ export interface ReadinessProbe {
 
 export const READINESS_PROBE = Symbol('readiness probe');
 
-const readiness = (description: string, ...status: readonly ('ready' | 'degraded' | 'not ready')[]): ApiResponseOptions => ({
+const readiness = (
+  description: string,
+  ...status: readonly ('ready' | 'degraded' | 'not ready')[]
+): ApiResponseOptions => ({
   description,
   schema: {
     type: 'object',
@@ -38,7 +50,11 @@ const readiness = (description: string, ...status: readonly ('ready' | 'degraded
       checks: {
         type: 'object',
         description: 'By part: `postgres`, `event-log`, `policies`, `projection rewards` …',
-        additionalProperties: { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean' } } },
+        additionalProperties: {
+          type: 'object',
+          required: ['ok'],
+          properties: { ok: { type: 'boolean' } },
+        },
       },
     },
   },
@@ -51,7 +67,13 @@ export class HealthController {
 
   /** 200 as long as the process answers at all. */
   @ApiOperation({ summary: 'Whether the process answers at all' })
-  @ApiOkResponse({ schema: { type: 'object', required: ['status'], properties: { status: { type: 'string', enum: ['live'] } } } })
+  @ApiOkResponse({
+    schema: {
+      type: 'object',
+      required: ['status'],
+      properties: { status: { type: 'string', enum: ['live'] } },
+    },
+  })
   @Get('live')
   @Access('none')
   live() {
@@ -60,8 +82,16 @@ export class HealthController {
 
   /** 200 while requests can be served, else 503; either way with the state of every part. */
   @ApiOperation({ summary: 'Whether requests can be served, and the state of every part' })
-  @ApiOkResponse(readiness('Requests can be served; `degraded`: and reactions to single accounts stand still', 'ready', 'degraded'))
-  @ApiServiceUnavailableResponse(readiness('Not yet, or not now; with the members of an error', 'not ready'))
+  @ApiOkResponse(
+    readiness(
+      'Requests can be served; `degraded`: and reactions to single accounts stand still',
+      'ready',
+      'degraded',
+    ),
+  )
+  @ApiServiceUnavailableResponse(
+    readiness('Not yet, or not now; with the members of an error', 'not ready'),
+  )
   @Get('ready')
   @Access('none')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
@@ -69,6 +99,11 @@ export class HealthController {
     void reply.header('Cache-Control', 'no-store');
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
-    return { ...errorJson('UNAVAILABLE', { message: 'The service is not ready' }), status: 'not ready', ready, checks };
+    return {
+      ...errorJson('UNAVAILABLE', { message: 'The service is not ready' }),
+      status: 'not ready',
+      ready,
+      checks,
+    };
   }
 }

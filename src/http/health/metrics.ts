@@ -65,7 +65,10 @@ export class MetricsController {
   @Get()
   @Access('none')
   @ApiOperation({ summary: 'Metrics for Prometheus' })
-  @ApiOkResponse({ description: 'Text format', content: { 'text/plain': { schema: { type: 'string' } } } })
+  @ApiOkResponse({
+    description: 'Text format',
+    content: { 'text/plain': { schema: { type: 'string' } } },
+  })
   async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     void reply.header('Content-Type', this.registry.contentType);
     return this.registry.metrics();

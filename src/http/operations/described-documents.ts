@@ -1,16 +1,32 @@
 import { ApiBody, type ApiBodyOptions, type ApiResponseOptions } from '@nestjs/swagger';
 import * as z from 'zod';
 
-/** Schemas of the operations interface. The documents themselves are those of the command line, which the operator's pages describe. */
+/**
+ * Schemas of the operations interface. The documents themselves are those of the command line,
+ * which the operator's pages describe.
+ */
 
 type Schema = Extract<ApiResponseOptions, { schema: unknown }>['schema'];
 
-export const DOCUMENT = { type: 'object', description: 'The document that the command of the same name prints with `--json`' } as const;
+export const DOCUMENT = {
+  type: 'object',
+  description: 'The document that the command of the same name prints with `--json`',
+} as const;
 export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
 
 export const RUN = {
   type: 'object',
-  required: ['id', 'operation', 'by', 'state', 'startedAt', 'finishedAt', 'progress', 'result', 'error'],
+  required: [
+    'id',
+    'operation',
+    'by',
+    'state',
+    'startedAt',
+    'finishedAt',
+    'progress',
+    'result',
+    'error',
+  ],
   properties: {
     id: { type: 'string' },
     operation: { type: 'string' },
@@ -18,7 +34,10 @@ export const RUN = {
     state: { type: 'string', enum: ['running', 'done', 'failed'] },
     startedAt: { type: 'string', format: 'date-time' },
     finishedAt: { type: ['string', 'null'], format: 'date-time' },
-    progress: { type: ['object', 'null'], description: '`phase`, `done`, `total` (null: not known)' },
+    progress: {
+      type: ['object', 'null'],
+      description: '`phase`, `done`, `total` (null: not known)',
+    },
     result: { description: 'What it came to; null until it is done' },
     error: { type: ['string', 'null'] },
   },

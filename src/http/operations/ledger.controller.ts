@@ -1,5 +1,21 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query as QueryParameters, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import {
+  Body,
+  Controller,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Query as QueryParameters,
+  Res,
+} from '@nestjs/common';
+import {
+  ApiAcceptedResponse,
+  ApiHeader,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+} from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import * as z from 'zod';
 import { asDigestDocument } from '../../chain/digest-document.js';
@@ -43,7 +59,11 @@ const replayRequest = z.strictObject({
   position: text.optional(),
   resumeFrom: text.optional(),
 });
-const reconciliationRequest = z.strictObject({ mode, period: text.optional(), against: z.string().max(900_000).optional() });
+const reconciliationRequest = z.strictObject({
+  mode,
+  period: text.optional(),
+  against: z.string().max(900_000).optional(),
+});
 const periodRequest = z.strictObject({ mode, period: text, comment: text });
 const adjustmentRequest = z.strictObject({
   mode,
@@ -60,7 +80,10 @@ const verificationRequest = z.strictObject({ mode, digest: z.unknown().optional(
 /** A log that stays away for longer than this is given up; the operation can be started again. */
 const AWAY_MS_MAX = 60_000;
 
-/** For finance: what an account had and why, whether the read models and outside books agree, and whether nobody tampered. */
+/**
+ * For finance: what an account had and why, whether the read models and outside books agree, and
+ * whether nobody tampered.
+ */
 /** What is run, for whom, on which ledger. */
 interface AskedRun {
   readonly operation: string;
@@ -89,16 +112,27 @@ export class LedgerController {
   @Get('statement')
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
-  async statement(@CallingOperator() operator: Operator, @Param('tenant') alias: string, @QueryParameters() query: unknown) {
+  async statement(
+    @CallingOperator() operator: Operator,
+    @Param('tenant') alias: string,
+    @QueryParameters() query: unknown,
+  ) {
     const { account: accountId, mode: scopeMode, ...selection } = parsed(statementQuery, query);
     const scope = await this.scopeOf(alias, scopeMode);
     return this.onRecord(operator, scope, 'ledger statement', async (core) => {
       const result = await statementOfAccount(core, scope, { accountId, ...selection });
-      return { result, parameters: { account: core.names.accountRef(scope, accountId), ...selection }, digest: result.digest };
+      return {
+        result,
+        parameters: { account: core.names.accountRef(scope, accountId), ...selection },
+        digest: result.digest,
+      };
     });
   }
 
-  @ApiOperation({ summary: 'Folds the log and compares it with the read models: `account`, `asOf` or `position`, `resumeFrom`, `mode`' })
+  @ApiOperation({
+    summary:
+      'Folds the log and compares it with the read models: `account`, `asOf` or `position`, `resumeFrom`, `mode`',
+  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('replay')
@@ -114,16 +148,24 @@ export class LedgerController {
   ) {
     const { mode: scopeMode, account: accountId, ...options } = parsed(replayRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
-    return this.run({ operation: 'ledger replay', operator, reply, scope }, async (core, { signal, onProgress }) => {
-      const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-      const progress = (accounts: number, total: number): void => onProgress('replaying', accounts, total);
-      const result = await replayLedger(core, scope, request, { signal, onProgress: progress });
-      const account = accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
-      return { result, parameters: { account, ...options } };
-    });
+    return this.run(
+      { operation: 'ledger replay', operator, reply, scope },
+      async (core, { signal, onProgress }) => {
+        const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+        const progress = (accounts: number, total: number): void =>
+          onProgress('replaying', accounts, total);
+        const result = await replayLedger(core, scope, request, { signal, onProgress: progress });
+        const account =
+          accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
+        return { result, parameters: { account, ...options } };
+      },
+    );
   }
 
-  @ApiOperation({ summary: 'Roll-forward and trial balance of each unit: `period`, `against` (the text of a CSV file), `mode`' })
+  @ApiOperation({
+    summary:
+      'Roll-forward and trial balance of each unit: `period`, `against` (the text of a CSV file), `mode`',
+  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')
@@ -139,41 +181,62 @@ export class LedgerController {
   ) {
     const { mode: scopeMode, period, against: books } = parsed(reconciliationRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
-    const against = books === undefined ? undefined : await answered(Promise.resolve(books).then((csv) => parseBalances(csv, 'against')));
-    return this.run({ operation: 'ledger reconcile', operator, reply, scope }, async (core, { onProgress }) => {
-      const result = await reconcileLedger(
-        core,
-        scope,
-        { period, against },
-        { onProgress: (accounts) => onProgress('reconciling', accounts) },
-      );
-      return { result, parameters: { period, against: against && digestOf(against.text) } };
-    });
+    const against =
+      books === undefined
+        ? undefined
+        : await answered(Promise.resolve(books).then((csv) => parseBalances(csv, 'against')));
+    return this.run(
+      { operation: 'ledger reconcile', operator, reply, scope },
+      async (core, { onProgress }) => {
+        const result = await reconcileLedger(
+          core,
+          scope,
+          { period, against },
+          { onProgress: (accounts) => onProgress('reconciling', accounts) },
+        );
+        return { result, parameters: { period, against: against && digestOf(against.text) } };
+      },
+    );
   }
 
-  @ApiOperation({ summary: 'Puts on record that a month is done with: `period`, `comment`, `mode`' })
+  @ApiOperation({
+    summary: 'Puts on record that a month is done with: `period`, `comment`, `mode`',
+  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('close')
   @ApiRequest(periodRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
-  close(@CallingOperator() operator: Operator, @Param('tenant') alias: string, @Body() body: unknown) {
+  close(
+    @CallingOperator() operator: Operator,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
     return this.changePeriod(operator, alias, 'ClosePeriod', body);
   }
 
-  @ApiOperation({ summary: 'Puts on record that a month is not done with, after all: `period`, `comment`, `mode`' })
+  @ApiOperation({
+    summary: 'Puts on record that a month is not done with, after all: `period`, `comment`, `mode`',
+  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('reopen')
   @ApiRequest(periodRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
-  reopen(@CallingOperator() operator: Operator, @Param('tenant') alias: string, @Body() body: unknown) {
+  reopen(
+    @CallingOperator() operator: Operator,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
     return this.changePeriod(operator, alias, 'ReopenPeriod', body);
   }
 
-  @ApiOperation({ summary: 'Appends a correction: `account`, `user`, `unit`, `amount` (+n or −n), `reason`, `approvedBy`, `mode`' })
+  @ApiOperation({
+    summary:
+      'Appends a correction: `account`, `user`, `unit`, `amount` (+n or −n), `reason`, `approvedBy`, `mode`',
+  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('adjustment')
   @ApiRequest(adjustmentRequest)
@@ -182,7 +245,8 @@ export class LedgerController {
   @ApiHeader({
     name: 'Idempotency-Key',
     required: false,
-    description: 'The same key with the same correction gives the same answer and has no second effect, on the command line as well.',
+    description:
+      'The same key with the same correction gives the same answer and has no second effect, on the command line as well.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   })
   @Fails('TENANT_NOT_FOUND', 'FORBIDDEN', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
@@ -193,8 +257,14 @@ export class LedgerController {
     @Res({ passthrough: true }) reply: FastifyReply,
     @Body() body: unknown,
   ) {
-    const { mode: scopeMode, account: accountId, user: userId, ...correction } = parsed(adjustmentRequest, body);
-    if (key !== undefined && !isIdempotencyKey(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    const {
+      mode: scopeMode,
+      account: accountId,
+      user: userId,
+      ...correction
+    } = parsed(adjustmentRequest, body);
+    if (key !== undefined && !isIdempotencyKey(key))
+      throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
     const scope = await this.scopeOf(alias, scopeMode);
     this.checkApprover(operator, correction.approvedBy);
     const { answers } = this.operations;
@@ -209,7 +279,9 @@ export class LedgerController {
     );
   }
 
-  @ApiOperation({ summary: 'What the chain of the tenant holds now, to be kept elsewhere: `sign`, `mode`' })
+  @ApiOperation({
+    summary: 'What the chain of the tenant holds now, to be kept elsewhere: `sign`, `mode`',
+  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('digest')
@@ -225,14 +297,26 @@ export class LedgerController {
   ) {
     const { mode: scopeMode, sign } = parsed(digestRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
-    return this.run({ operation: 'ledger digest', operator, reply, scope }, async (core, { signal, onProgress }) => {
-      const result = await ledgerDigest(core, { scope, sign, signal, onProgress: (events) => onProgress('sealing', events) });
-      if (result === null) throw badRequest(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
-      return { result, parameters: { sign } };
-    });
+    return this.run(
+      { operation: 'ledger digest', operator, reply, scope },
+      async (core, { signal, onProgress }) => {
+        const result = await ledgerDigest(core, {
+          scope,
+          sign,
+          signal,
+          onProgress: (events) => onProgress('sealing', events),
+        });
+        if (result === null)
+          throw badRequest(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
+        return { result, parameters: { sign } };
+      },
+    );
   }
 
-  @ApiOperation({ summary: 'Recomputes the chain and compares it with its seals and with `digest`, what was said some time ago; `mode`' })
+  @ApiOperation({
+    summary:
+      'Recomputes the chain and compares it with its seals and with `digest`, what was said some time ago; `mode`',
+  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('verification')
@@ -249,37 +333,73 @@ export class LedgerController {
     const { mode: scopeMode, digest } = parsed(verificationRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
     const outside = digest === undefined ? undefined : asDigestDocument(digest);
-    if (digest !== undefined && outside === undefined) throw badRequest('digest is not what the digest operation answers');
+    if (digest !== undefined && outside === undefined)
+      throw badRequest('digest is not what the digest operation answers');
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
       throw badRequest(`digest is of ${outside.tenant} in ${outside.mode} mode`);
-    return this.run({ operation: 'ledger verify', operator, reply, scope }, async (core, { signal, onProgress }) => {
-      const result = await verifyLedger(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress });
-      return { result, parameters: { digest: outside?.digest }, stands: 'the chain was verified' };
-    });
+    return this.run(
+      { operation: 'ledger verify', operator, reply, scope },
+      async (core, { signal, onProgress }) => {
+        const result = await verifyLedger(core, {
+          scope,
+          outside,
+          signal,
+          awayMsMax: AWAY_MS_MAX,
+          onProgress,
+        });
+        return {
+          result,
+          parameters: { digest: outside?.digest },
+          stands: 'the chain was verified',
+        };
+      },
+    );
   }
 
-  private async changePeriod(operator: Operator, alias: string, type: 'ClosePeriod' | 'ReopenPeriod', body: unknown) {
+  private async changePeriod(
+    operator: Operator,
+    alias: string,
+    type: 'ClosePeriod' | 'ReopenPeriod',
+    body: unknown,
+  ) {
     const { mode: scopeMode, period, comment } = parsed(periodRequest, body);
     const scope = await this.scopeOf(alias, scopeMode);
-    return this.onRecord(operator, scope, type === 'ClosePeriod' ? 'ledger close' : 'ledger reopen', async (core) => {
-      const result = await changePeriod(core, scope, type, { period, comment, by: operator.name });
-      return { result, parameters: { period }, stands: `${period} is ${result.status}` };
-    });
+    return this.onRecord(
+      operator,
+      scope,
+      type === 'ClosePeriod' ? 'ledger close' : 'ledger reopen',
+      async (core) => {
+        const result = await changePeriod(core, scope, type, {
+          period,
+          comment,
+          by: operator.name,
+        });
+        return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+      },
+    );
   }
 
   /** Two people answer for a correction. */
   private checkApprover({ name }: Operator, approvedBy: string): void {
     if (approvedBy !== name && this.operations.operators.has(approvedBy)) return;
-    throw new ApiError('FORBIDDEN', { message: 'approvedBy must be another operator than the caller' });
+    throw new ApiError('FORBIDDEN', {
+      message: 'approvedBy must be another operator than the caller',
+    });
   }
 
   private async scopeOf(tenant: string, scopeMode: Mode): Promise<Scope> {
-    if (!isAlias(tenant) || (await this.operations.core.tenants.find(tenant)) === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    if (!isAlias(tenant) || (await this.operations.core.tenants.find(tenant)) === undefined)
+      throw new ApiError('TENANT_NOT_FOUND');
     return { tenant, mode: scopeMode };
   }
 
   /** Answers when it is done and on record. */
-  private onRecord<T>(operator: Operator, scope: Scope, operation: string, work: (core: Core) => Promise<Done<T>>): Promise<T> {
+  private onRecord<T>(
+    operator: Operator,
+    scope: Scope,
+    operation: string,
+    work: (core: Core) => Promise<Done<T>>,
+  ): Promise<T> {
     return answered(auditedOn(this.operations.core, this.frame(operator, scope, operation), work));
   }
 
@@ -288,7 +408,9 @@ export class LedgerController {
     work: (core: Core, context: RunContext) => Promise<Done<unknown>>,
   ): Promise<unknown> {
     return answerWithRun({ runs: this.runs, reply, operator }, operation, (context) =>
-      auditedOn(this.operations.core, this.frame(operator, scope, operation), (core) => work(core, context)),
+      auditedOn(this.operations.core, this.frame(operator, scope, operation), (core) =>
+        work(core, context),
+      ),
     );
   }
 

@@ -14,7 +14,10 @@ export interface ShownRun {
   readonly finishedAt: string | null;
   /** How far it is; null: nothing is known yet. */
   readonly progress: RunProgress | null;
-  /** What it came to: the document that the command of the same name prints with `--json`. Null until it is done. */
+  /**
+   * What it came to: the document that the command of the same name prints with `--json`. Null
+   * until it is done.
+   */
   readonly result: unknown;
   /** Why it failed, in one line. */
   readonly error: string | null;
@@ -46,8 +49,9 @@ const KEPT_MAX = 100;
 const RUNNING_MAX = 8;
 
 /**
- * Operations under way in this process, and the newest that have ended. Those of another process are not known here. What they do lives in the
- * log and in Postgres; only the knowledge that they run ends with the process.
+ * Operations under way in this process, and the newest that have ended. Those of another process
+ * are not known here. What they do lives in the log and in Postgres; only the knowledge that they
+ * run ends with the process.
  */
 export class OperationRuns {
   private readonly runs = new Map<string, Run>();
@@ -55,16 +59,30 @@ export class OperationRuns {
 
   constructor(
     private readonly logger: Pick<Logger, 'warn'>,
-    /** An answer within this time, in ms, is the operation's own; after that it is the run, to be asked again. */
+    /**
+     * An answer within this time, in ms, is the operation's own; after that it is the run, to be
+     * asked again.
+     */
     readonly answerMs = 8_000,
   ) {}
 
   /** Undefined: too many are running. */
-  start(operation: string, by: string, work: (context: RunContext) => Promise<unknown>): Run | undefined {
+  start(
+    operation: string,
+    by: string,
+    work: (context: RunContext) => Promise<unknown>,
+  ): Run | undefined {
     if (this.running >= RUNNING_MAX) return undefined;
     const stopping = new AbortController();
     const base = { id: randomUUID(), operation, by, startedAt: new Date().toISOString() };
-    let shown: ShownRun = { ...base, state: 'running', finishedAt: null, progress: null, result: null, error: null };
+    let shown: ShownRun = {
+      ...base,
+      state: 'running',
+      finishedAt: null,
+      progress: null,
+      result: null,
+      error: null,
+    };
     this.running += 1;
     const onProgress = (phase: string, done: number, total?: number): void => {
       shown = { ...shown, progress: { phase, done, total: total ?? null } };
@@ -75,17 +93,33 @@ export class OperationRuns {
         return document;
       },
       (error: unknown) => {
-        // Only what was made for an operator's eyes is shown, which the caller knows; here, the first line of it.
-        shown = { ...shown, state: 'failed', finishedAt: new Date().toISOString(), error: firstLine(error) };
+        // Only what was made for an operator's eyes is shown, which the caller knows; here, the
+        // first line of it.
+        shown = {
+          ...shown,
+          state: 'failed',
+          finishedAt: new Date().toISOString(),
+          error: firstLine(error),
+        };
         throw error;
       },
     );
     const settled = result.then(
       () => undefined,
-      () => this.logger.warn({ operation, run: base.id }, 'an operation that an operator started has failed'),
+      () =>
+        this.logger.warn(
+          { operation, run: base.id },
+          'an operation that an operator started has failed',
+        ),
     );
     void settled.then(() => (this.running -= 1));
-    const run: Run = { id: base.id, by, result, cancel: () => stopping.abort(), shown: () => shown };
+    const run: Run = {
+      id: base.id,
+      by,
+      result,
+      cancel: () => stopping.abort(),
+      shown: () => shown,
+    };
     this.keep(run);
     return run;
   }

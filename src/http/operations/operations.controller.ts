@@ -23,7 +23,9 @@ export class OperationsController {
     return { name, roles };
   }
 
-  @ApiOperation({ summary: 'Your operations that run in this process or ended lately, newest first' })
+  @ApiOperation({
+    summary: 'Your operations that run in this process or ended lately, newest first',
+  })
   @ApiOkResponse({ schema: RUNS })
   @Get('runs')
   @Access('operator', { roles: OPERATOR_ROLES })
@@ -36,7 +38,11 @@ export class OperationsController {
   @Get('runs/:runId')
   @Access('operator', { roles: OPERATOR_ROLES })
   @Fails('NOT_FOUND')
-  show(@CallingOperator() operator: Operator, @Param('runId') id: string, @Res({ passthrough: true }) reply: FastifyReply) {
+  show(
+    @CallingOperator() operator: Operator,
+    @Param('runId') id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
     return answerRun(reply, this.own(id, operator).shown());
   }
 
@@ -55,7 +61,8 @@ export class OperationsController {
   /** What it came to is its operator's alone: the next one may have another role. */
   private own(id: string, { name }: Operator): Run {
     const run = this.runs.find(id);
-    if (run === undefined || run.by !== name) throw new ApiError('NOT_FOUND', { message: 'There is no such run of yours in this process' });
+    if (run === undefined || run.by !== name)
+      throw new ApiError('NOT_FOUND', { message: 'There is no such run of yours in this process' });
     return run;
   }
 }

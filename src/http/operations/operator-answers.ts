@@ -10,9 +10,16 @@ import { Interrupted } from '../../projecting/generations/catch-up.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import type { OperationRuns, RunContext, ShownRun } from './operation-runs.js';
 
-/** Starts an operation and answers with what it came to or, when that takes longer, with the run (202, `Location`). */
+/**
+ * Starts an operation and answers with what it came to or, when that takes longer, with the run
+ * (202, `Location`).
+ */
 export async function answerWithRun(
-  { runs, reply, operator }: { readonly runs: OperationRuns; readonly reply: FastifyReply; readonly operator: Operator },
+  {
+    runs,
+    reply,
+    operator,
+  }: { readonly runs: OperationRuns; readonly reply: FastifyReply; readonly operator: Operator },
   operation: string,
   work: (context: RunContext) => Promise<unknown>,
 ): Promise<unknown> {
@@ -35,7 +42,11 @@ export async function answerWithRun(
 
 export function answerRun(reply: FastifyReply, run: ShownRun): ShownRun {
   void reply.header('Cache-Control', 'no-store');
-  if (run.state === 'running') void reply.code(202).header('Location', `/operations/runs/${run.id}`).header('Retry-After', '1');
+  if (run.state === 'running')
+    void reply
+      .code(202)
+      .header('Location', `/operations/runs/${run.id}`)
+      .header('Retry-After', '1');
   return run;
 }
 
@@ -51,7 +62,9 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
 /** What was written for an operator is shown to one; everything else is as for any route. */
 export function asApiError(error: unknown): unknown {
   if (error instanceof KeyRefused) return new ApiError(error.refused);
-  const isSaid = [OperatorRefusal, GenerationsBusy, Interrupted, Stopped, BrokenSeal].some((kind) => error instanceof kind);
+  const isSaid = [OperatorRefusal, GenerationsBusy, Interrupted, Stopped, BrokenSeal].some(
+    (kind) => error instanceof kind,
+  );
   return isSaid && error instanceof Error ? badRequest(error.message) : error;
 }
 
@@ -60,7 +73,9 @@ export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output
   const outcome = schema.safeParse(given ?? {});
   if (outcome.success) return outcome.data;
   throw new ApiError('BAD_REQUEST', {
-    validationErrors: outcome.error.issues.map(({ path, message }) => `${path.length === 0 ? 'the request' : path.join('.')}: ${message}`),
+    validationErrors: outcome.error.issues.map(
+      ({ path, message }) => `${path.length === 0 ? 'the request' : path.join('.')}: ${message}`,
+    ),
   });
 }
 

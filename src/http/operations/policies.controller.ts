@@ -1,16 +1,30 @@
-import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters, Res } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Post,
+  Query as QueryParameters,
+  Res,
+} from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import * as z from 'zod';
 import type { Operator } from '../../config/operators.js';
-import { parseParkedId, retryParkedReactions, showParked } from '../../operations/policies/policy-commands.js';
+import {
+  parseParkedId,
+  retryParkedReactions,
+  showParked,
+} from '../../operations/policies/policy-commands.js';
 import { Access, CallingOperator } from '../edge/access.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun, parsed, text } from './operator-answers.js';
 
-const limitOf = z.strictObject({ limit: z.coerce.number().int().min(1).max(10_000).default(1_000) });
+const limitOf = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+});
 const retryRequest = z.strictObject({ id: text.optional() });
 
 /** For support: reactions to events that stand still. */
@@ -22,7 +36,10 @@ export class PoliciesController {
     private readonly runs: OperationRuns,
   ) {}
 
-  @ApiOperation({ summary: 'Reactions that failed again and again, and streams that cannot be read; the oldest `limit`' })
+  @ApiOperation({
+    summary:
+      'Reactions that failed again and again, and streams that cannot be read; the oldest `limit`',
+  })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
   @Access('operator', { roles: ['support'] })
@@ -38,14 +55,21 @@ export class PoliciesController {
   @ApiRequest(retryRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  retry(@CallingOperator() operator: Operator, @Res({ passthrough: true }) reply: FastifyReply, @Body() body: unknown) {
+  retry(
+    @CallingOperator() operator: Operator,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: unknown,
+  ) {
     const { id } = parsed(retryRequest, body);
     const { core } = this.operations;
-    return answerWithRun({ runs: this.runs, reply, operator }, 'policy retry', async ({ signal, onProgress }) =>
-      retryParkedReactions(core, id === undefined ? undefined : parseParkedId(id), {
-        signal,
-        onProgress: (retried) => onProgress('retrying', retried),
-      }),
+    return answerWithRun(
+      { runs: this.runs, reply, operator },
+      'policy retry',
+      async ({ signal, onProgress }) =>
+        retryParkedReactions(core, id === undefined ? undefined : parseParkedId(id), {
+          signal,
+          onProgress: (retried) => onProgress('retrying', retried),
+        }),
     );
   }
 }

@@ -36,19 +36,30 @@ export class PersonalDataController {
     private readonly names: KeyedNames,
   ) {}
 
-  @ApiOperation({ summary: 'The record of a user: profile, referrals, rewards; not what clients posted as events. Each look is on record' })
+  @ApiOperation({
+    summary:
+      'The record of a user: profile, referrals, rewards; not what clients posted as events. Each look is on record',
+  })
   @Get('account/:accountId/user/:userId/pii')
   @Access('key')
   @ApiOkResponse({ type: PersonalRecordResponse })
   @Fails('USER_NOT_FOUND')
-  async record(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string): Promise<Readable> {
+  async record(
+    @Call() call: Call,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ): Promise<Readable> {
     const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     await this.gateway.readable(call, ['users', 'referrals', 'rewards', 'reward-balances']);
     const facts = await this.users.byUserId(call.scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     const [received, balances] = await Promise.all([
-      this.referrals.list(call.scope, { referredAccountRef: accountRef, referredUserId: id }, { limit: 1, offset: 0 }),
+      this.referrals.list(
+        call.scope,
+        { referredAccountRef: accountRef, referredUserId: id },
+        { limit: 1, offset: 0 },
+      ),
       this.balances.list(call.scope, { accountRef, userId: id, now: Date.now() }),
     ]);
     const [referredBy] = await this.presentation.referrals(call.scope, received.items);
@@ -72,34 +83,63 @@ export class PersonalDataController {
     return Readable.from(recordText(record, lists));
   }
 
-  @ApiOperation({ summary: 'Forget a user: what is known of the person is gone from every read and cannot be decrypted any more' })
+  @ApiOperation({
+    summary:
+      'Forget a user: what is known of the person is gone from every read and cannot be decrypted any more',
+  })
   @Delete('open/account/:accountId/user/:userId')
   @HttpCode(204)
   @Access('key-open')
-  @ApiBooleanQuery('doNotTrack', { fallback: false, description: 'The user id can never be registered on this account again.' })
-  @ApiBooleanQuery('preserveEmptyAccount', { fallback: true, description: 'false: the account is deleted with its last user.' })
+  @ApiBooleanQuery('doNotTrack', {
+    fallback: false,
+    description: 'The user id can never be registered on this account again.',
+  })
+  @ApiBooleanQuery('preserveEmptyAccount', {
+    fallback: true,
+    description: 'false: the account is deleted with its last user.',
+  })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('USER_NOT_FOUND')
-  forgetUser(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string, @QueryParameters() query: Query) {
-    return this.gateway.forget(call, this.names.accountRef(call.scope, identifier(accountId, 'accountId')), {
-      type: 'ForgetUser',
-      userId: identifier(userId, 'userId'),
-      doNotTrack: booleanQuery(query, 'doNotTrack', false),
-      preserveEmptyAccount: booleanQuery(query, 'preserveEmptyAccount', true),
-    });
+  forgetUser(
+    @Call() call: Call,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.gateway.forget(
+      call,
+      this.names.accountRef(call.scope, identifier(accountId, 'accountId')),
+      {
+        type: 'ForgetUser',
+        userId: identifier(userId, 'userId'),
+        doNotTrack: booleanQuery(query, 'doNotTrack', false),
+        preserveEmptyAccount: booleanQuery(query, 'preserveEmptyAccount', true),
+      },
+    );
   }
 
   @ApiOperation({ summary: 'Forget an account with all its users' })
   @Delete('open/account/:accountId')
   @HttpCode(204)
   @Access('key-open')
-  @ApiBooleanQuery('doNotTrack', { fallback: false, description: 'None of its users can be registered on this account again.' })
+  @ApiBooleanQuery('doNotTrack', {
+    fallback: false,
+    description: 'None of its users can be registered on this account again.',
+  })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('ACCOUNT_NOT_FOUND')
-  forgetAccount(@Call() call: Call, @Param('accountId') accountId: string, @QueryParameters() query: Query) {
-    return this.gateway.forget(call, this.names.accountRef(call.scope, identifier(accountId, 'accountId')), {
-      type: 'ForgetAccount',
-      doNotTrack: booleanQuery(query, 'doNotTrack', false),
-    });
+  forgetAccount(
+    @Call() call: Call,
+    @Param('accountId') accountId: string,
+    @QueryParameters() query: Query,
+  ) {
+    return this.gateway.forget(
+      call,
+      this.names.accountRef(call.scope, identifier(accountId, 'accountId')),
+      {
+        type: 'ForgetAccount',
+        doNotTrack: booleanQuery(query, 'doNotTrack', false),
+      },
+    );
   }
 }

@@ -30,8 +30,27 @@ class ReferralsOfPersonResponse {
 }
 
 const OF_USER = [
-  ...(['id', 'accountId', 'firstName', 'lastName', 'referralCode', 'imageUrl', 'email', 'cookieId', 'paymentProviderId'] as const),
-  ...(['locale', 'countryCode', 'referable', 'customFields', 'firstSeenIP', 'lastSeenIP', 'dateCreated', 'emailHash'] as const),
+  ...([
+    'id',
+    'accountId',
+    'firstName',
+    'lastName',
+    'referralCode',
+    'imageUrl',
+    'email',
+    'cookieId',
+    'paymentProviderId',
+  ] as const),
+  ...([
+    'locale',
+    'countryCode',
+    'referable',
+    'customFields',
+    'firstSeenIP',
+    'lastSeenIP',
+    'dateCreated',
+    'emailHash',
+  ] as const),
   ...(['referralSource', 'shareLinks', 'segments'] as const),
 ] as const;
 
@@ -39,10 +58,18 @@ export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {
   @TextOrNull()
   lastInitial: string | null;
 
-  @ApiProperty({ type: LocationResponse, nullable: true, description: 'Null: addresses are not looked up' })
+  @ApiProperty({
+    type: LocationResponse,
+    nullable: true,
+    description: 'Null: addresses are not looked up',
+  })
   firstSeenIPLocation: LocationResponse | null;
 
-  @ApiProperty({ type: LocationResponse, nullable: true, description: 'Null: addresses are not looked up' })
+  @ApiProperty({
+    type: LocationResponse,
+    nullable: true,
+    description: 'Null: addresses are not looked up',
+  })
   lastSeenIPLocation: LocationResponse | null;
 
   @TextOrNull()
@@ -64,13 +91,19 @@ export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {
   referrals: ReferralsOfPersonResponse;
 }
 
-/** What the record of a person holds besides the user, and besides what may be any number: rewards, and referrals that the person made. */
+/**
+ * What the record of a person holds besides the user, and besides what may be any number: rewards,
+ * and referrals that the person made.
+ */
 export interface PersonalRecordParts {
   readonly referredByReferral: ReferralResponse | null;
   readonly rewardBalances: readonly RewardBalanceResponse[];
 }
 
-/** What is known of a person, but for rewards and referrals. Places are never looked up from addresses: those members are always null. */
+/**
+ * What is known of a person, but for rewards and referrals. Places are never looked up from
+ * addresses: those members are always null.
+ */
 export function personalRecordJson(
   facts: UserFacts,
   user: UserResponse,

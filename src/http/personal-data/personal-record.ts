@@ -7,7 +7,9 @@ export interface PageOf<T, Place> {
 export type ReadPage<T, Place> = (after: Place | undefined) => Promise<PageOf<T, Place>>;
 
 /** All pages of a list, one after the other; the next one is read when it is asked for. */
-export async function* pages<T extends object, Place>(read: ReadPage<T, Place>): AsyncGenerator<readonly T[]> {
+export async function* pages<T extends object, Place>(
+  read: ReadPage<T, Place>,
+): AsyncGenerator<readonly T[]> {
   for (let after: Place | undefined; ;) {
     const { items, next } = await read(after);
     yield items;
@@ -17,8 +19,9 @@ export async function* pages<T extends object, Place>(read: ReadPage<T, Place>):
 }
 
 /**
- * The JSON of a record with its lists as `{data, totalCount}`, written page by page: somebody with very many referrals is held in memory by
- * nobody. The count comes last, so it is that of what was written, whatever happens meanwhile.
+ * The JSON of a record with its lists as `{data, totalCount}`, written page by page: somebody with
+ * very many referrals is held in memory by nobody. The count comes last, so it is that of what was
+ * written, whatever happens meanwhile.
  */
 export async function* recordText(
   record: object,
@@ -29,7 +32,8 @@ export async function* recordText(
     yield `,${JSON.stringify(name)}:{"data":[`;
     let totalCount = 0;
     for await (const items of list) {
-      if (items.length > 0) yield `${totalCount === 0 ? '' : ','}${JSON.stringify(items).slice(1, -1)}`;
+      if (items.length > 0)
+        yield `${totalCount === 0 ? '' : ','}${JSON.stringify(items).slice(1, -1)}`;
       totalCount += items.length;
     }
     yield `],"totalCount":${totalCount}}`;

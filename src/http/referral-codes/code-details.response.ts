@@ -34,7 +34,11 @@ export class CodeDetailsResponse {
   @Text()
   programId: string;
 
-  @ApiProperty({ type: ProspectResponse, nullable: true, description: 'What the referred side would earn; null: nothing' })
+  @ApiProperty({
+    type: ProspectResponse,
+    nullable: true,
+    description: 'What the referred side would earn; null: nothing',
+  })
   reward: ProspectResponse | null;
 }
 
@@ -53,13 +57,31 @@ export interface CodeDetails {
   readonly reward: PromisedValue | null;
 }
 
-export function codeDetailsJson({ code, dateCreated, programId, owner, reward }: CodeDetails): CodeDetailsResponse {
-  return { code, dateCreated, referrerName: shortName(owner), programId, reward: reward === null ? null : prospectJson(reward) };
+export function codeDetailsJson({
+  code,
+  dateCreated,
+  programId,
+  owner,
+  reward,
+}: CodeDetails): CodeDetailsResponse {
+  return {
+    code,
+    dateCreated,
+    referrerName: shortName(owner),
+    programId,
+    reward: reward === null ? null : prospectJson(reward),
+  };
 }
 
 /** The route is public: a first name and an initial are enough to recognise a friend. */
-function shortName({ firstName, lastName }: Pick<UserFacts, 'firstName' | 'lastName'>): string | null {
-  return [(firstName ?? '').trim(), initialOf(lastName) ?? ''].filter((part) => part !== '').join(' ') || null;
+function shortName({
+  firstName,
+  lastName,
+}: Pick<UserFacts, 'firstName' | 'lastName'>): string | null {
+  return (
+    [(firstName ?? '').trim(), initialOf(lastName) ?? ''].filter((part) => part !== '').join(' ') ||
+    null
+  );
 }
 
 function prospectJson(value: PromisedValue): ProspectResponse {
@@ -71,7 +93,9 @@ function prospectJson(value: PromisedValue): ProspectResponse {
         type: value.type,
         unit: '%',
         discountPercent: value.discountPercent,
-        ...(value.monthsDiscountIsValid === null ? {} : { monthsDiscountIsValid: value.monthsDiscountIsValid }),
+        ...(value.monthsDiscountIsValid === null
+          ? {}
+          : { monthsDiscountIsValid: value.monthsDiscountIsValid }),
       };
     case 'FUELTANK':
       // The code itself is handed out with the reward, not before.

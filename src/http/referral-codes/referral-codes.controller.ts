@@ -48,16 +48,36 @@ export class ReferralCodesController {
   @HttpCode(200)
   @ApiTags('Open Endpoint')
   @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })
-  @ApiOkResponse({ type: AppliedCodeResponse, description: 'The account is referred by the owner of the code' })
-  @Fails('REFERRAL_CODE_NOT_FOUND', 'USER_NOT_FOUND', 'SELF_REFERRAL', 'ALREADY_REFERRED', 'NOT_ATTRIBUTABLE', 'NOT_REFERABLE')
-  apply(@Call() call: Call, @Param('code') code: string, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+  @ApiOkResponse({
+    type: AppliedCodeResponse,
+    description: 'The account is referred by the owner of the code',
+  })
+  @Fails(
+    'REFERRAL_CODE_NOT_FOUND',
+    'USER_NOT_FOUND',
+    'SELF_REFERRAL',
+    'ALREADY_REFERRED',
+    'NOT_ATTRIBUTABLE',
+    'NOT_REFERABLE',
+  )
+  apply(
+    @Call() call: Call,
+    @Param('code') code: string,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any unknown code.
+    // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any
+    // unknown code.
     const present = async ({ state }: Written) => {
       const found = await this.owners.find(call.scope, code);
       // Gone since: what was applied stays applied, and the answer names nobody.
       if (!found)
-        return this.presentation.appliedCode(call.scope, await this.owners.reservedAt(call.scope, code), state.attribution?.programId);
+        return this.presentation.appliedCode(
+          call.scope,
+          await this.owners.reservedAt(call.scope, code),
+          state.attribution?.programId,
+        );
       const { firstName = null, lastName = null } = found.user.profile ?? {};
       return this.presentation.codeDetails(call.scope, {
         code: found.code,
@@ -66,7 +86,12 @@ export class ReferralCodesController {
         owner: { firstName, lastName },
       });
     };
-    const asked = { type: 'ApplyCode', userId: identifier(userId, 'userId'), code, seen: call.seen } as const;
+    const asked = {
+      type: 'ApplyCode',
+      userId: identifier(userId, 'userId'),
+      code,
+      seen: call.seen,
+    } as const;
     return this.gateway.write({
       call,
       account,

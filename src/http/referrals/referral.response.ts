@@ -18,7 +18,10 @@ export class ReferralResponse {
   @TextOrNull({ description: 'Null once its owner is forgotten' })
   referralCodeUsed: string | null;
 
-  @TextOrNull({ description: 'Null: no call says by which link somebody came, and visits of links are not tied to visitors' })
+  @TextOrNull({
+    description:
+      'Null: no call says by which link somebody came, and visits of links are not tied to visitors',
+  })
   shareLinkUsed: string | null;
 
   @ApiProperty({ type: UserResponse, nullable: true, description: 'Null once deleted' })
@@ -94,10 +97,18 @@ export function referralJson(facts: ReferralFacts, sides: ReferralSides): Referr
     referrerUser: sides.referrerUser,
     referredReward: sides.referredReward,
     referrerReward: sides.referrerReward,
-    moderationStatus: facts.referredStatus === 'PENDING' || facts.referrerStatus === 'PENDING' ? 'PENDING' : 'ACTIONED',
+    moderationStatus:
+      facts.referredStatus === 'PENDING' || facts.referrerStatus === 'PENDING'
+        ? 'PENDING'
+        : 'ACTIONED',
     referredModerationStatus: facts.referredStatus,
     referrerModerationStatus: facts.referrerStatus,
-    fraudSignals: Object.fromEntries(Object.entries(facts.fraudSignals).map(([name, { message, score }]) => [name, { message, score }])),
+    fraudSignals: Object.fromEntries(
+      Object.entries(facts.fraudSignals).map(([name, { message, score }]) => [
+        name,
+        { message, score },
+      ]),
+    ),
     dateReferralStarted: facts.dateReferralStarted,
     dateReferralPaid: facts.dateReferralPaid,
     dateReferralEnded: facts.dateReferralEnded,

@@ -1,4 +1,13 @@
-import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import {
+  applyDecorators,
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query as QueryParameters,
+} from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ReferralQueries, type ReferralFilter } from '../../../projections/referrals/queries.js';
 import type { SideStatus } from '../../domain/program.js';
@@ -10,7 +19,14 @@ import { Call } from '../edge/call.js';
 import { ApiDateQuery, ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
-import { choiceQuery, dateFilter, identifierQuery, page, resourceId, type Query } from '../shapes/parameters.js';
+import {
+  choiceQuery,
+  dateFilter,
+  identifierQuery,
+  page,
+  resourceId,
+  type Query,
+} from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { ModerateReferralsRequest } from './moderate-referrals.request.js';
@@ -61,11 +77,16 @@ export class ReferralsController {
   @ApiReferralFilter()
   @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
   openList(@Call() call: Call, @QueryParameters() query: Query) {
-    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(call.scope, query);
+    const { referrerAccountRef, referrerUserId, referredAccountRef, referredUserId } = this.filter(
+      call.scope,
+      query,
+    );
     const isReferrer = referrerAccountRef !== undefined && referrerUserId !== undefined;
     const isReferred = referredAccountRef !== undefined && referredUserId !== undefined;
     if (!isReferrer && !isReferred) {
-      throw badRequest('referringAccountId and referringUserId, or referredAccountId and referredUserId, are required');
+      throw badRequest(
+        'referringAccountId and referringUserId, or referredAccountId and referredUserId, are required',
+      );
     }
     return this.page(call, query);
   }
@@ -84,7 +105,8 @@ export class ReferralsController {
   }
 
   @ApiOperation({
-    summary: "Approve or deny sides of referrals, all or nothing; denying cancels the side's reward, approving brings it back",
+    summary:
+      "Approve or deny sides of referrals, all or nothing; denying cancels the side's reward, approving brings it back",
   })
   @Post('referrals/moderate')
   @HttpCode(200)
@@ -101,7 +123,11 @@ export class ReferralsController {
     await this.gateway.readable(call, SHOWN_FROM);
     const { totalCount, items } = await this.referrals.list(call.scope, filter, wanted);
     const viewer = call.token?.kind === 'user' ? call.token : undefined;
-    return { count: items.length, totalCount, referrals: await this.presentation.referrals(call.scope, items, viewer) };
+    return {
+      count: items.length,
+      totalCount,
+      referrals: await this.presentation.referrals(call.scope, items, viewer),
+    };
   }
 
   private filter(scope: Scope, query: Query): ReferralFilter {

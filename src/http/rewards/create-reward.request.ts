@@ -1,6 +1,12 @@
 import type { PipeTransform } from '@nestjs/common';
 import { applyDecorators } from '@nestjs/common';
-import { ApiBody, ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiExtraModels,
+  ApiProperty,
+  ApiPropertyOptional,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import { isISO4217CurrencyCode, IsOptional } from 'class-validator';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
 import { badRequest } from '../edge/api-error.js';
@@ -9,9 +15,12 @@ import { isPlainObject, Member } from '../shapes/request-shape.js';
 import { parseRequest } from '../shapes/validation.js';
 
 const INSTANT_MAX = 8.64e15;
-const isInstant = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= INSTANT_MAX;
-const isUnit = (value: unknown): boolean => typeof value === 'string' && [...value].length <= 64 && !/\p{Cc}/u.test(value);
-const nullAsMissing = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
+const isInstant = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= INSTANT_MAX;
+const isUnit = (value: unknown): boolean =>
+  typeof value === 'string' && [...value].length <= 64 && !/\p{Cc}/u.test(value);
+const nullAsMissing = (value: unknown): unknown =>
+  value === null || value === '' ? undefined : value;
 
 /** A member of another type of reward: null says nothing about this one, a value contradicts it. */
 function OfOtherType(): PropertyDecorator {
@@ -34,7 +43,9 @@ function Instant(description: string): PropertyDecorator {
 abstract class RewardRequest {
   @Member()
   @ApiProperty({ enum: REWARD_TYPES })
-  @Must(`be one of ${REWARD_TYPES.join(', ')}`, (value) => REWARD_TYPES.some((type) => type === value))
+  @Must(`be one of ${REWARD_TYPES.join(', ')}`, (value) =>
+    REWARD_TYPES.some((type) => type === value),
+  )
   type: RewardType;
 
   @OptionalText()
@@ -64,9 +75,15 @@ export class CreditRewardRequest extends RewardRequest {
   @ApiProperty({ type: String, minLength: 1, maxLength: 64, example: 'CENTS' })
   unit: string;
 
-  /** A single value beyond 2^53-1 cannot be told exactly in JSON, so it is a malformed request rather than too large a sum. */
+  /**
+   * A single value beyond 2^53-1 cannot be told exactly in JSON, so it is a malformed request
+   * rather than too large a sum.
+   */
   @Member(nullAsMissing)
-  @Must('be an integer above 0 and not above 2^53-1', (value) => Number.isSafeInteger(value) && Number(value) > 0)
+  @Must(
+    'be an integer above 0 and not above 2^53-1',
+    (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  )
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   assignedCredit: number;
 
@@ -93,7 +110,10 @@ export class PercentRewardRequest extends RewardRequest {
   declare type: 'PCT_DISCOUNT';
 
   @Member(nullAsMissing)
-  @Must('be an integer from 1 to 100', (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100)
+  @Must(
+    'be an integer from 1 to 100',
+    (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100,
+  )
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 100 })
   discountPercent: number;
 
@@ -132,8 +152,13 @@ export class FuelTankRewardRequest extends RewardRequest {
   @ApiProperty({ enum: ['PCT_DISCOUNT', 'CREDIT'] })
   fuelTankType: 'PCT_DISCOUNT' | 'CREDIT';
 
-  @Member((value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : nullAsMissing(value)))
-  @Must('be an integer above 0 and not above 2^53-1, or a text of one', (value) => Number.isSafeInteger(value) && Number(value) > 0)
+  @Member((value) =>
+    typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : nullAsMissing(value),
+  )
+  @Must(
+    'be an integer above 0 and not above 2^53-1, or a text of one',
+    (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  )
   @ApiProperty({
     oneOf: [
       { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
@@ -158,12 +183,19 @@ export class FuelTankRewardRequest extends RewardRequest {
   discountPercent?: undefined;
 }
 
-/** POST rewards/account/{accountId}/user/{userId}: members depend on the type; unknown ones are refused. */
-export type CreateRewardRequest = CreditRewardRequest | PercentRewardRequest | FuelTankRewardRequest;
+/**
+ * POST rewards/account/{accountId}/user/{userId}: members depend on the type; unknown ones are
+ * refused.
+ */
+export type CreateRewardRequest =
+  CreditRewardRequest | PercentRewardRequest | FuelTankRewardRequest;
 
 const REFUSE_UNKNOWN = { unknownMembers: 'refused' } as const;
 
-/** @throws {ApiError} BAD_REQUEST. Whether the dates make sense is for the decision: it knows the time. */
+/**
+ * @throws {ApiError} BAD_REQUEST. Whether the dates make sense is for the decision: it knows the
+ * time.
+ */
 export function parseCreateReward(body: unknown): CreateRewardRequest {
   const type = isPlainObject(body) ? body['type'] : undefined;
   switch (type) {
@@ -175,7 +207,9 @@ export function parseCreateReward(body: unknown): CreateRewardRequest {
       return parseRequest(FuelTankRewardRequest, body, REFUSE_UNKNOWN);
     default:
       throw badRequest(
-        body === undefined || isPlainObject(body) ? `type must be one of ${REWARD_TYPES.join(', ')}` : 'the body must be a JSON object',
+        body === undefined || isPlainObject(body)
+          ? `type must be one of ${REWARD_TYPES.join(', ')}`
+          : 'the body must be a JSON object',
       );
   }
 }
@@ -193,7 +227,9 @@ export const ApiCreateRewardBody = (): MethodDecorator =>
     ApiExtraModels(CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest),
     ApiBody({
       schema: {
-        oneOf: [CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest].map((shape) => ({ $ref: getSchemaPath(shape) })),
+        oneOf: [CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest].map((shape) => ({
+          $ref: getSchemaPath(shape),
+        })),
       },
     }),
   );
@@ -202,9 +238,18 @@ export const ApiCreateRewardBody = (): MethodDecorator =>
 export function rewardValueOf(request: CreateRewardRequest): RewardValue {
   switch (request.type) {
     case 'CREDIT':
-      return { type: 'CREDIT', unit: request.unit, assignedCredit: request.assignedCredit, currency: request.currency ?? null };
+      return {
+        type: 'CREDIT',
+        unit: request.unit,
+        assignedCredit: request.assignedCredit,
+        currency: request.currency ?? null,
+      };
     case 'PCT_DISCOUNT':
-      return { type: 'PCT_DISCOUNT', discountPercent: request.discountPercent, monthsDiscountIsValid: null };
+      return {
+        type: 'PCT_DISCOUNT',
+        discountPercent: request.discountPercent,
+        monthsDiscountIsValid: null,
+      };
     case 'FUELTANK':
       return {
         type: 'FUELTANK',

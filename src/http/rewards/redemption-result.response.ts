@@ -28,7 +28,10 @@ export function rewardRedemptionJson(
 }
 
 /** As of the redemption: in a repeated answer, too. */
-export function accountRedemptionJson({ state, events }: Written, unit: string): RedemptionResultResponse {
+export function accountRedemptionJson(
+  { state, events }: Written,
+  unit: string,
+): RedemptionResultResponse {
   const [first] = redemptionsIn(events);
   return {
     creditRedeemed: redeemed(events),
@@ -38,6 +41,9 @@ export function accountRedemptionJson({ state, events }: Written, unit: string):
 }
 
 const redemptionsIn = (events: readonly AccountEvent[]) =>
-  events.filter((event) => event.type === 'CreditRedeemed' || event.type === 'AccountCreditRedeemed');
+  events.filter(
+    (event) => event.type === 'CreditRedeemed' || event.type === 'AccountCreditRedeemed',
+  );
 
-const redeemed = (events: readonly AccountEvent[]): number => redemptionsIn(events).reduce((sum, { amount }) => sum + amount, 0);
+const redeemed = (events: readonly AccountEvent[]): number =>
+  redemptionsIn(events).reduce((sum, { amount }) => sum + amount, 0);

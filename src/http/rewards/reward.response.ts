@@ -2,7 +2,15 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import type { RewardSource } from '../../domain/account/account.events.js';
 import type { BalanceFacts, RewardFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES, type RewardType } from '../../domain/program.js';
-import { Integer, IntegerOrNull, Text, TextOrNull, TextUntilForgotten, Time, TimeOrNull } from '../shapes/shape.js';
+import {
+  Integer,
+  IntegerOrNull,
+  Text,
+  TextOrNull,
+  TextUntilForgotten,
+  Time,
+  TimeOrNull,
+} from '../shapes/shape.js';
 
 class RedemptionResponse {
   @Text()
@@ -77,7 +85,12 @@ export class RewardResponse {
   @TextOrNull({ description: 'FUELTANK' })
   fuelTankCode: string | null;
 
-  @ApiProperty({ enum: ['PCT_DISCOUNT', 'CREDIT', null], type: String, nullable: true, description: 'FUELTANK' })
+  @ApiProperty({
+    enum: ['PCT_DISCOUNT', 'CREDIT', null],
+    type: String,
+    nullable: true,
+    description: 'FUELTANK',
+  })
   fueltankType: string | null;
 }
 
@@ -161,15 +174,23 @@ export function rewardJson(facts: RewardFacts): RewardResponse {
 
 type Redemption = NonNullable<RewardFacts['redemptions']>[number];
 
-const redemptionJson = ({ id, dateRedeemed, quantityRedeemed }: Redemption): RedemptionResponse => ({
+const redemptionJson = ({
+  id,
+  dateRedeemed,
+  quantityRedeemed,
+}: Redemption): RedemptionResponse => ({
   id,
   dateRedeemed,
   quantityRedeemed,
 });
 
-/** Members that belong to another type are null. What was assigned is what was redeemed and what is available now. */
+/**
+ * Members that belong to another type are null. What was assigned is what was redeemed and what is
+ * available now.
+ */
 export function balanceJson(facts: BalanceFacts): RewardBalanceResponse {
-  const ofType = (type: RewardType, figure: number): number | null => (facts.type === type ? figure : null);
+  const ofType = (type: RewardType, figure: number): number | null =>
+    facts.type === type ? figure : null;
   return {
     type: facts.type,
     unit: facts.unit,

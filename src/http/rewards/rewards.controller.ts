@@ -1,4 +1,13 @@
-import { applyDecorators, Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import {
+  applyDecorators,
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query as QueryParameters,
+} from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
@@ -13,13 +22,35 @@ import { ApiError } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import { choiceQuery, identifier, identifierQuery, requiredIdentifierQuery, resourceId, type Query } from '../shapes/parameters.js';
+import {
+  choiceQuery,
+  identifier,
+  identifierQuery,
+  requiredIdentifierQuery,
+  resourceId,
+  type Query,
+} from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInFigures, namedInReward } from '../writing/named-in-answers.js';
-import { ApiCreateRewardBody, CreateRewardPipe, rewardValueOf, type CreateRewardRequest } from './create-reward.request.js';
+import {
+  ApiCreateRewardBody,
+  CreateRewardPipe,
+  rewardValueOf,
+  type CreateRewardRequest,
+} from './create-reward.request.js';
 import { BulkRedeemRequest, RedeemRequest } from './redeem.request.js';
-import { accountRedemptionJson, RedemptionResultResponse, rewardRedemptionJson } from './redemption-result.response.js';
-import { balanceJson, RewardBalanceResponse, rewardJson, RewardResponse, WrittenRewardResponse } from './reward.response.js';
+import {
+  accountRedemptionJson,
+  RedemptionResultResponse,
+  rewardRedemptionJson,
+} from './redemption-result.response.js';
+import {
+  balanceJson,
+  RewardBalanceResponse,
+  rewardJson,
+  RewardResponse,
+  WrittenRewardResponse,
+} from './reward.response.js';
 
 const ApiRewardFilter = (): MethodDecorator =>
   applyDecorators(
@@ -160,7 +191,11 @@ export class RewardsController {
 
   private filter(scope: Scope, query: Query) {
     const accountRef = this.names.accountRef(scope, requiredIdentifierQuery(query, 'accountId'));
-    return { accountRef, userId: identifierQuery(query, 'userId'), type: choiceQuery(query, 'rewardTypeFilter', REWARD_TYPES) };
+    return {
+      accountRef,
+      userId: identifierQuery(query, 'userId'),
+      type: choiceQuery(query, 'rewardTypeFilter', REWARD_TYPES),
+    };
   }
 }
 
@@ -171,10 +206,15 @@ function accountOf(rewardId: string): AccountRef {
   return account;
 }
 
-function rewardShown(state: OpenAccount, account: AccountRef, rewardId: string | undefined): WrittenRewardResponse {
+function rewardShown(
+  state: OpenAccount,
+  account: AccountRef,
+  rewardId: string | undefined,
+): WrittenRewardResponse {
   const reward = rewardId === undefined ? undefined : presentReward(state, rewardId);
   if (!reward) throw new ApiError('REWARD_NOT_FOUND');
   return rewardJson(rewardFacts(state, account, reward));
 }
 
-const granted = (events: readonly AccountEvent[]): string | undefined => events.find((event) => event.type === 'RewardGranted')?.rewardId;
+const granted = (events: readonly AccountEvent[]): string | undefined =>
+  events.find((event) => event.type === 'RewardGranted')?.rewardId;

@@ -25,7 +25,11 @@ export const ApiTextQuery = (
     description,
     required = false,
     values,
-  }: { readonly description?: string; readonly required?: boolean; readonly values?: readonly string[] } = {},
+  }: {
+    readonly description?: string;
+    readonly required?: boolean;
+    readonly values?: readonly string[];
+  } = {},
 ): MethodDecorator =>
   ApiQuery({
     name,
@@ -38,17 +42,24 @@ export const ApiTextQuery = (
 export const ApiBooleanQuery = (
   name: string,
   { fallback, description }: { readonly fallback: boolean; readonly description: string },
-): MethodDecorator => ApiQuery({ name, required: false, description, schema: { type: 'boolean', default: fallback } });
+): MethodDecorator =>
+  ApiQuery({ name, required: false, description, schema: { type: 'boolean', default: fallback } });
 
 /** One point in time, or two with a comma between them. */
 export const ApiDateQuery = (name: string): MethodDecorator =>
   ApiTextQuery(name, {
-    description: 'Exactly this time, or `from,to`: both included, either may be missing. Epoch milliseconds or ISO 8601.',
+    description:
+      'Exactly this time, or `from,to`: both included, either may be missing. Epoch milliseconds or ISO 8601.',
   });
 
 /** Which members of a user are shown. */
 export const ApiFieldSelection = (): MethodDecorator =>
   applyDecorators(
-    ApiTextQuery('fields', { description: 'Names of the members to show, with commas between them; not together with `extraFields`.' }),
-    ApiTextQuery('extraFields', { description: 'Names of members to show besides the usual ones: `dateBlocked`.' }),
+    ApiTextQuery('fields', {
+      description:
+        'Names of the members to show, with commas between them; not together with `extraFields`.',
+    }),
+    ApiTextQuery('extraFields', {
+      description: 'Names of members to show besides the usual ones: `dateBlocked`.',
+    }),
   );

@@ -15,6 +15,10 @@ export class ErrorResponse {
   @TextOrNull({ description: 'A numeric code, where one fits', example: 'RS042' })
   rsCode: string | null;
 
-  @ApiProperty({ type: [String], required: false, description: 'One line per reason, beginning with what it is about' })
+  @ApiProperty({
+    type: [String],
+    required: false,
+    description: 'One line per reason, beginning with what it is about',
+  })
   validationErrors?: string[];
 }

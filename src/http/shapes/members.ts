@@ -4,7 +4,10 @@ import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
 import { isIdentifier, ID_LENGTH_MAX } from './parameters.js';
 import { isPlainObject, Member, readShape, type Shape } from './request-shape.js';
 
-/** What the members of request shapes are made of. A text `""` counts as not given; null clears where the member can be cleared. */
+/**
+ * What the members of request shapes are made of. A text `""` counts as not given; null clears
+ * where the member can be cleared.
+ */
 
 /** A rule: its test, and what it demands, in words that follow the member's name. */
 export function Must(
@@ -15,7 +18,10 @@ export function Must(
   return ValidateBy(
     {
       name: words,
-      validator: { validate: (value: unknown, args) => test(value, args?.object ?? {}), defaultMessage: () => `$property must ${words}` },
+      validator: {
+        validate: (value: unknown, args) => test(value, args?.object ?? {}),
+        defaultMessage: () => `$property must ${words}`,
+      },
     },
     options.rsCode === undefined ? {} : { context: { rsCode: options.rsCode } },
   );
@@ -24,13 +30,20 @@ export function Must(
 /** A member that is an object of another shape. Anything else is left for the rules to refuse. */
 export function Nested(shape: () => Shape): PropertyDecorator {
   return applyDecorators(
-    Member((value) => (isPlainObject(value) ? readShape(shape(), value) : value === null || value === undefined ? value : 'no object')),
+    Member((value) =>
+      isPlainObject(value)
+        ? readShape(shape(), value)
+        : value === null || value === undefined
+          ? value
+          : 'no object',
+    ),
     ValidateNested(),
   );
 }
 
 const notGiven = (value: unknown): unknown => (value === '' ? undefined : value);
-const notGivenNorNull = (value: unknown): unknown => (value === '' || value === null ? undefined : value);
+const notGivenNorNull = (value: unknown): unknown =>
+  value === '' || value === null ? undefined : value;
 
 /** A number as text, as long as no digit of it was lost in parsing. */
 export function numberAsText(value: unknown): unknown {
@@ -47,12 +60,18 @@ export function Id({ required = false, ...about }: MemberOptions = {}): Property
   return applyDecorators(
     Member((value) => numberAsText(notGivenNorNull(value))),
     ...(required ? [] : [IsOptional()]),
-    Must(`be 1 to ${ID_LENGTH_MAX} characters without control characters`, (value) => typeof value === 'string' && isIdentifier(value)),
+    Must(
+      `be 1 to ${ID_LENGTH_MAX} characters without control characters`,
+      (value) => typeof value === 'string' && isIdentifier(value),
+    ),
     ApiProperty({ type: String, minLength: 1, maxLength: ID_LENGTH_MAX, required, ...about }),
   );
 }
 
-/** Longest text field, in UTF-16 units. No rule of the interface: it keeps what a person is described with within one append. */
+/**
+ * Longest text field, in UTF-16 units. No rule of the interface: it keeps what a person is
+ * described with within one append.
+ */
 export const TEXT_LENGTH_MAX = 2048;
 
 export interface TextRule {
@@ -72,11 +91,17 @@ export function ClearableText(rule?: TextRule, about: MemberOptions = {}): Prope
       (value) => isText(value) && (rule?.test(value) ?? true),
       rule,
     ),
-    ApiPropertyOptional({ type: String, nullable: true, description: about.description, example: about.example }),
+    ApiPropertyOptional({
+      type: String,
+      nullable: true,
+      description: about.description,
+      example: about.example,
+    }),
   );
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= TEXT_LENGTH_MAX;
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= TEXT_LENGTH_MAX;
 
 /** A text that may be left out; null is the same as leaving it out. */
 export function OptionalText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
@@ -88,11 +113,25 @@ export function OptionalText(rule?: TextRule, about: MemberOptions = {}): Proper
       (value) => isText(value) && (rule?.test(value) ?? true),
       rule,
     ),
-    ApiPropertyOptional({ type: String, nullable: true, description: about.description, example: about.example }),
+    ApiPropertyOptional({
+      type: String,
+      nullable: true,
+      description: about.description,
+      example: about.example,
+    }),
   );
 }
 
 /** A member with a rule of its own; null is the same as leaving it out. */
-export function Optional(words: string, test: (value: unknown) => boolean, about: ApiPropertyOptions): PropertyDecorator {
-  return applyDecorators(Member(notGivenNorNull), IsOptional(), Must(words, test), ApiPropertyOptional({ nullable: true, ...about }));
+export function Optional(
+  words: string,
+  test: (value: unknown) => boolean,
+  about: ApiPropertyOptions,
+): PropertyDecorator {
+  return applyDecorators(
+    Member(notGivenNorNull),
+    IsOptional(),
+    Must(words, test),
+    ApiPropertyOptional({ nullable: true, ...about }),
+  );
 }

@@ -2,7 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ApiExtension, DocumentBuilder, getSchemaPath, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import {
+  ApiExtension,
+  DocumentBuilder,
+  getSchemaPath,
+  SwaggerModule,
+  type OpenAPIObject,
+} from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import {
   ACCESS_EXTENSION,
@@ -18,8 +24,12 @@ import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
 
-/** States which errors of its own a route can answer with; what every route can answer is added by itself. */
-export const Fails = (...codes: readonly ApiErrorCode[]): MethodDecorator => ApiExtension(FAILS_EXTENSION, codes);
+/**
+ * States which errors of its own a route can answer with; what every route can answer is added by
+ * itself.
+ */
+export const Fails = (...codes: readonly ApiErrorCode[]): MethodDecorator =>
+  ApiExtension(FAILS_EXTENSION, codes);
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type Parameter = Extract<NonNullable<Operation['parameters']>[number], { name: string }>;
@@ -30,8 +40,14 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const TOKEN_DESCRIPTION =
   "A JSON Web Token of one user (HS256), signed with the mode's signing secret or API key. A read token names account and user, a write token says more of the user.";
 
-/** Describes the whole interface: controllers, shapes, and every error by status and code. The application must be initialised. */
-export function describeInterface(app: NestFastifyApplication, { version }: { readonly version: string }): OpenAPIObject {
+/**
+ * Describes the whole interface: controllers, shapes, and every error by status and code. The
+ * application must be initialised.
+ */
+export function describeInterface(
+  app: NestFastifyApplication,
+  { version }: { readonly version: string },
+): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Referral ledger')
     .setVersion(version)
@@ -40,14 +56,30 @@ export function describeInterface(app: NestFastifyApplication, { version }: { re
       {
         type: 'http',
         scheme: 'basic',
-        description: 'An API key of the tenant as the password, under any user name. The key decides between live and test mode.',
+        description:
+          'An API key of the tenant as the password, under any user name. The key decides between live and test mode.',
       },
       API_KEY_SCHEME,
     )
-    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-SaaSquatch-User-Token', description: TOKEN_DESCRIPTION }, TOKEN_SCHEME)
-    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: TOKEN_DESCRIPTION }, BEARER_SCHEME)
+    .addApiKey(
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-SaaSquatch-User-Token',
+        description: TOKEN_DESCRIPTION,
+      },
+      TOKEN_SCHEME,
+    )
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: TOKEN_DESCRIPTION },
+      BEARER_SCHEME,
+    )
     .addBasicAuth(
-      { type: 'http', scheme: 'basic', description: 'The key of an operator as the password, under any user name.' },
+      {
+        type: 'http',
+        scheme: 'basic',
+        description: 'The key of an operator as the password, under any user name.',
+      },
       OPERATOR_SCHEME,
     )
     .build();
@@ -66,19 +98,31 @@ function complete(operation: Operation, method: string, path: string): void {
   const access = accessOf(operation);
   const isOfTenant = access.kind !== 'none' && access.kind !== 'operator';
   const parameters = [...pathParameters(path), ...(isOfTenant ? headerParameters(method) : [])];
-  const known = new Set((operation.parameters ?? []).map((parameter) => ('name' in parameter ? parameter.name : '')));
-  operation.parameters = [...(operation.parameters ?? []), ...parameters.filter(({ name }) => !known.has(name))];
+  const known = new Set(
+    (operation.parameters ?? []).map((parameter) => ('name' in parameter ? parameter.name : '')),
+  );
+  operation.parameters = [
+    ...(operation.parameters ?? []),
+    ...parameters.filter(({ name }) => !known.has(name)),
+  ];
   if (isOfTenant && method !== 'get') {
     for (const [status, response] of Object.entries(operation.responses))
-      if (status.startsWith('2') && response !== undefined && 'description' in response) addWriteHeaders(response);
+      if (status.startsWith('2') && response !== undefined && 'description' in response)
+        addWriteHeaders(response);
   }
   const codes = new Set([...ownCodes(operation), ...impliedCodes(access, method)]);
   for (const [status, response] of errorResponses(codes)) operation.responses[status] = response;
-  for (const extension of [ACCESS_EXTENSION, FAILS_EXTENSION]) Reflect.deleteProperty(operation, extension);
+  for (const extension of [ACCESS_EXTENSION, FAILS_EXTENSION])
+    Reflect.deleteProperty(operation, extension);
 }
 
 function pathParameters(path: string): readonly Parameter[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
 }
 
 function headerParameters(method: string): readonly Parameter[] {
@@ -88,7 +132,8 @@ function headerParameters(method: string): readonly Parameter[] {
           name: 'Ledger-Position-At-Least',
           in: 'header',
           required: false,
-          description: 'A `Ledger-Position` that an earlier answer gave: waits, bounded, until it is visible.',
+          description:
+            'A `Ledger-Position` that an earlier answer gave: waits, bounded, until it is visible.',
           schema: { type: 'string' },
         },
       ]
@@ -97,7 +142,8 @@ function headerParameters(method: string): readonly Parameter[] {
           name: 'Idempotency-Key',
           in: 'header',
           required: false,
-          description: 'The same key with the same request gives the same answer and has no second effect.',
+          description:
+            'The same key with the same request gives the same answer and has no second effect.',
           schema: { type: 'string', minLength: 1, maxLength: 255 },
         },
       ];
@@ -106,8 +152,14 @@ function headerParameters(method: string): readonly Parameter[] {
 function addWriteHeaders(response: Response): void {
   response.headers = {
     ...response.headers,
-    'Ledger-Position': { description: 'Where the write stands in the ledger; for `Ledger-Position-At-Least`.', schema: { type: 'string' } },
-    'Idempotency-Replayed': { description: '`true` when the answer was given before.', schema: { type: 'string', enum: ['true'] } },
+    'Ledger-Position': {
+      description: 'Where the write stands in the ledger; for `Ledger-Position-At-Least`.',
+      schema: { type: 'string' },
+    },
+    'Idempotency-Replayed': {
+      description: '`true` when the answer was given before.',
+      schema: { type: 'string', enum: ['true'] },
+    },
   };
 }
 
@@ -123,7 +175,9 @@ const isAccessRule = (value: unknown): value is AccessRule =>
 
 function ownCodes(operation: Operation): readonly ApiErrorCode[] {
   const codes: unknown = Reflect.get(operation, FAILS_EXTENSION);
-  return Array.isArray(codes) ? codes.filter((code): code is ApiErrorCode => typeof code === 'string' && isApiErrorCode(code)) : [];
+  return Array.isArray(codes)
+    ? codes.filter((code): code is ApiErrorCode => typeof code === 'string' && isApiErrorCode(code))
+    : [];
 }
 
 const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
@@ -140,7 +194,8 @@ const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
 function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {
   if (access.kind === 'none') return [];
   if (access.kind === 'operator') {
-    const ofBody = method === 'get' ? [] : (['UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE'] as const);
+    const ofBody =
+      method === 'get' ? [] : (['UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE'] as const);
     return ['BAD_REQUEST', ...CREDENTIALS.operator, ...ofBody, 'INTERNAL', 'UNAVAILABLE'];
   }
   return [
@@ -151,7 +206,12 @@ function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode
     // Also where the body is to be empty: one that is not may be too large, or no JSON.
     ...(method === 'get'
       ? (['POSITION_INVALID', 'POSITION_NOT_REACHED'] as const)
-      : (['REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED', 'UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE'] as const)),
+      : ([
+          'REQUEST_IN_PROGRESS',
+          'IDEMPOTENCY_KEY_REUSED',
+          'UNSUPPORTED_MEDIA_TYPE',
+          'PAYLOAD_TOO_LARGE',
+        ] as const)),
     'INTERNAL',
     'UNAVAILABLE',
   ];
@@ -161,28 +221,43 @@ const HEADERS_OF_STATUS: Readonly<Record<number, Response['headers']>> = {
   401: { 'WWW-Authenticate': { schema: { type: 'string' } } },
   429: {
     'Retry-After': { description: 'Seconds', schema: { type: 'integer' } },
-    'RateLimit-Policy': { description: 'Calls of the window and its seconds: `"code";q=100;w=3600`', schema: { type: 'string' } },
-    RateLimit: { description: 'Calls left and seconds until the next window: `"code";r=0;t=1800`', schema: { type: 'string' } },
+    'RateLimit-Policy': {
+      description: 'Calls of the window and its seconds: `"code";q=100;w=3600`',
+      schema: { type: 'string' },
+    },
+    RateLimit: {
+      description: 'Calls left and seconds until the next window: `"code";r=0;t=1800`',
+      schema: { type: 'string' },
+    },
   },
   503: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
 };
 
-function errorResponses(codes: ReadonlySet<ApiErrorCode>): readonly (readonly [string, Response])[] {
-  const statuses = [...new Set([...codes].map((code) => API_ERRORS[code].status))].sort((a, b) => a - b);
+function errorResponses(
+  codes: ReadonlySet<ApiErrorCode>,
+): readonly (readonly [string, Response])[] {
+  const statuses = [...new Set([...codes].map((code) => API_ERRORS[code].status))].sort(
+    (a, b) => a - b,
+  );
   return statuses.map((status) => {
     const ofStatus = [...codes].filter((code) => API_ERRORS[code].status === status).sort();
     const headers = HEADERS_OF_STATUS[status];
     return [
       String(status),
       {
-        description: ofStatus.map((code) => `\`${code}\`: ${API_ERRORS[code].message}`).join('\n\n'),
+        description: ofStatus
+          .map((code) => `\`${code}\`: ${API_ERRORS[code].message}`)
+          .join('\n\n'),
         ...(headers === undefined ? {} : { headers }),
         content: {
           'application/json': {
             schema: {
               allOf: [
                 { $ref: getSchemaPath(ErrorResponse) },
-                { type: 'object', properties: { apiErrorCode: { type: 'string', enum: ofStatus } } },
+                {
+                  type: 'object',
+                  properties: { apiErrorCode: { type: 'string', enum: ofStatus } },
+                },
               ],
             },
           },
@@ -222,8 +297,14 @@ const ASSETS: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-/** Serves the description at `/openapi.json` and a page to read and try it at `/docs`. Call before the application is initialised. */
-export function serveInterfaceDescription(app: NestFastifyApplication, options: { readonly version: string }): void {
+/**
+ * Serves the description at `/openapi.json` and a page to read and try it at `/docs`. Call before
+ * the application is initialised.
+ */
+export function serveInterfaceDescription(
+  app: NestFastifyApplication,
+  options: { readonly version: string },
+): void {
   const server: FastifyInstance = app.getHttpAdapter().getInstance();
   const access: AccessRule = { kind: 'none', emptyBody: true, apiOnlyPrograms: false };
   const serve = (url: string, type: string, content: () => Promise<string | Buffer>) => {
@@ -240,10 +321,13 @@ export function serveInterfaceDescription(app: NestFastifyApplication, options: 
           .send(await cached()),
     });
   };
-  serve('/openapi.json', 'application/json; charset=utf-8', async () => JSON.stringify(describeInterface(app, options)));
+  serve('/openapi.json', 'application/json; charset=utf-8', async () =>
+    JSON.stringify(describeInterface(app, options)),
+  );
   serve('/docs', 'text/html; charset=utf-8', async () => PAGE);
   serve('/docs/start.js', 'text/javascript; charset=utf-8', async () => START);
-  for (const [file, type] of Object.entries(ASSETS)) serve(`/docs/${file}`, type, () => readFile(join(assetsFolder(), file)));
+  for (const [file, type] of Object.entries(ASSETS))
+    serve(`/docs/${file}`, type, () => readFile(join(assetsFolder(), file)));
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -1,17 +1,31 @@
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 
-/** Parsers for what stands in paths and queries. All throw {ApiError}; a parameter that is not given is undefined. */
+/**
+ * Parsers for what stands in paths and queries. All throw {ApiError}; a parameter that is not given
+ * is undefined.
+ */
 
-/** A query as the framework parsed it: a repeated name is an array. Names that nobody asks for are ignored. */
+/**
+ * A query as the framework parsed it: a repeated name is an array. Names that nobody asks for are
+ * ignored.
+ */
 export type Query = Readonly<Record<string, unknown>>;
 
 export const ID_LENGTH_MAX = 255;
 const CONTROL = /\p{Cc}|\p{Surrogate}/u;
 
-/** 1 to 255 characters, no control characters, no half of a surrogate pair; anything else printable, e-mail addresses included. */
+/**
+ * 1 to 255 characters, no control characters, no half of a surrogate pair; anything else printable,
+ * e-mail addresses included.
+ */
 export function isIdentifier(text: string): boolean {
   // Counted as a reader counts: a character outside the basic plane is one.
-  return text !== '' && text.length <= 2 * ID_LENGTH_MAX && [...text].length <= ID_LENGTH_MAX && !CONTROL.test(text);
+  return (
+    text !== '' &&
+    text.length <= 2 * ID_LENGTH_MAX &&
+    [...text].length <= ID_LENGTH_MAX &&
+    !CONTROL.test(text)
+  );
 }
 
 /** The id of an account or user in a path. @throws BAD_REQUEST. */
@@ -22,19 +36,28 @@ export function identifier(value: unknown, name: string): string {
 
 export const REFERRAL_CODE = /^[0-9A-Za-z]{1,15}$/;
 
-/** A referral code in a path or query. What cannot be a code is one that does not exist. @throws REFERRAL_CODE_NOT_FOUND. */
+/**
+ * A referral code in a path or query. What cannot be a code is one that does not exist. @throws
+ * REFERRAL_CODE_NOT_FOUND.
+ */
 export function referralCode(value: unknown): string {
   if (typeof value === 'string' && REFERRAL_CODE.test(value)) return value;
   throw new ApiError('REFERRAL_CODE_NOT_FOUND');
 }
 
-/** An id that this service made (of a referral, reward, export …). What cannot be one is one that does not exist. @throws the given 404. */
+/**
+ * An id that this service made (of a referral, reward, export …). What cannot be one is one that
+ * does not exist. @throws the given 404.
+ */
 export function resourceId(value: unknown, notFound: ApiErrorCode): string {
   if (typeof value === 'string' && isIdentifier(value)) return value;
   throw new ApiError(notFound);
 }
 
-/** A text; an empty one counts as not given. @throws BAD_REQUEST when it is given twice or holds control characters. */
+/**
+ * A text; an empty one counts as not given. @throws BAD_REQUEST when it is given twice or holds
+ * control characters.
+ */
 export function textQuery(query: Query, name: string): string | undefined {
   const value = single(query, name);
   if (value === undefined || value === '') return undefined;
@@ -68,7 +91,10 @@ export interface Page {
   readonly offset: number;
 }
 
-/** `limit` (default 10) and `offset` (default 0). @throws BAD_REQUEST for anything but integers in their range. */
+/**
+ * `limit` (default 10) and `offset` (default 0). @throws BAD_REQUEST for anything but integers in
+ * their range.
+ */
 export function page(query: Query): Page {
   return {
     limit: integerQuery(query, 'limit', { fallback: 10, max: 1000 }),
@@ -76,7 +102,11 @@ export function page(query: Query): Page {
   };
 }
 
-function integerQuery(query: Query, name: string, { fallback, max }: { readonly fallback: number; readonly max: number }): number {
+function integerQuery(
+  query: Query,
+  name: string,
+  { fallback, max }: { readonly fallback: number; readonly max: number },
+): number {
   const text = single(query, name);
   if (text === undefined || text === '') return fallback;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
@@ -84,13 +114,19 @@ function integerQuery(query: Query, name: string, { fallback, max }: { readonly 
   throw badRequest(`${name} must be an integer from 0 to ${max}`);
 }
 
-/** Epoch milliseconds, both ends included; an end that is missing is open. `from` after `to` matches nothing. */
+/**
+ * Epoch milliseconds, both ends included; an end that is missing is open. `from` after `to` matches
+ * nothing.
+ */
 export interface DateFilter {
   readonly from?: number;
   readonly to?: number;
 }
 
-/** One point in time, or `from,to`: epoch milliseconds or ISO 8601, in UTC unless it names a zone. @throws BAD_REQUEST. */
+/**
+ * One point in time, or `from,to`: epoch milliseconds or ISO 8601, in UTC unless it names a zone.
+ * @throws BAD_REQUEST.
+ */
 export function dateFilter(query: Query, name: string): DateFilter | undefined {
   const text = single(query, name);
   if (text === undefined || text.trim() === '') return undefined;
@@ -99,14 +135,17 @@ export function dateFilter(query: Query, name: string): DateFilter | undefined {
   const from = first === '' ? undefined : instant(first);
   const to = second === '' ? undefined : instant(second);
   if (ends.length > 2 || from === null || to === null) {
-    throw badRequest(`${name} must be a time or two with a comma between them, in epoch milliseconds or ISO 8601`);
+    throw badRequest(
+      `${name} must be a time or two with a comma between them, in epoch milliseconds or ISO 8601`,
+    );
   }
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
 const INSTANT_MAX = 8.64e15;
 // A plus sign before a zone that was not percent-encoded arrives as a space.
-const ISO = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+\- ]\d{2}(?::?\d{2})?)?)?$/i;
+const ISO =
+  /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+\- ]\d{2}(?::?\d{2})?)?)?$/i;
 
 /** Null: no point in time. */
 export function instant(text: string): number | null {
@@ -141,7 +180,11 @@ export function booleanQuery(query: Query, name: string, fallback: boolean): boo
 }
 
 /** One of the values, exactly; an empty one counts as not given. @throws BAD_REQUEST. */
-export function choiceQuery<T extends string>(query: Query, name: string, values: readonly T[]): T | undefined {
+export function choiceQuery<T extends string>(
+  query: Query,
+  name: string,
+  values: readonly T[],
+): T | undefined {
   const text = single(query, name);
   if (text === undefined || text === '') return undefined;
   const found = values.find((value) => value === text);
@@ -150,8 +193,9 @@ export function choiceQuery<T extends string>(query: Query, name: string, values
 }
 
 /**
- * `fields` (these alone) or `extraFields` (these besides the default ones), comma-separated; an empty one counts as not given.
- * Gives the names to show. @throws BAD_REQUEST for both together and for unknown names.
+ * `fields` (these alone) or `extraFields` (these besides the default ones), comma-separated; an
+ * empty one counts as not given. Gives the names to show. @throws BAD_REQUEST for both together and
+ * for unknown names.
  */
 export function fieldSelection(
   query: Query,
@@ -159,10 +203,14 @@ export function fieldSelection(
 ): readonly string[] {
   const fields = nameList(query, 'fields');
   const extraFields = nameList(query, 'extraFields');
-  if (fields !== undefined && extraFields !== undefined) throw badRequest('fields cannot be combined with extraFields');
+  if (fields !== undefined && extraFields !== undefined)
+    throw badRequest('fields cannot be combined with extraFields');
   const all = [...known.standard, ...known.extra];
   const unknown = [...(fields ?? []), ...(extraFields ?? [])].filter((name) => !all.includes(name));
-  if (unknown.length > 0) throw badRequest(`${fields === undefined ? 'extraFields' : 'fields'} must be of ${all.join(', ')}`);
+  if (unknown.length > 0)
+    throw badRequest(
+      `${fields === undefined ? 'extraFields' : 'fields'} must be of ${all.join(', ')}`,
+    );
   return fields ?? [...new Set([...known.standard, ...(extraFields ?? [])])];
 }
 

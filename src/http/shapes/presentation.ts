@@ -2,7 +2,12 @@ import type { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { UserQueries } from '../../../projections/users/queries.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { PersonId } from '../../domain/account/account.events.js';
-import { type ReferralFacts, type RewardFacts, userFacts, type UserFacts } from '../../domain/account/account.facts.js';
+import {
+  type ReferralFacts,
+  type RewardFacts,
+  userFacts,
+  type UserFacts,
+} from '../../domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
@@ -15,7 +20,12 @@ import {
 } from '../referral-codes/code-details.response.js';
 import { referralJson, type ReferralResponse } from '../referrals/referral.response.js';
 import { rewardJson } from '../rewards/reward.response.js';
-import type { EngagementMedium, ShareLinksResponse, ShareMedium, ShareUrlsResponse } from '../share-links/share-links.response.js';
+import type {
+  EngagementMedium,
+  ShareLinksResponse,
+  ShareMedium,
+  ShareUrlsResponse,
+} from '../share-links/share-links.response.js';
 import { codeForLinks, ShareLinks } from '../share-links/share-links.js';
 import {
   asOtherParty,
@@ -41,7 +51,9 @@ export interface UserOfAccount {
   readonly userId: string;
 }
 
-/** Puts facts and their surroundings (links, programs, the other party) together for the presenters. */
+/**
+ * Puts facts and their surroundings (links, programs, the other party) together for the presenters.
+ */
 export class Presentation {
   constructor(
     private readonly tenants: TenantDirectory,
@@ -54,18 +66,39 @@ export class Presentation {
     return userJson(facts, { ...(await this.surroundings(scope)), newlyReferred });
   }
 
-  /** The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND when it was about nobody. */
-  async written(scope: Scope, { state, events }: Written, { account, userId }: UserOfAccount, selection?: readonly string[]) {
+  /**
+   * The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND when it was
+   * about nobody.
+   */
+  async written(
+    scope: Scope,
+    { state, events }: Written,
+    { account, userId }: UserOfAccount,
+    selection?: readonly string[],
+  ) {
     const person = personWritten({ state, events }, userId);
     const facts = person === undefined ? undefined : userFacts(state, account, person);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
-    const newlyReferred = events.some((event) => event.type === 'ReferralStarted' && event.referred.person === person);
-    return selection === undefined ? this.user(scope, facts, newlyReferred) : this.selectedUser(scope, facts, selection, newlyReferred);
+    const newlyReferred = events.some(
+      (event) => event.type === 'ReferralStarted' && event.referred.person === person,
+    );
+    return selection === undefined
+      ? this.user(scope, facts, newlyReferred)
+      : this.selectedUser(scope, facts, selection, newlyReferred);
   }
 
   /** A user's members that were asked for (see `fieldSelection`). */
-  async selectedUser(scope: Scope, facts: UserFacts, selection: readonly string[], newlyReferred = false): Promise<SelectedUserResponse> {
-    return selectedUserJson(facts, { ...(await this.surroundings(scope)), newlyReferred }, selection);
+  async selectedUser(
+    scope: Scope,
+    facts: UserFacts,
+    selection: readonly string[],
+    newlyReferred = false,
+  ): Promise<SelectedUserResponse> {
+    return selectedUserJson(
+      facts,
+      { ...(await this.surroundings(scope)), newlyReferred },
+      selection,
+    );
   }
 
   async publicUser(scope: Scope, facts: UserFacts): Promise<PublicUserResponse> {
@@ -104,13 +137,24 @@ export class Presentation {
   }
 
   /**
-   * Referrals with full users and rewards; a side that is gone is null. Two queries, however many referrals. `viewer`: the user whose token
-   * asks, who sees less of others than of itself; left out: the key asks.
+   * Referrals with full users and rewards; a side that is gone is null. Two queries, however many
+   * referrals. `viewer`: the user whose token asks, who sees less of others than of itself; left
+   * out: the key asks.
    */
-  async referrals(scope: Scope, referrals: readonly ReferralFacts[], viewer?: Viewer): Promise<ReferralResponse[]> {
+  async referrals(
+    scope: Scope,
+    referrals: readonly ReferralFacts[],
+    viewer?: Viewer,
+  ): Promise<ReferralResponse[]> {
     const surroundings = await this.surroundings(scope);
-    const persons = referrals.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]);
-    const rewardIds = referrals.flatMap(({ referredRewardId, referrerRewardId }) => [referredRewardId, referrerRewardId]);
+    const persons = referrals.flatMap(({ referredPerson, referrerPerson }) => [
+      referredPerson,
+      referrerPerson,
+    ]);
+    const rewardIds = referrals.flatMap(({ referredRewardId, referrerRewardId }) => [
+      referredRewardId,
+      referrerRewardId,
+    ]);
     const [users, rewards] = await Promise.all([
       this.users.byPersons(scope, [...new Set(persons)]),
       this.rewards.byIds(scope, [...new Set(rewardIds.filter((id) => id !== null))]),
@@ -118,11 +162,15 @@ export class Presentation {
     const userOf = (person: PersonId) =>
       presentOrNull(users.get(person), (facts) => {
         const user = userJson(facts, surroundings);
-        const isOther = viewer !== undefined && (user.accountId !== viewer.accountId || user.id !== viewer.userId);
+        const isOther =
+          viewer !== undefined &&
+          (user.accountId !== viewer.accountId || user.id !== viewer.userId);
         return isOther ? asOtherParty(user) : user;
       });
     const rewardOf = (id: string | null) =>
-      presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) => rewardJson(facts));
+      presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) =>
+        rewardJson(facts),
+      );
     return referrals.map((referral) =>
       referralJson(referral, {
         referredUser: userOf(referral.referredPerson),
@@ -134,19 +182,36 @@ export class Presentation {
   }
 
   /** What a code promises the referred side, by the program as it is now. */
-  async codeDetails({ tenant }: Scope, details: Omit<CodeDetails, 'reward'>): Promise<CodeDetailsResponse> {
+  async codeDetails(
+    { tenant }: Scope,
+    details: Omit<CodeDetails, 'reward'>,
+  ): Promise<CodeDetailsResponse> {
     const program = programOf(await this.tenant(tenant), details.programId);
     return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
   }
 
-  /** A code that was applied, and whose owner is gone. @param programId of the referral; undefined: of nobody's any more. */
-  async appliedCode(scope: Scope, dateCreated: number, programId: string | undefined): Promise<AppliedCodeResponse> {
+  /**
+   * A code that was applied, and whose owner is gone. @param programId of the referral; undefined:
+   * of nobody's any more.
+   */
+  async appliedCode(
+    scope: Scope,
+    dateCreated: number,
+    programId: string | undefined,
+  ): Promise<AppliedCodeResponse> {
     const { defaultProgramId } = await this.tenant(scope.tenant);
-    const details = { code: '', dateCreated, programId: programId ?? defaultProgramId, owner: { firstName: null, lastName: null } };
+    const details = {
+      code: '',
+      dateCreated,
+      programId: programId ?? defaultProgramId,
+      owner: { firstName: null, lastName: null },
+    };
     return { ...(await this.codeDetails(scope, details)), code: null };
   }
 
-  private async surroundings(scope: Scope): Promise<{ readonly links: ShareLinks; readonly defaultProgramId: string }> {
+  private async surroundings(
+    scope: Scope,
+  ): Promise<{ readonly links: ShareLinks; readonly defaultProgramId: string }> {
     const { defaultProgramId } = await this.tenant(scope.tenant);
     return { links: new ShareLinks(this.publicUrl(), scope), defaultProgramId };
   }
@@ -158,4 +223,5 @@ export class Presentation {
   }
 }
 
-const presentOrNull = <F, J>(facts: F | undefined, present: (facts: F) => J): J | null => (facts === undefined ? null : present(facts));
+const presentOrNull = <F, J>(facts: F | undefined, present: (facts: F) => J): J | null =>
+  facts === undefined ? null : present(facts);

@@ -1,6 +1,7 @@
 /**
- * How a parsed body becomes a request shape: of each declared member the shape says how it is read, and nothing else of the body is
- * looked at. (A general transformer walks through the whole body first; one megabyte of empty objects keeps it busy for seconds.)
+ * How a parsed body becomes a request shape: of each declared member the shape says how it is read,
+ * and nothing else of the body is looked at. (A general transformer walks through the whole body
+ * first; one megabyte of empty objects keeps it busy for seconds.)
  */
 
 type Read = (value: unknown) => unknown;
@@ -31,20 +32,33 @@ function declaredMembers(shape: Shape): ReadonlyMap<string, Read> {
 }
 
 /**
- * Reads the declared members; those that come out as undefined are not there. The shape is not constructed: whether a declared field
- * becomes an own property, undefined, is a setting of the compiler, and nothing that counts members may depend on it.
+ * Reads the declared members; those that come out as undefined are not there. The shape is not
+ * constructed: whether a declared field becomes an own property, undefined, is a setting of the
+ * compiler, and nothing that counts members may depend on it.
  */
-export function readShape<T extends object>(shape: Shape<T>, body: Readonly<Record<string, unknown>>): T {
+export function readShape<T extends object>(
+  shape: Shape<T>,
+  body: Readonly<Record<string, unknown>>,
+): T {
   const request = Object.create(shape.prototype as object) as T;
   for (const [name, read] of declaredMembers(shape)) {
     const value = read(Object.hasOwn(body, name) ? body[name] : undefined);
-    if (value !== undefined) Object.defineProperty(request, name, { value, enumerable: true, configurable: true, writable: true });
+    if (value !== undefined)
+      Object.defineProperty(request, name, {
+        value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
   }
   return request;
 }
 
 /** Names in the body that the shape does not declare. */
-export function undeclaredMembers(shape: Shape, body: Readonly<Record<string, unknown>>): readonly string[] {
+export function undeclaredMembers(
+  shape: Shape,
+  body: Readonly<Record<string, unknown>>,
+): readonly string[] {
   const declared = declaredMembers(shape);
   return Object.keys(body).filter((name) => !declared.has(name));
 }

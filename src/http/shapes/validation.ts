@@ -7,9 +7,10 @@ import { isPlainObject, readShape, undeclaredMembers, type Shape } from './reque
 const REASONS_MAX = 100;
 
 /**
- * Turns a parsed body into a request shape. Unknown members are ignored, unless the caller says otherwise.
- * @throws {ApiError} BAD_REQUEST with one line per broken rule, each beginning with the member's path; `rsCode` is that of the first
- * rule that has one.
+ * Turns a parsed body into a request shape. Unknown members are ignored, unless the caller says
+ * otherwise.
+ * @throws {ApiError} BAD_REQUEST with one line per broken rule, each beginning with the member's
+ * path; `rsCode` is that of the first rule that has one.
  */
 export function parseRequest<T extends object>(
   shape: Shape<T>,
@@ -21,11 +22,14 @@ export function parseRequest<T extends object>(
   const request = readShape(shape, members);
   const unknown =
     options.unknownMembers === 'refused'
-      ? undeclaredMembers(shape, members).map((name) => ({ line: `${name.slice(0, 64)} is not a member of this request` }))
+      ? undeclaredMembers(shape, members).map((name) => ({
+          line: `${name.slice(0, 64)} is not a member of this request`,
+        }))
       : [];
-  const broken = validateSync(request, { forbidUnknownValues: false, validationError: { target: false, value: false } }).flatMap((error) =>
-    brokenRules(error, ''),
-  );
+  const broken = validateSync(request, {
+    forbidUnknownValues: false,
+    validationError: { target: false, value: false },
+  }).flatMap((error) => brokenRules(error, ''));
   if (unknown.length + broken.length > 0) throw refusal([...unknown, ...broken]);
   return request;
 }
@@ -61,11 +65,15 @@ function brokenRules(error: ValidationError, parent: string): readonly BrokenRul
 
 function rsCodeOf(error: ValidationError, rule: string): { readonly rsCode?: string } {
   const context: unknown = error.contexts?.[rule];
-  const rsCode: unknown = typeof context === 'object' && context !== null ? Reflect.get(context, 'rsCode') : undefined;
+  const rsCode: unknown =
+    typeof context === 'object' && context !== null ? Reflect.get(context, 'rsCode') : undefined;
   return typeof rsCode === 'string' ? { rsCode } : {};
 }
 
-/** Parses every `@Body()` whose declared type is a request shape. Paths and queries are read by the parsers of `parameters.ts`. */
+/**
+ * Parses every `@Body()` whose declared type is a request shape. Paths and queries are read by the
+ * parsers of `parameters.ts`.
+ */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {

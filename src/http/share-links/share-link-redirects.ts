@@ -30,18 +30,24 @@ export class ShareLinkRedirects {
   ) {}
 
   /**
-   * The address of the program's landing page with code and media in its query. It comes from the tenant's settings alone.
+   * The address of the program's landing page with code and media in its query. It comes from the
+   * tenant's settings alone.
    * @throws {ApiError} REFERRAL_CODE_NOT_FOUND for a code that is nobody's, or a blocked user's.
    */
   async targetOf(link: FollowedLink): Promise<string> {
     const { scope, code, shareMedium, engagementMedium } = link;
-    const [owner, tenant] = await Promise.all([this.owners.find(scope, code), this.tenants.find(scope.tenant)]);
-    if (!owner || !tenant || owner.user.dateBlocked !== null) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    const [owner, tenant] = await Promise.all([
+      this.owners.find(scope, code),
+      this.tenants.find(scope.tenant),
+    ]);
+    if (!owner || !tenant || owner.user.dateBlocked !== null)
+      throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const target = new URL(programOf(tenant, owner.programId)?.landingPage ?? this.publicUrl());
     target.searchParams.set('rsCode', owner.code);
     target.searchParams.set('rsShareMedium', shareMedium);
     target.searchParams.set('rsEngagementMedium', engagementMedium);
-    if (link.isVisit) await this.count(link, { person: owner.party.person, programId: owner.programId });
+    if (link.isVisit)
+      await this.count(link, { person: owner.party.person, programId: owner.programId });
     return target.href;
   }
 
@@ -60,7 +66,9 @@ export class ShareLinkRedirects {
       idempotency: null,
     };
     try {
-      await this.commands.execute(new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }));
+      await this.commands.execute(
+        new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }),
+      );
     } catch (error) {
       this.logger.warn({ error: errorName(error) }, 'a share link was followed and not counted');
     }

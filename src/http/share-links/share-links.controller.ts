@@ -11,7 +11,12 @@ import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, textQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { ENGAGEMENT_MEDIA, SHARE_MEDIA, ShareLinksResponse, ShareUrlsResponse } from './share-links.response.js';
+import {
+  ENGAGEMENT_MEDIA,
+  SHARE_MEDIA,
+  ShareLinksResponse,
+  ShareUrlsResponse,
+} from './share-links.response.js';
 
 interface UserPath {
   readonly accountId: string;

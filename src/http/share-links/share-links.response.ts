@@ -72,7 +72,9 @@ export class ProgramShareLinksResponse {
 export class ShareUrlsResponse {
   @ApiProperty({
     type: 'object',
-    properties: { cleanShareLink: { type: 'string', description: 'Says nothing of where it was shared' } },
+    properties: {
+      cleanShareLink: { type: 'string', description: 'Says nothing of where it was shared' },
+    },
     required: ['cleanShareLink'],
     additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
     description: 'By engagement medium, then by share medium',

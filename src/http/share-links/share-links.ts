@@ -11,7 +11,10 @@ import {
   type ShareUrlsResponse,
 } from './share-links.response.js';
 
-/** The links that a user shares. This service answers them itself, with a redirect to the program's landing page. */
+/**
+ * The links that a user shares. This service answers them itself, with a redirect to the program's
+ * landing page.
+ */
 
 /** The links of one tenant and mode. */
 export class ShareLinks {
@@ -53,21 +56,37 @@ export class ShareLinks {
 
   /** One entry of a user's `programShareLinks`. */
   ofProgram(code: string): ProgramShareLinksResponse {
-    const direct = (engagement: EngagementMedium) => ({ DIRECT: this.link(code, 'DIRECT', engagement) });
-    return { cleanShareLink: this.clean(code), MOBILE: direct('MOBILE'), EMAIL: direct('EMAIL'), UNKNOWN: direct('UNKNOWN') };
+    const direct = (engagement: EngagementMedium) => ({
+      DIRECT: this.link(code, 'DIRECT', engagement),
+    });
+    return {
+      cleanShareLink: this.clean(code),
+      MOBILE: direct('MOBILE'),
+      EMAIL: direct('EMAIL'),
+      UNKNOWN: direct('UNKNOWN'),
+    };
   }
 
   /** The answer of the shareurls routes. */
   urls(
     code: string,
-    only: { readonly engagement?: EngagementMedium | undefined; readonly share?: ShareMedium | undefined } = {},
+    only: {
+      readonly engagement?: EngagementMedium | undefined;
+      readonly share?: ShareMedium | undefined;
+    } = {},
   ): ShareUrlsResponse {
     const engagements = only.engagement === undefined ? ENGAGEMENT_MEDIA : [only.engagement];
     const shares = only.share === undefined ? SHARE_MEDIA : [only.share];
     const byEngagement = engagements.map(
-      (engagement) => [engagement, Object.fromEntries(shares.map((share) => [share, this.link(code, share, engagement)]))] as const,
+      (engagement) =>
+        [
+          engagement,
+          Object.fromEntries(shares.map((share) => [share, this.link(code, share, engagement)])),
+        ] as const,
     );
-    return { shareLinks: { cleanShareLink: this.clean(code), ...Object.fromEntries(byEngagement) } };
+    return {
+      shareLinks: { cleanShareLink: this.clean(code), ...Object.fromEntries(byEngagement) },
+    };
   }
 
   private byMedium(code: string, engagement: EngagementMedium): MediumLinksResponse {
@@ -81,7 +100,10 @@ export class ShareLinks {
   }
 }
 
-/** The code of the asked program, or of the default one. @throws PROGRAM_NOT_FOUND; BAD_REQUEST when the user has no code in it. */
+/**
+ * The code of the asked program, or of the default one. @throws PROGRAM_NOT_FOUND; BAD_REQUEST when
+ * the user has no code in it.
+ */
 export function codeForLinks(
   codes: Readonly<Record<string, string>>,
   programs: readonly string[],
@@ -91,6 +113,7 @@ export function codeForLinks(
   const program = asked ?? defaultProgram;
   if (!programs.includes(program)) throw new ApiError('PROGRAM_NOT_FOUND');
   const code = Object.hasOwn(codes, program) ? codes[program] : undefined;
-  if (code === undefined) throw badRequest('programId names a program in which the user has no code yet');
+  if (code === undefined)
+    throw badRequest('programId names a program in which the user has no code yet');
   return code;
 }

@@ -1,4 +1,11 @@
-import { applyDecorators, Controller, Get, HttpCode, Param, Query as QueryParameters } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Query as QueryParameters,
+} from '@nestjs/common';
 import { ApiFoundResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Mode } from '../../domain/scope.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
@@ -16,7 +23,9 @@ const Leads = (): MethodDecorator =>
     Access('tenant'),
     ApiTextQuery('m', { description: 'Where it was shared; what is not known is UNKNOWN.' }),
     ApiTextQuery('e', { description: 'From where it was shared; what is not known is UNKNOWN.' }),
-    ApiFoundResponse({ description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`' }),
+    ApiFoundResponse({
+      description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`',
+    }),
     Fails('REFERRAL_CODE_NOT_FOUND'),
   );
 

@@ -19,22 +19,44 @@ export class UserEventsController {
     private readonly names: KeyedNames,
   ) {}
 
-  @ApiOperation({ summary: 'What a user did: may convert the referral and earn rewards, as the programs say' })
+  @ApiOperation({
+    summary: 'What a user did: may convert the referral and earn rewards, as the programs say',
+  })
   @Post('open/account/:accountId/user/:userId/events')
   @HttpCode(200)
   @Access('user-open', { token: 'read' })
   @ApiOkResponse({ type: UserEventsResponse })
   @Fails('USER_NOT_FOUND', 'EVENTS_ALREADY_RECEIVED')
-  receive(@Call() call: Call, @Param('accountId') account: string, @Param('userId') user: string, @Body() body: UserEventsRequest) {
+  receive(
+    @Call() call: Call,
+    @Param('accountId') account: string,
+    @Param('userId') user: string,
+    @Body() body: UserEventsRequest,
+  ) {
     const accountId = identifier(account, 'accountId');
     const userId = identifier(user, 'userId');
-    const others = [...(body.accountId === accountId ? [] : ['accountId']), ...(body.userId === userId ? [] : ['userId'])];
-    if (others.length > 0) throw badRequest(...others.map((name) => `${name} must be the one of the path`));
-    const events = body.events.map(({ id, key, fields, dateTriggered }) => ({ id, key, fields, dateTriggered }));
+    const others = [
+      ...(body.accountId === accountId ? [] : ['accountId']),
+      ...(body.userId === userId ? [] : ['userId']),
+    ];
+    if (others.length > 0)
+      throw badRequest(...others.map((name) => `${name} must be the one of the path`));
+    const events = body.events.map(({ id, key, fields, dateTriggered }) => ({
+      id,
+      key,
+      fields,
+      dateTriggered,
+    }));
     return this.gateway.write({
       call,
       account: this.names.accountRef(call.scope, accountId),
-      command: { type: 'ReceiveUserEvents', userId, seen: call.seen, events, idempotencyKey: body.idempotencyKey },
+      command: {
+        type: 'ReceiveUserEvents',
+        userId,
+        seen: call.seen,
+        events,
+        idempotencyKey: body.idempotencyKey,
+      },
       respond: (written) => userEventsJson({ accountId, userId }, written.events),
       personalFields: (written) => namedInEvents(written, userId),
     });

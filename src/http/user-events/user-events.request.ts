@@ -10,27 +10,49 @@ const TEXT_BYTES_MAX = 1500;
 const TIME_MAX = 8.64e15;
 
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES_MAX;
-const isTime = (value: unknown): boolean => Number.isSafeInteger(value) && Math.abs(Number(value)) <= TIME_MAX;
+const isTime = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && Math.abs(Number(value)) <= TIME_MAX;
 
-/** Texts and names within their bounds, and no array directly in an array. A body is not nested so deep that this could be a burden. */
+/**
+ * Texts and names within their bounds, and no array directly in an array. A body is not nested so
+ * deep that this could be a burden.
+ */
 function isField(value: unknown, isInArray = false): boolean {
   if (typeof value === 'string') return isShort(value);
   if (Array.isArray(value)) return !isInArray && value.every((item) => isField(item, true));
-  return isPlainObject(value) ? isFields(value) : value === null || ['boolean', 'number'].includes(typeof value);
+  return isPlainObject(value)
+    ? isFields(value)
+    : value === null || ['boolean', 'number'].includes(typeof value);
 }
 
 const isFields = (value: unknown): boolean =>
-  isPlainObject(value) && Object.entries(value).every(([name, field]) => isShort(name) && isField(field));
+  isPlainObject(value) &&
+  Object.entries(value).every(([name, field]) => isShort(name) && isField(field));
 
 export class UserEventRequest {
   @Member()
-  @Must(`be a text of 1 to ${TEXT_BYTES_MAX} bytes`, (value) => typeof value === 'string' && value !== '' && isShort(value))
-  @ApiProperty({ type: String, minLength: 1, description: '`purchase` and `refund` have conventional fields; other keys are free.' })
+  @Must(
+    `be a text of 1 to ${TEXT_BYTES_MAX} bytes`,
+    (value) => typeof value === 'string' && value !== '' && isShort(value),
+  )
+  @ApiProperty({
+    type: String,
+    minLength: 1,
+    description: '`purchase` and `refund` have conventional fields; other keys are free.',
+  })
   key: string;
 
   @Member((value) => value ?? {})
-  @Must(`be an object whose texts have at most ${TEXT_BYTES_MAX} bytes, without arrays of arrays`, isFields)
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, nullable: true, description: 'Free-form. Left out or null: `{}`.' })
+  @Must(
+    `be an object whose texts have at most ${TEXT_BYTES_MAX} bytes, without arrays of arrays`,
+    isFields,
+  )
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    nullable: true,
+    description: 'Free-form. Left out or null: `{}`.',
+  })
   fields: Readonly<Record<string, EventField>>;
 
   @Id({ description: 'Echoed; made when left out.' })
@@ -43,7 +65,8 @@ export class UserEventRequest {
   dateTriggered?: number;
 }
 
-const eventOf = (event: unknown): unknown => (isPlainObject(event) ? readShape(UserEventRequest, event) : event);
+const eventOf = (event: unknown): unknown =>
+  isPlainObject(event) ? readShape(UserEventRequest, event) : event;
 
 /** POST events of a user. */
 export class UserEventsRequest {
@@ -53,18 +76,30 @@ export class UserEventsRequest {
   @Id({ required: true, description: 'As in the path.' })
   accountId: string;
 
-  // No more than what shows that there are too many: the rules of each would be checked before their number.
+  // No more than what shows that there are too many: the rules of each would be checked before
+  // their number.
   @Member((value) => (Array.isArray(value) ? value.slice(0, EVENTS_MAX + 1).map(eventOf) : value))
-  @Must(`be an array of 1 to ${EVENTS_MAX} events`, (value) => Array.isArray(value) && value.length >= 1 && value.length <= EVENTS_MAX)
-  @Must('hold objects', (value) => !Array.isArray(value) || value.every((event) => event instanceof UserEventRequest))
+  @Must(
+    `be an array of 1 to ${EVENTS_MAX} events`,
+    (value) => Array.isArray(value) && value.length >= 1 && value.length <= EVENTS_MAX,
+  )
+  @Must(
+    'hold objects',
+    (value) => !Array.isArray(value) || value.every((event) => event instanceof UserEventRequest),
+  )
   @ValidateNested({ each: true })
   @ApiProperty({ type: [UserEventRequest], minItems: 1, maxItems: EVENTS_MAX })
   events: UserEventRequest[];
 
-  @Optional('be 8 to 64 of letters, digits, ., _ and -', (value) => typeof value === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(value), {
-    type: String,
-    pattern: '^[A-Za-z0-9._-]{8,64}$',
-    description: 'Of this user, for at least a day: events that come with it again are refused with 409.',
-  })
+  @Optional(
+    'be 8 to 64 of letters, digits, ., _ and -',
+    (value) => typeof value === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(value),
+    {
+      type: String,
+      pattern: '^[A-Za-z0-9._-]{8,64}$',
+      description:
+        'Of this user, for at least a day: events that come with it again are refused with 409.',
+    },
+  )
   idempotencyKey?: string;
 }

@@ -32,7 +32,8 @@ export class UserEventsResponse {
   @ApiProperty({
     type: [UserEventResponse],
     nullable: true,
-    description: 'In the order in which they were sent; null in a kept answer that is given again after the user was forgotten',
+    description:
+      'In the order in which they were sent; null in a kept answer that is given again after the user was forgotten',
   })
   events: readonly UserEventResponse[] | null;
 }

@@ -15,7 +15,9 @@ import { grantedFields } from './granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './user.request.js';
 import { WrittenUserResponse } from './user.response.js';
 
-/** Visitors whom nobody has identified: known by a cookie, with an account and a user of their own. */
+/**
+ * Visitors whom nobody has identified: known by a cookie, with an account and a user of their own.
+ */
 @ApiTags('Open Endpoint')
 @Controller(TENANT_PATH)
 export class CookieUsersController {
@@ -30,7 +32,13 @@ export class CookieUsersController {
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
   @ApiOkResponse({ type: WrittenUserResponse })
-  @Fails('FORBIDDEN', 'REFERRAL_CODE_TAKEN', 'DO_NOT_TRACK', 'PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED')
+  @Fails(
+    'FORBIDDEN',
+    'REFERRAL_CODE_TAKEN',
+    'DO_NOT_TRACK',
+    'PAYMENT_PROVIDER_ID_SET',
+    'PAYMENT_PROVIDER_ID_USED',
+  )
   async upsert(@Call() call: Call, @Body() body: CookieUserRequest) {
     const { scope, token } = call;
     const cookieId = body.cookieId ?? this.newCookieId(call);
@@ -59,12 +67,21 @@ export class CookieUsersController {
   /** A call that comes again with its idempotency key means the same visitor. */
   private newCookieId({ headers, scope: { tenant, mode } }: Call): string {
     const key = headers['idempotency-key'];
-    return typeof key === 'string' ? this.names.digest('cookie', tenant, mode, key).slice(0, 32) : randomUUID();
+    return typeof key === 'string'
+      ? this.names.digest('cookie', tenant, mode, key).slice(0, 32)
+      : randomUUID();
   }
 
-  /** Made from the cookie's id, so that it finds its user without a look-up; who knows one does not know the other. */
-  private idsOf({ tenant, mode }: Scope, cookieId: string): { readonly accountId: string; readonly userId: string } {
-    const made = (kind: string): string => this.names.digest(kind, tenant, mode, cookieId).slice(0, 32);
+  /**
+   * Made from the cookie's id, so that it finds its user without a look-up; who knows one does not
+   * know the other.
+   */
+  private idsOf(
+    { tenant, mode }: Scope,
+    cookieId: string,
+  ): { readonly accountId: string; readonly userId: string } {
+    const made = (kind: string): string =>
+      this.names.digest(kind, tenant, mode, cookieId).slice(0, 32);
     return { accountId: made('cookie-account'), userId: made('cookie-user') };
   }
 }

@@ -1,4 +1,13 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query as QueryParameters } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query as QueryParameters,
+} from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
@@ -9,13 +18,24 @@ import { ApiError, badRequest } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
 import { ApiFieldSelection, ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import { fieldSelection, identifier, referralCode, requiredTextQuery, type Query } from '../shapes/parameters.js';
+import {
+  fieldSelection,
+  identifier,
+  referralCode,
+  requiredTextQuery,
+  type Query,
+} from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInUser } from '../writing/named-in-answers.js';
 import { grantedFields } from './granted-fields.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
-import { PublicUserResponse, SelectedUserResponse, USER_FIELDS, WrittenSelectedUserResponse } from './user.response.js';
+import {
+  PublicUserResponse,
+  SelectedUserResponse,
+  USER_FIELDS,
+  WrittenSelectedUserResponse,
+} from './user.response.js';
 
 const UPSERT_FAILS = [
   'REFERRAL_CODE_TAKEN',
@@ -40,14 +60,20 @@ export class OpenUsersController {
   ) {}
 
   @ApiOperation({
-    summary: 'Create or update a user, and the account if it is not there; members left out keep what is stored, null clears',
+    summary:
+      'Create or update a user, and the account if it is not there; members left out keep what is stored, null clears',
   })
   @Put(USER_PATH)
   @Access('user-open', { token: 'write', counted: 'create-user' })
   @ApiFieldSelection()
   @ApiOkResponse({ type: WrittenSelectedUserResponse })
   @Fails(...UPSERT_FAILS)
-  upsert(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query, @Body() body: UserRequest) {
+  upsert(
+    @Call() call: Call,
+    @Param() path: UserPath,
+    @QueryParameters() query: Query,
+    @Body() body: UserRequest,
+  ) {
     return this.write(call, path, { query, body, mustBeNew: false });
   }
 
@@ -58,7 +84,12 @@ export class OpenUsersController {
   @ApiFieldSelection()
   @ApiCreatedResponse({ type: WrittenSelectedUserResponse })
   @Fails('USER_EXISTS', ...UPSERT_FAILS)
-  create(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query, @Body() body: UserRequest) {
+  create(
+    @Call() call: Call,
+    @Param() path: UserPath,
+    @QueryParameters() query: Query,
+    @Body() body: UserRequest,
+  ) {
     return this.write(call, path, { query, body, mustBeNew: true });
   }
 
@@ -68,7 +99,11 @@ export class OpenUsersController {
   @ApiFieldSelection()
   @ApiOkResponse({ type: SelectedUserResponse })
   @Fails('USER_NOT_FOUND')
-  async user(@Call() call: Call, @Param() { accountId, userId }: UserPath, @QueryParameters() query: Query) {
+  async user(
+    @Call() call: Call,
+    @Param() { accountId, userId }: UserPath,
+    @QueryParameters() query: Query,
+  ) {
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     const selection = fieldSelection(query, USER_FIELDS);
@@ -89,7 +124,10 @@ export class OpenUsersController {
     await this.gateway.readable(call, ['referral-codes', 'users']);
     const found = await this.codes.byCode(call.scope, code);
     // A blocked user's code looks like one that does not exist.
-    const owner = found && !found.ownerBlocked ? (await this.users.byPersons(call.scope, [found.person])).get(found.person) : undefined;
+    const owner =
+      found && !found.ownerBlocked
+        ? (await this.users.byPersons(call.scope, [found.person])).get(found.person)
+        : undefined;
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     return this.presentation.publicUser(call.scope, owner);
   }
@@ -104,8 +142,17 @@ export class OpenUsersController {
     return this.gateway.write({
       call,
       account,
-      command: { type: 'UpsertUser', userId, openAccount: accountId, mustBeNew, granted, seen: call.seen, ...userFieldsOf(body) },
-      respond: (written) => this.presentation.written(call.scope, written, { account, userId }, selection),
+      command: {
+        type: 'UpsertUser',
+        userId,
+        openAccount: accountId,
+        mustBeNew,
+        granted,
+        seen: call.seen,
+        ...userFieldsOf(body),
+      },
+      respond: (written) =>
+        this.presentation.written(call.scope, written, { account, userId }, selection),
       status: mustBeNew ? 201 : 200,
       personalFields: (written, user) => namedInUser(written, userId, user),
     });
@@ -127,7 +174,9 @@ interface UserWrite {
 function checkSameIds({ accountId, userId }: UserPath, body: UserRequest): void {
   const others = [
     ...(body.id === undefined || body.id === userId ? [] : ['id must be the one in the path']),
-    ...(body.accountId === undefined || body.accountId === accountId ? [] : ['accountId must be the one in the path']),
+    ...(body.accountId === undefined || body.accountId === accountId
+      ? []
+      : ['accountId must be the one in the path']),
   ];
   if (others.length > 0) throw badRequest(...others);
 }

@@ -14,7 +14,8 @@ const CODES_IN_PASSING_MAX = 100;
 const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 const isEmail = (text: string): boolean =>
-  text.length <= 320 && /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text.trim());
+  text.length <= 320 &&
+  /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text.trim());
 const isLocale = (text: string): boolean => /^[a-z]{2}(?:_[A-Z]{2})?$/.test(text);
 const isCountry = (text: string): boolean => /^[A-Z]{2}$/.test(text) && isISO31661Alpha2(text);
 
@@ -27,7 +28,10 @@ const isCode = (value: unknown): boolean => typeof value === 'string' && REFERRA
 function isCustomFields(value: unknown): boolean {
   if (!isPlainObject(value)) return false;
   const fields = Object.entries(value);
-  return fields.length <= CUSTOM_FIELDS_MAX && fields.every(([name, field]) => /^[A-Za-z0-9_]{1,64}$/.test(name) && isFieldValue(field));
+  return (
+    fields.length <= CUSTOM_FIELDS_MAX &&
+    fields.every(([name, field]) => /^[A-Za-z0-9_]{1,64}$/.test(name) && isFieldValue(field))
+  );
 }
 
 const isFieldValue = (value: unknown): boolean =>
@@ -39,7 +43,8 @@ const isFieldValue = (value: unknown): boolean =>
 const isSegmentOperation = (value: unknown): boolean =>
   typeof value === 'string' && value !== '~' && value.length <= 256 && /^[^\p{Cc}]+$/u.test(value);
 
-const textsOf = (value: unknown): unknown => (Array.isArray(value) ? value.map(numberAsText) : (value ?? undefined));
+const textsOf = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(numberAsText) : (value ?? undefined);
 
 /** Codes by program; empty ones count as not given. */
 function codesByProgram(value: unknown): unknown {
@@ -74,7 +79,11 @@ abstract class UserMembers {
   @Member()
   @IsOptional()
   @Must('be true or false', (value) => typeof value === 'boolean')
-  @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Null: the default again, true.' })
+  @ApiPropertyOptional({
+    type: Boolean,
+    nullable: true,
+    description: 'Null: the default again, true.',
+  })
   referable?: boolean | null;
 
   @Optional(
@@ -82,7 +91,10 @@ abstract class UserMembers {
     isCustomFields,
     {
       type: 'object',
-      additionalProperties: { nullable: true, oneOf: [{ type: 'string', maxLength: 1024 }, { type: 'number' }, { type: 'boolean' }] },
+      additionalProperties: {
+        nullable: true,
+        oneOf: [{ type: 'string', maxLength: 1024 }, { type: 'number' }, { type: 'boolean' }],
+      },
       maxProperties: CUSTOM_FIELDS_MAX,
       description: 'Merged into what is stored; null removes a field.',
     },
@@ -93,9 +105,14 @@ abstract class UserMembers {
   @IsOptional()
   @Must(
     `be an array of at most ${SEGMENTS_MAX} operations (key, ~key or ~*)`,
-    (value) => Array.isArray(value) && value.length <= SEGMENTS_MAX && value.every(isSegmentOperation),
+    (value) =>
+      Array.isArray(value) && value.length <= SEGMENTS_MAX && value.every(isSegmentOperation),
   )
-  @ApiPropertyOptional({ type: [String], nullable: true, description: 'Operations in order: `key` adds, `~key` removes, `~*` clears.' })
+  @ApiPropertyOptional({
+    type: [String],
+    nullable: true,
+    description: 'Operations in order: `key` adds, `~key` removes, `~*` clears.',
+  })
   segments?: readonly string[];
 
   @Member((value) => (value === '' || value === null ? undefined : numberAsText(value)))
@@ -113,11 +130,16 @@ abstract class UserMembers {
   @IsOptional()
   @Must(
     'be an object from program ids to codes',
-    (value) => isPlainObject(value) && Object.keys(value).every((program) => PROGRAM_ID.test(program)),
+    (value) =>
+      isPlainObject(value) && Object.keys(value).every((program) => PROGRAM_ID.test(program)),
   )
-  @Must('hold codes of 1 to 15 letters and digits', (value) => !isPlainObject(value) || Object.values(value).every(isCode), {
-    rsCode: 'RS034',
-  })
+  @Must(
+    'hold codes of 1 to 15 letters and digits',
+    (value) => !isPlainObject(value) || Object.values(value).every(isCode),
+    {
+      rsCode: 'RS034',
+    },
+  )
   @ApiPropertyOptional({ type: 'object', additionalProperties: { type: 'string' }, nullable: true })
   referralCodes?: Readonly<Record<string, string>>;
 
@@ -127,11 +149,18 @@ abstract class UserMembers {
   @ApiPropertyOptional({ type: ReferredByRequest, nullable: true })
   referredBy?: ReferredByRequest | null;
 
-  @Member((value) => (Array.isArray(value) ? value.map(codeInPassing).filter((code) => code !== undefined) : (value ?? undefined)))
+  @Member((value) =>
+    Array.isArray(value)
+      ? value.map(codeInPassing).filter((code) => code !== undefined)
+      : (value ?? undefined),
+  )
   @IsOptional()
   @Must(
     `be an array of at most ${CODES_IN_PASSING_MAX} codes`,
-    (value) => Array.isArray(value) && value.length <= CODES_IN_PASSING_MAX && value.every((code) => typeof code === 'string'),
+    (value) =>
+      Array.isArray(value) &&
+      value.length <= CODES_IN_PASSING_MAX &&
+      value.every((code) => typeof code === 'string'),
   )
   @ApiPropertyOptional({
     type: [String],
@@ -170,9 +199,29 @@ export class CookieUserRequest extends UserMembers {
 
 /** What a body says of a user, as it goes to the ledger. */
 export function userFieldsOf(body: UserMembers): UserFields {
-  const { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments } = body;
+  const {
+    email,
+    firstName,
+    lastName,
+    imageUrl,
+    locale,
+    countryCode,
+    referable,
+    customFields,
+    segments,
+  } = body;
   return {
-    changes: { email, firstName, lastName, imageUrl, locale, countryCode, referable, customFields, segments },
+    changes: {
+      email,
+      firstName,
+      lastName,
+      imageUrl,
+      locale,
+      countryCode,
+      referable,
+      customFields,
+      segments,
+    },
     referralCode: body.referralCode,
     referralCodes: body.referralCodes ?? {},
     paymentProviderId: body.paymentProviderId,
@@ -180,7 +229,13 @@ export function userFieldsOf(body: UserMembers): UserFields {
   };
 }
 
-/** Codes of a referrer that came with the user, in the order in which they are tried. All of them could be codes. */
-export function codesInPassing({ referredBy, referredByCodes }: Pick<UserRequest, 'referredBy' | 'referredByCodes'>): readonly string[] {
+/**
+ * Codes of a referrer that came with the user, in the order in which they are tried. All of them
+ * could be codes.
+ */
+export function codesInPassing({
+  referredBy,
+  referredByCodes,
+}: Pick<UserRequest, 'referredBy' | 'referredByCodes'>): readonly string[] {
   return [...(referredBy?.code === undefined ? [] : [referredBy.code]), ...(referredByCodes ?? [])];
 }

@@ -1,8 +1,18 @@
 import { createHash } from 'node:crypto';
-import { ApiExtraModels, ApiProperty, getSchemaPath, OmitType, PartialType, PickType } from '@nestjs/swagger';
+import {
+  ApiExtraModels,
+  ApiProperty,
+  getSchemaPath,
+  OmitType,
+  PartialType,
+  PickType,
+} from '@nestjs/swagger';
 import type { UserFacts } from '../../domain/account/account.facts.js';
 import { Integer, Text, TextOrNull, TextUntilForgotten, Time } from '../shapes/shape.js';
-import { ProgramShareLinksResponse, ShareLinksResponse } from '../share-links/share-links.response.js';
+import {
+  ProgramShareLinksResponse,
+  ShareLinksResponse,
+} from '../share-links/share-links.response.js';
 import type { ShareLinks } from '../share-links/share-links.js';
 
 class ReferredByResponse {
@@ -63,13 +73,21 @@ export class UserResponse {
   @ApiProperty({ type: ShareLinksResponse, nullable: true })
   shareLinks: ShareLinksResponse | null;
 
-  @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(ProgramShareLinksResponse) }, description: 'By program' })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: getSchemaPath(ProgramShareLinksResponse) },
+    description: 'By program',
+  })
   programShareLinks: Readonly<Record<string, ProgramShareLinksResponse>>;
 
   @TextOrNull()
   cookieId: string | null;
 
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, description: 'By program' })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'By program',
+  })
   referralCodes: Readonly<Record<string, string>>;
 
   @ApiProperty({ type: ReferredByResponse, nullable: true })
@@ -81,7 +99,10 @@ export class UserResponse {
   @ApiProperty({ type: Boolean })
   referable: boolean;
 
-  @ApiProperty({ type: 'object', additionalProperties: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
+  })
   customFields: Readonly<Record<string, string | number | boolean>>;
 
   @ApiProperty({ type: [String] })
@@ -93,7 +114,12 @@ export class UserResponse {
 
 /** With `fields`, those alone; with `extraFields`, more. */
 export class SelectedUserResponse extends PartialType(UserResponse) {
-  @ApiProperty({ type: 'integer', nullable: true, required: false, description: 'Epoch milliseconds; only when asked for' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    required: false,
+    description: 'Epoch milliseconds; only when asked for',
+  })
   dateBlocked?: number | null;
 }
 
@@ -106,15 +132,38 @@ export class WrittenUserResponse extends OmitType(UserResponse, ['id', 'accountI
 }
 
 export class WrittenSelectedUserResponse extends PartialType(WrittenUserResponse) {
-  @ApiProperty({ type: 'integer', nullable: true, required: false, description: 'Epoch milliseconds; only when asked for' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    required: false,
+    description: 'Epoch milliseconds; only when asked for',
+  })
   dateBlocked?: number | null;
 }
 
-const LISTED = ['id', 'accountId', 'email', 'firstName', 'lastName', 'referralCode', 'imageUrl', 'dateCreated', 'emailHash'] as const;
+const LISTED = [
+  'id',
+  'accountId',
+  'email',
+  'firstName',
+  'lastName',
+  'referralCode',
+  'imageUrl',
+  'dateCreated',
+  'emailHash',
+] as const;
 
 export class UserListItemResponse extends PickType(UserResponse, LISTED) {}
 
-const PUBLIC = ['id', 'accountId', 'email', 'firstName', 'lastName', 'referralCode', 'imageUrl'] as const;
+const PUBLIC = [
+  'id',
+  'accountId',
+  'email',
+  'firstName',
+  'lastName',
+  'referralCode',
+  'imageUrl',
+] as const;
 
 export class PublicUserResponse extends PickType(UserResponse, PUBLIC) {}
 
@@ -138,7 +187,10 @@ export interface UserSurroundings {
 }
 
 /** A full user. `imageUrl` is `""` when unset; lists and maps are empty rather than null. */
-export function userJson(facts: UserFacts, { links, defaultProgramId, newlyReferred = false }: UserSurroundings): UserResponse {
+export function userJson(
+  facts: UserFacts,
+  { links, defaultProgramId, newlyReferred = false }: UserSurroundings,
+): UserResponse {
   const code = ownCode(facts, defaultProgramId);
   return {
     id: facts.userId,
@@ -156,12 +208,17 @@ export function userJson(facts: UserFacts, { links, defaultProgramId, newlyRefer
     emailHash: emailHash(facts.email),
     referralSource: facts.referralSource,
     shareLinks: code === null ? null : links.flat(code),
-    programShareLinks: Object.fromEntries(Object.entries(facts.referralCodes).map(([program, own]) => [program, links.ofProgram(own)])),
+    programShareLinks: Object.fromEntries(
+      Object.entries(facts.referralCodes).map(([program, own]) => [program, links.ofProgram(own)]),
+    ),
     cookieId: facts.cookieId,
     referralCodes: { ...facts.referralCodes },
     referredBy:
-      facts.referredBy === null ? null : { code: facts.referredBy.code, isConverted: facts.referredBy.isConverted, newlyReferred },
-    referredByCodes: facts.referredBy === null || facts.referredBy.code === null ? [] : [facts.referredBy.code],
+      facts.referredBy === null
+        ? null
+        : { code: facts.referredBy.code, isConverted: facts.referredBy.isConverted, newlyReferred },
+    referredByCodes:
+      facts.referredBy === null || facts.referredBy.code === null ? [] : [facts.referredBy.code],
     referable: facts.referable,
     customFields: { ...facts.customFields },
     segments: [...facts.segments],
@@ -198,11 +255,21 @@ export const USER_FIELDS = {
     'paymentProviderId',
   ],
   extra: ['dateBlocked'],
-} as const satisfies { readonly standard: readonly (keyof UserResponse)[]; readonly extra: readonly 'dateBlocked'[] };
+} as const satisfies {
+  readonly standard: readonly (keyof UserResponse)[];
+  readonly extra: readonly 'dateBlocked'[];
+};
 
 /** A full user, narrowed or widened to the selected members (see `fieldSelection`). */
-export function selectedUserJson(facts: UserFacts, surroundings: UserSurroundings, selection: readonly string[]): SelectedUserResponse {
-  const all: Required<SelectedUserResponse> = { ...userJson(facts, surroundings), dateBlocked: facts.dateBlocked };
+export function selectedUserJson(
+  facts: UserFacts,
+  surroundings: UserSurroundings,
+  selection: readonly string[],
+): SelectedUserResponse {
+  const all: Required<SelectedUserResponse> = {
+    ...userJson(facts, surroundings),
+    dateBlocked: facts.dateBlocked,
+  };
   const isSelected = ([name]: readonly [string, unknown]): boolean => selection.includes(name);
   return Object.fromEntries(Object.entries(all).filter(isSelected));
 }
@@ -222,17 +289,27 @@ export function publicUserJson(facts: UserFacts, defaultProgramId: string): Publ
 
 /** The nine members of an entry of `/users`. */
 export function userListItemJson(facts: UserFacts, defaultProgramId: string): UserListItemResponse {
-  return { ...publicUserJson(facts, defaultProgramId), dateCreated: facts.dateCreated, emailHash: emailHash(facts.email) };
+  return {
+    ...publicUserJson(facts, defaultProgramId),
+    dateCreated: facts.dateCreated,
+    emailHash: emailHash(facts.email),
+  };
 }
 
 const ownCode = (facts: UserFacts, programId: string): string | null =>
   Object.hasOwn(facts.referralCodes, programId) ? (facts.referralCodes[programId] ?? null) : null;
 
-/** MD5 in hex of the trimmed address in lower case: a convention that clients compute too (for avatars), and no protection. */
+/**
+ * MD5 in hex of the trimmed address in lower case: a convention that clients compute too (for
+ * avatars), and no protection.
+ */
 export const emailHash = (email: string | null): string | null =>
   email === null ? null : createHash('md5').update(email.trim().toLowerCase()).digest('hex');
 
-/** A user as the other party of a referral may see it: without what tells more of a person than a name and a code. */
+/**
+ * A user as the other party of a referral may see it: without what tells more of a person than a
+ * name and a code.
+ */
 export function asOtherParty(user: UserResponse): UserResponse {
   return {
     ...user,
@@ -249,4 +326,5 @@ export function asOtherParty(user: UserResponse): UserResponse {
 }
 
 /** By characters, not by halves of one. */
-export const initialOf = (lastName: string | null): string | null => [...(lastName ?? '').trim()][0] ?? null;
+export const initialOf = (lastName: string | null): string | null =>
+  [...(lastName ?? '').trim()][0] ?? null;

@@ -1,4 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query as QueryParameters,
+} from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
@@ -9,7 +17,14 @@ import { Call } from '../edge/call.js';
 import { ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
-import { identifier, page, referralCode, requiredTextQuery, textQuery, type Query } from '../shapes/parameters.js';
+import {
+  identifier,
+  page,
+  referralCode,
+  requiredTextQuery,
+  textQuery,
+  type Query,
+} from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { namedInUser } from '../writing/named-in-answers.js';
@@ -32,7 +47,10 @@ export class UsersController {
     private readonly names: KeyedNames,
   ) {}
 
-  @ApiOperation({ summary: 'Create or update a user of an existing account; members left out keep what is stored, null clears' })
+  @ApiOperation({
+    summary:
+      'Create or update a user of an existing account; members left out keep what is stored, null clears',
+  })
   @Post('user')
   @HttpCode(200)
   @Access('key')
@@ -60,7 +78,8 @@ export class UsersController {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
     await this.gateway.readable(call, ['referral-codes', 'users']);
     const found = await this.codes.byCode(call.scope, code);
-    const owner = found && (await this.users.byPersons(call.scope, [found.person])).get(found.person);
+    const owner =
+      found && (await this.users.byPersons(call.scope, [found.person])).get(found.person);
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     return this.presentation.user(call.scope, owner);
   }
@@ -70,7 +89,11 @@ export class UsersController {
   @Access('key')
   @ApiOkResponse({ type: UserResponse })
   @Fails('USER_NOT_FOUND')
-  async user(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+  async user(
+    @Call() call: Call,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
     const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     await this.gateway.readable(call, ['users']);
@@ -85,7 +108,11 @@ export class UsersController {
   @Access('key', { emptyBody: true })
   @ApiEmptyResponse()
   @Fails('USER_NOT_FOUND', 'USER_ALREADY_BLOCKED')
-  block(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+  block(
+    @Call() call: Call,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
     return this.setBlocked('BlockUser', call, accountId, userId);
   }
 
@@ -95,24 +122,39 @@ export class UsersController {
   @Access('key', { emptyBody: true })
   @ApiEmptyResponse()
   @Fails('USER_NOT_FOUND', 'USER_NOT_BLOCKED')
-  unblock(@Call() call: Call, @Param('accountId') accountId: string, @Param('userId') userId: string) {
+  unblock(
+    @Call() call: Call,
+    @Param('accountId') accountId: string,
+    @Param('userId') userId: string,
+  ) {
     return this.setBlocked('UnblockUser', call, accountId, userId);
   }
 
   @ApiOperation({ summary: 'Users, newest first' })
   @Get('users')
   @Access('key')
-  @ApiTextQuery('query', { description: 'A piece of the e-mail address, a name or the id, in any case.' })
+  @ApiTextQuery('query', {
+    description: 'A piece of the e-mail address, a name or the id, in any case.',
+  })
   @ApiPage()
   @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })
   async list(@Call() call: Call, @QueryParameters() query: Query) {
     const wanted = { ...page(query), query: textQuery(query, 'query') };
     await this.gateway.readable(call, ['users']);
     const { totalCount, items } = await this.users.list(call.scope, wanted);
-    return { count: items.length, totalCount, users: await this.presentation.userListItems(call.scope, items) };
+    return {
+      count: items.length,
+      totalCount,
+      users: await this.presentation.userListItems(call.scope, items),
+    };
   }
 
-  private setBlocked(type: 'BlockUser' | 'UnblockUser', call: Call, accountId: string, userId: string) {
+  private setBlocked(
+    type: 'BlockUser' | 'UnblockUser',
+    call: Call,
+    accountId: string,
+    userId: string,
+  ) {
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     return this.gateway.write({
       call,

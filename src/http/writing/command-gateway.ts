@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountOutcome } from '../../command-handling/account-commands.js';
-import { AccountCommandEnvelope, AuditCommandEnvelope, ModerationCommandEnvelope, type Commands } from '../../command-handling/commands.js';
+import {
+  AccountCommandEnvelope,
+  AuditCommandEnvelope,
+  ModerationCommandEnvelope,
+  type Commands,
+} from '../../command-handling/commands.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';
@@ -22,25 +27,37 @@ export interface Written {
 /** One write, from the call to its answer. */
 export interface AccountWrite {
   readonly call: Call;
-  /** A function where it may turn out that the account is not there: its refusal is then part of the answer that is kept with a key. */
+  /**
+   * A function where it may turn out that the account is not there: its refusal is then part of the
+   * answer that is kept with a key.
+   */
   readonly account: AccountRef | (() => AccountRef);
   readonly command: AccountRequest;
   /** The body of the answer. */
   readonly respond: (written: Written) => unknown;
-  /** Under whose keys the members of the answer are kept with an idempotency key. Default: the person that the write was about, or else the account. */
+  /**
+   * Under whose keys the members of the answer are kept with an idempotency key. Default: the
+   * person that the write was about, or else the account.
+   */
   readonly personalFields?: (written: Written, body: unknown) => readonly Named[];
   /** Default 200. */
   readonly status?: number;
 }
 
-/** Unless a route says otherwise, a kept answer goes with the person that the write was about, or else with the account. */
+/**
+ * Unless a route says otherwise, a kept answer goes with the person that the write was about, or
+ * else with the account.
+ */
 function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[] {
   const about = events.find((event) => 'person' in event);
   const subject = about && 'person' in about ? about.person : state.account;
   return [{ subject, members: typeof body === 'object' && body !== null ? Object.keys(body) : [] }];
 }
 
-/** The controllers' way to the ledger: writes go through the command bus, reads wait for what was written. */
+/**
+ * The controllers' way to the ledger: writes go through the command bus, reads wait for what was
+ * written.
+ */
 export class CommandGateway {
   constructor(
     private readonly commands: Commands,
@@ -50,49 +67,105 @@ export class CommandGateway {
     private readonly settingOff: ReadonlySet<string>,
   ) {}
 
-  /** Sends a command to an account and answers with what `respond` makes of the outcome. @throws {ApiError} for a refusal. */
-  write({ call, account, command, respond, personalFields = ofOnePerson, status = 200 }: AccountWrite): Promise<unknown> {
+  /**
+   * Sends a command to an account and answers with what `respond` makes of the outcome. @throws
+   * {ApiError} for a refusal.
+   */
+  write({
+    call,
+    account,
+    command,
+    respond,
+    personalFields = ofOnePerson,
+    status = 200,
+  }: AccountWrite): Promise<unknown> {
     return this.writes.answer(call, async (meta) => {
       const outcome: AccountOutcome = await this.commands.execute(
-        new AccountCommandEnvelope(meta, typeof account === 'function' ? account() : account, command),
+        new AccountCommandEnvelope(
+          meta,
+          typeof account === 'function' ? account() : account,
+          command,
+        ),
       );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('a write was accepted and left no account');
-      // What changes nothing comes behind what somebody else did, perhaps a moment ago and in another process: that may have set something off.
-      const setsOff = events.length === 0 || events.some((event) => this.settingOff.has(event.type));
+      // What changes nothing comes behind what somebody else did, perhaps a moment ago and in
+      // another process: that may have set something off.
+      const setsOff =
+        events.length === 0 || events.some((event) => this.settingOff.has(event.type));
       const body = await respond({ state, events });
-      return { status, body, named: personalFields({ state, events }, body), position, setsOff, replayed };
+      return {
+        status,
+        body,
+        named: personalFields({ state, events }, body),
+        position,
+        setsOff,
+        replayed,
+      };
     });
   }
 
-  /** Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for a refusal. */
-  forget(call: Call, account: AccountRef, asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>): Promise<unknown> {
+  /**
+   * Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for
+   * a refusal.
+   */
+  forget(
+    call: Call,
+    account: AccountRef,
+    asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
+  ): Promise<unknown> {
     return this.writes.answer(call, async (meta) => {
-      const outcome: AccountOutcome = await this.commands.execute(new AccountCommandEnvelope(meta, account, asked));
+      const outcome: AccountOutcome = await this.commands.execute(
+        new AccountCommandEnvelope(meta, account, asked),
+      );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
-      return { status: 204, body: undefined, position: outcome.position, setsOff: true, replayed: outcome.replayed };
+      return {
+        status: 204,
+        body: undefined,
+        position: outcome.position,
+        setsOff: true,
+        replayed: outcome.replayed,
+      };
     });
   }
 
   /** Puts on record that somebody looks at a person's data, before they are shown. */
   async recordLook(call: Call, account: AccountRef, person: PersonId): Promise<void> {
     const { id, scope, actor } = call;
-    const cause = { correlationId: id, causationId: id, actor: { kind: 'api-key' as const, id: actor.id } };
-    await this.commands.execute(new AuditCommandEnvelope({ ...cause, scope, commandId: randomUUID(), idempotency: null }, account, person));
+    const cause = {
+      correlationId: id,
+      causationId: id,
+      actor: { kind: 'api-key' as const, id: actor.id },
+    };
+    await this.commands.execute(
+      new AuditCommandEnvelope(
+        { ...cause, scope, commandId: randomUUID(), idempotency: null },
+        account,
+        person,
+      ),
+    );
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */
-  moderate(call: Call, actions: readonly { readonly referralId: string; readonly action: ModerationAction }[]): Promise<unknown> {
+  moderate(
+    call: Call,
+    actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
+  ): Promise<unknown> {
     return this.writes.answer(call, async (meta) => {
-      const { refused, reasons, position, replayed } = await this.commands.execute(new ModerationCommandEnvelope(meta, actions));
+      const { refused, reasons, position, replayed } = await this.commands.execute(
+        new ModerationCommandEnvelope(meta, actions),
+      );
       if (refused) throw refusalAnswer(refused);
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
       return { status: 200, body: {}, position, setsOff: true, replayed };
     });
   }
 
-  /** Waits, bounded, until these projections show what was written before, and what the client asks to be there. */
+  /**
+   * Waits, bounded, until these projections show what was written before, and what the client asks
+   * to be there.
+   */
   async readable(call: Call, projections: readonly string[]): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');

@@ -2,23 +2,39 @@ import type { PersonId } from '../../domain/account/account.events.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
 import type { Written } from './command-gateway.js';
 
-/** Whom the members of kept answers tell of: each is kept under that subject's key, and null or empty once the key is destroyed. */
+/**
+ * Whom the members of kept answers tell of: each is kept under that subject's key, and null or
+ * empty once the key is destroyed.
+ */
 
 const OF_ACCOUNT = ['accountId', 'paymentProviderId'];
 const OF_REFERRER = ['referredBy', 'referredByCodes'];
 /** They tell of nobody, and clients rely on them. */
 const OF_NOBODY = ['dateCreated', 'dateBlocked', 'referable'];
 /** Never null in any answer. */
-const EMPTY = { imageUrl: '', segments: [], referredByCodes: [], referralCodes: {}, programShareLinks: {}, customFields: {} };
+const EMPTY = {
+  imageUrl: '',
+  segments: [],
+  referredByCodes: [],
+  referralCodes: {},
+  programShareLinks: {},
+  customFields: {},
+};
 
-/** Of whom a write was, by the client's id; also when it is told again and that person is forgotten since. */
+/**
+ * Of whom a write was, by the client's id; also when it is told again and that person is forgotten
+ * since.
+ */
 export function personWritten({ state, events }: Written, userId: string): PersonId | undefined {
   const known = state.personsByUserId.get(userId);
   const about = known === undefined ? events.find((event) => 'person' in event) : undefined;
   return about && 'person' in about ? about.person : known;
 }
 
-/** A user's answer, whole or in part, tells of the person, of the account, and by a code of who referred it. */
+/**
+ * A user's answer, whole or in part, tells of the person, of the account, and by a code of who
+ * referred it.
+ */
 export function namedInUser(written: Written, userId: string, user: unknown): readonly Named[] {
   const { state } = written;
   const person = personWritten(written, userId);
@@ -27,7 +43,9 @@ export function namedInUser(written: Written, userId: string, user: unknown): re
   return [
     { subject: state.account, members: OF_ACCOUNT },
     ...(person === undefined ? [] : [{ subject: person, members: others, empty: EMPTY }]),
-    ...(state.attribution ? [{ subject: state.attribution.codeSubject, members: OF_REFERRER, empty: EMPTY }] : []),
+    ...(state.attribution
+      ? [{ subject: state.attribution.codeSubject, members: OF_REFERRER, empty: EMPTY }]
+      : []),
   ];
 }
 
@@ -36,7 +54,9 @@ export function namedInReward({ state }: Written, rewardId: string | undefined):
   const reward = rewardId === undefined ? undefined : state.rewards.get(rewardId);
   return [
     { subject: state.account, members: ['accountId'] },
-    ...(reward ? [{ subject: reward.person, members: ['userId', 'name', 'description', 'fuelTankCode'] }] : []),
+    ...(reward
+      ? [{ subject: reward.person, members: ['userId', 'name', 'description', 'fuelTankCode'] }]
+      : []),
   ];
 }
 
@@ -55,5 +75,7 @@ export function namedInEvents(written: Written, userId: string): readonly Named[
 
 /** The answer to a code that was applied tells of the owner of the code, not of who used it. */
 export function namedInCode({ state }: Written): readonly Named[] {
-  return state.attribution ? [{ subject: state.attribution.codeSubject, members: ['code', 'referrerName'] }] : [];
+  return state.attribution
+    ? [{ subject: state.attribution.codeSubject, members: ['code', 'referrerName'] }]
+    : [];
 }

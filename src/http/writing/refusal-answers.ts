@@ -1,7 +1,10 @@
 import type { Refusal } from '../../domain/refusal.js';
 import { ApiError, type ApiErrorCode } from '../edge/api-error.js';
 
-/** The answer to each refusal. A record over the union: a new refusal does not compile until it is mapped. */
+/**
+ * The answer to each refusal. A record over the union: a new refusal does not compile until it is
+ * mapped.
+ */
 const ANSWERS: Readonly<Record<Refusal, ApiErrorCode>> = {
   ACCOUNT_NOT_FOUND: 'ACCOUNT_NOT_FOUND',
   USER_NOT_FOUND: 'USER_NOT_FOUND',
@@ -39,7 +42,10 @@ const ANSWERS: Readonly<Record<Refusal, ApiErrorCode>> = {
   RECORD_TOO_LARGE: 'BAD_REQUEST',
 };
 
-const LISTS_DETAILS: ReadonlySet<ApiErrorCode> = new Set(['BAD_REQUEST', 'MODERATION_NOT_POSSIBLE']);
+const LISTS_DETAILS: ReadonlySet<ApiErrorCode> = new Set([
+  'BAD_REQUEST',
+  'MODERATION_NOT_POSSIBLE',
+]);
 
 /** `details`: what the decision said of the reasons, one line each. */
 export function refusalAnswer(refusal: Refusal, details: readonly string[] = []): ApiError {

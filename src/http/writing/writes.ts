@@ -5,7 +5,13 @@ import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { canonicalJson } from '../../foundation/canonical-json.js';
 import type { Logger } from '../../foundation/logger.js';
-import { isIdempotencyKey, type ClaimedKey, type KeptAnswer, type KeyedRequest, type Named } from '../../kept-answers/idempotency-key.js';
+import {
+  isIdempotencyKey,
+  type ClaimedKey,
+  type KeptAnswer,
+  type KeyedRequest,
+  type Named,
+} from '../../kept-answers/idempotency-key.js';
 import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
@@ -25,10 +31,16 @@ export interface WriteAnswer {
   readonly replayed: boolean;
 }
 
-/** Errors that a decision gives are part of the answer and are kept with the key; outages and faults are not. */
+/**
+ * Errors that a decision gives are part of the answer and are kept with the key; outages and faults
+ * are not.
+ */
 const KEPT_ERRORS: ReadonlySet<number> = new Set([400, 403, 404, 409]);
 
-/** The frame around every write: its command's envelope, its idempotency key, its position, and the memory of own writes. */
+/**
+ * The frame around every write: its command's envelope, its idempotency key, its position, and the
+ * memory of own writes.
+ */
 export class Writes {
   constructor(
     private readonly answers: KeptAnswers,
@@ -37,7 +49,9 @@ export class Writes {
     private readonly logger: Pick<Logger, 'warn'>,
   ) {}
 
-  /** Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal. */
+  /**
+   * Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal.
+   */
   async answer(call: Call, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
     const { id, scope, actor, reply } = call;
     const keyed = this.keyedRequest(call);
@@ -50,10 +64,18 @@ export class Writes {
     if ('refused' in claimed) throw new ApiError(claimed.refused);
     if ('answer' in claimed) return this.sendAgain(reply, scope, claimed.answer);
     const { key, fingerprint } = keyed;
-    return this.runOnce(reply, { ...cause, ...claimed, idempotency: { key, fingerprint } }, keyed, write);
+    return this.runOnce(
+      reply,
+      { ...cause, ...claimed, idempotency: { key, fingerprint } },
+      keyed,
+      write,
+    );
   }
 
-  /** An answer that tells of an effect beyond the log, which lost it, is none: the request takes effect again. */
+  /**
+   * An answer that tells of an effect beyond the log, which lost it, is none: the request takes
+   * effect again.
+   */
   private async claim(keyed: KeyedRequest): Promise<ClaimedKey> {
     const claimed = await this.answers.claim(keyed);
     if (!('answer' in claimed) || claimed.answer.position === null) return claimed;
@@ -71,11 +93,20 @@ export class Writes {
     let answer: WriteAnswer;
     try {
       answer = await write(meta);
-      if (answer.replayed) answer = { ...answer, body: await this.answers.withoutForgotten(answer.body, answer.named) };
+      if (answer.replayed)
+        answer = {
+          ...answer,
+          body: await this.answers.withoutForgotten(answer.body, answer.named),
+        };
     } catch (error) {
       if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
-        const isKept = await this.keep(keyed, { status: error.getStatus(), body: error.body, position: null });
-        // A refusal leaves nothing in the log: asked again, it might come to something else than the client was told.
+        const isKept = await this.keep(keyed, {
+          status: error.getStatus(),
+          body: error.body,
+          position: null,
+        });
+        // A refusal leaves nothing in the log: asked again, it might come to something else than
+        // the client was told.
         if (!isKept) throw unavailable();
       } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
         await this.answers.drop(keyed);
@@ -84,12 +115,23 @@ export class Writes {
       }
       throw error;
     }
-    await this.keep(keyed, { status: answer.status, body: answer.body, position: answer.position }, answer.named);
+    await this.keep(
+      keyed,
+      { status: answer.status, body: answer.body, position: answer.position },
+      answer.named,
+    );
     return this.send(reply, meta, answer);
   }
 
-  /** False when it could not be kept. An effect is in the log whatever becomes of that, and its client gets the answer all the same. */
-  private async keep(keyed: KeyedRequest, answer: KeptAnswer, named?: readonly Named[]): Promise<boolean> {
+  /**
+   * False when it could not be kept. An effect is in the log whatever becomes of that, and its
+   * client gets the answer all the same.
+   */
+  private async keep(
+    keyed: KeyedRequest,
+    answer: KeptAnswer,
+    named?: readonly Named[],
+  ): Promise<boolean> {
     try {
       await this.answers.keep(keyed, answer, named, this.ownWrites.order(answer.position));
       return true;
@@ -100,7 +142,11 @@ export class Writes {
     }
   }
 
-  private send(reply: FastifyReply, { scope }: CommandMeta, { status, body, position, setsOff, replayed }: WriteAnswer): unknown {
+  private send(
+    reply: FastifyReply,
+    { scope }: CommandMeta,
+    { status, body, position, setsOff, replayed }: WriteAnswer,
+  ): unknown {
     this.ownWrites.note(scope, position, setsOff);
     if (position !== null) void reply.header('Ledger-Position', position);
     if (replayed) void reply.header('Idempotency-Replayed', 'true');
@@ -108,9 +154,14 @@ export class Writes {
     return body;
   }
 
-  private async sendAgain(reply: FastifyReply, scope: Scope, { status, body, ...kept }: KeptAnswer): Promise<unknown> {
+  private async sendAgain(
+    reply: FastifyReply,
+    scope: Scope,
+    { status, body, ...kept }: KeptAnswer,
+  ): Promise<unknown> {
     const position = await this.ownWrites.inThisLog(kept.position);
-    // The write may have gone through another service: this one is to show it in the next read, with what it set off.
+    // The write may have gone through another service: this one is to show it in the next read,
+    // with what it set off.
     this.ownWrites.note(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
@@ -120,7 +171,8 @@ export class Writes {
   private keyedRequest({ scope, method, target, headers, body }: Call): KeyedRequest | null {
     const key = headers['idempotency-key'];
     if (key === undefined) return null;
-    if (typeof key !== 'string' || !isIdempotencyKey(key)) throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    if (typeof key !== 'string' || !isIdempotencyKey(key))
+      throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
     const asRouted = target.replace(/\/+(?=\?|$)/, '');
     return {
       scope,

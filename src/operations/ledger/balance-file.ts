@@ -5,13 +5,19 @@ import { CommandError } from '../command-error.js';
 
 /** What somebody else's books say: account → unit in lower case → balance. */
 export interface BalanceFile {
-  readonly accounts: ReadonlyMap<string, ReadonlyMap<string, { readonly unit: string; readonly balance: number }>>;
+  readonly accounts: ReadonlyMap<
+    string,
+    ReadonlyMap<string, { readonly unit: string; readonly balance: number }>
+  >;
   readonly text: string;
 }
 
 const HEAD = ['account', 'unit', 'balance'];
 
-/** A CSV file (RFC 4180) with the header `account,unit,balance`. @throws {CommandError} naming the line. */
+/**
+ * A CSV file (RFC 4180) with the header `account,unit,balance`. @throws {CommandError} naming the
+ * line.
+ */
 export async function readBalanceFile(path: string): Promise<BalanceFile> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
@@ -19,7 +25,10 @@ export async function readBalanceFile(path: string): Promise<BalanceFile> {
   return parseBalances(text, path);
 }
 
-/** @param path where the text is from, for what is said of it. @throws {CommandError} naming the record. */
+/**
+ * @param path where the text is from, for what is said of it. @throws {CommandError} naming the
+ * record.
+ */
 export function parseBalances(text: string, path: string): BalanceFile {
   const [head = [], ...rows] = parseCsv(text, path);
   if (head.map((name) => name.trim().toLowerCase()).join() !== HEAD.join())
@@ -31,7 +40,10 @@ export function parseBalances(text: string, path: string): BalanceFile {
     if (row.length !== 3 || account === '' || unit === '' || !Number.isSafeInteger(balance))
       throw new CommandError(`${path}: record ${index + 2} is no account, unit and whole number`);
     const units = accounts.get(account) ?? new Map<string, { unit: string; balance: number }>();
-    if (units.has(unit.toLowerCase())) throw new CommandError(`${path}: record ${index + 2} names an account and unit a second time`);
+    if (units.has(unit.toLowerCase()))
+      throw new CommandError(
+        `${path}: record ${index + 2} names an account and unit a second time`,
+      );
     accounts.set(account, units.set(unit.toLowerCase(), { unit, balance }));
   }
   return { accounts, text };

@@ -24,12 +24,17 @@ export interface SearchedChain {
 }
 
 /**
- * Names the first event under a seal that is not as it was sealed. The events are read again for that: a verification that kept them in hand for this rare
- * case would take half as long again.
+ * Names the first event under a seal that is not as it was sealed. The events are read again for
+ * that: a verification that kept them in hand for this rare case would take half as long again.
  * @param since the last link that agreed with its seal.
  * @param otherwise what to say when the seal does not tell more.
  */
-export async function findBreak(searched: SearchedChain, since: ChainLink, seal: StoredSeal, otherwise: BreakReason): Promise<ChainBreak> {
+export async function findBreak(
+  searched: SearchedChain,
+  since: ChainLink,
+  seal: StoredSeal,
+  otherwise: BreakReason,
+): Promise<ChainBreak> {
   const sealed = await searched.seals.eventsUnder(seal);
   const found = await foundUnder(searched, since, seal);
   const diverged = divergence(sealed, found);
@@ -38,21 +43,33 @@ export async function findBreak(searched: SearchedChain, since: ChainLink, seal:
 }
 
 /** As many as the seal has something to say about. */
-async function foundUnder(searched: SearchedChain, since: ChainLink, { events, count }: StoredSeal): Promise<readonly FoundEvent[]> {
+async function foundUnder(
+  searched: SearchedChain,
+  since: ChainLink,
+  { events, count }: StoredSeal,
+): Promise<readonly FoundEvent[]> {
   const found: FoundEvent[] = [];
   let link = since;
   for await (const event of ownEvents(searched, since.position)) {
     link = nextLink(link, event);
-    if (link.events > events - count) found.push({ id: event.id, position: event.position, mark: markOf(link) });
+    if (link.events > events - count)
+      found.push({ id: event.id, position: event.position, mark: markOf(link) });
     if (link.events >= events) break;
   }
   return found;
 }
 
-async function elsewhere(searched: SearchedChain, from: Position | null, { sealed, found }: Divergence): Promise<Elsewhere> {
-  const isFoundSealed = found !== undefined && (await searched.seals.isSealed(searched.chain, found.id));
-  if (sealed === undefined || found === undefined || found.id === sealed.id) return { isSealedFound: false, isFoundSealed };
-  for await (const { id } of ownEvents(searched, from)) if (id === sealed.id) return { isSealedFound: true, isFoundSealed };
+async function elsewhere(
+  searched: SearchedChain,
+  from: Position | null,
+  { sealed, found }: Divergence,
+): Promise<Elsewhere> {
+  const isFoundSealed =
+    found !== undefined && (await searched.seals.isSealed(searched.chain, found.id));
+  if (sealed === undefined || found === undefined || found.id === sealed.id)
+    return { isSealedFound: false, isFoundSealed };
+  for await (const { id } of ownEvents(searched, from))
+    if (id === sealed.id) return { isSealedFound: true, isFoundSealed };
   return { isSealedFound: false, isFoundSealed };
 }
 

@@ -28,9 +28,11 @@ export interface Adjusted {
 }
 
 /**
- * `ledger adjust`: through the same door as everybody's commands. The answer is made from the decision; what is read after it could fail,
- * and somebody would correct a second time. With a key, the same key again is the same correction, whoever asks.
- * @throws {CommandError} for a refusal. @throws {KeyRefused} for a key that is in use or was used for another correction.
+ * `ledger adjust`: through the same door as everybody's commands. The answer is made from the
+ * decision; what is read after it could fail, and somebody would correct a second time. With a key,
+ * the same key again is the same correction, whoever asks.
+ * @throws {CommandError} for a refusal. @throws {KeyRefused} for a key that is in use or was used
+ * for another correction.
  */
 export async function adjustLedger(
   core: Pick<Core, 'commands' | 'names'>,
@@ -38,12 +40,15 @@ export async function adjustLedger(
   request: AdjustmentRequest,
   keyed?: KeyedBy,
 ): Promise<Adjusted> {
-  if (keyed === undefined) return (await adjust(core, request, operatorMeta(scope, 'AdjustCredit'))).done;
+  if (keyed === undefined)
+    return (await adjust(core, request, operatorMeta(scope, 'AdjustCredit'))).done;
   const { accountId, userId, unit, amount, reason, approvedBy } = request;
   // Not who types it: a colleague who repeats it means the same correction.
   const asked = { accountId, userId, unit, amount, reason, approvedBy };
-  return onceByKey(core.names, { scope, operation: 'ledger adjust', asked, causationId: 'AdjustCredit', ...keyed }, (meta) =>
-    adjust(core, request, meta),
+  return onceByKey(
+    core.names,
+    { scope, operation: 'ledger adjust', asked, causationId: 'AdjustCredit', ...keyed },
+    (meta) => adjust(core, request, meta),
   );
 }
 
@@ -63,7 +68,11 @@ export async function adjustOnRecord(
   const { accountId, userId, unit, amount } = request;
   const account = core.names.accountRef(scope, accountId);
   const user = core.names.userRef(scope, account, userId);
-  return { result, parameters: { account, user, unit, amount, repeated }, stands: 'the correction stands' };
+  return {
+    result,
+    parameters: { account, user, unit, amount, repeated },
+    stands: 'the correction stands',
+  };
 }
 
 async function adjust(
@@ -83,11 +92,16 @@ async function adjust(
       by: memberOfStaff(names, scope, staff.by),
     }),
   );
-  if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED') throw new KeyRefused(outcome.refused);
-  if (outcome.kind === 'refused') throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));
+  if (outcome.kind === 'refused' && outcome.refused === 'IDEMPOTENCY_KEY_REUSED')
+    throw new KeyRefused(outcome.refused);
+  if (outcome.kind === 'refused')
+    throw new CommandError(refusalText(outcome.refused, outcome.details, { accountId, userId }));
   const { events, eventIds, position, replayed } = outcome;
-  // What fell due is settled in the same append, maybe with a redemption of its own; the correction's events say why they are there.
-  const first = events.findIndex((event) => 'adjustment' in event && event.adjustment !== undefined);
+  // What fell due is settled in the same append, maybe with a redemption of its own; the
+  // correction's events say why they are there.
+  const first = events.findIndex(
+    (event) => 'adjustment' in event && event.adjustment !== undefined,
+  );
   const eventId = eventIds.at(first) ?? '';
   return { done: { eventId, position }, replayed };
 }

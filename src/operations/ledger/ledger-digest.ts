@@ -13,16 +13,22 @@ export interface DigestOptions {
   readonly onProgress?: (events: number) => void;
 }
 
-/** The newest seal of the chain was not signed by this installation: a digest of it would vouch for what nobody knows. */
+/**
+ * The newest seal of the chain was not signed by this installation: a digest of it would vouch for
+ * what nobody knows.
+ */
 export class BrokenSeal extends Error {
   override readonly name = 'BrokenSeal';
   constructor() {
-    super('the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks');
+    super(
+      'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
+    );
   }
 }
 
 /**
- * Seals the log up to its head and says what the chain of this tenant and mode holds. The same log gives the same document, to the byte.
+ * Seals the log up to its head and says what the chain of this tenant and mode holds. The same log
+ * gives the same document, to the byte.
  * @returns null for a chain without events.
  * @throws {BrokenSeal} {EventLogUnavailable}
  */
@@ -33,12 +39,25 @@ export async function ledgerDigest(
   const { pool, log, names, chainSigner: signer } = core;
   const { scope, sign, signal, onProgress } = options;
   const chains = new ChainNames(names);
-  await new ChainSealing({ pool, log, chains, signer }).sealToHead({ ...(signal && { signal }), ...(onProgress && { onProgress }) });
+  await new ChainSealing({ pool, log, chains, signer }).sealToHead({
+    ...(signal && { signal }),
+    ...(onProgress && { onProgress }),
+  });
   const seals = new ChainSeals(pool, await log.id());
   const [seal] = await seals.newest([chains.of(scope)]);
   if (seal === undefined) return null;
   if (!signer.isSigned(sealText(seals.logId, seal), seal.signature)) throw new BrokenSeal();
   const { position, events, digest, places } = seal;
-  const document = { tenant: scope.tenant, mode: scope.mode, log: seals.logId, position, events, digest, places };
-  return sign ? { ...document, signature: signer.sign(digestText(document)), publicKey: signer.publicKey } : document;
+  const document = {
+    tenant: scope.tenant,
+    mode: scope.mode,
+    log: seals.logId,
+    position,
+    events,
+    digest,
+    places,
+  };
+  return sign
+    ? { ...document, signature: signer.sign(digestText(document)), publicKey: signer.publicKey }
+    : document;
 }

@@ -22,8 +22,15 @@ export type LogReads = Pick<Core, 'log' | 'codec'>;
 
 const PAGE = 500;
 
-/** @throws {UnreadableEvent} when one of them cannot be read: no figure is made of a stream with holes. */
-export async function readAccountEntries({ log, codec }: LogReads, stream: string, selection: Selection): Promise<AccountEntries> {
+/**
+ * @throws {UnreadableEvent} when one of them cannot be read: no figure is made of a stream with
+ * holes.
+ */
+export async function readAccountEntries(
+  { log, codec }: LogReads,
+  stream: string,
+  selection: Selection,
+): Promise<AccountEntries> {
   let accountId: string | null = null;
   let newest: RecordedEvent | undefined;
   const entries: Entry[] = [];
@@ -37,31 +44,57 @@ export async function readAccountEntries({ log, codec }: LogReads, stream: strin
   return { accountId, entries, newest };
 }
 
-const ENTRY_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([...POSTED_TYPES, 'AccountOpened']);
+const ENTRY_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
+  ...POSTED_TYPES,
+  'AccountOpened',
+]);
 
-export const decodeTypes = (codec: EventCodec, events: readonly RecordedEvent[], types: ReadonlySet<string>): Promise<Decoded[]> =>
-  codec.decodeAll(events.filter(({ type }) => types.has(type)));
+export const decodeTypes = (
+  codec: EventCodec,
+  events: readonly RecordedEvent[],
+  types: ReadonlySet<string>,
+): Promise<Decoded[]> => codec.decodeAll(events.filter(({ type }) => types.has(type)));
 
 export function entryOf({ event, envelope, recorded }: Decoded): Entry {
   const { id, recordedAt } = recorded;
   const position = firstPosition(recorded);
-  return { event: event as PostedEvent, eventId: id, position, recordedAt, actor: `${envelope.actor.kind}:${envelope.actor.id}` };
+  return {
+    event: event as PostedEvent,
+    eventId: id,
+    position,
+    recordedAt,
+    actor: `${envelope.actor.kind}:${envelope.actor.id}`,
+  };
 }
 
-/** The clock of a selection: of a position, which is a place and no time, that of the newest event that counts. */
-export function clockOf({ upTo, until }: Selection, newest: RecordedEvent | undefined, now: number): number {
+/**
+ * The clock of a selection: of a position, which is a place and no time, that of the newest event
+ * that counts.
+ */
+export function clockOf(
+  { upTo, until }: Selection,
+  newest: RecordedEvent | undefined,
+  now: number,
+): number {
   if (until !== undefined) return until;
   return upTo === undefined ? Math.max(now, newest?.recordedAt ?? 0) : (newest?.recordedAt ?? 0);
 }
 
-async function* selected(log: EventLog, stream: string, { upTo, until }: Selection): AsyncIterable<RecordedEvent> {
+async function* selected(
+  log: EventLog,
+  stream: string,
+  { upTo, until }: Selection,
+): AsyncIterable<RecordedEvent> {
   for await (const event of log.readStream(stream)) {
     if (upTo !== undefined && log.compare(event.position, upTo) > 0) return;
     if (until === undefined || event.recordedAt <= until) yield event;
   }
 }
 
-/** Accounts are short and many: what takes time is asking for each, so this many are asked for at once. */
+/**
+ * Accounts are short and many: what takes time is asking for each, so this many are asked for at
+ * once.
+ */
 export const ACCOUNTS_AT_ONCE = 16;
 
 export async function* pagesOf<T>(items: AsyncIterable<T>, size = PAGE): AsyncIterable<T[]> {
@@ -76,11 +109,18 @@ export async function* pagesOf<T>(items: AsyncIterable<T>, size = PAGE): AsyncIt
 }
 
 /** @throws {CommandError} */
-export async function checkTenant({ tenants }: Pick<Core, 'tenants'>, alias: string): Promise<void> {
-  if ((await tenants.read(alias)) === undefined) throw new CommandError(`there is no tenant ${alias}`);
+export async function checkTenant(
+  { tenants }: Pick<Core, 'tenants'>,
+  alias: string,
+): Promise<void> {
+  if ((await tenants.read(alias)) === undefined)
+    throw new CommandError(`there is no tenant ${alias}`);
 }
 
-/** The account that the operator names. @throws {CommandError} when nothing ever happened under that id. */
+/**
+ * The account that the operator names. @throws {CommandError} when nothing ever happened under that
+ * id.
+ */
 export async function findAccount(
   { log, names }: Pick<Core, 'log' | 'names'>,
   scope: Scope,
@@ -92,7 +132,10 @@ export async function findAccount(
   throw new CommandError(`there is no account ${accountId} in ${scope.tenant} (${scope.mode})`);
 }
 
-/** Where every account of a scope begins, in the order of the log: bounded memory, however many there are. */
+/**
+ * Where every account of a scope begins, in the order of the log: bounded memory, however many
+ * there are.
+ */
 export async function* accountsInLog(
   log: EventLog,
   prefix: string,
@@ -100,7 +143,11 @@ export async function* accountsInLog(
     after,
     upTo,
     onEvent,
-  }: { readonly after?: Position; readonly upTo: Position | undefined; readonly onEvent?: (event: RecordedEvent) => void },
+  }: {
+    readonly after?: Position;
+    readonly upTo: Position | undefined;
+    readonly onEvent?: (event: RecordedEvent) => void;
+  },
 ): AsyncIterable<RecordedEvent> {
   if (upTo === undefined) return;
   for (let at = after; ;) {

@@ -17,8 +17,9 @@ export interface Exported {
 }
 
 /**
- * `ledger export`: the events of a tenant and mode, and those of the tenant itself, in the order of the log, a JSON document a line. Values of
- * people are opened; those of people who are forgotten are null. @throws {CommandError} @throws {UnreadableEvent}
+ * `ledger export`: the events of a tenant and mode, and those of the tenant itself, in the order of
+ * the log, a JSON document a line. Values of people are opened; those of people who are forgotten
+ * are null. @throws {CommandError} @throws {UnreadableEvent}
  */
 export async function exportLedger(
   { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
@@ -37,8 +38,14 @@ export async function exportLedger(
     log.compare(position, head) <= 0;
   const hash = createHash('sha256');
   let events = 0;
-  for (let page = await log.readAll(undefined, PAGE); page.length > 0; page = await log.readAll(page.at(-1)?.position, PAGE)) {
-    const lines = (await codec.decodeAll(page.filter(isWanted))).map((decoded) => `${JSON.stringify(exportedEvent(decoded))}\n`);
+  for (
+    let page = await log.readAll(undefined, PAGE);
+    page.length > 0;
+    page = await log.readAll(page.at(-1)?.position, PAGE)
+  ) {
+    const lines = (await codec.decodeAll(page.filter(isWanted))).map(
+      (decoded) => `${JSON.stringify(exportedEvent(decoded))}\n`,
+    );
     events += lines.length;
     if (lines.length > 0) {
       hash.update(lines.join(''));
@@ -51,7 +58,10 @@ export async function exportLedger(
 
 const PAGE = 500;
 
-/** One event as it leaves the ledger: lifted to the schema version of today, personal values as `{subject, value}`. */
+/**
+ * One event as it leaves the ledger: lifted to the schema version of today, personal values as
+ * `{subject, value}`.
+ */
 function exportedEvent({ event, envelope, recorded }: Decoded) {
   const { type, at, ...data } = event;
   const { tenant, mode, correlationId, causationId, commandId, actor } = envelope;

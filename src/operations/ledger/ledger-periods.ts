@@ -19,7 +19,10 @@ export interface PeriodChanged {
   readonly position: Position | null;
 }
 
-/** `ledger close` and `ledger reopen`. @throws {CommandError} when it is so already, or the period is not over. */
+/**
+ * `ledger close` and `ledger reopen`. @throws {CommandError} when it is so already, or the period
+ * is not over.
+ */
 export async function changePeriod(
   { commands, names }: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
@@ -38,7 +41,11 @@ export async function changePeriod(
   const meta = operatorMeta(scope, type);
   const outcome = await commands.execute(new PeriodCommandEnvelope(meta, command));
   if ('refused' in outcome) throw new CommandError(refusalText(outcome.refused, name));
-  return { period: name, status: type === 'ClosePeriod' ? 'closed' : 'open', position: outcome.position };
+  return {
+    period: name,
+    status: type === 'ClosePeriod' ? 'closed' : 'open',
+    position: outcome.position,
+  };
 }
 
 function refusalText(refused: string, period: string): string {

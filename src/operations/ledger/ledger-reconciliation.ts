@@ -6,7 +6,14 @@ import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { CommandError } from '../command-error.js';
 import type { BalanceFile } from './balance-file.js';
-import { ACCOUNTS_AT_ONCE, accountsInLog, decodeTypes, entryOf, pagesOf, type LogReads } from './ledger-entries.js';
+import {
+  ACCOUNTS_AT_ONCE,
+  accountsInLog,
+  decodeTypes,
+  entryOf,
+  pagesOf,
+  type LogReads,
+} from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
 import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
 
@@ -23,8 +30,10 @@ export interface Reconciliation {
 }
 
 /**
- * `balance`: the file has another balance, or one side lacks the account (null). `conversion`, `event-reward`: earned by a referral, or by an
- * event of its referred user, and neither given nor withheld; `unit` says what, `ledger` how much credit, `eventIds` which fact. `roll-forward`, `trial-balance`: the ledger's own figures do not hold together.
+ * `balance`: the file has another balance, or one side lacks the account (null). `conversion`,
+ * `event-reward`: earned by a referral, or by an event of its referred user, and neither given nor
+ * withheld; `unit` says what, `ledger` how much credit, `eventIds` which fact. `roll-forward`,
+ * `trial-balance`: the ledger's own figures do not hold together.
  */
 export interface ReconciliationDifference {
   readonly kind: string;
@@ -44,12 +53,18 @@ interface Span {
   readonly to: number;
 }
 
-/** `ledger reconcile`. Reads every account once, one after the other. @throws {CommandError} {UnreadableEvent} */
+/**
+ * `ledger reconcile`. Reads every account once, one after the other. @throws {CommandError}
+ * {UnreadableEvent}
+ */
 export async function reconcileLedger(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   { period, against }: ReconciliationRequest,
-  { onProgress, now = Date.now() }: { readonly onProgress?: (accounts: number) => void; readonly now?: number } = {},
+  {
+    onProgress,
+    now = Date.now(),
+  }: { readonly onProgress?: (accounts: number) => void; readonly now?: number } = {},
 ): Promise<Reconciliation> {
   const { log, names } = core;
   const span = spanOf(period, now);
@@ -58,7 +73,8 @@ export async function reconcileLedger(
   let accounts = 0;
   const everyAccount = accountsInLog(log, names.accountStream(scope, ''), { upTo: head });
   for await (const some of pagesOf(everyAccount, ACCOUNTS_AT_ONCE)) {
-    for (const account of await Promise.all(some.map(({ stream }) => readAccount(core, stream)))) run.add(account);
+    for (const account of await Promise.all(some.map(({ stream }) => readAccount(core, stream))))
+      run.add(account);
     onProgress?.((accounts += some.length));
   }
   return run.result();
@@ -71,12 +87,17 @@ function spanOf(name: string | undefined, now: number): Span {
   return { from, to };
 }
 
-const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([...POSTED_TYPES, ...OWED_REWARD_TYPES, 'AccountOpened']);
+const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
+  ...POSTED_TYPES,
+  ...OWED_REWARD_TYPES,
+  'AccountOpened',
+]);
 const IS_POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
 
 async function readAccount({ log, codec }: LogReads, stream: string): Promise<Decoded[]> {
   const decoded: Decoded[] = [];
-  for await (const page of pagesOf(log.readStream(stream))) decoded.push(...(await decodeTypes(codec, page, READ_TYPES)));
+  for await (const page of pagesOf(log.readStream(stream)))
+    decoded.push(...(await decodeTypes(codec, page, READ_TYPES)));
   return decoded;
 }
 
@@ -111,29 +132,46 @@ class ReconciliationRun {
 
   result(): Reconciliation {
     for (const account of this.notSeen)
-      for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? []) this.differ({ account, unit, against: balance });
+      for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? [])
+        this.differ({ account, unit, against: balance });
     for (const { kind, account, what, amount, eventId } of this.owed.missing(this.now - GRACE_MS))
-      this.differences.push({ ...NO_DIFFERENCE, kind, account, unit: what, ledger: amount, eventIds: [eventId] });
+      this.differences.push({
+        ...NO_DIFFERENCE,
+        kind,
+        account,
+        unit: what,
+        ledger: amount,
+        eventIds: [eventId],
+      });
     const units = this.sums.result();
     for (const figures of units)
-      for (const fault of faultsOf(figures)) this.differences.push({ ...NO_DIFFERENCE, ...fault, unit: figures.unit });
+      for (const fault of faultsOf(figures))
+        this.differences.push({ ...NO_DIFFERENCE, ...fault, unit: figures.unit });
     return { ok: this.differences.length === 0, units, differences: this.differences };
   }
 
   /** The account as it stood at the end of the span. */
   private post(decoded: readonly Decoded[]): AccountPostings {
     const { from, to } = this.span;
-    const entries = decoded.filter(({ event, recorded }) => IS_POSTED.has(event.type) && recorded.recordedAt <= to).map(entryOf);
+    const entries = decoded
+      .filter(({ event, recorded }) => IS_POSTED.has(event.type) && recorded.recordedAt <= to)
+      .map(entryOf);
     const postings = new AccountPostings();
     const add = (made: readonly Posting[], inPeriod: boolean): void => {
-      for (const posting of made) this.sums.addPosting(posting, postings.units.get(posting.unitKey) ?? posting.unitKey, inPeriod);
+      for (const posting of made)
+        this.sums.addPosting(
+          posting,
+          postings.units.get(posting.unitKey) ?? posting.unitKey,
+          inPeriod,
+        );
     };
     for (const entry of entries) if (entry.recordedAt < from) add(postings.post(entry), false);
     if (from > -Infinity) add(postings.settle(from - 1), false);
     for (const entry of entries) if (entry.recordedAt >= from) add(postings.post(entry), true);
     const clock = Math.min(to, this.now);
     add(postings.settle(clock), true);
-    for (const { unitKey } of postings.overdue(clock - OVERDUE_MS)) this.sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
+    for (const { unitKey } of postings.overdue(clock - OVERDUE_MS))
+      this.sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
     return postings;
   }
 
@@ -147,7 +185,12 @@ class ReconciliationRun {
       const ledger = available.get(unitKey) ?? 0;
       const said = inFile?.get(unitKey);
       if (said?.balance !== ledger)
-        this.differ({ account, unit: postings.units.get(unitKey) ?? said?.unit ?? unitKey, ledger, against: said?.balance ?? null });
+        this.differ({
+          account,
+          unit: postings.units.get(unitKey) ?? said?.unit ?? unitKey,
+          ledger,
+          against: said?.balance ?? null,
+        });
     }
   }
 
@@ -156,4 +199,11 @@ class ReconciliationRun {
   }
 }
 
-const NO_DIFFERENCE: ReconciliationDifference = { kind: '', account: null, unit: null, ledger: null, against: null, eventIds: [] };
+const NO_DIFFERENCE: ReconciliationDifference = {
+  kind: '',
+  account: null,
+  unit: null,
+  ledger: null,
+  against: null,
+  eventIds: [],
+};

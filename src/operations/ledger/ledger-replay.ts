@@ -40,9 +40,10 @@ const CATCH_UP_MS_MAX = 10_000;
 const BATCH = { accounts: 100, events: 5_000 };
 
 /**
- * `ledger replay`: folds every account by the rules that decisions are made on and compares with the rows of the live read models, all of
- * them as of one moment. A read model can be compared where it stands; asked for an earlier place, an account is compared when nothing
- * happened to it since, and only folded otherwise. Writes nothing. @throws {CommandError} {UnreadableEvent}
+ * `ledger replay`: folds every account by the rules that decisions are made on and compares with
+ * the rows of the live read models, all of them as of one moment. A read model can be compared
+ * where it stands; asked for an earlier place, an account is compared when nothing happened to it
+ * since, and only folded otherwise. Writes nothing. @throws {CommandError} {UnreadableEvent}
  */
 export async function replayLedger(
   core: ReplayCore,
@@ -51,9 +52,11 @@ export async function replayLedger(
   options: ReplayOptions = {},
 ): Promise<Replay> {
   const selection = await select(core.log, { asOf, position });
-  const from = resumeFrom === undefined ? undefined : (await select(core.log, { position: resumeFrom })).upTo;
+  const from =
+    resumeFrom === undefined ? undefined : (await select(core.log, { position: resumeFrom })).upTo;
   const one = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
-  if (selection.upTo !== undefined) await untilReadModelsReach(core, selection.upTo, options.signal);
+  if (selection.upTo !== undefined)
+    await untilReadModelsReach(core, selection.upTo, options.signal);
   const snapshot = await ReadModelSnapshot.open(core.pool);
   try {
     const run = new ReplayRun(core, scope, selection, snapshot, options);
@@ -64,11 +67,23 @@ export async function replayLedger(
 }
 
 /** What was just written may not be in the read models yet; while a service runs, it soon is. */
-async function untilReadModelsReach({ log, pool }: ReplayCore, position: Position, signal = new AbortController().signal): Promise<void> {
+async function untilReadModelsReach(
+  { log, pool }: ReplayCore,
+  position: Position,
+  signal = new AbortController().signal,
+): Promise<void> {
   const end = performance.now() + CATCH_UP_MS_MAX;
   const isThere = async (): Promise<boolean> =>
-    (await liveCheckpoints(pool, READ_MODELS)).every((checkpoint) => log.compare(checkpoint.position, position) >= 0);
-  while (!(await isThere()) && (await isServiceRunning(pool)) && performance.now() < end && !signal.aborted) await pause(50, signal);
+    (await liveCheckpoints(pool, READ_MODELS)).every(
+      (checkpoint) => log.compare(checkpoint.position, position) >= 0,
+    );
+  while (
+    !(await isThere()) &&
+    (await isServiceRunning(pool)) &&
+    performance.now() < end &&
+    !signal.aborted
+  )
+    await pause(50, signal);
 }
 
 interface AccountOfRun extends AccountInBatch {
@@ -113,11 +128,21 @@ class ReplayRun {
       this.options.onProgress?.(this.accounts, Math.max(total, this.accounts));
     };
     const onEvent = (event: RecordedEvent): void => this.sawEvent(event);
-    const accounts = accountsInLog(this.log, prefix, { after: resumeFrom, upTo: this.bound, onEvent });
+    const accounts = accountsInLog(this.log, prefix, {
+      after: resumeFrom,
+      upTo: this.bound,
+      onEvent,
+    });
     for await (const some of pagesOf(accounts, ACCOUNTS_AT_ONCE)) {
       if (this.options.signal?.aborted) throw this.stopped(done);
-      batch.push(...(await Promise.all(some.map(({ stream }) => this.read(accountRefOf(stream) ?? '', stream)))));
-      const isFull = batch.length >= BATCH.accounts || batch.reduce((sum, { events }) => sum + events.length, 0) >= BATCH.events;
+      batch.push(
+        ...(await Promise.all(
+          some.map(({ stream }) => this.read(accountRefOf(stream) ?? '', stream)),
+        )),
+      );
+      const isFull =
+        batch.length >= BATCH.accounts ||
+        batch.reduce((sum, { events }) => sum + events.length, 0) >= BATCH.events;
       if (!isFull) continue;
       await finish();
       done = some.at(-1)?.position;
@@ -131,11 +156,15 @@ class ReplayRun {
   private positions(): Position[] {
     const { upTo } = this.selection;
     const all = [...this.snapshot.checkpoints.values()].map(({ position }) => position);
-    return [...all, upTo].filter((position) => position !== undefined).sort((a, b) => this.log.compare(a, b));
+    return [...all, upTo]
+      .filter((position) => position !== undefined)
+      .sort((a, b) => this.log.compare(a, b));
   }
 
   private sawEvent({ position, recordedAt }: RecordedEvent): void {
-    const counts = recordedAt <= (this.selection.until ?? Infinity) && this.log.compare(position, this.newest) > 0;
+    const counts =
+      recordedAt <= (this.selection.until ?? Infinity) &&
+      this.log.compare(position, this.newest) > 0;
     if (counts) this.newest = position;
   }
 
@@ -175,17 +204,25 @@ class ReplayRun {
   /** How many of an account's events were asked for; undefined: as many as the read models have. */
   private selectedOf(recorded: readonly RecordedEvent[]): number | undefined {
     const { upTo, until } = this.selection;
-    if (upTo !== undefined) return recorded.filter(({ position }) => this.log.compare(position, upTo) <= 0).length;
-    return until === undefined ? undefined : recorded.filter(({ recordedAt }) => recordedAt <= until).length;
+    if (upTo !== undefined)
+      return recorded.filter(({ position }) => this.log.compare(position, upTo) <= 0).length;
+    return until === undefined
+      ? undefined
+      : recorded.filter(({ recordedAt }) => recordedAt <= until).length;
   }
 
-  /** How many of an account's events each read model has. Most stand at the same place, so each place is looked for once. */
+  /**
+   * How many of an account's events each read model has. Most stand at the same place, so each
+   * place is looked for once.
+   */
   private reachedBy(recorded: readonly RecordedEvent[]): ReadonlyMap<string, number> {
     const counts = new Map<Position | undefined, number>();
     return new Map(
       READ_MODELS.map((readModel) => {
         const at = this.snapshot.checkpoints.get(readModel)?.position;
-        const count = counts.get(at) ?? recorded.filter(({ position }) => this.log.compare(position, at) <= 0).length;
+        const count =
+          counts.get(at) ??
+          recorded.filter(({ position }) => this.log.compare(position, at) <= 0).length;
         counts.set(at, count);
         return [readModel, count];
       }),
@@ -193,7 +230,10 @@ class ReplayRun {
   }
 
   /** Read models stand at the same place nearly always, so an account is folded once. */
-  private foldingTo(events: readonly KnownEvent[], countFor: (readModel: string) => number | undefined): AccountInBatch['foldedFor'] {
+  private foldingTo(
+    events: readonly KnownEvent[],
+    countFor: (readModel: string) => number | undefined,
+  ): AccountInBatch['foldedFor'] {
     const folds = new Map<number, ReturnType<AccountInBatch['foldedFor']>>();
     return (readModel) => {
       const count = countFor(readModel);
@@ -229,21 +269,33 @@ class ReplayRun {
   private async countRows(): Promise<void> {
     for (const { readModel, table, rows } of await this.snapshot.counts(this.scope)) {
       const ledger = this.seen.get(JSON.stringify([readModel, table])) ?? 0;
-      if (ledger !== rows) this.differences.push({ account: 'unknown', readModel, field: table, ledger, live: rows, eventIds: [] });
+      if (ledger !== rows)
+        this.differences.push({
+          account: 'unknown',
+          readModel,
+          field: table,
+          ledger,
+          live: rows,
+          eventIds: [],
+        });
     }
   }
 
   private stopped(done: Position | undefined): CommandError {
     const found = `${this.differences.length} differences in ${this.accounts} accounts so far`;
     return new CommandError(
-      done === undefined ? `stopped; ${found}` : sentence`stopped; ${found}; go on with ${argument('resumeFrom')} ${done}`,
+      done === undefined
+        ? `stopped; ${found}`
+        : sentence`stopped; ${found}; go on with ${argument('resumeFrom')} ${done}`,
     );
   }
 
   private result(): Replay {
     const { asked, until } = this.selection;
     if (this.changedSince > 0)
-      this.options.note?.(`${this.changedSince} accounts have changed between then and where the read models stand: folded, not compared`);
+      this.options.note?.(
+        `${this.changedSince} accounts have changed between then and where the read models stand: folded, not compared`,
+      );
     const position = asked ?? (until === undefined ? this.positions()[0] : this.newest);
     return { position: position ?? null, events: this.events, differences: this.differences };
   }

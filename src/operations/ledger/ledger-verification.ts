@@ -5,7 +5,14 @@ import { ChainSealing } from '../../chain/chain-sealing.js';
 import { ChainSeals, sealText, type StoredSeal } from '../../chain/chain-seals.js';
 import type { ChainSigner } from '../../chain/chain-signer.js';
 import { isAuthentic, type DigestDocument } from '../../chain/digest-document.js';
-import { isLogSealed, LOG_START, nextLogLink, type LogLink, type LogSeal, type SealingStop } from '../../chain/log-seal.js';
+import {
+  isLogSealed,
+  LOG_START,
+  nextLogLink,
+  type LogLink,
+  type LogSeal,
+  type SealingStop,
+} from '../../chain/log-seal.js';
 import { firstMissing } from '../../chain/sealed-tail.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -39,8 +46,9 @@ export interface Verification extends Scope {
 }
 
 /**
- * Seals what is not sealed yet, then recomputes the chain of one tenant and mode from the first event of the log and compares it with every seal,
- * and with a digest from outside. Stops at the first break. Memory: two pages of the log.
+ * Seals what is not sealed yet, then recomputes the chain of one tenant and mode from the first
+ * event of the log and compares it with every seal, and with a digest from outside. Stops at the
+ * first break. Memory: two pages of the log.
  * @throws {Stopped} {EventLogUnavailable}
  */
 // eslint-disable-next-line max-lines-per-function -- one pass, told from its begin to its end
@@ -53,12 +61,17 @@ export async function verifyLedger(
   const chains = new ChainNames(names);
   const seals = new ChainSeals(pool, await log.id());
   const sealing = new ChainSealing({ pool, log, chains, signer });
-  const { checkpoint, stopped } = await sealing.sealToHead({ signal, onProgress: (events) => onProgress?.('sealing', events, undefined) });
+  const { checkpoint, stopped } = await sealing.sealToHead({
+    signal,
+    onProgress: (events) => onProgress?.('sealing', events, undefined),
+  });
   if (signal.aborted) throw new Stopped();
   const logSeal = await seals.logSeal();
   const isLogSealAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
   const sealedUpTo =
-    isLogSealAuthentic && log.compare(logSeal.position ?? undefined, checkpoint.position) > 0 ? logSeal.position : undefined;
+    isLogSealAuthentic && log.compare(logSeal.position ?? undefined, checkpoint.position) > 0
+      ? logSeal.position
+      : undefined;
   const upTo = sealedUpTo ?? checkpoint.position ?? null;
   const whole = new WholeLogCheck(isLogSealAuthentic ? logSeal : undefined);
   // One that is not as it was signed says nothing about the log.
@@ -67,7 +80,11 @@ export async function verifyLedger(
   const searched = { log, seals, chain: chains.of(scope), isOwn, upTo, patience: options };
   const check = await ChainCheck.begin(searched, signer, isOutsideAuthentic ? outside : undefined);
   const reader = new LogReader(log, options, upTo);
-  for (let page = await reader.ahead(); page.length > 0 && !check.isBroken; page = await reader.ahead()) {
+  for (
+    let page = await reader.ahead();
+    page.length > 0 && !check.isBroken;
+    page = await reader.ahead()
+  ) {
     for (const event of page) {
       whole.add(event);
       if (isOwn(event.stream) && check.add(event)) await check.compare();
@@ -81,12 +98,29 @@ export async function verifyLedger(
   const { link, seals: compared } = check;
   const { events, position, digest } = link;
   const isForged = !isOutsideAuthentic && !check.isBroken;
-  const ofChain = isForged ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const) : check.firstBroken;
-  // Events without a seal are what is left where the seals of newer ones were removed with them: the whole log says more then.
-  const ofLog = ofChain === null || check.isOnlyUnsealed || stopped === 'lost' ? await whole.end({ log, seals, stopped }) : null;
-  const isOfLog = ofLog !== null && (ofChain === null || check.isOnlyUnsealed || isAtOrBefore(log, ofLog, ofChain));
+  const ofChain = isForged
+    ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const)
+    : check.firstBroken;
+  // Events without a seal are what is left where the seals of newer ones were removed with them:
+  // the whole log says more then.
+  const ofLog =
+    ofChain === null || check.isOnlyUnsealed || stopped === 'lost'
+      ? await whole.end({ log, seals, stopped })
+      : null;
+  const isOfLog =
+    ofLog !== null &&
+    (ofChain === null || check.isOnlyUnsealed || isAtOrBefore(log, ofLog, ofChain));
   const firstBroken = isOfLog ? ofLog : ofChain;
-  return { ok: firstBroken === null, ...scope, log: seals.logId, events, position, digest, seals: compared, firstBroken };
+  return {
+    ok: firstBroken === null,
+    ...scope,
+    log: seals.logId,
+    events,
+    position,
+    digest,
+    seals: compared,
+    firstBroken,
+  };
 }
 
 const isAtOrBefore = (log: EventLog, a: ChainBreak, b: ChainBreak): boolean =>
@@ -112,7 +146,8 @@ class WholeLogCheck {
     const contradicted = (await log.contradiction?.()) ?? null;
     if (this.isMet && stopped === null && contradicted === null) return null;
     const missing = await firstMissing(log, seals, this.seal);
-    if (missing !== undefined) return { ...missing, reason: stopped === 'lost' ? 'lost' : 'removed' };
+    if (missing !== undefined)
+      return { ...missing, reason: stopped === 'lost' ? 'lost' : 'removed' };
     const position = contradicted ?? this.seal?.position ?? this.link.position;
     if (stopped !== null) return { position, eventId: null, reason: stopped };
     return { position, eventId: null, reason: 'changed' };
@@ -150,7 +185,11 @@ class ChainCheck {
     this.stored = searched.seals.all(searched.chain);
   }
 
-  static async begin(searched: SearchedChain, signer: ChainSigner, outside: DigestDocument | undefined): Promise<ChainCheck> {
+  static async begin(
+    searched: SearchedChain,
+    signer: ChainSigner,
+    outside: DigestDocument | undefined,
+  ): Promise<ChainCheck> {
     const check = new ChainCheck(searched, signer, outside);
     await check.advance();
     return check;
@@ -178,7 +217,8 @@ class ChainCheck {
       this.firstBroken = await this.find(next, 'changed');
       return;
     }
-    // The seal agrees with the log, so no seal will say more exactly what the digest from outside says.
+    // The seal agrees with the log, so no seal will say more exactly what the digest from outside
+    // says.
     this.firstBroken = this.outsideBreak;
     await this.advance();
   }
@@ -191,7 +231,12 @@ class ChainCheck {
     this.firstBroken ??= this.outsideBreak;
     // Everything up to the checkpoint was sealed once, so it came in later.
     this.isOnlyUnsealed = this.firstBroken === null && unsealed !== undefined;
-    if (unsealed !== undefined) this.firstBroken ??= { position: unsealed.position, eventId: unsealed.id, reason: 'inserted' };
+    if (unsealed !== undefined)
+      this.firstBroken ??= {
+        position: unsealed.position,
+        eventId: unsealed.id,
+        reason: 'inserted',
+      };
     if (outside !== undefined && outside.events > link.events)
       this.firstBroken ??= { position: outside.position, eventId: null, reason: 'removed' };
   }
@@ -206,18 +251,23 @@ class ChainCheck {
     return findBreak(this.searched, this.last ?? CHAIN_START, seal, otherwise);
   }
 
-  /** A document of another log: its places count as well where that log recorded the event first, and not where it had a copy, too. */
+  /**
+   * A document of another log: its places count as well where that log recorded the event first,
+   * and not where it had a copy, too.
+   */
   private compareOutside(outside: DigestDocument): ChainBreak | null {
     const { link, place, searched } = this;
     const isSameLog = outside.log === searched.seals.logId;
-    const isKept = link.digest === outside.digest && (place !== outside.position || link.places === outside.places);
+    const isKept =
+      link.digest === outside.digest &&
+      (place !== outside.position || link.places === outside.places);
     if (isSameLog ? isSame(link, outside) : isKept) return null;
     return { position: outside.position, eventId: null, reason: 'outside-digest' };
   }
 
   /**
-   * Only the newest signature counts for the whole chain: what it covers was recomputed. When that one is wrong, the first wrong one says
-   * from where on somebody made seals anew.
+   * Only the newest signature counts for the whole chain: what it covers was recomputed. When that
+   * one is wrong, the first wrong one says from where on somebody made seals anew.
    */
   private async firstUnsigned(): Promise<ChainBreak | null> {
     if (this.last === undefined || this.isSigned(this.last)) return null;
@@ -225,7 +275,11 @@ class ChainCheck {
     for await (const seal of seals.all(chain)) {
       if (this.isSigned(seal)) continue;
       const { ids, positions } = await seals.eventsUnder(seal);
-      return { position: positions[0] ?? seal.position, eventId: ids[0] ?? null, reason: 'seal-signature' };
+      return {
+        position: positions[0] ?? seal.position,
+        eventId: ids[0] ?? null,
+        reason: 'seal-signature',
+      };
     }
     return null;
   }

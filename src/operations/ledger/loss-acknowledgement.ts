@@ -3,7 +3,15 @@ import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
 import { ChainSeals } from '../../chain/chain-seals.js';
 import type { ChainSigner } from '../../chain/chain-signer.js';
-import { isLogSealed, LOG_START, nextLogLink, sealLog, writeLogSeal, type LogLink, type SealingStop } from '../../chain/log-seal.js';
+import {
+  isLogSealed,
+  LOG_START,
+  nextLogLink,
+  sealLog,
+  writeLogSeal,
+  type LogLink,
+  type SealingStop,
+} from '../../chain/log-seal.js';
 import { sealedTail } from '../../chain/sealed-tail.js';
 import type { Core } from '../../core/core.js';
 import { MODES } from '../../domain/scope.js';
@@ -42,8 +50,18 @@ interface LostSeal {
   readonly digest: string;
 }
 
-/** What the signature is made over. The first line keeps it apart from everything else that the key may sign. */
-export const acknowledgementText = ({ log, from, to, reason, acknowledgedAt, seals }: Omit<LossAcknowledgement, 'signature'>): string =>
+/**
+ * What the signature is made over. The first line keeps it apart from everything else that the key
+ * may sign.
+ */
+export const acknowledgementText = ({
+  log,
+  from,
+  to,
+  reason,
+  acknowledgedAt,
+  seals,
+}: Omit<LossAcknowledgement, 'signature'>): string =>
   [
     'referral-ledger acknowledged loss 1',
     log,
@@ -56,8 +74,9 @@ export const acknowledgementText = ({ log, from, to, reason, acknowledgedAt, sea
   ].join('\n');
 
 /**
- * Puts on record, signed, that the log lost its end and that somebody knows: seals of what is gone are taken out of the chains (and kept in the
- * record), the seal of the log is made anew for what is there, and sealing goes on from that. A loss after this one is found like this one was.
+ * Puts on record, signed, that the log lost its end and that somebody knows: seals of what is gone
+ * are taken out of the chains (and kept in the record), the seal of the log is made anew for what
+ * is there, and sealing goes on from that. A loss after this one is found like this one was.
  * @param told puts it on record in the log as well, once it stands.
  * @throws {CommandError} when nothing was lost. @throws {Stopped} {EventLogUnavailable}
  */
@@ -68,7 +87,12 @@ export async function acknowledgeLoss(
 ): Promise<LossAcknowledgement> {
   const { pool, log, names, chainSigner: signer } = core;
   // What is not sealed yet and can be is, so that it is not taken for what was lost.
-  const { stopped } = await new ChainSealing({ pool, log, chains: new ChainNames(names), signer }).sealToHead({ signal: options.signal });
+  const { stopped } = await new ChainSealing({
+    pool,
+    log,
+    chains: new ChainNames(names),
+    signer,
+  }).sealToHead({ signal: options.signal });
   const acknowledged = await inTransaction(pool, async (client) => {
     // Whoever seals at the same time finds the checkpoint moved.
     const { rows } = await client.query<{ from: string | null }>(
@@ -85,15 +109,28 @@ async function acknowledge(
   client: PoolClient,
   { pool, log, chainSigner: signer }: Pick<Core, 'pool' | 'log' | 'chainSigner'>,
   { reason, by, ...patience }: AcknowledgementOptions,
-  { open, stopped }: { readonly open: { readonly from: string | null } | undefined; readonly stopped: SealingStop | null },
+  {
+    open,
+    stopped,
+  }: {
+    readonly open: { readonly from: string | null } | undefined;
+    readonly stopped: SealingStop | null;
+  },
 ): Promise<LossAcknowledgement> {
   const seals = new ChainSeals(pool, await log.id());
   const logSeal = await seals.logSeal();
   const isAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
-  const { standing, firstMissing } = await sealedTail(log, seals, isAuthentic ? logSeal : undefined);
-  if (open === undefined && stopped === null) throw new CommandError('nothing was lost: there is nothing to acknowledge');
+  const { standing, firstMissing } = await sealedTail(
+    log,
+    seals,
+    isAuthentic ? logSeal : undefined,
+  );
+  if (open === undefined && stopped === null)
+    throw new CommandError('nothing was lost: there is nothing to acknowledge');
   const lost =
-    firstMissing === undefined ? [] : await dropSeals(client, seals, (position) => log.compare(position, standing?.position) > 0);
+    firstMissing === undefined
+      ? []
+      : await dropSeals(client, seals, (position) => log.compare(position, standing?.position) > 0);
   const link = await linkAt(log, await newestSealed(client, seals, log), patience);
   await setCheckpoint(client, seals, link, signer);
   const unsigned = {
@@ -109,9 +146,22 @@ async function acknowledge(
   return acknowledgement;
 }
 
-/** Takes out the seals that are about anything lost, and all that were made at the same moment or later: the checkpoint stood before them. */
-async function dropSeals(client: PoolClient, { logId }: ChainSeals, isLost: (position: Position) => boolean): Promise<readonly LostSeal[]> {
-  const { rows } = await client.query<{ at: Date; chain: string; events: bigint; position: string; digest: string }>(
+/**
+ * Takes out the seals that are about anything lost, and all that were made at the same moment or
+ * later: the checkpoint stood before them.
+ */
+async function dropSeals(
+  client: PoolClient,
+  { logId }: ChainSeals,
+  isLost: (position: Position) => boolean,
+): Promise<readonly LostSeal[]> {
+  const { rows } = await client.query<{
+    at: Date;
+    chain: string;
+    events: bigint;
+    position: string;
+    digest: string;
+  }>(
     `select sealed_at as at, chain, events, position, encode(digest, 'hex') as digest from ledger.chain_seals where log_id = $1 order by sealed_at desc`,
     [logId],
   );
@@ -125,17 +175,36 @@ async function dropSeals(client: PoolClient, { logId }: ChainSeals, isLost: (pos
       where s.log_id = $1 and s.chain = gone.chain and s.events = gone.events`,
     [logId, dropped.map(({ chain }) => chain), dropped.map(({ events }) => events)],
   );
-  return dropped.map(({ chain, events, position, digest }) => ({ chain, events: Number(events), position, digest }));
+  return dropped.map(({ chain, events, position, digest }) => ({
+    chain,
+    events: Number(events),
+    position,
+    digest,
+  }));
 }
 
 /** Of what is left; null: nothing is sealed. */
-async function newestSealed(client: PoolClient, { logId }: ChainSeals, log: Core['log']): Promise<Position | null> {
-  const { rows } = await client.query<{ position: string }>('select position from ledger.chain_seals where log_id = $1', [logId]);
-  return rows.reduce<Position | null>((a, { position }) => (a === null || log.compare(position, a) > 0 ? position : a), null);
+async function newestSealed(
+  client: PoolClient,
+  { logId }: ChainSeals,
+  log: Core['log'],
+): Promise<Position | null> {
+  const { rows } = await client.query<{ position: string }>(
+    'select position from ledger.chain_seals where log_id = $1',
+    [logId],
+  );
+  return rows.reduce<Position | null>(
+    (a, { position }) => (a === null || log.compare(position, a) > 0 ? position : a),
+    null,
+  );
 }
 
 /** The whole log as it is now, up to there. */
-async function linkAt(log: Core['log'], upTo: Position | null, patience: Patience): Promise<LogLink> {
+async function linkAt(
+  log: Core['log'],
+  upTo: Position | null,
+  patience: Patience,
+): Promise<LogLink> {
   const reader = new LogReader(log, patience, upTo);
   let link = LOG_START;
   for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead()) {
@@ -145,7 +214,12 @@ async function linkAt(log: Core['log'], upTo: Position | null, patience: Patienc
   return link;
 }
 
-async function setCheckpoint(client: PoolClient, { logId }: ChainSeals, link: LogLink, signer: ChainSigner): Promise<void> {
+async function setCheckpoint(
+  client: PoolClient,
+  { logId }: ChainSeals,
+  link: LogLink,
+  signer: ChainSigner,
+): Promise<void> {
   await client.query(
     `insert into ledger.chain_checkpoints (log_id, position, events, version) values ($1, $2, $3, 1)
      on conflict (log_id) do update set position = excluded.position, events = excluded.events, version = chain_checkpoints.version + 1, updated_at = now()`,
@@ -154,7 +228,11 @@ async function setCheckpoint(client: PoolClient, { logId }: ChainSeals, link: Lo
   await writeLogSeal(client, logId, sealLog(signer, logId, link));
 }
 
-async function record(client: PoolClient, acknowledgement: LossAcknowledgement, by: string): Promise<void> {
+async function record(
+  client: PoolClient,
+  acknowledgement: LossAcknowledgement,
+  by: string,
+): Promise<void> {
   const { log, from, to, reason, acknowledgedAt, signature } = acknowledgement;
   await client.query(
     `insert into ledger.log_losses (log_id, from_position, to_position) values ($1, $2, $3) on conflict (log_id) where acknowledged_at is null do nothing`,
@@ -173,7 +251,8 @@ export async function auditLoss(
   result: LossAcknowledgement,
   { by, warn }: Pick<AcknowledgementOptions, 'by' | 'warn'>,
 ): Promise<void> {
-  // The reason is free text, which may name somebody: it stands in the acknowledgement, whose digest is in the event.
+  // The reason is free text, which may name somebody: it stands in the acknowledgement, whose
+  // digest is in the event.
   const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none' };
   for (const { alias: tenant } of await core.tenantCommands.list())
     for (const mode of MODES)

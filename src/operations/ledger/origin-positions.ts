@@ -11,10 +11,14 @@ const POSITION = /^[0-9a-f]{8}-\d{1,20}(-\d{1,20})?$/;
 const remembered = new WeakMap<EventLog, LRUCache<Position, Position>>();
 
 /**
- * Where an event is in this log, by its position in the log that recorded it first. Reads the log from its beginning up to that event; what was
- * found is remembered. Undefined: no event has that origin.
+ * Where an event is in this log, by its position in the log that recorded it first. Reads the log
+ * from its beginning up to that event; what was found is remembered. Undefined: no event has that
+ * origin.
  */
-export async function positionOfOrigin(log: EventLog, origin: Position): Promise<Position | undefined> {
+export async function positionOfOrigin(
+  log: EventLog,
+  origin: Position,
+): Promise<Position | undefined> {
   if (!POSITION.test(origin)) return undefined;
   const known = remembered.get(log) ?? new LRUCache<Position, Position>({ max: REMEMBERED_MAX });
   remembered.set(log, known);
@@ -24,7 +28,11 @@ export async function positionOfOrigin(log: EventLog, origin: Position): Promise
 }
 
 async function search(log: EventLog, origin: Position): Promise<Position | undefined> {
-  for (let page = await log.readAll(undefined, PAGE); page.length > 0; page = await log.readAll(page.at(-1)?.position, PAGE)) {
+  for (
+    let page = await log.readAll(undefined, PAGE);
+    page.length > 0;
+    page = await log.readAll(page.at(-1)?.position, PAGE)
+  ) {
     const found = page.find((event) => event.origin?.position === origin);
     if (found !== undefined) return found.position;
   }

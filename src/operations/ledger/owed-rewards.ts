@@ -1,10 +1,25 @@
 import { eventRewardId } from '../../command-handling/event-reward-id.js';
-import type { AccountEvent, AccountEventOf, Party, PersonId } from '../../domain/account/account.events.js';
-import { REFERRED_RULE, REFERRER_RULE, type GrantTerms, type PromisedValue } from '../../domain/program.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  Party,
+  PersonId,
+} from '../../domain/account/account.events.js';
+import {
+  REFERRED_RULE,
+  REFERRER_RULE,
+  type GrantTerms,
+  type PromisedValue,
+} from '../../domain/program.js';
 
-/** A reward that a fact has earned somebody and of which the ledger says nothing: neither given nor withheld. */
+/**
+ * A reward that a fact has earned somebody and of which the ledger says nothing: neither given nor
+ * withheld.
+ */
 export interface RewardMissing {
-  /** `conversion`: earned by a referral. `event-reward`: earned by an event of the referred user. */
+  /**
+   * `conversion`: earned by a referral. `event-reward`: earned by an event of the referred user.
+   */
   readonly kind: 'conversion' | 'event-reward';
   /** Whose reward it is; of somebody whose ids cannot be read, the account of the fact. */
   readonly account: string;
@@ -29,15 +44,21 @@ type Owed = RewardMissing & { readonly person: PersonId; readonly recordedAt: nu
 
 /** The types that `OwedRewards` looks at. */
 export const OWED_REWARD_TYPES = [
-  ...(['ReferralStarted', 'ReferralConverted', 'ReferralModerated', 'ReferrerRewardEarnedByEvent'] as const),
+  ...([
+    'ReferralStarted',
+    'ReferralConverted',
+    'ReferralModerated',
+    'ReferrerRewardEarnedByEvent',
+  ] as const),
   ...(['RewardGranted', 'RewardWithheld', 'ErasureRequested'] as const),
 ] as const satisfies readonly AccountEvent['type'][];
 
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
 
 /**
- * Lays what facts have earned somebody against what was granted or withheld. A fact and its reward may be of two accounts, in whichever order
- * these are read: what has found its counterpart is dropped, so what is held grows with what is still open.
+ * Lays what facts have earned somebody against what was granted or withheld. A fact and its reward
+ * may be of two accounts, in whichever order these are read: what has found its counterpart is
+ * dropped, so what is held grows with what is still open.
  */
 export class OwedRewards {
   private readonly owed = new Map<string, Owed>();
@@ -48,27 +69,43 @@ export class OwedRewards {
   add(account: string, facts: readonly AccountFact[]): void {
     const read = new AccountRead(account);
     for (const fact of facts) {
-      if (fact.event.type === 'ErasureRequested') for (const person of fact.event.persons) this.forgotten.add(person);
+      if (fact.event.type === 'ErasureRequested')
+        for (const person of fact.event.persons) this.forgotten.add(person);
       read.add(fact);
     }
     for (const [key, owed] of read.owed) if (!this.settled.delete(key)) this.owed.set(key, owed);
     for (const key of read.settledElsewhere()) if (!this.owed.delete(key)) this.settled.add(key);
   }
 
-  /** What was owed before that time and is neither given nor withheld, to somebody who is still there. */
+  /**
+   * What was owed before that time and is neither given nor withheld, to somebody who is still
+   * there.
+   */
   missing(before: number): RewardMissing[] {
     return [...this.owed.values()]
       .filter(({ person, recordedAt }) => recordedAt < before && !this.forgotten.has(person))
-      .map(({ kind, account, what, amount, eventId }) => ({ kind, account, what, amount, eventId }));
+      .map(({ kind, account, what, amount, eventId }) => ({
+        kind,
+        account,
+        what,
+        amount,
+        eventId,
+      }));
   }
 }
 
-/** What one account says. A side of a referral earns once, whichever event says so; what an event has earned goes by the id of its reward. */
+/**
+ * What one account says. A side of a referral earns once, whichever event says so; what an event
+ * has earned goes by the id of its reward.
+ */
 class AccountRead {
   readonly owed = new Map<string, Owed>();
   private readonly settled = new Set<string>();
   /** What the referred side has earned, approved or not. */
-  private readonly earned = new Map<string, { readonly terms: GrantTerms; readonly person: PersonId }>();
+  private readonly earned = new Map<
+    string,
+    { readonly terms: GrantTerms; readonly person: PersonId }
+  >();
   /** Who the referred party of a referral is, which only its start says. */
   private readonly referred = new Map<string, PersonId>();
 
@@ -98,12 +135,20 @@ class AccountRead {
     return [...this.settled].filter((key) => !key.startsWith('referred '));
   }
 
-  private referrerSide(fact: AccountFact, { referralId, referrer, referrerStatus, referrerReward }: Earning): void {
+  private referrerSide(
+    fact: AccountFact,
+    { referralId, referrer, referrerStatus, referrerReward }: Earning,
+  ): void {
     const key = `referrer ${referralId}`;
     // Denied or undecided: what was owed before is not given for the time being.
     if (referrerStatus !== 'APPROVED') this.owed.delete(key);
     else if (referrerReward)
-      this.owe(key, fact, { kind: 'conversion', of: `referrer reward of ${referralId}`, terms: referrerReward, to: referrer });
+      this.owe(key, fact, {
+        kind: 'conversion',
+        of: `referrer reward of ${referralId}`,
+        terms: referrerReward,
+        to: referrer,
+      });
   }
 
   private referredSide(fact: AccountFact, event: Earning): void {
@@ -111,7 +156,10 @@ class AccountRead {
     const key = `referred ${referralId}`;
     if (event.type === 'ReferralStarted') this.referred.set(referralId, event.referred.person);
     if (event.type !== 'ReferralModerated' && event.referredReward)
-      this.earned.set(referralId, { terms: event.referredReward, person: this.referred.get(referralId) ?? '' });
+      this.earned.set(referralId, {
+        terms: event.referredReward,
+        person: this.referred.get(referralId) ?? '',
+      });
     const earned = this.earned.get(referralId);
     if (referredStatus !== 'APPROVED') this.owed.delete(key);
     else if (earned)
@@ -125,7 +173,13 @@ class AccountRead {
 
   private earnedByEvent(
     fact: AccountFact,
-    { userEventId, programId, rule, terms, referrer }: AccountEventOf<'ReferrerRewardEarnedByEvent'>,
+    {
+      userEventId,
+      programId,
+      rule,
+      terms,
+      referrer,
+    }: AccountEventOf<'ReferrerRewardEarnedByEvent'>,
   ): void {
     this.owe(`reward ${eventRewardId(referrer.account, userEventId, programId, rule)}`, fact, {
       kind: 'event-reward',
@@ -138,24 +192,50 @@ class AccountRead {
   private owe(
     key: string,
     { eventId, recordedAt }: AccountFact,
-    { kind, of, terms, to }: { kind: Owed['kind']; of: string; terms: GrantTerms; to: Pick<Party, 'person'> & Partial<Party> },
+    {
+      kind,
+      of,
+      terms,
+      to,
+    }: {
+      kind: Owed['kind'];
+      of: string;
+      terms: GrantTerms;
+      to: Pick<Party, 'person'> & Partial<Party>;
+    },
   ): void {
     if (this.settled.has(key) || this.owed.has(key)) return;
     const amount = terms.value.type === 'CREDIT' ? terms.value.assignedCredit : null;
     const account = to.ids?.value?.accountId ?? this.account;
-    this.owed.set(key, { kind, account, what: `${of}: ${promised(terms.value)}`, amount, eventId, person: to.person, recordedAt });
+    this.owed.set(key, {
+      kind,
+      account,
+      what: `${of}: ${promised(terms.value)}`,
+      amount,
+      eventId,
+      person: to.person,
+      recordedAt,
+    });
   }
 
-  private granted({ referralId, source, rewardId }: AccountEventOf<'RewardGranted'>, byPolicy: boolean): void {
+  private granted(
+    { referralId, source, rewardId }: AccountEventOf<'RewardGranted'>,
+    byPolicy: boolean,
+  ): void {
     if (referralId !== null && source === 'REFERRED') this.settle(`referred ${referralId}`);
     if (referralId !== null && source === 'FRIEND_SIGNUP') this.settle(`referrer ${referralId}`);
     if (source === 'EVENT' && byPolicy) this.settle(`reward ${rewardId}`);
   }
 
   /** Facts from before rules were named may be of either side. */
-  private withheld({ referralId, rule, rewardId }: AccountEventOf<'RewardWithheld'>, byPolicy: boolean): void {
-    if (referralId !== null && (rule === null || rule === REFERRED_RULE)) this.settle(`referred ${referralId}`);
-    if (referralId !== null && (rule === null || rule === REFERRER_RULE)) this.settle(`referrer ${referralId}`);
+  private withheld(
+    { referralId, rule, rewardId }: AccountEventOf<'RewardWithheld'>,
+    byPolicy: boolean,
+  ): void {
+    if (referralId !== null && (rule === null || rule === REFERRED_RULE))
+      this.settle(`referred ${referralId}`);
+    if (referralId !== null && (rule === null || rule === REFERRER_RULE))
+      this.settle(`referrer ${referralId}`);
     if (referralId === null && rewardId !== null && byPolicy) this.settle(`reward ${rewardId}`);
   }
 

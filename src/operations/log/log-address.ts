@@ -4,7 +4,11 @@ import { openEventStoreDbLog } from '../../core/core.js';
 import type { LedgerDatabase } from '../../core/ledger-database.js';
 import { startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.js';
 import type { EventLog } from '../../event-log/event-log.js';
-import { InvalidEventStoreUrl, parseEventStoreUrl, type EventStoreAddress } from '../../event-log/event-store-url.js';
+import {
+  InvalidEventStoreUrl,
+  parseEventStoreUrl,
+  type EventStoreAddress,
+} from '../../event-log/event-store-url.js';
 import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js';
 import { migrateToLatest } from '../../postgres/migrator.js';
 import { CommandError } from '../command-error.js';
@@ -15,17 +19,25 @@ export type LogAddress =
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'eventstoredb'; readonly address: EventStoreAddress };
 
-/** @param option what the operator gave it as: `--from`. @throws {CommandError} that quotes no value, which may hold a password. */
+/**
+ * @param option what the operator gave it as: `--from`. @throws {CommandError} that quotes no
+ * value, which may hold a password.
+ */
 export function parseLogAddress(option: string, text: string): LogAddress {
   if (text === 'embedded') return { kind: 'embedded' };
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text };
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
+    return { kind: 'postgres', url: text };
   if (!/^esdb(\+discover)?:\/\//.test(text)) {
-    throw new CommandError(`${option} must be the address of a log: postgresql://…, esdb://…, or the word embedded`);
+    throw new CommandError(
+      `${option} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
+    );
   }
   try {
     return { kind: 'eventstoredb', address: parseEventStoreUrl(text) };
   } catch (error) {
-    throw error instanceof InvalidEventStoreUrl ? new CommandError(`${option} ${error.message}`) : error;
+    throw error instanceof InvalidEventStoreUrl
+      ? new CommandError(`${option} ${error.message}`)
+      : error;
   }
 }
 
@@ -41,10 +53,15 @@ export interface LogSurroundings {
 }
 
 /**
- * Opens a log for copying, not for following: what the database of the configuration follows is not asked.
+ * Opens a log for copying, not for following: what the database of the configuration follows is not
+ * asked.
  * @param isTarget a Postgres that is to take a log is given our schema.
  */
-export async function openLogAt(address: LogAddress, isTarget: boolean, { config, database, logger }: LogSurroundings): Promise<OpenLog> {
+export async function openLogAt(
+  address: LogAddress,
+  isTarget: boolean,
+  { config, database, logger }: LogSurroundings,
+): Promise<OpenLog> {
   switch (address.kind) {
     case 'eventstoredb': {
       const log = await openEventStoreDbLog(address.address, config, database.names);
@@ -71,7 +88,11 @@ export async function openLogAt(address: LogAddress, isTarget: boolean, { config
 
 const UNDEFINED_TABLE = '42P01';
 
-async function openPostgres(url: () => string, isTarget: boolean, then?: () => Promise<void>): Promise<OpenLog> {
+async function openPostgres(
+  url: () => string,
+  isTarget: boolean,
+  then?: () => Promise<void>,
+): Promise<OpenLog> {
   if (isTarget) await migrateToLatest(url());
   try {
     const log = await PostgresEventLog.open({ url });

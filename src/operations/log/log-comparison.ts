@@ -14,15 +14,18 @@ export interface ComparisonOptions extends Patience {
 export interface Comparison {
   readonly events: number;
   readonly streams: number;
-  /** SHA-256 over the events of the source in their order, in hex. Recording times and positions are not in it. */
+  /**
+   * SHA-256 over the events of the source in their order, in hex. Recording times and positions are
+   * not in it.
+   */
   readonly digest: string;
   /** Names of streams whose digests differ. A stream that one side lacks is among them. */
   readonly differences: readonly string[];
   /** False although no stream differs: the logs hold the same streams in another order. */
   readonly isOrderSame: boolean;
   /**
-   * Events that the target says were recorded first at another place or time than the source says: one of the two is a copy that an earlier release
-   * made, and shows the time of that copy.
+   * Events that the target says were recorded first at another place or time than the source says:
+   * one of the two is a copy that an earlier release made, and shows the time of that copy.
    */
   readonly otherOrigins: number;
   readonly targetHead: Position | null;
@@ -31,11 +34,15 @@ export interface Comparison {
 }
 
 /**
- * Reads both logs again, whole, and compares a digest per stream, chained over the bytes as each store gives them back. Memory: a name and two
- * digests per stream.
+ * Reads both logs again, whole, and compares a digest per stream, chained over the bytes as each
+ * store gives them back. Memory: a name and two digests per stream.
  * @throws {Stopped} @throws {EventLogUnavailable}
  */
-export async function compareLogs(source: EventLog, target: EventLog, options: ComparisonOptions): Promise<Comparison> {
+export async function compareLogs(
+  source: EventLog,
+  target: EventLog,
+  options: ComparisonOptions,
+): Promise<Comparison> {
   const { upTo, translate, onProgress } = options;
   const left = new LogReader(source, options, upTo);
   const right = new LogReader(target, options);
@@ -45,7 +52,8 @@ export async function compareLogs(source: EventLog, target: EventLog, options: C
   let otherOrigins = 0;
   for (;;) {
     const [expected, found] = await Promise.all([left.ahead(), right.ahead()]);
-    const count = Math.min(expected.length, found.length) || Math.max(expected.length, found.length);
+    const count =
+      Math.min(expected.length, found.length) || Math.max(expected.length, found.length);
     if (count === 0) break;
     for (let index = 0; index < count; index++) {
       const [event, copy] = [expected[index], found[index]];

@@ -1,4 +1,10 @@
-import { APPEND_BYTES_MAX, appendBytes, type EventLog, type Position, type RecordedEvent } from '../../event-log/event-log.js';
+import {
+  APPEND_BYTES_MAX,
+  appendBytes,
+  type EventLog,
+  type Position,
+  type RecordedEvent,
+} from '../../event-log/event-log.js';
 import { LogReader, patiently, Stopped, type Patience } from './log-reader.js';
 
 /** The target cannot become a copy of the source; the message says why, in one line. */
@@ -22,17 +28,23 @@ export interface CopyResult {
 const APPEND_EVENTS_MAX = 500;
 
 /**
- * Makes the target hold the same events as the source, in the order of the whole log: ids, streams, revisions, types and stored bytes, and where
- * and when each was recorded first. What stands
- * in the target already must be the source's beginning, and is left as it is. So a copy that was stopped is gone on with, and one that
- * was made earlier gets what came since, without any notes kept beside the two logs.
+ * Makes the target hold the same events as the source, in the order of the whole log: ids, streams,
+ * revisions, types and stored bytes, and where and when each was recorded first. What stands in the
+ * target already must be the source's beginning, and is left as it is. So a copy that was stopped
+ * is gone on with, and one that was made earlier gets what came since, without any notes kept
+ * beside the two logs.
  * @throws {CopyRefused} @throws {Stopped} @throws {EventLogUnavailable}
  */
-export async function copyLog(source: EventLog, target: EventLog, options: CopyOptions): Promise<CopyResult> {
+export async function copyLog(
+  source: EventLog,
+  target: EventLog,
+  options: CopyOptions,
+): Promise<CopyResult> {
   const { upTo, onProgress } = options;
   const from = new LogReader(source, options, upTo);
   const found = await passOverCopied(from, new LogReader(target, options), options);
-  // Strictly one after the other: an append that overtook another one would change the order of the log.
+  // Strictly one after the other: an append that overtook another one would change the order of the
+  // log.
   for (let rest = await from.ahead(); rest.length > 0; rest = await from.ahead()) {
     if (options.signal.aborted) throw new Stopped();
     const events = nextAppend(rest);
@@ -44,7 +56,11 @@ export async function copyLog(source: EventLog, target: EventLog, options: CopyO
 }
 
 /** Reads both side by side until the target ends. */
-async function passOverCopied(source: LogReader, target: LogReader, { onProgress }: CopyOptions): Promise<number> {
+async function passOverCopied(
+  source: LogReader,
+  target: LogReader,
+  { onProgress }: CopyOptions,
+): Promise<number> {
   for (;;) {
     const [expected, found] = await Promise.all([source.ahead(), target.ahead()]);
     const count = Math.min(expected.length, found.length);
@@ -54,7 +70,9 @@ async function passOverCopied(source: LogReader, target: LogReader, { onProgress
       );
     }
     if (count === 0) return source.count;
-    const other = found.findIndex((event, index) => index < count && !isSame(event, expected[index]));
+    const other = found.findIndex(
+      (event, index) => index < count && !isSame(event, expected[index]),
+    );
     if (other >= 0) {
       throw new CopyRefused(
         `the target holds other streams of ours: its event ${source.count + other + 1}, in ${found[other]?.stream}, is not the source's`,
@@ -67,11 +85,14 @@ async function passOverCopied(source: LogReader, target: LogReader, { onProgress
 }
 
 function isSame(a: RecordedEvent, b: RecordedEvent | undefined): boolean {
-  if (b === undefined || a.id !== b.id || a.stream !== b.stream || a.revision !== b.revision) return false;
+  if (b === undefined || a.id !== b.id || a.stream !== b.stream || a.revision !== b.revision)
+    return false;
   return a.type === b.type && a.data === b.data && a.metadata === b.metadata;
 }
 
-/** The longest beginning that may go in one append: of one stream, within the bounds of the port. */
+/**
+ * The longest beginning that may go in one append: of one stream, within the bounds of the port.
+ */
 function nextAppend(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const stream = events[0]?.stream;
   let bytes = 0;
@@ -84,18 +105,24 @@ function nextAppend(events: readonly RecordedEvent[]): readonly RecordedEvent[] 
   return events.slice(0, count);
 }
 
-async function appendTo(target: EventLog, events: readonly RecordedEvent[], patience: Patience): Promise<void> {
+async function appendTo(
+  target: EventLog,
+  events: readonly RecordedEvent[],
+  patience: Patience,
+): Promise<void> {
   const [first] = events;
   if (first === undefined) return;
   const expected = first.revision === 0n ? 'no-stream' : first.revision - 1n;
   // Of a copy of a copy, what its first log said.
-  const copies = events.map(({ id, type, data, metadata, recordedAt, position, origin = { position, recordedAt } }) => ({
-    id,
-    type,
-    data,
-    metadata,
-    origin,
-  }));
+  const copies = events.map(
+    ({ id, type, data, metadata, recordedAt, position, origin = { position, recordedAt } }) => ({
+      id,
+      type,
+      data,
+      metadata,
+      origin,
+    }),
+  );
   // Repeated as it was after a lost answer: the log recognises it.
   const result = await patiently(patience, () => target.append(first.stream, expected, copies));
   if (result.kind === 'conflict') {

@@ -22,13 +22,16 @@ export interface LogMoveOptions extends Patience {
 export interface LogMoveResult extends CopyResult, Comparison {
   /** Events that the source got after the copy was begun, and the target lacks. */
   readonly cameSince: number;
-  /** The source is the log that the database follows, and its next service moves over to the target. */
+  /**
+   * The source is the log that the database follows, and its next service moves over to the target.
+   */
   readonly isRecorded: boolean;
 }
 
 /**
- * Copies a whole log, compares the two, and, when the source is the log that the database follows and nothing can have been appended meanwhile,
- * puts the copy on record, so that the service may be started on the target.
+ * Copies a whole log, compares the two, and, when the source is the log that the database follows
+ * and nothing can have been appended meanwhile, puts the copy on record, so that the service may be
+ * started on the target.
  * @throws {CopyRefused} @throws {Stopped} @throws {EventLogUnavailable}
  */
 export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResult> {
@@ -39,7 +42,9 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
   if (sourceId === targetId) throw new CopyRefused('--from and --to are the same log');
   const followed = await followedLogId(pool);
   if (followed === targetId)
-    throw new CopyRefused('the service goes by the log at --to: it is the one to copy from, or DATABASE_URL is that of another service');
+    throw new CopyRefused(
+      'the service goes by the log at --to: it is the one to copy from, or DATABASE_URL is that of another service',
+    );
   const isMove = followed === sourceId;
   if (isMove && !whileRunning && (await mayLogGrow(pool))) throw new CopyRefused(RUNNING);
 
@@ -47,8 +52,17 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
   const upTo = (await source.head()) ?? null;
   const total = await countEvents(source, upTo, options);
   const progress = (phase: CopyPhase) => (events: number) => onProgress?.(phase, events, total);
-  const copied = await copyLog(source, target, { ...options, upTo, onProgress: progress('copying') });
-  const compared = await compareLogs(source, target, { ...options, upTo, translate: policies, onProgress: progress('comparing') });
+  const copied = await copyLog(source, target, {
+    ...options,
+    upTo,
+    onProgress: progress('copying'),
+  });
+  const compared = await compareLogs(source, target, {
+    ...options,
+    upTo,
+    translate: policies,
+    onProgress: progress('comparing'),
+  });
   const cameSince = await countSince(source, upTo);
   const isEqual = compared.differences.length === 0 && compared.isOrderSame;
   const isLast = isMove && !whileRunning && isEqual && cameSince === 0;
@@ -57,15 +71,27 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
       'policies stand at a position that the source does not have: start the service on the source once, stop it and run again',
     );
   }
-  const copy = { sourceId, targetId, sourceHead: upTo, targetHead: compared.targetHead, events: compared.events };
-  const isRecorded = isLast && (await recordCopy(pool, { ...copy, policiesPosition: compared.translated }));
+  const copy = {
+    sourceId,
+    targetId,
+    sourceHead: upTo,
+    targetHead: compared.targetHead,
+    events: compared.events,
+  };
+  const isRecorded =
+    isLast && (await recordCopy(pool, { ...copy, policiesPosition: compared.translated }));
   if (isLast && !isRecorded) throw new CopyRefused(RUNNING);
   return { ...copied, ...compared, cameSince, isRecorded };
 }
 
-const RUNNING = 'a service or a command runs on this database and may append: stop it, or make a first pass beside it with --while-running';
+const RUNNING =
+  'a service or a command runs on this database and may append: stop it, or make a first pass beside it with --while-running';
 
-async function countEvents(source: EventLog, upTo: Position | null, options: LogMoveOptions): Promise<number> {
+async function countEvents(
+  source: EventLog,
+  upTo: Position | null,
+  options: LogMoveOptions,
+): Promise<number> {
   const reader = new LogReader(source, options, upTo);
   for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead()) {
     reader.take(page.length);
@@ -86,7 +112,8 @@ async function named<T>(option: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof EventLogUnavailable) throw new EventLogUnavailable(`${option}: ${error.message}`);
+    if (error instanceof EventLogUnavailable)
+      throw new EventLogUnavailable(`${option}: ${error.message}`);
     throw error;
   }
 }

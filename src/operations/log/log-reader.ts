@@ -1,4 +1,9 @@
-import { EventLogUnavailable, type EventLog, type Position, type RecordedEvent } from '../../event-log/event-log.js';
+import {
+  EventLogUnavailable,
+  type EventLog,
+  type Position,
+  type RecordedEvent,
+} from '../../event-log/event-log.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 
 /** Asked to stop; what was done so far stands. */
@@ -14,15 +19,22 @@ export interface Patience {
 
 const RETRY = { first: 50, max: 2_000 };
 
-/** Repeats work on a log that is away until it is back. @throws {Stopped} @throws {EventLogUnavailable} when it stayed away for too long. */
-export async function patiently<T>({ signal, awayMsMax }: Patience, work: () => Promise<T>): Promise<T> {
+/**
+ * Repeats work on a log that is away until it is back. @throws {Stopped} @throws
+ * {EventLogUnavailable} when it stayed away for too long.
+ */
+export async function patiently<T>(
+  { signal, awayMsMax }: Patience,
+  work: () => Promise<T>,
+): Promise<T> {
   const startedAt = performance.now();
   for (let failures = 0; ; failures++) {
     if (signal.aborted) throw new Stopped();
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof EventLogUnavailable) || performance.now() - startedAt > awayMsMax) throw error;
+      if (!(error instanceof EventLogUnavailable) || performance.now() - startedAt > awayMsMax)
+        throw error;
       await pause(backOffMs(failures, RETRY), signal);
     }
   }

@@ -7,11 +7,16 @@ import { Retries } from '../../policies/retries.js';
 import { decodeAny } from '../../projecting/decode-events.js';
 import { CommandError } from '../command-error.js';
 
-/** What operators ask of reactions that stand still: each returns the document that `--json` prints. */
+/**
+ * What operators ask of reactions that stand still: each returns the document that `--json` prints.
+ */
 
 export interface ShownParkedReaction {
   readonly id: string;
-  /** Whose reactions wait from this event on; `*`: those of all policies, since the event cannot be read. */
+  /**
+   * Whose reactions wait from this event on; `*`: those of all policies, since the event cannot be
+   * read.
+   */
   readonly policy: string;
   readonly eventId: string;
   readonly position: string;
@@ -31,18 +36,25 @@ type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands'>;
 const PAGE = 500;
 
 /** The oldest ones. */
-export async function showParked({ pool }: Pick<PolicyCore, 'pool'>, limit: number): Promise<readonly ShownParkedReaction[]> {
+export async function showParked(
+  { pool }: Pick<PolicyCore, 'pool'>,
+  limit: number,
+): Promise<readonly ShownParkedReaction[]> {
   return (await new ParkedReactions(pool).list({ limit })).map(shown);
 }
 
 /**
- * Tries again what stands still: one reaction, or all. Each stream is taken up to its end, once; beside a service that does the same, what
- * happens twice has one effect. @throws {CommandError} for an id that nothing is parked under.
+ * Tries again what stands still: one reaction, or all. Each stream is taken up to its end, once;
+ * beside a service that does the same, what happens twice has one effect. @throws {CommandError}
+ * for an id that nothing is parked under.
  */
 export async function retryParkedReactions(
   core: PolicyCore,
   id: string | undefined,
-  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: (retried: number) => void },
+  {
+    signal,
+    onProgress,
+  }: { readonly signal: AbortSignal; readonly onProgress?: (retried: number) => void },
 ): Promise<RetryResult> {
   // Who the log is says whether this database goes by it.
   await core.log.id();
@@ -55,11 +67,16 @@ export async function retryParkedReactions(
     if (last === undefined) break;
     await retries.streams([...new Set(rows.map(({ stream }) => stream))], signal);
     const still = await parked.present(rows.map((row) => row.id));
-    result = { retried: result.retried + rows.length, done: result.done + rows.length - still, parked: result.parked + still };
+    result = {
+      retried: result.retried + rows.length,
+      done: result.done + rows.length - still,
+      parked: result.parked + still,
+    };
     onProgress?.(result.retried);
     after = last.id;
   }
-  if (id !== undefined && result.retried === 0) throw new CommandError(`nothing is parked under ${id}`);
+  if (id !== undefined && result.retried === 0)
+    throw new CommandError(`nothing is parked under ${id}`);
   return result;
 }
 
@@ -71,7 +88,14 @@ function retriesOf({ pool, log, codec, commands }: PolicyCore, parked: ParkedRea
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
 }
 
-const shown = ({ id, policy, eventId, position, reason, since }: ParkedReaction): ShownParkedReaction => ({
+const shown = ({
+  id,
+  policy,
+  eventId,
+  position,
+  reason,
+  since,
+}: ParkedReaction): ShownParkedReaction => ({
   id,
   policy,
   eventId,
@@ -83,6 +107,8 @@ const shown = ({ id, policy, eventId, position, reason, since }: ParkedReaction)
 /** @throws {CommandError} */
 export function parseParkedId(text: string): string {
   if (!/^[1-9]\d{0,17}$/.test(text))
-    throw new CommandError(`${JSON.stringify(text.slice(0, 80))} is no id of a parked reaction: see policy parked`);
+    throw new CommandError(
+      `${JSON.stringify(text.slice(0, 80))} is no id of a parked reaction: see policy parked`,
+    );
   return text;
 }

@@ -1,16 +1,35 @@
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';
-import { atOnePosition, Follower, type GenerationParts } from '../../projecting/generations/catch-up.js';
-import { countDifferences, listDifferences, withSnapshot } from '../../projecting/generations/generation-diff.js';
-import { generationRecords, GenerationRefused, GenerationsOf } from '../../projecting/generations/generation-records.js';
-import { projectionHistory, type OperationEnd, type ProjectionHistoryEntry } from '../../projecting/generations/projection-history.js';
+import {
+  atOnePosition,
+  Follower,
+  type GenerationParts,
+} from '../../projecting/generations/catch-up.js';
+import {
+  countDifferences,
+  listDifferences,
+  withSnapshot,
+} from '../../projecting/generations/generation-diff.js';
+import {
+  generationRecords,
+  GenerationRefused,
+  GenerationsOf,
+} from '../../projecting/generations/generation-records.js';
+import {
+  projectionHistory,
+  type OperationEnd,
+  type ProjectionHistoryEntry,
+} from '../../projecting/generations/projection-history.js';
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
 import { rollBack, swap } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
 import { shownDifference, type ShownDifference } from './shown-difference.js';
 
-/** The operations on read models: each returns the document that `--json` prints. What they throw is one line for the operator. */
+/**
+ * The operations on read models: each returns the document that `--json` prints. What they throw is
+ * one line for the operator.
+ */
 
 export interface ShownProjection {
   readonly name: string;
@@ -29,7 +48,9 @@ export interface ShownProjection {
   readonly previous: number | null;
 }
 
-export async function showStatus({ parts }: ProjectionOperator): Promise<readonly ShownProjection[]> {
+export async function showStatus({
+  parts,
+}: ProjectionOperator): Promise<readonly ShownProjection[]> {
   const { pool, log, projectors } = parts;
   const names = projectors.map(({ name }) => name);
   const rows = await projectionStatus(pool, log, names, Date.now());
@@ -37,23 +58,49 @@ export async function showStatus({ parts }: ProjectionOperator): Promise<readonl
   for (const projector of projectors) {
     const row = rows.find(({ projection }) => projection === projector.name);
     if (!row) continue;
-    const { generation, position, head, lagEvents, lagSeconds, parkedStreams: parked, lastError } = row;
+    const {
+      generation,
+      position,
+      head,
+      lagEvents,
+      lagSeconds,
+      parkedStreams: parked,
+      lastError,
+    } = row;
     const generations = await GenerationsOf.read(pool, log, projector);
-    const others = { ready: generations.ready?.generation ?? null, previous: generations.previous?.generation ?? null };
-    shown.push({ name: projector.name, generation, position, head, lagEvents, lagSeconds, parked, lastError, ...others });
+    const others = {
+      ready: generations.ready?.generation ?? null,
+      previous: generations.previous?.generation ?? null,
+    };
+    shown.push({
+      name: projector.name,
+      generation,
+      position,
+      head,
+      lagEvents,
+      lagSeconds,
+      parked,
+      lastError,
+      ...others,
+    });
   }
   return shown;
 }
 
 /** What `rebuild --dry-run` says; nothing is changed. */
-export async function planRebuild({ parts, signal }: ProjectionOperator, projectors: readonly Projector[]): Promise<object> {
+export async function planRebuild(
+  { parts, signal }: ProjectionOperator,
+  projectors: readonly Projector[],
+): Promise<object> {
   const { pool, log } = parts;
   const records = await generationRecords(
     pool,
     projectors.map(({ name }) => name),
   );
   const live = records.filter(({ state }) => state === 'live');
-  const until = live.map(({ position }) => position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b), undefined);
+  const until = live
+    .map(({ position }) => position)
+    .reduce((a, b) => (log.compare(a, b) >= 0 ? a : b), undefined);
   const events = await countEvents(parts, until, { signal });
   return {
     dryRun: true,
@@ -89,13 +136,23 @@ export async function rebuildProjections(
       },
     });
     const seconds = Math.round(performance.now() - startedAt) / 1_000;
-    const end = ({ generation, liveGeneration, position, rows, parked, differences }: (typeof built)[number]): OperationEnd => ({
+    const end = ({
+      generation,
+      liveGeneration,
+      position,
+      rows,
+      parked,
+      differences,
+    }: (typeof built)[number]): OperationEnd => ({
       outcome: 'done',
       generation,
       previous: liveGeneration,
       details: { position, rows, parked, differences },
     });
-    return { document: { events, seconds, projections: built }, ends: new Map(built.map((each) => [each.projection, end(each)])) };
+    return {
+      document: { events, seconds, projections: built },
+      ends: new Map(built.map((each) => [each.projection, end(each)])),
+    };
   });
 }
 
@@ -113,19 +170,36 @@ export interface DiffDocument {
 }
 
 /** Compares the generation that waits with the live one, at one position. */
-export async function diffProjection({ parts, signal }: ProjectionOperator, projector: Projector, limit: number): Promise<DiffDocument> {
+export async function diffProjection(
+  { parts, signal }: ProjectionOperator,
+  projector: Projector,
+  limit: number,
+): Promise<DiffDocument> {
   return withGenerationsLock(parts.pool, async (client) => {
     const generations = await GenerationsOf.read(client, parts.log, projector);
     const { live, ready } = generations;
-    if (!ready) throw new GenerationRefused(`there is no new generation of ${projector.name}: rebuild it first`);
+    if (!ready)
+      throw new GenerationRefused(
+        `there is no new generation of ${projector.name}: rebuild it first`,
+      );
     const follower = await Follower.open(parts, projector, ready);
     return withSnapshot(parts.pool, async (snapshot) => {
       const { log } = parts;
       const options = { signal, compares: true };
-      await atOnePosition({ log, client }, [{ projector, live, follower }], () => snapshot.take(), options);
+      await atOnePosition(
+        { log, client },
+        [{ projector, live, follower }],
+        () => snapshot.take(),
+        options,
+      );
       const compared = { live: live.generation, built: ready.generation };
-      const { rows, differences: count } = await countDifferences(snapshot.client, projector, compared);
-      const listed = count === 0 ? [] : await listDifferences(snapshot.client, projector, compared, limit);
+      const { rows, differences: count } = await countDifferences(
+        snapshot.client,
+        projector,
+        compared,
+      );
+      const listed =
+        count === 0 ? [] : await listDifferences(snapshot.client, projector, compared, limit);
       const differences = listed.map((difference) => shownDifference(projector, difference));
       const position = follower.track.position ?? null;
       return {
@@ -141,25 +215,42 @@ export async function diffProjection({ parts, signal }: ProjectionOperator, proj
   });
 }
 
-/** Makes what was built live. @param all of all projections those that have something that waits; otherwise each must. */
-export async function swapProjections(operator: ProjectionOperator, projectors: readonly Projector[], all: boolean): Promise<object> {
+/**
+ * Makes what was built live. @param all of all projections those that have something that waits;
+ * otherwise each must.
+ */
+export async function swapProjections(
+  operator: ProjectionOperator,
+  projectors: readonly Projector[],
+  all: boolean,
+): Promise<object> {
   const chosen = all ? await waiting(operator.parts, projectors) : projectors;
   return recorded(operator, { action: 'swap', projectors: chosen }, async (client, signal) =>
     ended(await swap(operator.parts, client, chosen, signal)),
   );
 }
 
-async function waiting({ pool, log }: GenerationParts, projectors: readonly Projector[]): Promise<readonly Projector[]> {
+async function waiting(
+  { pool, log }: GenerationParts,
+  projectors: readonly Projector[],
+): Promise<readonly Projector[]> {
   const found: Projector[] = [];
-  for (const projector of projectors) if ((await GenerationsOf.read(pool, log, projector)).ready) found.push(projector);
-  if (found.length === 0) throw new GenerationRefused('no projection has a new generation: rebuild first');
+  for (const projector of projectors)
+    if ((await GenerationsOf.read(pool, log, projector)).ready) found.push(projector);
+  if (found.length === 0)
+    throw new GenerationRefused('no projection has a new generation: rebuild first');
   return found;
 }
 
 /** Makes the generation live again that was so before. */
-export async function rollBackProjection(operator: ProjectionOperator, projector: Projector): Promise<object> {
-  return recorded(operator, { action: 'rollback', projectors: [projector] }, async (client, signal) =>
-    ended(await rollBack(operator.parts, client, projector, signal)),
+export async function rollBackProjection(
+  operator: ProjectionOperator,
+  projector: Projector,
+): Promise<object> {
+  return recorded(
+    operator,
+    { action: 'rollback', projectors: [projector] },
+    async (client, signal) => ended(await rollBack(operator.parts, client, projector, signal)),
   );
 }
 
@@ -171,12 +262,23 @@ function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): Operatio
     previous,
     details: { position, heldMs: held },
   });
-  return { document: { heldMs: held, projections: switched }, ends: new Map(switched.map((each) => [each.projection, end(each)])) };
+  return {
+    document: { heldMs: held, projections: switched },
+    ends: new Map(switched.map((each) => [each.projection, end(each)])),
+  };
 }
 
 /** The newest first, times as ISO 8601. */
-export async function showHistory({ parts }: ProjectionOperator, limit: number): Promise<readonly object[]> {
-  const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+export async function showHistory(
+  { parts }: ProjectionOperator,
+  limit: number,
+): Promise<readonly object[]> {
+  const iso = (at: number | null): string | null =>
+    at === null ? null : new Date(at).toISOString();
   const entries: readonly ProjectionHistoryEntry[] = await projectionHistory(parts.pool, limit);
-  return entries.map(({ startedAt, finishedAt, ...entry }) => ({ ...entry, startedAt: iso(startedAt), finishedAt: iso(finishedAt) }));
+  return entries.map(({ startedAt, finishedAt, ...entry }) => ({
+    ...entry,
+    startedAt: iso(startedAt),
+    finishedAt: iso(finishedAt),
+  }));
 }

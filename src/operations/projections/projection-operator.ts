@@ -39,8 +39,10 @@ interface OperationCaller extends Pick<ProjectionOperator, 'actor' | 'signal' | 
 type OperationCore = Pick<Core, 'log' | 'codec' | 'names' | 'commands' | 'tenants'>;
 
 /** Some statements write or compare whole tables: they have no limit of time. */
-export const openOperationsPool = ({ databaseUrl: url }: Pick<Core, 'databaseUrl'>, max: number): Pool =>
-  openPool({ url, max, applicationName: 'ledger-projection' });
+export const openOperationsPool = (
+  { databaseUrl: url }: Pick<Core, 'databaseUrl'>,
+  max: number,
+): Pool => openPool({ url, max, applicationName: 'ledger-projection' });
 
 /** Of the command line, which does one thing at a time. */
 const CONNECTIONS = 10;
@@ -66,10 +68,17 @@ export async function onProjections<T>(
   { projectors = accountProjectors, ...caller }: OperationCaller,
   work: (operator: ProjectionOperator) => Promise<T>,
 ): Promise<T> {
-  // Positions are read below by who the log is: a log that is away says so here, and a database that follows another one, too.
+  // Positions are read below by who the log is: a log that is away says so here, and a database
+  // that follows another one, too.
   await log.id();
   await ensureLiveGenerations(pool, projectors);
-  return work({ parts: { pool, log, decode: decodeForProjectors(codec), projectors }, names, commands, tenants, ...caller });
+  return work({
+    parts: { pool, log, decode: decodeForProjectors(codec), projectors },
+    names,
+    commands,
+    tenants,
+    ...caller,
+  });
 }
 
 /** One projection by its name, or all of them. */
@@ -78,7 +87,8 @@ export function chosenProjectors(
   name: string | undefined,
   all = false,
 ): readonly Projector[] {
-  if ((name === undefined) !== all) throw new CommandError(sentence`name one projection, or say ${argument('all')}`);
+  if ((name === undefined) !== all)
+    throw new CommandError(sentence`name one projection, or say ${argument('all')}`);
   if (name === undefined) return projectors;
   const projector = projectors.find((candidate) => candidate.name === name);
   if (!projector)
@@ -102,7 +112,9 @@ export interface RecordedAction {
   readonly where?: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>;
 }
 
-/** Does it under the lock and leaves a line of history for each projection, whatever becomes of it. */
+/**
+ * Does it under the lock and leaves a line of history for each projection, whatever becomes of it.
+ */
 export async function recorded(
   { parts, actor, signal, warn }: ProjectionOperator,
   { action, projectors, where = {} }: RecordedAction,
@@ -110,7 +122,12 @@ export async function recorded(
 ): Promise<object> {
   const { pool } = parts;
   return withGenerationsLock(pool, async (client, lost) => {
-    const operations = projectors.map(({ name }) => ({ action, projection: name, actor, ...where }));
+    const operations = projectors.map(({ name }) => ({
+      action,
+      projection: name,
+      actor,
+      ...where,
+    }));
     const ids = await recordBegun(pool, operations);
     const end = async (endOf: (projection: string) => OperationEnd | undefined): Promise<void> => {
       for (const [index, { name }] of projectors.entries()) {
@@ -132,7 +149,9 @@ export async function recorded(
     const { document, ends } = result;
     // What was done stands: reported as a failure, somebody would do it a second time.
     await end((projection) => ends.get(projection)).catch((error: unknown) =>
-      warn(`the ${action} stands; its line of history could not be written: ${describeError(error)}`),
+      warn(
+        `the ${action} stands; its line of history could not be written: ${describeError(error)}`,
+      ),
     );
     return document;
   });

@@ -5,21 +5,31 @@ import type { GenerationParts } from '../../projecting/generations/catch-up.js';
 import { UnstorableText } from '../../projecting/generations/copy-rows.js';
 import { GenerationsOf } from '../../projecting/generations/generation-records.js';
 import type { OperationEnd } from '../../projecting/generations/projection-history.js';
-import { repair, type RepairedProjection, type RepairScope } from '../../projecting/generations/repair.js';
+import {
+  repair,
+  type RepairedProjection,
+  type RepairScope,
+} from '../../projecting/generations/repair.js';
 import { isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recordDone } from '../audit.js';
 import { CommandError } from '../command-error.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 
-/** Where a repair is to be done, as the operator names it. @throws {CommandError} for a tenant that there is not. */
+/**
+ * Where a repair is to be done, as the operator names it. @throws {CommandError} for a tenant that
+ * there is not.
+ */
 export interface RepairTarget {
   readonly tenant: string;
   readonly mode: Mode;
   readonly account?: string;
 }
 
-/** Builds a part of a live generation anew, in place, and leaves an audit event in the log of the tenant whose part it is. */
+/**
+ * Builds a part of a live generation anew, in place, and leaves an audit event in the log of the
+ * tenant whose part it is.
+ */
 export async function repairProjections(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
@@ -27,8 +37,10 @@ export async function repairProjections(
   onPage?: (events: number, last: string) => void,
 ): Promise<object> {
   const { names, tenants, parts } = operator;
-  if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined) throw new CommandError(`there is no tenant ${tenant}`);
-  const accountRef = account === undefined ? undefined : names.accountRef({ tenant, mode }, account);
+  if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined)
+    throw new CommandError(`there is no tenant ${tenant}`);
+  const accountRef =
+    account === undefined ? undefined : names.accountRef({ tenant, mode }, account);
   const part: RepairScope['part'] =
     accountRef === undefined
       ? { kind: 'tenant', tenant, mode }
@@ -39,14 +51,37 @@ export async function repairProjections(
     return scope?.tenant === tenant && scope.mode === mode;
   };
   const where = { tenant, mode, ...(accountRef === undefined ? {} : { accountRef }) };
-  const document = await recorded(operator, { action: 'repair', projectors, where }, async (client, signal) => {
-    const repaired = await repair({ ...parts, client }, projectors, { part, concerns }, { signal, ...(onPage ? { onPage } : {}) });
-    const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
-    return { document: { ...target, projections: repaired }, ends: new Map(repaired.map((each) => [each.projection, endOf(each)])) };
+  const document = await recorded(
+    operator,
+    { action: 'repair', projectors, where },
+    async (client, signal) => {
+      const repaired = await repair(
+        { ...parts, client },
+        projectors,
+        { part, concerns },
+        { signal, ...(onPage ? { onPage } : {}) },
+      );
+      const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
+      return {
+        document: { ...target, projections: repaired },
+        ends: new Map(repaired.map((each) => [each.projection, endOf(each)])),
+      };
+    },
+  );
+  const parameters = {
+    projections: projectors.map(({ name }) => name).join(' '),
+    account: accountRef,
+  };
+  const done = {
+    operation: 'projection rebuild',
+    by: operator.actor,
+    parameters,
+    result: document,
+  };
+  await recordDone(operator, { tenant, mode }, done, {
+    stands: 'the repair stands',
+    warn: operator.warn,
   });
-  const parameters = { projections: projectors.map(({ name }) => name).join(' '), account: accountRef };
-  const done = { operation: 'projection rebuild', by: operator.actor, parameters, result: document };
-  await recordDone(operator, { tenant, mode }, done, { stands: 'the repair stands', warn: operator.warn });
   return document;
 }
 
@@ -73,14 +108,26 @@ export async function retryParked(
 ): Promise<object> {
   const { parts } = operator;
   return recorded(operator, { action: 'retry-parked', projectors }, async (client, signal) => {
-    const done: { projection: string; parkedBefore: number; parked: number; details: OperationEnd }[] = [];
+    const done: {
+      projection: string;
+      parkedBefore: number;
+      parked: number;
+      details: OperationEnd;
+    }[] = [];
     for (const projector of projectors) {
       const { live } = await GenerationsOf.read(client, parts.log, projector);
       const streams = await parkedStreamsOf(parts.pool, projector.name, live.generation);
       const again = (some: readonly string[]): Promise<readonly RepairedProjection[]> =>
-        repair({ ...parts, client }, [projector], scopeOfParked(new Set(some)), { signal, ...(onPage ? { onPage } : {}) });
+        repair({ ...parts, client }, [projector], scopeOfParked(new Set(some)), {
+          signal,
+          ...(onPage ? { onPage } : {}),
+        });
       const { parkedBefore, parked } = await released([...streams], again);
-      const details: OperationEnd = { outcome: 'done', generation: live.generation, details: { parkedBefore, parked } };
+      const details: OperationEnd = {
+        outcome: 'done',
+        generation: live.generation,
+        details: { parkedBefore, parked },
+      };
       done.push({ projection: projector.name, parkedBefore, parked, details });
     }
     const document = {
@@ -91,11 +138,17 @@ export async function retryParked(
         parked,
       })),
     };
-    return { document, ends: new Map(done.map(({ projection, details }) => [projection, details])) };
+    return {
+      document,
+      ends: new Map(done.map(({ projection, details }) => [projection, details])),
+    };
   });
 }
 
-/** Rows that the table refuses stay parked, as they are, and keep no other stream back: whose they are, halving finds out. */
+/**
+ * Rows that the table refuses stay parked, as they are, and keep no other stream back: whose they
+ * are, halving finds out.
+ */
 async function released(
   streams: readonly string[],
   again: (streams: readonly string[]) => Promise<readonly RepairedProjection[]>,
@@ -110,11 +163,18 @@ async function released(
     const middle = streams.length >> 1;
     const first = await released(streams.slice(0, middle), again);
     const second = await released(streams.slice(middle), again);
-    return { parkedBefore: first.parkedBefore + second.parkedBefore, parked: first.parked + second.parked };
+    return {
+      parkedBefore: first.parkedBefore + second.parkedBefore,
+      parked: first.parked + second.parked,
+    };
   }
 }
 
-async function parkedStreamsOf(pool: Pool, projection: string, generation: number): Promise<ReadonlySet<string>> {
+async function parkedStreamsOf(
+  pool: Pool,
+  projection: string,
+  generation: number,
+): Promise<ReadonlySet<string>> {
   const { rows } = await pool.query<{ stream: string }>(
     'select stream from ledger.parked_streams where projection = $1 and generation = $2',
     [projection, generation],
@@ -125,6 +185,10 @@ async function parkedStreamsOf(pool: Pool, projection: string, generation: numbe
 function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
   const textOf = (stream: string): string => JSON.stringify(scopeOfStream(stream) ?? null);
   const scopes = new Set([...streams].map(textOf));
-  // A stream whose name says nothing of a tenant is of nobody, or of somebody whom only its events name.
-  return { part: { kind: 'streams', streams }, concerns: (stream) => scopes.has('null') || scopes.has(textOf(stream)) };
+  // A stream whose name says nothing of a tenant is of nobody, or of somebody whom only its events
+  // name.
+  return {
+    part: { kind: 'streams', streams },
+    concerns: (stream) => scopes.has('null') || scopes.has(textOf(stream)),
+  };
 }

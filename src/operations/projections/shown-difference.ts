@@ -11,16 +11,23 @@ export interface ShownDifference {
   readonly key: Readonly<Record<string, unknown>>;
   /** `changed`: in both; `missing`: in the live one only; `new`: in the new one only. */
   readonly kind: 'changed' | 'missing' | 'new';
-  /** The columns that differ, with both values; of a row that one side lacks all columns, null on that side. */
-  readonly columns: readonly { readonly column: string; readonly live: unknown; readonly new: unknown }[];
+  /**
+   * The columns that differ, with both values; of a row that one side lacks all columns, null on
+   * that side.
+   */
+  readonly columns: readonly {
+    readonly column: string;
+    readonly live: unknown;
+    readonly new: unknown;
+  }[];
 }
 
 /** What a value shows of a person is not needed to see that a row is wrong. */
 export const HIDDEN = '(hidden)';
 
 /**
- * Columns of text or JSON that hold no client's words: hashes and ids of ours, states, kinds and counts. The values of all others are hidden;
- * numbers, times and truth values are shown.
+ * Columns of text or JSON that hold no client's words: hashes and ids of ours, states, kinds and
+ * counts. The values of all others are hidden; numbers, times and truth values are shown.
  */
 const SHOWN: ReadonlySet<string> = new Set([
   'tenant',
@@ -51,25 +58,39 @@ const SHOWN: ReadonlySet<string> = new Set([
 ]);
 
 /** Without what identifies people. */
-export function shownDifference({ tables }: Pick<Projector, 'tables'>, { table: name, live, built }: RowDifference): ShownDifference {
+export function shownDifference(
+  { tables }: Pick<Projector, 'tables'>,
+  { table: name, live, built }: RowDifference,
+): ShownDifference {
   const table = tables.find((candidate) => candidate.name === name);
   const columns = table?.columns ?? {};
   const known: Row = live ?? built ?? {};
   const shown = (column: string, value: unknown): unknown =>
-    value === null || value === undefined || isShown(column, columns[column]) ? (value ?? null) : HIDDEN;
-  const differing = Object.keys(columns).filter((column) => JSON.stringify(live?.[column]) !== JSON.stringify(built?.[column]));
+    value === null || value === undefined || isShown(column, columns[column])
+      ? (value ?? null)
+      : HIDDEN;
+  const differing = Object.keys(columns).filter(
+    (column) => JSON.stringify(live?.[column]) !== JSON.stringify(built?.[column]),
+  );
   return {
     table: name,
     tenant: textIn(known, 'tenant'),
     mode: textIn(known, 'mode'),
     account: textIn(known, 'account_ref') ?? textIn(known, 'referred_account_ref'),
-    key: Object.fromEntries((table?.primaryKey ?? []).map((column) => [column, shown(column, known[column])])),
+    key: Object.fromEntries(
+      (table?.primaryKey ?? []).map((column) => [column, shown(column, known[column])]),
+    ),
     kind: live === undefined ? 'new' : built === undefined ? 'missing' : 'changed',
-    columns: differing.map((column) => ({ column, live: shown(column, live?.[column]), new: shown(column, built?.[column]) })),
+    columns: differing.map((column) => ({
+      column,
+      live: shown(column, live?.[column]),
+      new: shown(column, built?.[column]),
+    })),
   };
 }
 
-const isShown = (column: string, type = ''): boolean => SHOWN.has(column) || /^(bigint|integer|boolean)\b/i.test(type);
+const isShown = (column: string, type = ''): boolean =>
+  SHOWN.has(column) || /^(bigint|integer|boolean)\b/i.test(type);
 
 function textIn(row: Row, column: string): string | null {
   const value = row[column];

@@ -3,13 +3,21 @@ import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 
 const ALIAS = 'demo';
 
-/** On the first start makes a tenant to try things with. @returns what to print once the service listens; its keys are shown this once. */
+/**
+ * On the first start makes a tenant to try things with. @returns what to print once the service
+ * listens; its keys are shown this once.
+ */
 export async function makeDemoTenant({
   tenants,
   tenantCommands,
 }: Pick<Core, 'tenants' | 'tenantCommands'>): Promise<((url: string) => string) | undefined> {
   if (await tenants.read(ALIAS)) return undefined;
-  const made = await tenantCommands.create({ alias: ALIAS, programType: 'API_ONLY', openEndpoints: false, program: DEFAULT_PROGRAM });
+  const made = await tenantCommands.create({
+    alias: ALIAS,
+    programType: 'API_ONLY',
+    openEndpoints: false,
+    program: DEFAULT_PROGRAM,
+  });
   if ('refused' in made) return undefined;
   return (url) => `
 Tenant ${made.alias} was made. Its keys are shown this once:

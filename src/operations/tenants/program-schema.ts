@@ -2,11 +2,18 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 
-/** The program file, as a JSON Schema. Also printed to docs/generated/program.schema.json, which a test compares. */
+/**
+ * The program file, as a JSON Schema. Also printed to docs/generated/program.schema.json, which a
+ * test compares.
+ */
 
 const text = { type: 'string', minLength: 1, maxLength: 1000 } as const;
 const orNull = <T extends object>(schema: T) => ({ anyOf: [schema, { type: 'null' }] });
-const wholeFrom = (minimum: number) => ({ type: 'integer', minimum, maximum: Number.MAX_SAFE_INTEGER });
+const wholeFrom = (minimum: number) => ({
+  type: 'integer',
+  minimum,
+  maximum: Number.MAX_SAFE_INTEGER,
+});
 // A hundred years: beyond it a date would leave what JSON clients can read as one.
 const days = (minimum: number) => ({ type: 'integer', minimum, maximum: 36_525 });
 
@@ -66,7 +73,11 @@ const rewardOf = (moment: object) => ({
           type: true,
           ...moment,
           ...terms,
-          fuelTankCodes: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, uniqueItems: true },
+          fuelTankCodes: {
+            type: 'array',
+            items: { type: 'string', minLength: 1, maxLength: 255 },
+            uniqueItems: true,
+          },
           fuelTankType: { enum: ['PCT_DISCOUNT', 'CREDIT'] },
           amount: wholeFrom(1),
           unit: orNull({ type: 'string', minLength: 1, maxLength: 64 }),
@@ -103,7 +114,11 @@ export const PROGRAM_SCHEMA = {
       required: ['on'],
       properties: { on: { enum: ['PAID', 'EVENT'] } },
       if: { properties: { on: { const: 'EVENT' } } },
-      then: { required: ['key'], additionalProperties: false, properties: { on: true, ...eventRule } },
+      then: {
+        required: ['key'],
+        additionalProperties: false,
+        properties: { on: true, ...eventRule },
+      },
       else: { additionalProperties: false, properties: { on: true } },
     },
     referredReward: orNull(reward),
@@ -117,9 +132,21 @@ export const PROGRAM_SCHEMA = {
         properties: { ...eventRule, to: { enum: ['USER', 'REFERRER'] }, reward: rewardOf({}) },
       },
     },
-    moderation: { type: 'object', additionalProperties: false, properties: { referred: sideStatus, referrer: sideStatus } },
-    fraud: { type: 'object', additionalProperties: false, properties: { name: handling, email: handling, ip: handling, rate: handling } },
-    rateLimit: { type: 'object', additionalProperties: false, properties: { referrals: wholeFrom(1), minutes: wholeFrom(1) } },
+    moderation: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { referred: sideStatus, referrer: sideStatus },
+    },
+    fraud: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { name: handling, email: handling, ip: handling, rate: handling },
+    },
+    rateLimit: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { referrals: wholeFrom(1), minutes: wholeFrom(1) },
+    },
     automaticRedemption: { type: 'array', items: { enum: ['CREDIT'] }, uniqueItems: true },
   },
 } as const;
@@ -128,17 +155,30 @@ let compiled: ValidateFunction<ProgramDocument> | undefined;
 
 /** Compiled by the first who asks: most commands never do, and it takes longer than they. */
 const validator = (): ValidateFunction<ProgramDocument> =>
-  (compiled ??= addFormats.default(new Ajv2020({ allErrors: true, strict: false })).compile<ProgramDocument>(PROGRAM_SCHEMA));
+  (compiled ??= addFormats
+    .default(new Ajv2020({ allErrors: true, strict: false }))
+    .compile<ProgramDocument>(PROGRAM_SCHEMA));
 
-/** The program of a file's parsed content, or what is wrong with it: one line each, beginning with the path of the member. */
-export function parseProgram(content: unknown): ProgramDocument | { readonly problems: readonly string[] } {
+/**
+ * The program of a file's parsed content, or what is wrong with it: one line each, beginning with
+ * the path of the member.
+ */
+export function parseProgram(
+  content: unknown,
+): ProgramDocument | { readonly problems: readonly string[] } {
   const validate = validator();
   if (!validate(content)) {
     const problems = (validate.errors ?? [])
       // What an alternative or a condition makes of it repeats the error inside.
-      .filter(({ keyword }) => !['anyOf', 'if', 'type'].includes(keyword) || !hasDeeper(validate.errors ?? [], keyword))
+      .filter(
+        ({ keyword }) =>
+          !['anyOf', 'if', 'type'].includes(keyword) || !hasDeeper(validate.errors ?? [], keyword),
+      )
       .map(({ instancePath, message, params }) => {
-        const member = 'additionalProperty' in params ? `${instancePath}/${String(params['additionalProperty'])}` : instancePath;
+        const member =
+          'additionalProperty' in params
+            ? `${instancePath}/${String(params['additionalProperty'])}`
+            : instancePath;
         return `${member === '' ? '/' : member} ${wordsFor(params, message)}`;
       });
     return { problems: [...new Set(problems)] };
@@ -148,8 +188,12 @@ export function parseProgram(content: unknown): ProgramDocument | { readonly pro
 
 function wordsFor(params: object, message = 'is not valid'): string {
   if ('additionalProperty' in params) return 'is not known';
-  return 'allowedValues' in params && Array.isArray(params.allowedValues) ? `must be one of ${params.allowedValues.join(', ')}` : message;
+  return 'allowedValues' in params && Array.isArray(params.allowedValues)
+    ? `must be one of ${params.allowedValues.join(', ')}`
+    : message;
 }
 
 const hasDeeper = (errors: readonly { readonly keyword: string }[], keyword: string): boolean =>
-  errors.some((error) => error.keyword !== keyword && !['anyOf', 'if', 'type'].includes(error.keyword));
+  errors.some(
+    (error) => error.keyword !== keyword && !['anyOf', 'if', 'type'].includes(error.keyword),
+  );

@@ -14,7 +14,11 @@ export interface UnfinishedErasure {
 export const FIRST_PIECE: NextPiece = { lookup: 0, after: null };
 
 /** Finds at most so many rows of a lookup, behind the row that is named. */
-export type FindRows = (lookup: Lookup, limit: number, after: NextPiece['after']) => Promise<readonly Row[]>;
+export type FindRows = (
+  lookup: Lookup,
+  limit: number,
+  after: NextPiece['after'],
+) => Promise<readonly Row[]>;
 
 /** A piece of an erasure whose rows are in memory. */
 export interface FoundPiece {
@@ -24,14 +28,31 @@ export interface FoundPiece {
   readonly next: NextPiece | undefined;
 }
 
-/** Finds the rows of one piece: at most `rowsMax`, and as many that depend on them. What `clean` needs besides is announced. */
+/**
+ * Finds the rows of one piece: at most `rowsMax`, and as many that depend on them. What `clean`
+ * needs besides is announced.
+ */
 export async function findPiece(
   find: FindRows,
   rows: BatchRows,
-  { forgetting, forgotten, begin, rowsMax }: { forgetting: Forgetting; forgotten: Forgotten; begin: NextPiece; rowsMax: number },
+  {
+    forgetting,
+    forgotten,
+    begin,
+    rowsMax,
+  }: { forgetting: Forgetting; forgotten: Forgotten; begin: NextPiece; rowsMax: number },
 ): Promise<FoundPiece> {
-  const next = await findPrimaries(find, rows, { lookups: forgetting.lookups(forgotten), begin, rowsMax });
-  const isWhole = await findDependents(find, rows, forgetting.dependents?.(forgotten, rows) ?? [], rowsMax);
+  const next = await findPrimaries(find, rows, {
+    lookups: forgetting.lookups(forgotten),
+    begin,
+    rowsMax,
+  });
+  const isWhole = await findDependents(
+    find,
+    rows,
+    forgetting.dependents?.(forgotten, rows) ?? [],
+    rowsMax,
+  );
   for (const key of forgetting.keys?.(forgotten, rows) ?? []) rows.announce(key);
   // What depends on these rows is not all found: they come again with what is left of it.
   return { isWhole, next: isWhole ? next : begin };
@@ -48,13 +69,19 @@ async function findPrimaries(
     const found = await find(lookup, left, number === begin.lookup ? begin.after : null);
     for (const row of found) rows.wasFound(lookup.table, row);
     const last = found.at(-1);
-    if (last && found.length >= left) return { lookup: number, after: lookup.along?.map(({ column }) => last[column]) ?? null };
+    if (last && found.length >= left)
+      return { lookup: number, after: lookup.along?.map(({ column }) => last[column]) ?? null };
     left -= found.length;
   }
   return undefined;
 }
 
-async function findDependents(find: FindRows, rows: BatchRows, lookups: readonly Lookup[], rowsMax: number): Promise<boolean> {
+async function findDependents(
+  find: FindRows,
+  rows: BatchRows,
+  lookups: readonly Lookup[],
+  rowsMax: number,
+): Promise<boolean> {
   let left = rowsMax;
   for (const lookup of lookups) {
     const found = await find(lookup, left, null);
@@ -71,7 +98,9 @@ export async function unfinishedErasure(
   projection: string,
   generation: number,
 ): Promise<UnfinishedErasure | undefined> {
-  const { rows } = await db.query<Omit<Forgotten, 'persons'> & { persons: string[]; next: NextPiece }>({
+  const { rows } = await db.query<
+    Omit<Forgotten, 'persons'> & { persons: string[]; next: NextPiece }
+  >({
     name: 'projection_erasures.oldest',
     text: `
       select erasure_id as "erasureId", tenant, mode, account_ref as "accountRef", persons, next_piece as "next"
@@ -92,7 +121,10 @@ export async function countUnfinishedErasures(
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::integer as count from ledger.projection_erasures
      join unnest($1::text[], $2::integer[]) as g (projection, generation) using (projection, generation)`,
-    [generations.map(({ projection }) => projection), generations.map(({ generation }) => generation)],
+    [
+      generations.map(({ projection }) => projection),
+      generations.map(({ generation }) => generation),
+    ],
   );
   return rows[0]?.count ?? 0;
 }
@@ -101,13 +133,17 @@ const LOOK_AGAIN_MS = 100;
 const PATIENCE_MS = 15_000;
 
 /**
- * Waits until whoever writes these generations has cleaned everybody out of them. @returns also when the signal says to stop.
+ * Waits until whoever writes these generations has cleaned everybody out of them. @returns also
+ * when the signal says to stop.
  * @throws {GenerationRefused} when nobody goes on with it.
  */
 export async function untilErasuresAreFinished(
   db: Pool | PoolClient,
   generations: readonly Pick<GenerationRecord, 'projection' | 'generation'>[],
-  { signal, patienceMs = PATIENCE_MS }: { readonly signal?: AbortSignal | undefined; readonly patienceMs?: number } = {},
+  {
+    signal,
+    patienceMs = PATIENCE_MS,
+  }: { readonly signal?: AbortSignal | undefined; readonly patienceMs?: number } = {},
 ): Promise<void> {
   let seen = '';
   let since = performance.now();
@@ -122,7 +158,9 @@ export async function untilErasuresAreFinished(
     if (pieces !== seen) since = performance.now();
     seen = pieces;
     if (performance.now() - since > patienceMs)
-      throw new GenerationRefused('forgotten people are not cleaned out of all rows yet, and no service goes on with it: start one');
+      throw new GenerationRefused(
+        'forgotten people are not cleaned out of all rows yet, and no service goes on with it: start one',
+      );
     await pause(LOOK_AGAIN_MS, signal ?? new AbortController().signal);
   }
 }

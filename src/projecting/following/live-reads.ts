@@ -17,12 +17,14 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The parameters of a query, by the names of their values; undefined where there is no value. */
 export type Given<V extends Values> = {
-  readonly [N in keyof V]: undefined extends V[N] ? RawBuilder<Exclude<V[N], undefined>> | undefined : RawBuilder<V[N]>;
+  readonly [N in keyof V]: undefined extends V[N]
+    ? RawBuilder<Exclude<V[N], undefined>> | undefined
+    : RawBuilder<V[N]>;
 };
 
 /**
- * A query of a read model with these tables. Its text depends on which values there are, not on what
- * they are.
+ * A query of a read model with these tables. Its text depends on which values there are, not on
+ * what they are.
  */
 export interface ReadQuery<Tables, V extends Values, T> {
   readonly name: string;
@@ -80,8 +82,11 @@ export class LiveReads<Tables> {
     const { schema, generation } = await this.generations.liveGeneration(this.projection);
     const names = Object.keys(query.values).filter((name) => query.values[name] !== undefined);
     const key = [schema, query.name, ...names].join(' ');
-    const { text, parameters } = this.texts.get(key) ?? this.compiled(query, names, { schema, generation, key });
-    const values = parameters.map((value) => (value instanceof Parameter ? query.values[value.name] : value));
+    const { text, parameters } =
+      this.texts.get(key) ?? this.compiled(query, names, { schema, generation, key });
+    const values = parameters.map((value) =>
+      value instanceof Parameter ? query.values[value.name] : value,
+    );
     const name = query.prepared ? { name: `${schema}.${query.name}` } : {};
     const { rows } = await this.pool.query<{ json: T }>({ ...name, text, values });
     return rows.map((row) => row.json);
@@ -94,11 +99,21 @@ export class LiveReads<Tables> {
   private compiled<V extends Values, T>(
     { build }: ReadQuery<Tables, V, T>,
     names: readonly string[],
-    { schema, generation, key }: { readonly schema: string; readonly generation: number; readonly key: string },
+    {
+      schema,
+      generation,
+      key,
+    }: { readonly schema: string; readonly generation: number; readonly key: string },
   ): Compiled {
-    const given = Object.fromEntries(names.map((name) => [name, sql`${new Parameter(name)}`])) as Given<V>;
+    const given = Object.fromEntries(
+      names.map((name) => [name, sql`${new Parameter(name)}`]),
+    ) as Given<V>;
     const rm = compiler.withSchema(schema) as unknown as Kysely<Tables>;
-    const { sql: text, parameters } = build(rm, given, goneFrom(this.projection, generation)).compile();
+    const { sql: text, parameters } = build(
+      rm,
+      given,
+      goneFrom(this.projection, generation),
+    ).compile();
     const compiled: Compiled = { text, parameters };
     this.texts.set(key, compiled);
     return compiled;
@@ -119,7 +134,8 @@ const compiler = new Kysely<unknown>({
 function goneFrom(projection: string, generation: number): Gone {
   const erasures = sql`from ledger.projection_erasures where projection = ${projection} and generation = ${generation}`;
   return {
-    is: (person) => sql`coalesce(${person} = any (array(select unnest(persons) ${erasures})), false)`,
+    is: (person) =>
+      sql`coalesce(${person} = any (array(select unnest(persons) ${erasures})), false)`,
     anybody: sql`exists (select ${erasures})`,
   };
 }

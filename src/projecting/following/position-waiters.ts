@@ -12,7 +12,10 @@ export class PositionWaiters {
 
   constructor(private readonly log: Pick<EventLog, 'compare'>) {}
 
-  /** True once all of them are at or past the position, false when the time is over. The caller says how far they are with `advanced`. */
+  /**
+   * True once all of them are at or past the position, false when the time is over. The caller says
+   * how far they are with `advanced`.
+   */
   wait(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (reached: boolean): void => {
@@ -29,7 +32,8 @@ export class PositionWaiters {
 
   advanced(projection: string, position: Position): void {
     for (const waiter of this.waiters) {
-      if (!waiter.missing.has(projection) || this.log.compare(position, waiter.position) < 0) continue;
+      if (!waiter.missing.has(projection) || this.log.compare(position, waiter.position) < 0)
+        continue;
       waiter.missing.delete(projection);
       if (waiter.missing.size === 0) waiter.done();
     }

@@ -3,7 +3,12 @@ import type { EventLog, Position, RecordedEvent, SeenEvent } from '../../event-l
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { Leadership } from '../../postgres/leadership.js';
-import { liveCheckpoints, moveCheckpoints, recordLastError, type Checkpoint } from '../checkpoints.js';
+import {
+  liveCheckpoints,
+  moveCheckpoints,
+  recordLastError,
+  type Checkpoint,
+} from '../checkpoints.js';
 import { ensureLiveGenerations, type LiveGenerations } from '../generations/generations.js';
 import { decodePage, type Page } from '../page.js';
 import { CheckpointMoved, describeError, StoppedAtUndecodable } from '../projecting-errors.js';
@@ -23,7 +28,10 @@ export interface ProjectionRunnerOptions {
   readonly pageSize?: number;
   /** How often a standby tries to take over, and a leader shows that it is alive. Default 1 000. */
   readonly leaseEveryMs?: number;
-  /** How often a process that does not lead looks at the checkpoints while somebody waits. Default 15. */
+  /**
+   * How often a process that does not lead looks at the checkpoints while somebody waits. Default
+   * 15.
+   */
   readonly pollEveryMs?: number;
   /** Rows about a forgotten person that are cleaned at once. Default 100. */
   readonly pieceRowsMax?: number;
@@ -37,7 +45,10 @@ export interface ProjectionRunnerOptions {
 /** The tail was further than a track that found nothing more to read: it reads again. */
 const READ_AGAIN_MS = 10;
 
-/** A turn of leading: the tracks of the projections whose locks this process holds, until something ends it. */
+/**
+ * A turn of leading: the tracks of the projections whose locks this process holds, until something
+ * ends it.
+ */
 interface Turn {
   readonly tracks: ReadonlyMap<string, ProjectionTrack>;
   readonly signal: AbortSignal;
@@ -51,12 +62,13 @@ interface Turn {
 }
 
 /**
- * Keeps the read models up with the log. The log is followed and decoded once for all projections of the process; each has its own
- * checkpoint and its own transactions. A projection that fails or lags leaves the common tail, catches up by itself and joins again,
- * so that none holds up the others.
+ * Keeps the read models up with the log. The log is followed and decoded once for all projections
+ * of the process; each has its own checkpoint and its own transactions. A projection that fails or
+ * lags leaves the common tail, catches up by itself and joins again, so that none holds up the
+ * others.
  *
- * Promises: rows and checkpoint are one transaction; no event is passed over (a stream that cannot be applied is parked, on record);
- * of several processes one leads, the others stand by.
+ * Promises: rows and checkpoint are one transaction; no event is passed over (a stream that cannot
+ * be applied is parked, on record); of several processes one leads, the others stand by.
  */
 export class ProjectionRunner {
   private readonly names: readonly string[];
@@ -107,10 +119,15 @@ export class ProjectionRunner {
   }
 
   /**
-   * Waits until the rows of all these projections include the position; false when they do not within the time. In the process that
-   * leads, the batch itself wakes the caller; in others the checkpoints are looked at every few milliseconds while somebody waits.
+   * Waits until the rows of all these projections include the position; false when they do not
+   * within the time. In the process that leads, the batch itself wakes the caller; in others the
+   * checkpoints are looked at every few milliseconds while somebody waits.
    */
-  async waitFor(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
+  async waitFor(
+    position: Position,
+    projections: readonly string[],
+    timeoutMs: number,
+  ): Promise<boolean> {
     const { log } = this.options;
     // What was applied of a log that lost its end since says nothing of the log that is there.
     const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
@@ -124,10 +141,20 @@ export class ProjectionRunner {
     return reached;
   }
 
-  /** All projections of this process, in its order, with the part it plays. @throws when the database or the log is away. */
+  /**
+   * All projections of this process, in its order, with the part it plays. @throws when the
+   * database or the log is away.
+   */
   async status(): Promise<(ProjectionStatus & { readonly role: 'leader' | 'standby' })[]> {
-    const rows = await projectionStatus(this.options.pool, this.options.log, this.names, Date.now());
-    const ordered = this.names.flatMap((name) => rows.filter(({ projection }) => projection === name));
+    const rows = await projectionStatus(
+      this.options.pool,
+      this.options.log,
+      this.names,
+      Date.now(),
+    );
+    const ordered = this.names.flatMap((name) =>
+      rows.filter(({ projection }) => projection === name),
+    );
     return ordered.map((row) => ({
       ...row,
       lastError: this.errors.get(row.projection) ?? row.lastError,
@@ -145,14 +172,20 @@ export class ProjectionRunner {
         else await pause(this.leaseEveryMs, signal);
         failures = 0;
       } catch (error) {
-        this.options.logger?.warn({ error: describeError(error) }, 'projections are interrupted, trying again');
+        this.options.logger?.warn(
+          { error: describeError(error) },
+          'projections are interrupted, trying again',
+        );
         await pause(backOffMs(failures++, this.retryMs), signal);
       }
     }
     this.leadership.release();
   }
 
-  /** Leads until stopped, until the locks are lost or grown, or until another generation became live. */
+  /**
+   * Leads until stopped, until the locks are lost or grown, or until another generation became
+   * live.
+   */
   private async lead(held: ReadonlySet<string>): Promise<void> {
     const ending = new AbortController();
     this.endTurn = ending;
@@ -183,7 +216,8 @@ export class ProjectionRunner {
     const tracks = new Map<string, ProjectionTrack>();
     for (const projector of projectors.filter(({ name }) => held.has(name))) {
       const generation = generations.generationOf(projector.name);
-      if (generation === undefined) throw new Error(`projection ${projector.name} has no live generation`);
+      if (generation === undefined)
+        throw new Error(`projection ${projector.name} has no live generation`);
       const track = new ProjectionTrack(projector, generation, {
         pool,
         log,
@@ -193,14 +227,17 @@ export class ProjectionRunner {
       await this.restore(track);
       tracks.set(projector.name, track);
     }
-    const tail = [...tracks.values()].map((track) => track.position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
+    const tail = [...tracks.values()]
+      .map((track) => track.position)
+      .reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
     return { epoch, tracks, signal, joined: new Set(tracks.values()), catchingUp: new Set(), tail };
   }
 
   private async restore(track: ProjectionTrack): Promise<void> {
     const [checkpoint] = await liveCheckpoints(this.options.pool, [track.name]);
     if (checkpoint?.generation !== track.generation) {
-      // The next turn takes it up. Not left to the watch: until then whoever waits for this projection would wait in vain.
+      // The next turn takes it up. Not left to the watch: until then whoever waits for this
+      // projection would wait in vain.
       this.endTurn?.abort();
       throw new Error(`another generation of ${track.name} became live`);
     }
@@ -215,29 +252,45 @@ export class ProjectionRunner {
       try {
         const held = await this.leadership.renew();
         await this.options.generations.refresh();
-        const swapped = [...turn.tracks.values()].some((track) => this.options.generations.generationOf(track.name) !== track.generation);
+        const swapped = [...turn.tracks.values()].some(
+          (track) => this.options.generations.generationOf(track.name) !== track.generation,
+        );
         if (swapped || held.size !== turn.tracks.size) ending.abort();
       } catch {
-        // Losing the connection ends the turn by itself (onLost); a failed look at the generations is made up for by the next one.
+        // Losing the connection ends the turn by itself (onLost); a failed look at the generations
+        // is made up for by the next one.
       }
     }
   }
 
   private async followLog(turn: Turn): Promise<void> {
     const { log } = this.options;
-    for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0 || track.isCleaning) this.catchUpAlone(track, turn);
-    for await (const recorded of log.follow(turn.tail, { signal: turn.signal, pageSize: this.pageSize })) {
+    for (const track of turn.joined)
+      if (log.compare(track.position, turn.tail) < 0 || track.isCleaning)
+        this.catchUpAlone(track, turn);
+    for await (const recorded of log.follow(turn.tail, {
+      signal: turn.signal,
+      pageSize: this.pageSize,
+    })) {
       const page = await this.decodeTail(recorded, turn);
       if (!page) continue;
       await this.applyToJoined(page, turn);
       turn.tail = page.last;
-      // Who joined while the page was being applied does not have it, and there may be no other for long.
-      for (const track of turn.joined) if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
+      // Who joined while the page was being applied does not have it, and there may be no other for
+      // long.
+      for (const track of turn.joined)
+        if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
     }
   }
 
-  /** Decoding needs the key store: while that is away the tail waits, since nobody could go on without it. */
-  private async decodeTail(recorded: readonly RecordedEvent[], turn: Turn): Promise<Page | undefined> {
+  /**
+   * Decoding needs the key store: while that is away the tail waits, since nobody could go on
+   * without it.
+   */
+  private async decodeTail(
+    recorded: readonly RecordedEvent[],
+    turn: Turn,
+  ): Promise<Page | undefined> {
     for (let failures = 0; !turn.signal.aborted; failures += 1) {
       try {
         return await decodePage(recorded, this.options.decode);
@@ -252,8 +305,12 @@ export class ProjectionRunner {
   private async applyToJoined(page: Page, turn: Turn): Promise<void> {
     const joined = [...turn.joined];
     const concerned = joined.filter((track) => track.concernedBy(page));
-    // A track can be ahead of the page, having caught up by itself; its checkpoint must not go back.
-    const idle = joined.filter((track) => !concerned.includes(track) && this.options.log.compare(track.position, page.last) < 0);
+    // A track can be ahead of the page, having caught up by itself; its checkpoint must not go
+    // back.
+    const idle = joined.filter(
+      (track) =>
+        !concerned.includes(track) && this.options.log.compare(track.position, page.last) < 0,
+    );
     await Promise.all([
       this.moveIdle(idle, { position: page.last, eventId: page.lastEventId }, turn),
       ...concerned.map((track) => this.applyOrLeave(track, page, turn)),
@@ -271,10 +328,18 @@ export class ProjectionRunner {
     }
   }
 
-  private async moveIdle(idle: readonly ProjectionTrack[], to: SeenEvent, turn: Turn): Promise<void> {
+  private async moveIdle(
+    idle: readonly ProjectionTrack[],
+    to: SeenEvent,
+    turn: Turn,
+  ): Promise<void> {
     if (idle.length === 0) return;
     try {
-      const moves = idle.map((track) => ({ projection: track.name, generation: track.generation, expectedVersion: track.version }));
+      const moves = idle.map((track) => ({
+        projection: track.name,
+        generation: track.generation,
+        expectedVersion: track.version,
+      }));
       const moved = await moveCheckpoints(this.options.pool, moves, to);
       for (const track of idle) {
         if (!moved.has(track.name)) {
@@ -289,7 +354,10 @@ export class ProjectionRunner {
     }
   }
 
-  /** Takes a track off the tail until it is where the tail is. It reads and decodes for itself meanwhile. */
+  /**
+   * Takes a track off the tail until it is where the tail is. It reads and decodes for itself
+   * meanwhile.
+   */
   private catchUpAlone(track: ProjectionTrack, turn: Turn, failure?: unknown): void {
     turn.joined.delete(track);
     const work = this.catchUp(track, turn, failure).finally(() => turn.catchingUp.delete(work));
@@ -307,12 +375,14 @@ export class ProjectionRunner {
         const page = await decodePage(await log.readAll(track.position, this.pageSize), decode);
         if (page) await track.apply(page);
         await this.applied(track);
-        // A page, a piece, a page: nobody's events wait until somebody with very many rows is forgotten.
+        // A page, a piece, a page: nobody's events wait until somebody with very many rows is
+        // forgotten.
         if (track.isCleaning) await this.cleanOn(track);
         failed = undefined;
         failures = 0;
-        // Compared and joined in one go: no page of the tail can slip in between, and the tail drops what a track has already. That nothing
-        // was there to read says nothing: the tail may have read more since.
+        // Compared and joined in one go: no page of the tail can slip in between, and the tail
+        // drops what a track has already. That nothing was there to read says nothing: the tail may
+        // have read more since.
         if (!track.isCleaning && log.compare(track.position, turn.tail) >= 0) {
           turn.joined.add(track);
           return;
@@ -326,19 +396,38 @@ export class ProjectionRunner {
 
   private async cleanOn(track: ProjectionTrack): Promise<void> {
     await track.cleanOn();
-    if (!track.isCleaning) this.options.logger?.info({ projection: track.name }, 'forgotten people are cleaned out of all rows');
+    if (!track.isCleaning)
+      this.options.logger?.info(
+        { projection: track.name },
+        'forgotten people are cleaned out of all rows',
+      );
   }
 
-  /** After a failure: the rows' state is loaded again, since a write may have happened although its answer was lost. */
-  private async recover(track: ProjectionTrack, failure: unknown, failures: number, turn: Turn): Promise<void> {
-    // A repair wrote beside this one: no error, when going on from what is stored is all that it takes.
+  /**
+   * After a failure: the rows' state is loaded again, since a write may have happened although its
+   * answer was lost.
+   */
+  private async recover(
+    track: ProjectionTrack,
+    failure: unknown,
+    failures: number,
+    turn: Turn,
+  ): Promise<void> {
+    // A repair wrote beside this one: no error, when going on from what is stored is all that it
+    // takes.
     if (failure instanceof CheckpointMoved && failures === 0) return this.makeSureOfLease(turn);
     await this.noteError(track, failure);
-    const wait = failure instanceof StoppedAtUndecodable ? this.retryMs.max : backOffMs(failures, this.retryMs);
+    const wait =
+      failure instanceof StoppedAtUndecodable
+        ? this.retryMs.max
+        : backOffMs(failures, this.retryMs);
     await pause(wait, turn.signal);
   }
 
-  /** Somebody else wrote: a repair, which is fine, or another leader, because the locks are gone and nobody said so. */
+  /**
+   * Somebody else wrote: a repair, which is fine, or another leader, because the locks are gone and
+   * nobody said so.
+   */
   private async makeSureOfLease(turn: Turn): Promise<void> {
     const held = await this.leadership.renew().catch(() => new Set());
     if (held.size !== turn.tracks.size) this.endTurn?.abort();
@@ -355,10 +444,15 @@ export class ProjectionRunner {
     const text = describeError(error);
     if (this.errors.get(track.name) !== text) {
       this.errors.set(track.name, text);
-      this.options.logger?.warn({ projection: track.name, error: text }, 'the projection cannot go on, trying again');
+      this.options.logger?.warn(
+        { projection: track.name, error: text },
+        'the projection cannot go on, trying again',
+      );
     }
     // While the database is away this is what fails first; the error stays in memory then.
-    await recordLastError(this.options.pool, track.name, track.generation, text).catch(() => undefined);
+    await recordLastError(this.options.pool, track.name, track.generation, text).catch(
+      () => undefined,
+    );
   }
 
   private async pollWhileAwaited(): Promise<void> {
@@ -371,7 +465,8 @@ export class ProjectionRunner {
         if (foreign.length === 0 || signal.aborted) return;
         const checkpoints = await liveCheckpoints(this.options.pool, foreign).catch(() => []);
         await this.followSwaps(checkpoints);
-        for (const { projection, position } of checkpoints) if (position !== undefined) this.waiters.advanced(projection, position);
+        for (const { projection, position } of checkpoints)
+          if (position !== undefined) this.waiters.advanced(projection, position);
         await pause(this.options.pollEveryMs ?? 15, signal);
       }
     } finally {
@@ -382,7 +477,9 @@ export class ProjectionRunner {
   /** Whoever waited reads the generation that came so far, and not the one that was live before. */
   private async followSwaps(checkpoints: readonly Checkpoint[]): Promise<void> {
     const { generations } = this.options;
-    const known = checkpoints.every(({ projection, generation }) => generations.generationOf(projection) === generation);
+    const known = checkpoints.every(
+      ({ projection, generation }) => generations.generationOf(projection) === generation,
+    );
     if (!known) await generations.refresh().catch(() => undefined);
   }
 

@@ -16,8 +16,9 @@ export interface ProjectionStatus extends Lag {
 }
 
 /**
- * @throws when the database or the log is away. Costs two small queries and the log's head; only a projection that lags has a page
- * of the log read for it, once for all that stand at the same position.
+ * @throws when the database or the log is away. Costs two small queries and the log's head; only a
+ * projection that lags has a page of the log read for it, once for all that stand at the same
+ * position.
  */
 export async function projectionStatus(
   pool: Pool,
@@ -25,7 +26,11 @@ export async function projectionStatus(
   projections: readonly string[],
   now: number,
 ): Promise<ProjectionStatus[]> {
-  const [checkpoints, head, parked] = await Promise.all([liveCheckpoints(pool, projections), log.head(), parkedCounts(pool)]);
+  const [checkpoints, head, parked] = await Promise.all([
+    liveCheckpoints(pool, projections),
+    log.head(),
+    parkedCounts(pool),
+  ]);
   const lags = new Map<Position | undefined, Promise<Lag>>();
   const lagAt = (position: Position | undefined): Promise<Lag> => {
     const known = lags.get(position) ?? lagAfter(log, position, head, now);

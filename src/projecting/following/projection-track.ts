@@ -2,9 +2,18 @@ import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { BatchRows } from '../batch-rows.js';
 import { parkedStreams, type Checkpoint } from '../checkpoints.js';
-import { GenerationStore, type BatchToWrite, type ParkedEvent } from '../generations/generation-store.js';
+import {
+  GenerationStore,
+  type BatchToWrite,
+  type ParkedEvent,
+} from '../generations/generation-store.js';
 import type { Page, PageEvent } from '../page.js';
-import { CheckpointMoved, describeError, isDataError, StoppedAtUndecodable } from '../projecting-errors.js';
+import {
+  CheckpointMoved,
+  describeError,
+  isDataError,
+  StoppedAtUndecodable,
+} from '../projecting-errors.js';
 import { forgottenBy, type Forgotten, type LedgerEvent, type Projector } from '../projector.js';
 import { FIRST_PIECE, findPiece, unfinishedErasure, type FoundPiece } from './erasure-pieces.js';
 import type { NextPiece } from './next-piece.js';
@@ -24,8 +33,9 @@ export interface ProjectionTrackParts {
 }
 
 /**
- * One generation of one projection on its way along the log: applies pages, each with its checkpoint in one transaction. Knows
- * nothing of who else writes; a lost race shows as `CheckpointMoved`, and `restoreFrom` starts again from what is stored.
+ * One generation of one projection on its way along the log: applies pages, each with its
+ * checkpoint in one transaction. Knows nothing of who else writes; a lost race shows as
+ * `CheckpointMoved`, and `restoreFrom` starts again from what is stored.
  */
 export class ProjectionTrack {
   private readonly store: GenerationStore;
@@ -38,7 +48,8 @@ export class ProjectionTrack {
   private unfinished = false;
 
   /**
-   * @param knownTypes every type that some projection handles: an undecodable event of a known type stops those that handle it,
+   * @param knownTypes every type that some projection handles: an undecodable event of a known type
+   * stops those that handle it,
    *   one of an unknown type stops all, since nobody can say who would have had to read it.
    * @param pieceRowsMax rows about forgotten people that are found and cleaned at once.
    */
@@ -65,51 +76,70 @@ export class ProjectionTrack {
   }
 
   async restoreFrom(checkpoint: Checkpoint): Promise<void> {
-    // Read after the checkpoint: whoever changes the parked streams in between raises the version, and the next write fails on it.
+    // Read after the checkpoint: whoever changes the parked streams in between raises the version,
+    // and the next write fails on it.
     this.parked = new Set(await parkedStreams(this.parts.pool, this.name, this.generation));
-    this.unfinished = (await unfinishedErasure(this.parts.pool, this.name, this.generation)) !== undefined;
+    this.unfinished =
+      (await unfinishedErasure(this.parts.pool, this.name, this.generation)) !== undefined;
     this.at = checkpoint.position;
     this.expectedVersion = checkpoint.version;
   }
 
-  /** Whether the page holds anything that concerns this projection; if not, only its checkpoint has to move. */
+  /**
+   * Whether the page holds anything that concerns this projection; if not, only its checkpoint has
+   * to move.
+   */
   concernedBy(page: Page): boolean {
     return page.events.some((event) => this.concerns(event) && this.isAhead(event.position));
   }
 
-  /** The checkpoint was moved to `position` by another statement, along with those of other projections. */
+  /**
+   * The checkpoint was moved to `position` by another statement, along with those of other
+   * projections.
+   */
   movedTo(position: Position): void {
     this.at = position;
     this.expectedVersion = String(BigInt(this.expectedVersion) + 1n);
   }
 
   /**
-   * Applies what is new in the page. An event that cannot be applied parks its stream; everything else is applied.
-   * @throws {StoppedAtUndecodable} with everything before that event applied. @throws {CheckpointMoved} with nothing lost.
-   * @throws whatever the database throws while it is away: repeat with the next page after the position.
+   * Applies what is new in the page. An event that cannot be applied parks its stream; everything
+   * else is applied.
+   * @throws {StoppedAtUndecodable} with everything before that event applied. @throws
+   * {CheckpointMoved} with nothing lost.
+   * @throws whatever the database throws while it is away: repeat with the next page after the
+   * position.
    */
   async apply(page: Page): Promise<void> {
     this.eventIds = new Map(page.events.map(({ position, eventId }) => [position, eventId]));
     const start = page.events.findIndex((event) => this.isAhead(event.position));
     const fresh = start < 0 ? [] : page.events.slice(start);
-    const stop = fresh.findIndex((event) => event.undecodable !== undefined && this.concerns(event));
+    const stop = fresh.findIndex(
+      (event) => event.undecodable !== undefined && this.concerns(event),
+    );
     const readable = stop < 0 ? fresh : fresh.slice(0, stop);
     const last = readable.at(-1);
     if (last) {
-      const events = readable.flatMap(({ decoded }) => (decoded && this.handles.has(decoded.event.type) ? [decoded] : []));
+      const events = readable.flatMap(({ decoded }) =>
+        decoded && this.handles.has(decoded.event.type) ? [decoded] : [],
+      );
       await this.applyInOrder(last.position, events);
     }
     const stopped = fresh[stop];
     if (stopped) throw new StoppedAtUndecodable(stopped.position, stopped.undecodable ?? '');
   }
 
-  /** Whether people who are forgotten are still in some of its rows: `cleanOn` is to be called until they are in none. */
+  /**
+   * Whether people who are forgotten are still in some of its rows: `cleanOn` is to be called until
+   * they are in none.
+   */
   get isCleaning(): boolean {
     return this.unfinished;
   }
 
   /**
-   * Cleans one more piece of the oldest erasure that is not finished, where the track stands: its position stays.
+   * Cleans one more piece of the oldest erasure that is not finished, where the track stands: its
+   * position stays.
    * @throws {CheckpointMoved} with nothing lost.
    */
   async cleanOn(): Promise<void> {
@@ -123,24 +153,38 @@ export class ProjectionTrack {
     const piece = await this.findPiece(rows, erasure.forgotten, erasure.next);
     await this.loadAnnounced(rows);
     this.projector.forgetting.clean(erasure.forgotten, rows, piece);
-    await this.put(rows, { parked: [], position, erasure: { forgotten: erasure.forgotten, next: piece.next } });
+    await this.put(rows, {
+      parked: [],
+      position,
+      erasure: { forgotten: erasure.forgotten, next: piece.next },
+    });
   }
 
   private findPiece(rows: BatchRows, forgotten: Forgotten, begin: NextPiece): Promise<FoundPiece> {
     const { forgetting } = this.projector;
     const find = this.store.find.bind(this.store);
-    return findPiece(find, rows, { forgetting, forgotten, begin, rowsMax: (this.parts.pieceRowsMax ?? PIECE_ROWS_MAX) });
+    return findPiece(find, rows, {
+      forgetting,
+      forgotten,
+      begin,
+      rowsMax: this.parts.pieceRowsMax ?? PIECE_ROWS_MAX,
+    });
   }
 
   private concerns({ type, undecodable }: PageEvent): boolean {
-    return this.handles.has(type) || (undecodable !== undefined && !this.parts.knownTypes.has(type));
+    return (
+      this.handles.has(type) || (undecodable !== undefined && !this.parts.knownTypes.has(type))
+    );
   }
 
   private isAhead(position: Position): boolean {
     return this.parts.log.compare(position, this.at) > 0;
   }
 
-  /** Rows are found by their contents when they are written: each event of an erasure begins a batch of its own. */
+  /**
+   * Rows are found by their contents when they are written: each event of an erasure begins a batch
+   * of its own.
+   */
   private async applyInOrder(position: Position, events: readonly LedgerEvent[]): Promise<void> {
     let rest = events;
     for (;;) {
@@ -152,7 +196,10 @@ export class ProjectionTrack {
     }
   }
 
-  /** Values that Postgres refuses are found by halving: the halves are applied in order, until one event stands alone and is parked. */
+  /**
+   * Values that Postgres refuses are found by halving: the halves are applied in order, until one
+   * event stands alone and is parked.
+   */
   private async applyUpTo(position: Position, events: readonly LedgerEvent[]): Promise<void> {
     try {
       await this.write(position, events);
@@ -167,20 +214,32 @@ export class ProjectionTrack {
   }
 
   /** @param refused why the (single) event is not to be applied but parked. */
-  private async write(position: Position, events: readonly LedgerEvent[], refused?: string): Promise<void> {
+  private async write(
+    position: Position,
+    events: readonly LedgerEvent[],
+    refused?: string,
+  ): Promise<void> {
     const rows = new BatchRows(this.projector.tables);
     const parked: ParkedEvent[] = [];
     const parkedNow = new Set<string>();
-    const isParked = (event: LedgerEvent): boolean => this.parked.has(event.stream) || parkedNow.has(event.stream);
+    const isParked = (event: LedgerEvent): boolean =>
+      this.parked.has(event.stream) || parkedNow.has(event.stream);
     const park = (event: LedgerEvent, reason: string): void => {
-      parked.push({ stream: event.stream, revision: event.revision, position: event.position, reason, first: !isParked(event) });
+      parked.push({
+        stream: event.stream,
+        revision: event.revision,
+        position: event.position,
+        reason,
+        first: !isParked(event),
+      });
       parkedNow.add(event.stream);
     };
 
     const begun = refused === undefined ? await this.beginToForget(rows, events) : undefined;
     const apply = (event: LedgerEvent): void => {
       this.projector.apply(event, rows);
-      if (begun?.event === event) this.projector.forgetting.clean(begun.forgotten, rows, begun.piece);
+      if (begun?.event === event)
+        this.projector.forgetting.clean(begun.forgotten, rows, begun.piece);
     };
     const unreadable =
       refused === undefined
@@ -201,17 +260,29 @@ export class ProjectionTrack {
         if (failure) park(event, describeError(failure.failed));
       }
     }
-    await this.put(rows, { parked, position, erasure: begun && { forgotten: begun.forgotten, next: begun.piece.next } });
+    await this.put(rows, {
+      parked,
+      position,
+      erasure: begun && { forgotten: begun.forgotten, next: begun.piece.next },
+    });
     for (const stream of parkedNow) this.parked.add(stream);
   }
 
-  /** Only the first event of a batch can be one of an erasure: its first piece is cleaned with the batch. */
+  /**
+   * Only the first event of a batch can be one of an erasure: its first piece is cleaned with the
+   * batch.
+   */
   private async beginToForget(rows: BatchRows, [event]: readonly LedgerEvent[]) {
     const forgotten = event && forgottenBy(event);
-    return forgotten && { event, forgotten, piece: await this.findPiece(rows, forgotten, FIRST_PIECE) };
+    return (
+      forgotten && { event, forgotten, piece: await this.findPiece(rows, forgotten, FIRST_PIECE) }
+    );
   }
 
-  private async put(rows: BatchRows, batch: Pick<BatchToWrite, 'parked' | 'position' | 'erasure'>): Promise<void> {
+  private async put(
+    rows: BatchRows,
+    batch: Pick<BatchToWrite, 'parked' | 'position' | 'erasure'>,
+  ): Promise<void> {
     const written = await this.store.write({
       ...batch,
       eventId: this.eventIds.get(batch.position),
@@ -224,10 +295,18 @@ export class ProjectionTrack {
     if (batch.erasure?.next !== undefined) this.unfinished = true;
   }
 
-  /** Loads the rows that these events announce. Returns the events whose keys cannot be told, with the reason. */
-  private async loadRows(rows: BatchRows, events: readonly LedgerEvent[]): Promise<Map<LedgerEvent, string>> {
+  /**
+   * Loads the rows that these events announce. Returns the events whose keys cannot be told, with
+   * the reason.
+   */
+  private async loadRows(
+    rows: BatchRows,
+    events: readonly LedgerEvent[],
+  ): Promise<Map<LedgerEvent, string>> {
     const unreadable = new Map<LedgerEvent, string>();
-    const announce = async (keysOf: (event: LedgerEvent) => ReturnType<Projector['keys']>): Promise<void> => {
+    const announce = async (
+      keysOf: (event: LedgerEvent) => ReturnType<Projector['keys']>,
+    ): Promise<void> => {
       for (const event of events) {
         if (unreadable.has(event)) continue;
         try {
@@ -245,6 +324,7 @@ export class ProjectionTrack {
   }
 
   private async loadAnnounced(rows: BatchRows): Promise<void> {
-    for (const { table, row } of await this.store.load(rows.takeAnnounced())) rows.loaded(table, row);
+    for (const { table, row } of await this.store.load(rows.takeAnnounced()))
+      rows.loaded(table, row);
   }
 }

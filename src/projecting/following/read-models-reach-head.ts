@@ -4,8 +4,8 @@ import { liveCheckpoints } from '../checkpoints.js';
 import { countUnfinishedErasures } from './erasure-pieces.js';
 
 /**
- * Notes where the log ends now. What is returned tells whether the live read models of these projections have come so far, and nobody who
- * is forgotten is left in some of their rows.
+ * Notes where the log ends now. What is returned tells whether the live read models of these
+ * projections have come so far, and nobody who is forgotten is left in some of their rows.
  * @throws while a store is away.
  */
 export async function readModelsReachHead(

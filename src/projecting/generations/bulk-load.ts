@@ -11,11 +11,16 @@ import type { ProjectionFold } from './log-fold.js';
 const INDEX_MEMORY = '128MB';
 
 /**
- * Writes a fold as the content of a generation, which has rows in the records and nothing else yet: tables, rows, primary keys, parked
- * events and checkpoint in one transaction. What an attempt before has left is replaced.
+ * Writes a fold as the content of a generation, which has rows in the records and nothing else yet:
+ * tables, rows, primary keys, parked events and checkpoint in one transaction. What an attempt
+ * before has left is replaced.
  * @throws what Postgres refuses (`isDataError`), {UnstorableText}: the generation is as it was.
  */
-export async function writeFold(client: PoolClient, fold: ProjectionFold, generation: number): Promise<void> {
+export async function writeFold(
+  client: PoolClient,
+  fold: ProjectionFold,
+  generation: number,
+): Promise<void> {
   const { projector, rows, parked, position } = fold;
   const schema = schemaOf(projector.name, generation);
   await inTransactionOf(client, async () => {
@@ -27,7 +32,10 @@ export async function writeFold(client: PoolClient, fold: ProjectionFold, genera
       await copyRows(client, place, table, rows.rowsOf(table.name));
       await client.query(`alter table ${place} add ${primaryKeyOf(table)}`);
     }
-    await client.query('delete from ledger.parked_streams where projection = $1 and generation = $2', [projector.name, generation]);
+    await client.query(
+      'delete from ledger.parked_streams where projection = $1 and generation = $2',
+      [projector.name, generation],
+    );
     await recordParked(client, projector.name, generation, parked);
     await client.query(
       `update ledger.projection_checkpoints set position = $3, version = version + 1, updated_at = now(), last_error = null
@@ -37,25 +45,42 @@ export async function writeFold(client: PoolClient, fold: ProjectionFold, genera
   });
 }
 
-/** Makes the secondary indexes, and lets the planner see what there is. One transaction: all of them, or none. */
-export async function indexGeneration(client: PoolClient, { name, tables }: Projector, generation: number): Promise<void> {
+/**
+ * Makes the secondary indexes, and lets the planner see what there is. One transaction: all of
+ * them, or none.
+ */
+export async function indexGeneration(
+  client: PoolClient,
+  { name, tables }: Projector,
+  generation: number,
+): Promise<void> {
   const schema = schemaOf(name, generation);
   await inTransactionOf(client, async () => {
     await client.query(`set local maintenance_work_mem = '${INDEX_MEMORY}'`);
-    for (const table of tables) for (const statement of indexStatements(schema, table)) await client.query(statement);
+    for (const table of tables)
+      for (const statement of indexStatements(schema, table)) await client.query(statement);
   });
   for (const table of tables) await client.query(`analyze ${placeOf(schema, table)}`);
 }
 
 /** @throws when the tables do not hold what was folded. */
-export async function checkLoaded(client: PoolClient, { projector, rows }: ProjectionFold, generation: number): Promise<void> {
+export async function checkLoaded(
+  client: PoolClient,
+  { projector, rows }: ProjectionFold,
+  generation: number,
+): Promise<void> {
   for (const table of projector.tables) {
     const place = placeOf(schemaOf(projector.name, generation), table);
-    const { rows: counted } = await client.query<{ count: string }>(`select count(*)::text as count from ${place}`);
+    const { rows: counted } = await client.query<{ count: string }>(
+      `select count(*)::text as count from ${place}`,
+    );
     if (Number(counted[0]?.count) !== rows.sizeOf(table.name))
-      throw new Error(`${place} holds ${counted[0]?.count} rows where ${rows.sizeOf(table.name)} were folded`);
+      throw new Error(
+        `${place} holds ${counted[0]?.count} rows where ${rows.sizeOf(table.name)} were folded`,
+      );
   }
 }
 
 /** The name of a table for SQL. */
-export const placeOf = (schema: string, table: ReadModelTable): string => `${quoted(schema)}.${quoted(table.name)}`;
+export const placeOf = (schema: string, table: ReadModelTable): string =>
+  `${quoted(schema)}.${quoted(table.name)}`;

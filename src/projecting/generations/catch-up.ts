@@ -4,7 +4,11 @@ import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/
 import { ProjectionTrack } from '../following/projection-track.js';
 import { decodePage } from '../page.js';
 import type { DecodeEvents, Projector } from '../projector.js';
-import { generationRecords, GenerationRefused, type GenerationRecord } from './generation-records.js';
+import {
+  generationRecords,
+  GenerationRefused,
+  type GenerationRecord,
+} from './generation-records.js';
 
 /** What generations are built, switched and repaired with. */
 export interface GenerationParts {
@@ -17,7 +21,9 @@ export interface GenerationParts {
 }
 
 /** Every type that some projection handles. */
-export const knownTypesOf = ({ projectors }: Pick<GenerationParts, 'projectors'>): ReadonlySet<string> =>
+export const knownTypesOf = ({
+  projectors,
+}: Pick<GenerationParts, 'projectors'>): ReadonlySet<string> =>
   new Set(projectors.flatMap(({ handles }) => [...handles]));
 
 const PAGE = 2_000;
@@ -29,7 +35,11 @@ export class Follower {
     private readonly parts: GenerationParts,
   ) {}
 
-  static async open(parts: GenerationParts, projector: Projector, record: GenerationRecord): Promise<Follower> {
+  static async open(
+    parts: GenerationParts,
+    projector: Projector,
+    record: GenerationRecord,
+  ): Promise<Follower> {
     const track = new ProjectionTrack(projector, record.generation, {
       pool: parts.pool,
       log: parts.log,
@@ -40,12 +50,17 @@ export class Follower {
   }
 
   /**
-   * Applies events up to this one, as many as `eventsMax`. True when it is there. @throws what the track throws.
+   * Applies events up to this one, as many as `eventsMax`. True when it is there. @throws what the
+   * track throws.
    * @param onPage called after each page with how many events it was.
    */
   async follow(
     until: Position | undefined,
-    { eventsMax = Infinity, signal, onPage }: { eventsMax?: number; signal?: AbortSignal; onPage?: (events: number) => void } = {},
+    {
+      eventsMax = Infinity,
+      signal,
+      onPage,
+    }: { eventsMax?: number; signal?: AbortSignal; onPage?: (events: number) => void } = {},
   ): Promise<boolean> {
     const { log, decode } = this.parts;
     for (let left = eventsMax; log.compare(this.track.position, until) < 0;) {
@@ -80,18 +95,24 @@ interface FollowOptions {
   readonly signal?: AbortSignal;
   /** Called after each page with how many events it was. */
   readonly onPage?: (events: number) => void;
-  /** Rows are compared: nobody who is forgotten may be in some of those of the live ones, either. */
+  /**
+   * Rows are compared: nobody who is forgotten may be in some of those of the live ones, either.
+   */
   readonly compares?: boolean;
 }
 
 /** Events that are applied while the live generation is held. */
 const HELD_EVENTS_MAX = 200;
-/** After so many attempts the live generation is held for as long as it takes: events come faster than they are applied. */
+/**
+ * After so many attempts the live generation is held for as long as it takes: events come faster
+ * than they are applied.
+ */
 const PATIENT_ATTEMPTS = 20;
 
 /**
- * Brings each generation to the position of its live one and does the work while all of them stand still, in one transaction on `client`,
- * which holds the rows of the live checkpoints: whoever writes the live generations waits so long, whoever reads does not.
+ * Brings each generation to the position of its live one and does the work while all of them stand
+ * still, in one transaction on `client`, which holds the rows of the live checkpoints: whoever
+ * writes the live generations waits so long, whoever reads does not.
  * @returns what the work returns, and for how long they were held.
  */
 export async function atOnePosition<T>(
@@ -101,7 +122,8 @@ export async function atOnePosition<T>(
   options: FollowOptions = {},
 ): Promise<{ readonly result: T; readonly heldMs: number }> {
   for (let attempt = 1; ; attempt++) {
-    // One after the other for what is far behind; then all at once, so that next to nothing is left for when they are held.
+    // One after the other for what is far behind; then all at once, so that next to nothing is left
+    // for when they are held.
     for (const pairing of pairings) await approach(client, [pairing], options);
     await approach(client, pairings, options);
     const lives = pairings.map(({ live }) => live);
@@ -112,7 +134,9 @@ export async function atOnePosition<T>(
       const held = await holdLive(client, lives);
       const eventsMax = attempt < PATIENT_ATTEMPTS ? HELD_EVENTS_MAX : Infinity;
       const reached = await Promise.all(
-        pairings.map(({ follower, projector }) => follower.follow(held.get(projector.name), { eventsMax })),
+        pairings.map(({ follower, projector }) =>
+          follower.follow(held.get(projector.name), { eventsMax }),
+        ),
       );
       const isClean =
         !pairings.some(({ follower }) => follower.track.isCleaning) &&
@@ -120,7 +144,9 @@ export async function atOnePosition<T>(
       if (reached.every((there) => there) && isClean) {
         for (const { follower, projector } of pairings)
           if (log.compare(follower.track.position, held.get(projector.name)) !== 0)
-            throw new GenerationRefused(`generation ${follower.track.generation} of ${projector.name} is ahead of the live one`);
+            throw new GenerationRefused(
+              `generation ${follower.track.generation} of ${projector.name} is ahead of the live one`,
+            );
         const result = await work();
         await client.query('commit');
         return { result, heldMs: performance.now() - since };
@@ -134,11 +160,20 @@ export async function atOnePosition<T>(
 }
 
 /** Brings each to where its live one is now, which may have gone on by then. */
-async function approach(client: PoolClient, pairings: readonly Pairing[], options: FollowOptions): Promise<void> {
+async function approach(
+  client: PoolClient,
+  pairings: readonly Pairing[],
+  options: FollowOptions,
+): Promise<void> {
   const positions = await livePositions(client, pairings);
   await Promise.all(
     pairings.map(async ({ follower, projector }) => {
-      while (!(await follower.follow(positions.get(projector.name), { eventsMax: HELD_EVENTS_MAX * 50, ...options })))
+      while (
+        !(await follower.follow(positions.get(projector.name), {
+          eventsMax: HELD_EVENTS_MAX * 50,
+          ...options,
+        }))
+      )
         if (options.signal?.aborted) throw new Interrupted();
       await follower.cleanAll(options.signal);
     }),
@@ -154,16 +189,24 @@ export class Interrupted extends Error {
   }
 }
 
-async function livePositions(client: PoolClient, pairings: readonly Pairing[]): Promise<ReadonlyMap<string, Position | undefined>> {
+async function livePositions(
+  client: PoolClient,
+  pairings: readonly Pairing[],
+): Promise<ReadonlyMap<string, Position | undefined>> {
   const records = await generationRecords(
     client,
     pairings.map(({ projector }) => projector.name),
   );
-  return new Map(records.filter(({ state }) => state === 'live').map(({ projection, position }) => [projection, position]));
+  return new Map(
+    records
+      .filter(({ state }) => state === 'live')
+      .map(({ projection, position }) => [projection, position]),
+  );
 }
 
 /**
- * Locks the checkpoints of live generations for the rest of the transaction, in the order of their names, as every writer of several does.
+ * Locks the checkpoints of live generations for the rest of the transaction, in the order of their
+ * names, as every writer of several does.
  * @returns where they stand. @throws {GenerationRefused} when another one became live meanwhile.
  */
 export async function holdLive(
@@ -180,6 +223,7 @@ export async function holdLive(
   );
   const held = new Map(rows.map(({ projection, position }) => [projection, position ?? undefined]));
   for (const { projection } of lives)
-    if (!held.has(projection)) throw new GenerationRefused(`another generation of ${projection} became live meanwhile`);
+    if (!held.has(projection))
+      throw new GenerationRefused(`another generation of ${projection} became live meanwhile`);
   return held;
 }

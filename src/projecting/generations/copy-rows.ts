@@ -14,9 +14,15 @@ export class UnstorableText extends Error {
 
 /**
  * Writes rows into a table of these columns with COPY, the fastest way in.
- * @param place the table's name for SQL. @throws what Postgres refuses (`isDataError`). @throws {UnstorableText}
+ * @param place the table's name for SQL. @throws what Postgres refuses (`isDataError`). @throws
+ * {UnstorableText}
  */
-export async function copyRows(client: PoolClient, place: string, table: ReadModelTable, rows: Iterable<Row>): Promise<void> {
+export async function copyRows(
+  client: PoolClient,
+  place: string,
+  table: ReadModelTable,
+  rows: Iterable<Row>,
+): Promise<void> {
   const names = Object.keys(table.columns).map(quoted).join(', ');
   const stream = client.query(copyFrom(`copy ${place} (${names}) from stdin`));
   await pipeline(Readable.from(chunks(table, rows), { objectMode: false }), stream);
@@ -50,11 +56,17 @@ function field(value: unknown, isJson: boolean): string {
 
 /** Nearly all there is: needs neither escaping nor a closer look. */
 const PLAIN = /^[\x20-\x5b\x5d-\x7e]*$/;
-const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\r': '\\r',
+};
 
 function escaped(text: string): string {
   if (PLAIN.test(text)) return text;
-  // Written as bytes it would become another text than the one that batches, which write JSON, are refused.
+  // Written as bytes it would become another text than the one that batches, which write JSON, are
+  // refused.
   if (/\p{Surrogate}/u.test(text)) throw new UnstorableText('a text holds half a character');
   return text.replace(/[\\\t\n\r]/g, (found) => ESCAPES[found] ?? found);
 }

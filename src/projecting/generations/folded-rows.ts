@@ -26,8 +26,9 @@ interface Undo {
 export type RowObserver = (table: string, key: readonly string[]) => void;
 
 /**
- * All rows of a generation in memory, for folding a whole log: nothing has to be announced or loaded. What a batch leaves in the tables and
- * what this holds at the same position are the same rows (test/projections/bulk-equals-incremental.test.ts).
+ * All rows of a generation in memory, for folding a whole log: nothing has to be announced or
+ * loaded. What a batch leaves in the tables and what this holds at the same position are the same
+ * rows (test/projections/bulk-equals-incremental.test.ts).
  */
 export class FoldedRows implements Rows {
   private readonly tables: ReadonlyMap<string, FoldedTable>;
@@ -40,7 +41,9 @@ export class FoldedRows implements Rows {
     tables: readonly ReadModelTable[],
     private readonly observe?: RowObserver,
   ) {
-    this.tables = new Map(tables.map((table) => [table.name, { table, rows: new Map(), indexes: new Map() }]));
+    this.tables = new Map(
+      tables.map((table) => [table.name, { table, rows: new Map(), indexes: new Map() }]),
+    );
   }
 
   /** Rows in all tables. */
@@ -71,7 +74,9 @@ export class FoldedRows implements Rows {
 
   found(table: string): readonly Row[] {
     const { rows } = this.of(table);
-    return [...(this.foundKeys.get(table) ?? [])].map((key) => rows.get(key)).filter((row) => row !== undefined);
+    return [...(this.foundKeys.get(table) ?? [])]
+      .map((key) => rows.get(key))
+      .filter((row) => row !== undefined);
   }
 
   /** Folds one event. If that throws, its changes are taken back and the error is returned. */
@@ -151,7 +156,9 @@ function enter(index: Map<unknown, Set<string>>, value: unknown, key: string): v
   else index.set(value, new Set([key]));
 }
 
-const keyOf = (table: ReadModelTable, row: Row): readonly string[] => table.primaryKey.map((column) => String(row[column]));
+const keyOf = (table: ReadModelTable, row: Row): readonly string[] =>
+  table.primaryKey.map((column) => String(row[column]));
 
 // NUL is in no text that Postgres holds, so it keeps the parts of a key apart.
-const textOf = (key: readonly string[]): string => (key.length === 1 ? (key[0] ?? '') : key.join('\u0000'));
+const textOf = (key: readonly string[]): string =>
+  key.length === 1 ? (key[0] ?? '') : key.join('\u0000');

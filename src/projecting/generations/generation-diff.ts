@@ -16,12 +16,19 @@ export interface Snapshot {
   take(): Promise<void>;
 }
 
-/** A connection whose transaction sees one moment: what is written meanwhile does not come in between. */
-export async function withSnapshot<T>(pool: Pool, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+/**
+ * A connection whose transaction sees one moment: what is written meanwhile does not come in
+ * between.
+ */
+export async function withSnapshot<T>(
+  pool: Pool,
+  work: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   const take = async (): Promise<void> => {
     await client.query('begin isolation level repeatable read read only');
-    // The first statement takes the snapshot. Two generations are joined by hashes, which are quickest in memory.
+    // The first statement takes the snapshot. Two generations are joined by hashes, which are
+    // quickest in memory.
     await client.query(`set local work_mem = '64MB'`);
     await client.query('select 1');
   };
@@ -57,7 +64,9 @@ export async function countDifferences(
   return total;
 }
 
-/** The first rows in which they differ, table by table in the order of their keys; at most so many. */
+/**
+ * The first rows in which they differ, table by table in the order of their keys; at most so many.
+ */
 export async function listDifferences(
   client: PoolClient,
   { name, tables }: Projector,
@@ -66,20 +75,31 @@ export async function listDifferences(
 ): Promise<readonly RowDifference[]> {
   const found: RowDifference[] = [];
   for (const table of tables) {
-    const order = table.primaryKey.map((column) => `coalesce(l.${quoted(column)}, n.${quoted(column)})`).join(', ');
-    const isIn = (alias: string): string => `${alias}.${quoted(table.primaryKey[0] ?? '')} is not null`;
+    const order = table.primaryKey
+      .map((column) => `coalesce(l.${quoted(column)}, n.${quoted(column)})`)
+      .join(', ');
+    const isIn = (alias: string): string =>
+      `${alias}.${quoted(table.primaryKey[0] ?? '')} is not null`;
     const { rows } = await client.query<{ live: Row | null; built: Row | null }>(
       `select case when ${isIn('l')} then to_json(l) end as live, case when ${isIn('n')} then to_json(n) end as built
        from ${joined(name, table, live, built)} where ${differ('l', 'n', table)} order by ${order} limit $1`,
       [limit - found.length],
     );
-    found.push(...rows.map((row) => ({ table: table.name, live: row.live ?? undefined, built: row.built ?? undefined })));
+    found.push(
+      ...rows.map((row) => ({
+        table: table.name,
+        live: row.live ?? undefined,
+        built: row.built ?? undefined,
+      })),
+    );
   }
   return found;
 }
 
 function joined(projection: string, table: ReadModelTable, live: number, built: number): string {
-  const on = table.primaryKey.map((column) => `l.${quoted(column)} = n.${quoted(column)}`).join(' and ');
+  const on = table.primaryKey
+    .map((column) => `l.${quoted(column)} = n.${quoted(column)}`)
+    .join(' and ');
   return `${placeOf(schemaOf(projection, live), table)} l full join ${placeOf(schemaOf(projection, built), table)} n on ${on}`;
 }
 

@@ -7,7 +7,10 @@ import type { Projector } from '../projector.js';
 import type { ParkedEvent } from './generation-store.js';
 import { definitionOf, type GenerationState } from './generations.js';
 
-/** What was asked of a projection's generations cannot be done; the message says why and what to do, in one line. Nothing was changed. */
+/**
+ * What was asked of a projection's generations cannot be done; the message says why and what to do,
+ * in one line. Nothing was changed.
+ */
 export class GenerationRefused extends OperatorRefusal {
   override readonly name = 'GenerationRefused';
 }
@@ -22,7 +25,10 @@ export interface GenerationRecord extends Checkpoint {
 }
 
 /** The generations of these projections, oldest first. */
-export async function generationRecords(db: Pool | PoolClient, projections: readonly string[]): Promise<GenerationRecord[]> {
+export async function generationRecords(
+  db: Pool | PoolClient,
+  projections: readonly string[],
+): Promise<GenerationRecord[]> {
   const { rows } = await db.query<Omit<GenerationRecord, 'position'> & { position: string | null }>(
     `select projection, generation, state, definition, (extract(epoch from retired_at) * 1000)::float8 as "retiredAt",
        c.position, c.version::text as version, c.last_error as "lastError", (extract(epoch from c.updated_at) * 1000)::float8 as "updatedAt"
@@ -41,14 +47,23 @@ export class GenerationsOf {
     private readonly records: readonly GenerationRecord[],
   ) {}
 
-  static async read(db: Pool | PoolClient, log: Pick<EventLog, 'isPosition'>, projector: Projector): Promise<GenerationsOf> {
+  static async read(
+    db: Pool | PoolClient,
+    log: Pick<EventLog, 'isPosition'>,
+    projector: Projector,
+  ): Promise<GenerationsOf> {
     return new GenerationsOf(projector, log, await generationRecords(db, [projector.name]));
   }
 
-  /** @throws {GenerationRefused} when there is none whose tables this release can read and write. */
+  /**
+   * @throws {GenerationRefused} when there is none whose tables this release can read and write.
+   */
   get live(): GenerationRecord {
     const live = this.records.find(({ state }) => state === 'live');
-    if (!live) throw new GenerationRefused(`${this.projector.name} has no live generation yet: start the service once`);
+    if (!live)
+      throw new GenerationRefused(
+        `${this.projector.name} has no live generation yet: start the service once`,
+      );
     if (!this.isUsable(live))
       throw new GenerationRefused(
         `the tables of ${this.projector.name} are not those of this release: start the service of this release, which makes them anew`,
@@ -64,17 +79,26 @@ export class GenerationsOf {
   /** The one that was live before this one; undefined: none is kept. */
   get previous(): GenerationRecord | undefined {
     const [newest] = this.records
-      .filter((record) => record.state === 'retired' && record.retiredAt !== null && this.isUsable(record))
+      .filter(
+        (record) =>
+          record.state === 'retired' && record.retiredAt !== null && this.isUsable(record),
+      )
       .sort((a, b) => (b.retiredAt ?? 0) - (a.retiredAt ?? 0));
     return newest;
   }
 
   /** One that was cancelled after its rows had been written. */
   get unfinished(): GenerationRecord | undefined {
-    return this.records.find((record) => record.state === 'building' && record.position !== undefined && this.isUsable(record));
+    return this.records.find(
+      (record) =>
+        record.state === 'building' && record.position !== undefined && this.isUsable(record),
+    );
   }
 
-  /** Those that nobody needs: what was begun or built before, and what was live before the previous one. */
+  /**
+   * Those that nobody needs: what was begun or built before, and what was live before the previous
+   * one.
+   */
   obsolete(keep: GenerationRecord | undefined, now: number): readonly GenerationRecord[] {
     return this.records.filter(({ state, generation, retiredAt }) => {
       if (generation === keep?.generation || generation === this.previous?.generation) return false;
@@ -85,20 +109,36 @@ export class GenerationsOf {
 
   private isUsable({ definition, position }: GenerationRecord): boolean {
     // Another log's position: the generation was built from that log.
-    return definition === definitionOf(this.projector) && (position === undefined || this.log.isPosition(position));
+    return (
+      definition === definitionOf(this.projector) &&
+      (position === undefined || this.log.isPosition(position))
+    );
   }
 }
 
-/** A process may go on reading a generation for a moment after it was switched off, and a read may take a while. */
+/**
+ * A process may go on reading a generation for a moment after it was switched off, and a read may
+ * take a while.
+ */
 const STILL_READ_MS = 60_000;
 
 /** Deletes a generation with its tables, within the caller's transaction or alone. */
-export async function dropGeneration(client: PoolClient, projection: string, generation: number): Promise<void> {
+export async function dropGeneration(
+  client: PoolClient,
+  projection: string,
+  generation: number,
+): Promise<void> {
   await client.query(`drop schema if exists ${quoted(schemaOf(projection, generation))} cascade`);
-  await client.query('delete from ledger.projection_generations where projection = $1 and generation = $2', [projection, generation]);
+  await client.query(
+    'delete from ledger.projection_generations where projection = $1 and generation = $2',
+    [projection, generation],
+  );
 }
 
-/** @throws {GenerationRefused} when it is not in the state that is expected: somebody came in between. */
+/**
+ * @throws {GenerationRefused} when it is not in the state that is expected: somebody came in
+ * between.
+ */
 export async function changeState(
   client: PoolClient,
   { projection, generation }: Pick<GenerationRecord, 'projection' | 'generation'>,
@@ -110,12 +150,25 @@ export async function changeState(
      where projection = $1 and generation = $2 and state = any ($4::text[])`,
     [projection, generation, to, from],
   );
-  if (rowCount !== 1) throw new GenerationRefused(`generation ${generation} of ${projection} is no longer ${from.join(' or ')}`);
+  if (rowCount !== 1)
+    throw new GenerationRefused(
+      `generation ${generation} of ${projection} is no longer ${from.join(' or ')}`,
+    );
 }
 
 /** The events that are parked for a generation, in the order of their streams' revisions. */
-export async function parkedEvents(db: Pool | PoolClient, projection: string, generation: number): Promise<ParkedEvent[]> {
-  const { rows } = await db.query<{ stream: string; revision: string; position: string; reason: string; first: boolean }>(
+export async function parkedEvents(
+  db: Pool | PoolClient,
+  projection: string,
+  generation: number,
+): Promise<ParkedEvent[]> {
+  const { rows } = await db.query<{
+    stream: string;
+    revision: string;
+    position: string;
+    reason: string;
+    first: boolean;
+  }>(
     `select e.stream, e.revision::text as revision, e."position", e.reason, s."position" = e."position" as first
      from ledger.parked_events e join ledger.parked_streams s using (projection, generation, stream)
      where projection = $1 and generation = $2 order by e.stream, e.revision`,
@@ -132,8 +185,11 @@ export async function recordParked(
   parked: readonly ParkedEvent[],
 ): Promise<void> {
   if (parked.length === 0) return;
-  const events = JSON.stringify(parked.map((event) => ({ ...event, revision: String(event.revision) })));
-  const from = 'from json_to_recordset($3::json) as r (stream text, revision bigint, "position" text, reason text, first boolean)';
+  const events = JSON.stringify(
+    parked.map((event) => ({ ...event, revision: String(event.revision) })),
+  );
+  const from =
+    'from json_to_recordset($3::json) as r (stream text, revision bigint, "position" text, reason text, first boolean)';
   await client.query(
     `insert into ledger.parked_streams (projection, generation, stream, "position", reason)
      select $1, $2, r.stream, r."position", r.reason ${from} where r.first on conflict do nothing`,

@@ -8,7 +8,8 @@ import { quoted, schemaOf } from '../identifiers.js';
 import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../projector.js';
 
 /** Leaves the planner no plan but the index, until the transaction ends. */
-const ALONG_THE_INDEX = 'set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off';
+const ALONG_THE_INDEX =
+  'set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off';
 
 /** An event that is kept back because its stream is parked. */
 export interface ParkedEvent {
@@ -28,16 +29,21 @@ export interface BatchToWrite {
   readonly eventId: string | undefined;
   /** The checkpoint's version as it was when the rows were loaded. */
   readonly expectedVersion: string;
-  /** An erasure of which a piece is cleaned, and where the next one begins; `next` undefined: it is finished. */
-  readonly erasure: { readonly forgotten: Forgotten; readonly next: NextPiece | undefined } | undefined;
+  /**
+   * An erasure of which a piece is cleaned, and where the next one begins; `next` undefined: it is
+   * finished.
+   */
+  readonly erasure:
+    { readonly forgotten: Forgotten; readonly next: NextPiece | undefined } | undefined;
 }
 
 type Keys = ReadonlyMap<string, readonly (readonly string[])[]>;
 
 /**
- * The rows of one generation in Postgres. A batch costs two round trips: one statement that loads every row it touches, one that
- * writes rows, parked events and checkpoint together. Raw SQL, since both are made from table definitions, and rows travel as JSON
- * (one parameter per table however many rows, no limit of parameters, a statement text that can be prepared).
+ * The rows of one generation in Postgres. A batch costs two round trips: one statement that loads
+ * every row it touches, one that writes rows, parked events and checkpoint together. Raw SQL, since
+ * both are made from table definitions, and rows travel as JSON (one parameter per table however
+ * many rows, no limit of parameters, a statement text that can be prepared).
  */
 export class GenerationStore {
   private readonly schema: string;
@@ -54,11 +60,15 @@ export class GenerationStore {
 
   /** The rows that there are under these keys. */
   async load(keys: Keys): Promise<{ readonly table: string; readonly row: Row }[]> {
-    const wanted = this.tables.flatMap((table, number) => ((keys.get(table.name)?.length ?? 0) > 0 ? [{ table, number }] : []));
+    const wanted = this.tables.flatMap((table, number) =>
+      (keys.get(table.name)?.length ?? 0) > 0 ? [{ table, number }] : [],
+    );
     if (wanted.length === 0) return [];
     const values: string[][] = [];
     const selects = wanted.map(({ table, number }) => {
-      const columns = table.primaryKey.map((_, place) => (keys.get(table.name) ?? []).map((key) => key[place] ?? ''));
+      const columns = table.primaryKey.map((_, place) =>
+        (keys.get(table.name) ?? []).map((key) => key[place] ?? ''),
+      );
       return this.selectByKeys(table, number, columns, values);
     });
     const { rows } = await this.pool.query<{ number: number; row: Row }>({
@@ -73,22 +83,29 @@ export class GenerationStore {
   }
 
   /**
-   * The rows that a lookup finds, at most so many, behind the row with these values in the columns that it goes along. Planned anew each
-   * time: what lookups find differs widely.
+   * The rows that a lookup finds, at most so many, behind the row with these values in the columns
+   * that it goes along. Planned anew each time: what lookups find differs widely.
    */
-  async find({ table: name, where, along = [] }: Lookup, limit: number, after: NextPiece['after']): Promise<readonly Row[]> {
+  async find(
+    { table: name, where, along = [] }: Lookup,
+    limit: number,
+    after: NextPiece['after'],
+  ): Promise<readonly Row[]> {
     const table = this.tables.find((candidate) => candidate.name === name);
     if (!table) throw new Error(`there is no table ${name}`);
     const values: unknown[] = [];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
-    // One value is compared as one: the index then gives the rows in its order, and nothing is sorted.
+    // One value is compared as one: the index then gives the rows in its order, and nothing is
+    // sorted.
     const conditions = Object.entries(where).map(([column, wanted]) =>
       wanted.length === 1
         ? `t.${quoted(column)} = ${parameter(wanted[0])}::text`
         : `t.${quoted(column)} = any (${parameter(wanted)}::text[])`,
     );
     if (after) conditions.push(behind(table, along, after.map(parameter)));
-    const order = along.map(({ column, descending }) => `t.${quoted(column)}${descending ? ' desc' : ''}`);
+    const order = along.map(
+      ({ column, descending }) => `t.${quoted(column)}${descending ? ' desc' : ''}`,
+    );
     return this.alongTheIndex(
       `select to_json(t) as "row" from ${this.place(table)} t where ${conditions.join(' and ')}
        ${order.length === 0 ? '' : `order by ${order.join(', ')}`} limit ${limit}`,
@@ -97,8 +114,9 @@ export class GenerationStore {
   }
 
   /**
-   * Reads the first rows of an index in its order. The planner thinks of few rows where there are very many, and would fetch and sort all
-   * of them for each piece (measured: seconds for 120 000), so it is left no other way.
+   * Reads the first rows of an index in its order. The planner thinks of few rows where there are
+   * very many, and would fetch and sort all of them for each piece (measured: seconds for 120 000),
+   * so it is left no other way.
    */
   private async alongTheIndex(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     const { rows } = await inTransaction(this.pool, async (client) => {
@@ -108,38 +126,63 @@ export class GenerationStore {
     return rows.map(({ row }) => row);
   }
 
-  // The lateral subquery with `offset 0` keeps the planner at one index lookup per key. As a plain join, a plan prepared while the
-  // table was small would go on reading the whole of it.
-  private selectByKeys(table: ReadModelTable, number: number, columns: string[][], values: string[][]): string {
+  // The lateral subquery with `offset 0` keeps the planner at one index lookup per key. As a plain
+  // join, a plan prepared while the table was small would go on reading the whole of it.
+  private selectByKeys(
+    table: ReadModelTable,
+    number: number,
+    columns: string[][],
+    values: string[][],
+  ): string {
     const parameters = columns.map((column) => `$${values.push(column)}::text[]`);
     const names = table.primaryKey.map((_, place) => `k${place}`);
-    const where = table.primaryKey.map((column, place) => `t.${quoted(column)} = k.k${place}`).join(' and ');
+    const where = table.primaryKey
+      .map((column, place) => `t.${quoted(column)} = k.k${place}`)
+      .join(' and ');
     const row = `select to_json(t) as "row" from ${this.place(table)} t where ${where} offset 0`;
     return `select ${number} as "number", r."row" from unnest(${parameters.join(', ')}) as k (${names.join(', ')}) cross join lateral (${row}) r`;
   }
 
   /**
-   * Writes a batch and its checkpoint in one statement, which is one transaction. False, with nothing written, when the checkpoint is no
-   * longer what was expected: somebody else writes this generation. The update of the checkpoint row decides and orders everything
-   * else: each other part takes its rows from `moved`, which is empty for the loser.
+   * Writes a batch and its checkpoint in one statement, which is one transaction. False, with
+   * nothing written, when the checkpoint is no longer what was expected: somebody else writes this
+   * generation. The update of the checkpoint row decides and orders everything else: each other
+   * part takes its rows from `moved`, which is empty for the loser.
    */
-  async write({ changes, parked, position, eventId, expectedVersion, erasure }: BatchToWrite): Promise<boolean> {
+  async write({
+    changes,
+    parked,
+    position,
+    eventId,
+    expectedVersion,
+    erasure,
+  }: BatchToWrite): Promise<boolean> {
     const witness = eventId === undefined ? null : witnessText({ position, eventId });
-    const values: unknown[] = [position, this.projector.name, this.generation, expectedVersion, witness];
+    const values: unknown[] = [
+      position,
+      this.projector.name,
+      this.generation,
+      expectedVersion,
+      witness,
+    ];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
     const parts = [
       `moved as (
         update ledger.projection_checkpoints
         set position = $1, witness = coalesce($5::text, witness), version = version + 1, updated_at = now(), last_error = null
         where projection = $2 and generation = $3 and version = $4::bigint returning projection, generation)`,
-      ...changes.flatMap((change, number) => [...this.upsert(change, number, parameter), ...this.deletion(change, number, parameter)]),
+      ...changes.flatMap((change, number) => [
+        ...this.upsert(change, number, parameter),
+        ...this.deletion(change, number, parameter),
+      ]),
       ...this.parking(parked, parameter),
       ...(erasure ? [this.erasure(erasure, parameter)] : []),
     ];
     const result = await this.pool.query<{ moved: boolean }>({
       ...(erasure ? {} : this.preparedName(changes, parked)),
-      // The log is the truth: a checkpoint and its rows that are lost together in a crash of the server are simply made again. So
-      // nobody waits for the disk here. The setting lasts for this transaction only.
+      // The log is the truth: a checkpoint and its rows that are lost together in a crash of the
+      // server are simply made again. So nobody waits for the disk here. The setting lasts for this
+      // transaction only.
       text: `with ${parts.join(', ')}
         select exists (select from moved) as moved, set_config('synchronous_commit', 'off', true)`,
       values,
@@ -147,13 +190,20 @@ export class GenerationStore {
     return result.rows[0]?.moved === true;
   }
 
-  private upsert({ table, upserts }: TableChanges, number: number, parameter: (value: unknown) => string): string[] {
+  private upsert(
+    { table, upserts }: TableChanges,
+    number: number,
+    parameter: (value: unknown) => string,
+  ): string[] {
     if (upserts.length === 0) return [];
     const columns = Object.entries(table.columns);
     const names = columns.map(([name]) => quoted(name));
     const record = columns.map(([name, type]) => `${quoted(name)} ${bareType(type)}`).join(', ');
     const others = names.filter((name) => !table.primaryKey.map(quoted).includes(name));
-    const update = others.length === 0 ? 'nothing' : `update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
+    const update =
+      others.length === 0
+        ? 'nothing'
+        : `update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
     return [
       `upsert${number} as (
         insert into ${this.place(table)} (${names.join(', ')})
@@ -162,11 +212,19 @@ export class GenerationStore {
     ];
   }
 
-  private deletion({ table, deletes }: TableChanges, number: number, parameter: (value: unknown) => string): string[] {
+  private deletion(
+    { table, deletes }: TableChanges,
+    number: number,
+    parameter: (value: unknown) => string,
+  ): string[] {
     if (deletes.length === 0) return [];
-    const columns = table.primaryKey.map((_, place) => `${parameter(deletes.map((key) => key[place] ?? ''))}::text[]`);
+    const columns = table.primaryKey.map(
+      (_, place) => `${parameter(deletes.map((key) => key[place] ?? ''))}::text[]`,
+    );
     const names = table.primaryKey.map((_, place) => `k${place}`);
-    const where = table.primaryKey.map((column, place) => `t.${quoted(column)} = k.k${place}`).join(' and ');
+    const where = table.primaryKey
+      .map((column, place) => `t.${quoted(column)} = k.k${place}`)
+      .join(' and ');
     return [
       `deletion${number} as (
         delete from ${this.place(table)} t using moved, unnest(${columns.join(', ')}) as k (${names.join(', ')}) where ${where})`,
@@ -188,7 +246,10 @@ export class GenerationStore {
     ];
   }
 
-  private erasure({ forgotten, next }: NonNullable<BatchToWrite['erasure']>, parameter: (value: unknown) => string): string {
+  private erasure(
+    { forgotten, next }: NonNullable<BatchToWrite['erasure']>,
+    parameter: (value: unknown) => string,
+  ): string {
     const { erasureId, tenant, mode, accountRef, persons } = forgotten;
     const key = `${parameter(accountRef)}::text, ${parameter(erasureId)}::text`;
     if (next === undefined)
@@ -203,10 +264,16 @@ export class GenerationStore {
       on conflict (projection, generation, account_ref, erasure_id) do update set next_piece = excluded.next_piece)`;
   }
 
-  // Common batches are prepared. Those that delete are planned each time, with the sizes of that time, for the reason given at `selectByKeys`.
-  private preparedName(changes: readonly TableChanges[], parked: readonly ParkedEvent[]): { readonly name?: string } {
+  // Common batches are prepared. Those that delete are planned each time, with the sizes of that
+  // time, for the reason given at `selectByKeys`.
+  private preparedName(
+    changes: readonly TableChanges[],
+    parked: readonly ParkedEvent[],
+  ): { readonly name?: string } {
     if (parked.length > 0 || changes.some(({ deletes }) => deletes.length > 0)) return {};
-    return { name: `${this.schema}.write.${changes.map(({ table }) => this.tables.indexOf(table)).join('.')}` };
+    return {
+      name: `${this.schema}.write.${changes.map(({ table }) => this.tables.indexOf(table)).join('.')}`,
+    };
   }
 
   private place(table: ReadModelTable): string {
@@ -214,8 +281,14 @@ export class GenerationStore {
   }
 }
 
-/** The condition that a row comes behind the one with these values, in the order of these columns. */
-function behind(table: ReadModelTable, along: NonNullable<Lookup['along']>, parameters: readonly string[]): string {
+/**
+ * The condition that a row comes behind the one with these values, in the order of these columns.
+ */
+function behind(
+  table: ReadModelTable,
+  along: NonNullable<Lookup['along']>,
+  parameters: readonly string[],
+): string {
   const columns = along.map(({ column, descending }, place) => ({
     name: `t.${quoted(column)}`,
     value: `${parameters[place]}::${bareType(table.columns[column] ?? 'text')}`,
@@ -224,7 +297,10 @@ function behind(table: ReadModelTable, along: NonNullable<Lookup['along']>, para
   const [first] = columns;
   if (!first) return 'true';
   const alternatives = columns.map(({ name, value, operator }, place) =>
-    [...columns.slice(0, place).map((before) => `${before.name} = ${before.value}`), `${name} ${operator} ${value}`].join(' and '),
+    [
+      ...columns.slice(0, place).map((before) => `${before.name} = ${before.value}`),
+      `${name} ${operator} ${value}`,
+    ].join(' and '),
   );
   // Said on its own, the first column is where the index begins to be read.
   return `${first.name} ${first.operator}= ${first.value} and (${alternatives.join(' or ')})`;

@@ -1,11 +1,20 @@
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { BEHIND_A_PARKED_EVENT } from '../following/projection-track.js';
 import { describeError, StoppedAtUndecodable } from '../projecting-errors.js';
-import { forgottenBy, type DecodeEvents, type LedgerEvent, type Projector, type UndecodableEvent } from '../projector.js';
+import {
+  forgottenBy,
+  type DecodeEvents,
+  type LedgerEvent,
+  type Projector,
+  type UndecodableEvent,
+} from '../projector.js';
 import { FoldedRows, type RowObserver } from './folded-rows.js';
 import type { ParkedEvent } from './generation-store.js';
 
-/** One projection's fold of the log, in memory. Parks what cannot be applied by the same rules as the one that follows the log live. */
+/**
+ * One projection's fold of the log, in memory. Parks what cannot be applied by the same rules as
+ * the one that follows the log live.
+ */
 export class ProjectionFold {
   readonly rows: FoldedRows;
   readonly parked: ParkedEvent[] = [];
@@ -56,7 +65,9 @@ export interface FoldOptions {
   /** Every type that some projection handles, see `ProjectionTrack`. */
   readonly knownTypes: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** Events that need not be decoded, since they are none of this fold's; default: all are wanted. */
+  /**
+   * Events that need not be decoded, since they are none of this fold's; default: all are wanted.
+   */
   readonly wants?: (event: RecordedEvent) => boolean;
   /** Rows held at most; the fold ends early when there are more. */
   readonly rowsMax?: number;
@@ -70,17 +81,22 @@ export interface FoldOptions {
 const PAGE = 2_000;
 
 /**
- * Folds the log into all of these at once, each up to its own end, from where they stand. Reads ahead while it folds. Ends early when it is
- * aborted or holds too much: each fold's `position` says how far it came.
+ * Folds the log into all of these at once, each up to its own end, from where they stand. Reads
+ * ahead while it folds. Ends early when it is aborted or holds too much: each fold's `position`
+ * says how far it came.
  * @throws {StoppedAtUndecodable} when an event that one of them must read cannot be decoded.
  * @throws what the log throws while it is away.
  */
 export async function foldLog(options: FoldOptions): Promise<void> {
   const { log, folds, signal, rowsMax = Infinity, pageSize = PAGE } = options;
-  const unfinished = (): ProjectionFold[] => folds.filter(({ position, until }) => log.compare(position, until) < 0);
+  const unfinished = (): ProjectionFold[] =>
+    folds.filter(({ position, until }) => log.compare(position, until) < 0);
   const [first, ...others] = unfinished();
   if (!first) return;
-  const start = others.reduce((least, { position }) => (log.compare(position, least) < 0 ? position : least), first.position);
+  const start = others.reduce(
+    (least, { position }) => (log.compare(position, least) < 0 ? position : least),
+    first.position,
+  );
   for (let page = await log.readAll(start, pageSize); ;) {
     const last = page.at(-1)?.position;
     if (last === undefined) return;
@@ -96,19 +112,30 @@ export async function foldLog(options: FoldOptions): Promise<void> {
   }
 }
 
-async function foldPage(page: readonly RecordedEvent[], folds: readonly ProjectionFold[], options: FoldOptions): Promise<void> {
+async function foldPage(
+  page: readonly RecordedEvent[],
+  folds: readonly ProjectionFold[],
+  options: FoldOptions,
+): Promise<void> {
   const { log, decode, knownTypes, wants, onEvent } = options;
-  const handled: ReadonlySet<string> = new Set(folds.flatMap(({ projector }) => [...projector.handles]));
+  const handled: ReadonlySet<string> = new Set(
+    folds.flatMap(({ projector }) => [...projector.handles]),
+  );
   const mattersTo = (type: string): boolean => !knownTypes.has(type) || handled.has(type);
   const wanted = page.filter((event) => mattersTo(event.type) && (wants?.(event) ?? true));
   const decoded = await decode(wanted);
-  if (decoded.length !== wanted.length) throw new Error(`${wanted.length} events went into decoding, ${decoded.length} came out`);
+  if (decoded.length !== wanted.length)
+    throw new Error(`${wanted.length} events went into decoding, ${decoded.length} came out`);
   const last = page.at(-1)?.position;
   for (const fold of folds) {
     const { position: from, until } = fold;
     const isWhole = log.compare(last, until) <= 0 && log.compare(from, page[0]?.position) < 0;
     for (const [index, result] of decoded.entries()) {
-      if (!isWhole && (log.compare(result.position, from) <= 0 || log.compare(result.position, until) > 0)) continue;
+      if (
+        !isWhole &&
+        (log.compare(result.position, from) <= 0 || log.compare(result.position, until) > 0)
+      )
+        continue;
       if ('event' in result) {
         onEvent?.(result);
         fold.apply(result);
@@ -125,5 +152,6 @@ function stopIfItConcerns(
   knownTypes: ReadonlySet<string>,
 ): void {
   const handled: ReadonlySet<string> = projector.handles;
-  if (handled.has(type) || !knownTypes.has(type)) throw new StoppedAtUndecodable(position, undecodable);
+  if (handled.has(type) || !knownTypes.has(type))
+    throw new StoppedAtUndecodable(position, undecodable);
 }

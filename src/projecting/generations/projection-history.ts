@@ -42,9 +42,17 @@ export interface OperationEnd {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Puts operations on record as they begin. To be called by who holds the lock on generations: what still counts as running has crashed. */
-export async function recordBegun(pool: Pool, operations: readonly ProjectionOperation[]): Promise<readonly string[]> {
-  await pool.query(`update ledger.projection_history set outcome = 'crashed', finished_at = now() where outcome = 'running'`);
+/**
+ * Puts operations on record as they begin. To be called by who holds the lock on generations: what
+ * still counts as running has crashed.
+ */
+export async function recordBegun(
+  pool: Pool,
+  operations: readonly ProjectionOperation[],
+): Promise<readonly string[]> {
+  await pool.query(
+    `update ledger.projection_history set outcome = 'crashed', finished_at = now() where outcome = 'running'`,
+  );
   const ids: string[] = [];
   for (const { action, projection, actor, tenant, mode, accountRef } of operations) {
     const { rows } = await pool.query<{ id: string }>(
@@ -57,7 +65,11 @@ export async function recordBegun(pool: Pool, operations: readonly ProjectionOpe
   return ids;
 }
 
-export async function recordEnd(pool: Pool, id: string, { outcome, generation, previous, details }: OperationEnd): Promise<void> {
+export async function recordEnd(
+  pool: Pool,
+  id: string,
+  { outcome, generation, previous, details }: OperationEnd,
+): Promise<void> {
   await pool.query(
     `update ledger.projection_history set outcome = $2, generation = $3, previous = $4, details = $5, finished_at = now()
      where id = $1::bigint and outcome = 'running'`,
@@ -65,8 +77,14 @@ export async function recordEnd(pool: Pool, id: string, { outcome, generation, p
   );
 }
 
-/** The newest operations first. One that counts as running has crashed unless its process still holds the lock on generations. */
-export async function projectionHistory(pool: Pool, limit: number): Promise<ProjectionHistoryEntry[]> {
+/**
+ * The newest operations first. One that counts as running has crashed unless its process still
+ * holds the lock on generations.
+ */
+export async function projectionHistory(
+  pool: Pool,
+  limit: number,
+): Promise<ProjectionHistoryEntry[]> {
   const { rows } = await pool.query<ProjectionHistoryEntry>(
     `select id::float8 as id, action, projection, generation, previous, tenant, mode, account_ref as "accountRef", actor, outcome, details,
        (extract(epoch from started_at) * 1000)::float8 as "startedAt", (extract(epoch from finished_at) * 1000)::float8 as "finishedAt"

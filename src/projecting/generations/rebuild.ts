@@ -6,7 +6,13 @@ import { schemaOf } from '../identifiers.js';
 import { isDataError } from '../projecting-errors.js';
 import type { Projector, Row } from '../projector.js';
 import { checkLoaded, indexGeneration, placeOf, writeFold } from './bulk-load.js';
-import { atOnePosition, Follower, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
+import {
+  atOnePosition,
+  Follower,
+  Interrupted,
+  knownTypesOf,
+  type GenerationParts,
+} from './catch-up.js';
 import { UnstorableText } from './copy-rows.js';
 import { countDifferences, withSnapshot } from './generation-diff.js';
 import {
@@ -26,17 +32,32 @@ export type RebuildStage = 'begun' | 'folded' | 'loaded' | 'indexed' | 'caught-u
 
 /** What a rebuild does at present, for people. */
 export type RebuildProgress =
-  | { readonly phase: 'folding'; readonly events: number; readonly last: Position; readonly until: Position | undefined }
-  | { readonly phase: 'writing' | 'indexing' | 'verifying'; readonly projection: string; readonly rows: number }
+  | {
+      readonly phase: 'folding';
+      readonly events: number;
+      readonly last: Position;
+      readonly until: Position | undefined;
+    }
+  | {
+      readonly phase: 'writing' | 'indexing' | 'verifying';
+      readonly projection: string;
+      readonly rows: number;
+    }
   | { readonly phase: 'following'; readonly projection: string; readonly events: number };
 
 export interface RebuildOptions {
   /** Aborted: what was folded is written down, and the rebuild ends with {Interrupted}. */
   readonly signal: AbortSignal;
-  /** Goes on from what an interrupted one wrote down. Only right while the projectors are the same as then. */
+  /**
+   * Goes on from what an interrupted one wrote down. Only right while the projectors are the same
+   * as then.
+   */
   readonly resume?: boolean;
   readonly onProgress?: (progress: RebuildProgress) => void;
-  /** Rows held in memory; what comes behind is applied in batches, as it is live. Default two million. */
+  /**
+   * Rows held in memory; what comes behind is applied in batches, as it is live. Default two
+   * million.
+   */
   readonly rowsMax?: number;
   readonly pageSize?: number;
   readonly reached?: (stage: RebuildStage) => Promise<void>;
@@ -64,9 +85,11 @@ interface Build {
 }
 
 /**
- * Builds a new generation of each of these beside the live ones, up to where those stand, and leaves them ready to become live. One pass over
- * the log for all. `client` holds the lock on generations. What was built before and did not become live is dropped.
- * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable}; the live generations are what they were, whatever is thrown.
+ * Builds a new generation of each of these beside the live ones, up to where those stand, and
+ * leaves them ready to become live. One pass over the log for all. `client` holds the lock on
+ * generations. What was built before and did not become live is dropped.
+ * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable}; the live generations are what
+ * they were, whatever is thrown.
  */
 export async function rebuild(
   parts: GenerationParts,
@@ -76,14 +99,16 @@ export async function rebuild(
 ): Promise<readonly BuiltGeneration[]> {
   const { signal, reached = () => Promise.resolve() } = options;
   const builds: Build[] = [];
-  for (const projector of projectors) builds.push(await begin(parts, client, projector, options.resume ?? false));
+  for (const projector of projectors)
+    builds.push(await begin(parts, client, projector, options.resume ?? false));
   await reached('begun');
   await fold(parts, builds, options);
   await reached('folded');
   const written: Build[] = [];
   for (const build of builds) {
     if (await write(client, build, options)) written.push(build);
-    // Stopped in the middle of the log: what is written is kept for `resume`, values that Postgres refuses are not worth keeping.
+    // Stopped in the middle of the log: what is written is kept for `resume`, values that Postgres
+    // refuses are not worth keeping.
     else if (!signal.aborted) await createAnew(client, build);
   }
   if (signal.aborted) throw new Interrupted();
@@ -98,16 +123,24 @@ export async function rebuild(
   }
   await reached('indexed');
   const built: BuiltGeneration[] = [];
-  for (const build of builds) built.push(await finish({ ...parts, client }, build, options, reached));
+  for (const build of builds)
+    built.push(await finish({ ...parts, client }, build, options, reached));
   return built;
 }
 
-async function begin({ log }: GenerationParts, client: PoolClient, projector: Projector, resume: boolean): Promise<Build> {
+async function begin(
+  { log }: GenerationParts,
+  client: PoolClient,
+  projector: Projector,
+  resume: boolean,
+): Promise<Build> {
   const generations = await GenerationsOf.read(client, log, projector);
   const { live } = generations;
   const unfinished = resume ? generations.unfinished : undefined;
   if (resume && !unfinished) {
-    throw new GenerationRefused(sentence`there is nothing of ${projector.name} to resume: rebuild it without ${argument('resume')}`);
+    throw new GenerationRefused(
+      sentence`there is nothing of ${projector.name} to resume: rebuild it without ${argument('resume')}`,
+    );
   }
   for (const { generation } of generations.obsolete(unfinished, Date.now()))
     await inTransactionOf(client, () => dropGeneration(client, projector.name, generation));
@@ -125,7 +158,11 @@ async function begin({ log }: GenerationParts, client: PoolClient, projector: Pr
 }
 
 /** Takes up what an interrupted rebuild wrote. */
-async function readBack(client: PoolClient, fold: ProjectionFold, { generation, position }: GenerationRecord): Promise<void> {
+async function readBack(
+  client: PoolClient,
+  fold: ProjectionFold,
+  { generation, position }: GenerationRecord,
+): Promise<void> {
   const { projector, rows } = fold;
   for (const table of projector.tables) {
     const { rows: stored } = await client.query<{ row: Row }>(
@@ -133,12 +170,19 @@ async function readBack(client: PoolClient, fold: ProjectionFold, { generation, 
     );
     for (const { row } of stored) rows.put(table.name, row);
   }
-  if (position !== undefined) fold.resume(position, await parkedEvents(client, projector.name, generation));
+  if (position !== undefined)
+    fold.resume(position, await parkedEvents(client, projector.name, generation));
 }
 
-async function fold(parts: GenerationParts, builds: readonly Build[], options: RebuildOptions): Promise<void> {
+async function fold(
+  parts: GenerationParts,
+  builds: readonly Build[],
+  options: RebuildOptions,
+): Promise<void> {
   const { log, decode } = parts;
-  const until = builds.map(({ live }) => live.position).reduce((a, b) => (log.compare(a, b) >= 0 ? a : b), undefined);
+  const until = builds
+    .map(({ live }) => live.position)
+    .reduce((a, b) => (log.compare(a, b) >= 0 ? a : b), undefined);
   let events = 0;
   await foldLog({
     log,
@@ -148,12 +192,20 @@ async function fold(parts: GenerationParts, builds: readonly Build[], options: R
     signal: options.signal,
     rowsMax: options.rowsMax ?? ROWS_MAX,
     ...(options.pageSize === undefined ? {} : { pageSize: options.pageSize }),
-    onPage: (read, last) => options.onProgress?.({ phase: 'folding', events: (events += read), last, until }),
+    onPage: (read, last) =>
+      options.onProgress?.({ phase: 'folding', events: (events += read), last, until }),
   });
 }
 
-/** False when Postgres refuses a value among the rows: whose it is, and what of it, batches find out. */
-async function write(client: PoolClient, { projector, generation, fold }: Build, { onProgress }: RebuildOptions): Promise<boolean> {
+/**
+ * False when Postgres refuses a value among the rows: whose it is, and what of it, batches find
+ * out.
+ */
+async function write(
+  client: PoolClient,
+  { projector, generation, fold }: Build,
+  { onProgress }: RebuildOptions,
+): Promise<boolean> {
   onProgress?.({ phase: 'writing', projection: projector.name, rows: fold.rows.size });
   try {
     await writeFold(client, fold, generation);
@@ -165,7 +217,10 @@ async function write(client: PoolClient, { projector, generation, fold }: Build,
   return true;
 }
 
-/** Begins again, empty, with all indexes: everything is left to `finish`, which goes the way of batches. */
+/**
+ * Begins again, empty, with all indexes: everything is left to `finish`, which goes the way of
+ * batches.
+ */
 async function createAnew(client: PoolClient, { projector, generation }: Build): Promise<void> {
   await inTransactionOf(client, async () => {
     await dropGeneration(client, projector.name, generation);
@@ -180,15 +235,23 @@ async function finish(
   reached: (stage: RebuildStage) => Promise<void>,
 ): Promise<BuiltGeneration> {
   const projection = projector.name;
-  const record = (await generationRecords(client, [projection])).find((candidate) => candidate.generation === generation);
+  const record = (await generationRecords(client, [projection])).find(
+    (candidate) => candidate.generation === generation,
+  );
   if (!record) throw new GenerationRefused(`generation ${generation} of ${projection} is gone`);
   const follower = await Follower.open(parts, projector, record);
   let events = 0;
-  const onPage = (applied: number): void => onProgress?.({ phase: 'following', projection, events: (events += applied) });
+  const onPage = (applied: number): void =>
+    onProgress?.({ phase: 'following', projection, events: (events += applied) });
   return withSnapshot(parts.pool, async (snapshot) => {
     const { log } = parts;
     const options = { signal, onPage, compares: true };
-    await atOnePosition({ log, client }, [{ projector, live, follower }], () => snapshot.take(), options);
+    await atOnePosition(
+      { log, client },
+      [{ projector, live, follower }],
+      () => snapshot.take(),
+      options,
+    );
     await reached('caught-up');
     onProgress?.({ phase: 'verifying', projection, rows: 0 });
     const { rows, differences } = await countDifferences(snapshot.client, projector, {
@@ -201,15 +264,29 @@ async function finish(
     await changeState(client, record, ['building'], 'ready');
     const position = follower.track.position ?? null;
     const streams = new Set(parked.map(({ stream }) => stream)).size;
-    return { projection, generation, liveGeneration: live.generation, position, rows, parked: streams, differences };
+    return {
+      projection,
+      generation,
+      liveGeneration: live.generation,
+      position,
+      rows,
+      parked: streams,
+      differences,
+    };
   });
 }
 
-/** What a rebuild would read. @returns the number of events up to the position of the live generation that is furthest. */
+/**
+ * What a rebuild would read. @returns the number of events up to the position of the live
+ * generation that is furthest.
+ */
 export async function countEvents(
   { log }: Pick<GenerationParts, 'log'>,
   until: Position | undefined,
-  options: { readonly signal: AbortSignal; readonly onPage?: (events: number, last: Position) => void },
+  options: {
+    readonly signal: AbortSignal;
+    readonly onPage?: (events: number, last: Position) => void;
+  },
 ): Promise<number> {
   let events = 0;
   if (until === undefined) return events;

@@ -11,7 +11,9 @@ import { differ } from './generation-diff.js';
 import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
 
-/** A part of a read model: everything of a tenant in one mode, or what certain streams have written. */
+/**
+ * A part of a read model: everything of a tenant in one mode, or what certain streams have written.
+ */
 export interface RepairScope {
   readonly part:
     | { readonly kind: 'tenant'; readonly tenant: string; readonly mode: Mode }
@@ -51,9 +53,11 @@ interface Repair {
 const HELD_EVENTS_MAX = 2_000;
 
 /**
- * Makes a part of the live generations what the log says, in place: folded in memory up to close behind them, then, while they are held, to
- * exactly where they stand, compared and put right in one transaction. Readers see the rows from before or from after.
- * `client` holds the lock on generations. @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with nothing changed.
+ * Makes a part of the live generations what the log says, in place: folded in memory up to close
+ * behind them, then, while they are held, to exactly where they stand, compared and put right in
+ * one transaction. Readers see the rows from before or from after. `client` holds the lock on
+ * generations. @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with nothing
+ * changed.
  */
 export async function repair(
   { client, ...parts }: GenerationParts & { readonly client: PoolClient },
@@ -65,7 +69,8 @@ export async function repair(
   const accounts = new Set<string>();
   const writer = { isOfScope: false };
   const repairs: Repair[] = [];
-  for (const projector of projectors) repairs.push(await begin({ ...parts, client }, projector, scope, writer));
+  for (const projector of projectors)
+    repairs.push(await begin({ ...parts, client }, projector, scope, writer));
   const { part } = scope;
   const fold = (signal: AbortSignal): Promise<void> =>
     foldLog({
@@ -94,7 +99,8 @@ export async function repair(
       if ((await isNear(parts, repairs)) && (await countUnfinishedErasures(client, lives)) === 0) {
         await fold(new AbortController().signal);
         const repaired: RepairedProjection[] = [];
-        for (const each of repairs) repaired.push(await repairPart(client, each, scope, [...accounts]));
+        for (const each of repairs)
+          repaired.push(await repairPart(client, each, scope, [...accounts]));
         await client.query('commit');
         return repaired;
       }
@@ -113,8 +119,16 @@ async function begin(
   writer: { readonly isOfScope: boolean },
 ): Promise<Repair> {
   const { live } = await GenerationsOf.read(client, log, projector);
-  if (part.kind === 'tenant') return { projector, live, fold: new ProjectionFold(projector, live.position), touched: undefined };
-  const touched = new Map(projector.tables.map(({ name }) => [name, new Map<string, readonly string[]>()]));
+  if (part.kind === 'tenant')
+    return {
+      projector,
+      live,
+      fold: new ProjectionFold(projector, live.position),
+      touched: undefined,
+    };
+  const touched = new Map(
+    projector.tables.map(({ name }) => [name, new Map<string, readonly string[]>()]),
+  );
   const fold = new ProjectionFold(projector, live.position, (table, key) => {
     if (writer.isOfScope) touched.get(table)?.set(JSON.stringify(key), key);
   });
@@ -125,7 +139,8 @@ async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Pro
   for (const { fold } of repairs) {
     const next = await log.readAll(fold.position, HELD_EVENTS_MAX);
     const last = next.at(-1);
-    if (last && next.length === HELD_EVENTS_MAX && log.compare(last.position, fold.until) < 0) return false;
+    if (last && next.length === HELD_EVENTS_MAX && log.compare(last.position, fold.until) < 0)
+      return false;
   }
   return true;
 }
@@ -141,8 +156,15 @@ async function repairPart(
   for (const table of projector.tables) {
     const place = placeOf(schemaOf(name, live.generation), table);
     await client.query(`create temp table fresh (like ${place} including defaults) on commit drop`);
-    await copyRows(client, 'fresh', table, rowsInScope(fold, table, touched?.get(table.name), accounts));
-    await client.query(`alter table fresh add primary key (${table.primaryKey.map(quoted).join(', ')})`);
+    await copyRows(
+      client,
+      'fresh',
+      table,
+      rowsInScope(fold, table, touched?.get(table.name), accounts),
+    );
+    await client.query(
+      `alter table fresh add primary key (${table.primaryKey.map(quoted).join(', ')})`,
+    );
     done.removed += await removeOthers(client, { place, table }, scope.part, {
       touched: [...(touched?.get(table.name)?.values() ?? [])],
       accounts,
@@ -153,15 +175,25 @@ async function repairPart(
     await client.query('drop table fresh');
   }
   const parked = await parkAnew(client, live, fold, scope);
-  // Whoever follows the log live has parked streams in memory: it reads them again when its next write fails.
-  await client.query('update ledger.projection_checkpoints set version = version + 1 where projection = $1 and generation = $2', [
-    name,
-    live.generation,
-  ]);
-  return { projection: name, generation: live.generation, position: fold.position ?? null, ...done, ...parked };
+  // Whoever follows the log live has parked streams in memory: it reads them again when its next
+  // write fails.
+  await client.query(
+    'update ledger.projection_checkpoints set version = version + 1 where projection = $1 and generation = $2',
+    [name, live.generation],
+  );
+  return {
+    projection: name,
+    generation: live.generation,
+    position: fold.position ?? null,
+    ...done,
+    ...parked,
+  };
 }
 
-/** The column by which a row says whose account it is of; undefined: a count over several, or found by its key alone. */
+/**
+ * The column by which a row says whose account it is of; undefined: a count over several, or found
+ * by its key alone.
+ */
 const accountColumn = (table: ReadModelTable): string | undefined =>
   ['account_ref', 'referred_account_ref'].find((column) => column in table.columns);
 
@@ -174,7 +206,12 @@ function* rowsInScope(
   const column = accountColumn(table);
   for (const row of rows.rowsOf(table.name)) {
     const key = JSON.stringify(table.primaryKey.map((part) => String(row[part])));
-    if (touched === undefined || touched.has(key) || (column !== undefined && accounts.includes(String(row[column])))) yield row;
+    if (
+      touched === undefined ||
+      touched.has(key) ||
+      (column !== undefined && accounts.includes(String(row[column])))
+    )
+      yield row;
   }
 }
 
@@ -183,33 +220,43 @@ async function removeOthers(
   client: PoolClient,
   { place, table }: { readonly place: string; readonly table: ReadModelTable },
   part: RepairScope['part'],
-  { touched, accounts }: { readonly touched: readonly (readonly string[])[]; readonly accounts: readonly string[] },
+  {
+    touched,
+    accounts,
+  }: { readonly touched: readonly (readonly string[])[]; readonly accounts: readonly string[] },
 ): Promise<number> {
-  const key = (alias: string): string => `(${table.primaryKey.map((column) => `${alias}.${quoted(column)}`).join(', ')})`;
+  const key = (alias: string): string =>
+    `(${table.primaryKey.map((column) => `${alias}.${quoted(column)}`).join(', ')})`;
   const isMissing = `not exists (select from fresh f where ${key('f')} = ${key('t')})`;
   if (part.kind === 'tenant') {
-    const { rowCount } = await client.query(`delete from ${place} t where t.tenant = $1 and t.mode = $2 and ${isMissing}`, [
-      part.tenant,
-      part.mode,
-    ]);
+    const { rowCount } = await client.query(
+      `delete from ${place} t where t.tenant = $1 and t.mode = $2 and ${isMissing}`,
+      [part.tenant, part.mode],
+    );
     return rowCount ?? 0;
   }
   const columns = table.primaryKey.map((_, number) => touched.map((parts) => parts[number] ?? ''));
   const named = `${key('t')} in (select * from unnest(${columns.map((_, number) => `$${number + 1}::text[]`).join(', ')}))`;
   const column = accountColumn(table);
-  const owned = column === undefined ? '' : ` or t.${quoted(column)} = any ($${columns.length + 1}::text[])`;
-  const { rowCount } = await client.query(`delete from ${place} t where (${named}${owned}) and ${isMissing}`, [
-    ...columns,
-    ...(column === undefined ? [] : [accounts]),
-  ]);
+  const owned =
+    column === undefined ? '' : ` or t.${quoted(column)} = any ($${columns.length + 1}::text[])`;
+  const { rowCount } = await client.query(
+    `delete from ${place} t where (${named}${owned}) and ${isMissing}`,
+    [...columns, ...(column === undefined ? [] : [accounts])],
+  );
   return rowCount ?? 0;
 }
 
-async function upsert(client: PoolClient, place: string, table: ReadModelTable): Promise<{ added: number; changed: number }> {
+async function upsert(
+  client: PoolClient,
+  place: string,
+  table: ReadModelTable,
+): Promise<{ added: number; changed: number }> {
   const columns = Object.keys(table.columns);
   const others = columns.filter((column) => !table.primaryKey.includes(column)).map(quoted);
   const set = others.map((column) => `${column} = excluded.${column}`).join(', ');
-  const update = others.length === 0 ? 'nothing' : `update set ${set} where ${differ('t', 'excluded', table)}`;
+  const update =
+    others.length === 0 ? 'nothing' : `update set ${set} where ${differ('t', 'excluded', table)}`;
   const names = columns.map(quoted).join(', ');
   const { rows } = await client.query<{ added: number; changed: number }>(
     `with written as (
@@ -230,14 +277,14 @@ async function parkAnew(
     'select stream from ledger.parked_streams where projection = $1 and generation = $2',
     [projection, generation],
   );
-  const isInPart = (stream: string): boolean => (part.kind === 'streams' ? part.streams.has(stream) : concerns(stream));
+  const isInPart = (stream: string): boolean =>
+    part.kind === 'streams' ? part.streams.has(stream) : concerns(stream);
   const still = parked.filter(({ stream }) => isInPart(stream));
   const ofScope = rows.map(({ stream }) => stream).filter(isInPart);
-  await client.query('delete from ledger.parked_streams where projection = $1 and generation = $2 and stream = any ($3::text[])', [
-    projection,
-    generation,
-    ofScope,
-  ]);
+  await client.query(
+    'delete from ledger.parked_streams where projection = $1 and generation = $2 and stream = any ($3::text[])',
+    [projection, generation, ofScope],
+  );
   await recordParked(client, projection, generation, still);
   return { parkedBefore: ofScope.length, parked: new Set(still.map(({ stream }) => stream)).size };
 }

@@ -17,7 +17,10 @@ export interface Switched {
   readonly heldMs: number;
 }
 
-/** Makes the generations live that were built and wait. @throws {GenerationRefused} with nothing changed. */
+/**
+ * Makes the generations live that were built and wait. @throws {GenerationRefused} with nothing
+ * changed.
+ */
 export async function swap(
   parts: GenerationParts,
   client: PoolClient,
@@ -25,22 +28,37 @@ export async function swap(
   signal?: AbortSignal,
 ): Promise<Switched> {
   return switchTo({ ...parts, client }, projectors, signal, ({ ready, projector }) => {
-    if (!ready) throw new GenerationRefused(`there is no new generation of ${projector.name}: rebuild it first`);
+    if (!ready)
+      throw new GenerationRefused(
+        `there is no new generation of ${projector.name}: rebuild it first`,
+      );
     return ready;
   });
 }
 
-/** Makes the generation live that was so before. The one that was live is kept, so that this can be undone. @throws {GenerationRefused} */
-export async function rollBack(parts: GenerationParts, client: PoolClient, projector: Projector, signal?: AbortSignal): Promise<Switched> {
+/**
+ * Makes the generation live that was so before. The one that was live is kept, so that this can be
+ * undone. @throws {GenerationRefused}
+ */
+export async function rollBack(
+  parts: GenerationParts,
+  client: PoolClient,
+  projector: Projector,
+  signal?: AbortSignal,
+): Promise<Switched> {
   return switchTo({ ...parts, client }, [projector], signal, ({ previous }) => {
-    if (!previous) throw new GenerationRefused(`there is no earlier generation of ${projector.name} to go back to`);
+    if (!previous)
+      throw new GenerationRefused(
+        `there is no earlier generation of ${projector.name} to go back to`,
+      );
     return previous;
   });
 }
 
 /**
- * All of them change in one transaction. Whoever writes the generation that was live loses the race at once (its checkpoint's version
- * grows), finds another one live, and goes on with that from the same position.
+ * All of them change in one transaction. Whoever writes the generation that was live loses the race
+ * at once (its checkpoint's version grows), finds another one live, and goes on with that from the
+ * same position.
  */
 async function switchTo(
   { client, ...parts }: GenerationParts & { readonly client: PoolClient },
@@ -55,7 +73,12 @@ async function switchTo(
     const next = choose(generations);
     chosen.push({ projector, live, next, follower: await Follower.open(parts, projector, next) });
   }
-  const { heldMs } = await atOnePosition({ log: parts.log, client }, chosen, () => change(client, chosen), signal ? { signal } : {});
+  const { heldMs } = await atOnePosition(
+    { log: parts.log, client },
+    chosen,
+    () => change(client, chosen),
+    signal ? { signal } : {},
+  );
   const switched = chosen.map(({ projector, live, next, follower }) => ({
     projection: projector.name,
     generation: next.generation,
@@ -65,7 +88,10 @@ async function switchTo(
   return { switched, heldMs };
 }
 
-/** In few statements: whoever writes the live generations waits for each of them. @throws {GenerationRefused} when somebody came in between. */
+/**
+ * In few statements: whoever writes the live generations waits for each of them. @throws
+ * {GenerationRefused} when somebody came in between.
+ */
 async function change(
   client: PoolClient,
   chosen: readonly { readonly live: GenerationRecord; readonly next: GenerationRecord }[],
@@ -87,5 +113,7 @@ async function change(
     [names, chosen.map(({ next }) => next.generation)],
   );
   if (retired.rowCount !== chosen.length || made.rowCount !== chosen.length)
-    throw new GenerationRefused('the generations have changed meanwhile: look at `projection status` and try again');
+    throw new GenerationRefused(
+      'the generations have changed meanwhile: look at `projection status` and try again',
+    );
 }

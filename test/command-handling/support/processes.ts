@@ -34,7 +34,10 @@ const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 const WRAPPING_KEY = Buffer.alloc(32, 2);
 
-/** One database with the tenant `demo`, and as many processes on it as a test wants. Nothing but the database is shared between them. */
+/**
+ * One database with the tenant `demo`, and as many processes on it as a test wants. Nothing but the
+ * database is shared between them.
+ */
 export class SharedLedger {
   private readonly closing: (() => Promise<unknown>)[] = [];
 
@@ -45,7 +48,12 @@ export class SharedLedger {
     const ledger = new SharedLedger(database.url);
     ledger.closing.push(() => database.drop());
     const { tenantCommands } = await ledger.process();
-    const made = await tenantCommands.create({ alias: SCOPE.tenant, programType: 'API_ONLY', openEndpoints: false, program });
+    const made = await tenantCommands.create({
+      alias: SCOPE.tenant,
+      programType: 'API_ONLY',
+      openEndpoints: false,
+      program,
+    });
     if ('refused' in made) throw new Error(`the tenant was refused: ${made.refused}`);
     return ledger;
   }
@@ -68,7 +76,10 @@ export class SharedLedger {
   }
 }
 
-/** What one process of the service consists of between HTTP and the log, with words for what tests ask of it. */
+/**
+ * What one process of the service consists of between HTTP and the log, with words for what tests
+ * ask of it.
+ */
 export class TestProcess {
   readonly names = NAMES;
   readonly codec: EventCodec;
@@ -112,7 +123,11 @@ export class TestProcess {
     this.tenantCommands = new TenantCommands(this.commands, this.streams, NAMES, sealingKey, actor);
   }
 
-  send(accountId: string, request: AccountRequest, meta: CommandMeta = aRequest()): Promise<AccountOutcome> {
+  send(
+    accountId: string,
+    request: AccountRequest,
+    meta: CommandMeta = aRequest(),
+  ): Promise<AccountOutcome> {
     return this.commands.execute(new AccountCommandEnvelope(meta, refOf(accountId), request));
   }
 
@@ -122,8 +137,21 @@ export class TestProcess {
     codes: readonly string[] = [],
     meta?: CommandMeta,
   ): Promise<AccountOutcome> {
-    const billing = status === 'PAID' ? ({ value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const) : {};
-    return this.send(accountId, { type: 'SyncAccount', accountId, subscription: { status, ...billing }, currency: undefined, codes }, meta);
+    const billing =
+      status === 'PAID'
+        ? ({ value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const)
+        : {};
+    return this.send(
+      accountId,
+      {
+        type: 'SyncAccount',
+        accountId,
+        subscription: { status, ...billing },
+        currency: undefined,
+        codes,
+      },
+      meta,
+    );
   }
 
   upsert(
@@ -163,13 +191,24 @@ export class TestProcess {
   }
 
   async reward(accountId: string, userId: string, value: RewardValue): Promise<string> {
-    const reward = { name: null, description: null, cancellable: true, dateScheduledFor: null, dateExpires: null };
-    const [granted] = accepted(await this.send(accountId, { type: 'CreateReward', userId, value, ...reward })).events;
+    const reward = {
+      name: null,
+      description: null,
+      cancellable: true,
+      dateScheduledFor: null,
+      dateExpires: null,
+    };
+    const [granted] = accepted(
+      await this.send(accountId, { type: 'CreateReward', userId, value, ...reward }),
+    ).events;
     if (granted?.type !== 'RewardGranted') throw new Error('no reward was given');
     return granted.rewardId;
   }
 
-  moderate(actions: Readonly<Record<string, ModerationAction>>, meta: CommandMeta = aRequest()): Promise<ModerationOutcome> {
+  moderate(
+    actions: Readonly<Record<string, ModerationAction>>,
+    meta: CommandMeta = aRequest(),
+  ): Promise<ModerationOutcome> {
     return this.commands.execute(
       new ModerationCommandEnvelope(
         meta,
@@ -179,7 +218,9 @@ export class TestProcess {
   }
 
   async account(accountId: string): Promise<OpenAccount> {
-    const { state } = await this.streams.accounts.load(NAMES.accountStream(SCOPE, refOf(accountId)));
+    const { state } = await this.streams.accounts.load(
+      NAMES.accountStream(SCOPE, refOf(accountId)),
+    );
     if (state.status === 'absent') throw new Error(`there is no account ${accountId}`);
     return state;
   }
@@ -196,7 +237,9 @@ export class TestProcess {
 
   /** The account's facts as they stand in the log. */
   async factsOf(accountId: string): Promise<readonly AccountEvent[]> {
-    return (await this.recordedOf(this.names.accountStream(SCOPE, refOf(accountId)))).map(({ event }) => event as AccountEvent);
+    return (await this.recordedOf(this.names.accountStream(SCOPE, refOf(accountId)))).map(
+      ({ event }) => event as AccountEvent,
+    );
   }
 
   async recordedOf(stream: string) {
@@ -206,16 +249,27 @@ export class TestProcess {
 
 export const refOf = (accountId: string): string => NAMES.accountRef(SCOPE, accountId);
 
-/** A command of its own, as a request without an idempotency key makes it; with one, the same key is the same command. */
+/**
+ * A command of its own, as a request without an idempotency key makes it; with one, the same key is
+ * the same command.
+ */
 export function aRequest(key?: string): CommandMeta {
   const commandId = key ?? randomUUID();
   const actor: Actor = { kind: 'api-key', id: 'live-1' };
   const idempotency = key === undefined ? null : { key: `hash of ${key}`, fingerprint: 'the same' };
-  return { scope: SCOPE, commandId, correlationId: commandId, causationId: commandId, actor, idempotency };
+  return {
+    scope: SCOPE,
+    commandId,
+    correlationId: commandId,
+    causationId: commandId,
+    actor,
+    idempotency,
+  };
 }
 
 export function accepted(outcome: AccountOutcome): Extract<AccountOutcome, { kind: 'accepted' }> {
-  if (outcome.kind !== 'accepted') throw new Error(`refused: ${outcome.refused} ${outcome.details.join(', ')}`);
+  if (outcome.kind !== 'accepted')
+    throw new Error(`refused: ${outcome.refused} ${outcome.details.join(', ')}`);
   return outcome;
 }
 

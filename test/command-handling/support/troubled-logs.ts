@@ -31,7 +31,12 @@ abstract class LogAround implements EventLog {
   order(position: string) {
     return this.log.order(position);
   }
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
     return this.log.append(stream, expected, events, end);
   }
   readStream(stream: string, options?: ReadStreamOptions) {
@@ -40,7 +45,10 @@ abstract class LogAround implements EventLog {
   readAll(after: string | undefined, limit: number) {
     return this.log.readAll(after, limit);
   }
-  follow(after: string | undefined, options: { readonly signal: AbortSignal; readonly pageSize?: number }) {
+  follow(
+    after: string | undefined,
+    options: { readonly signal: AbortSignal; readonly pageSize?: number },
+  ) {
     return this.log.follow(after, options);
   }
   head() {
@@ -84,7 +92,10 @@ export class CountingLog extends LogAround {
   }
 }
 
-/** A process that dies right after its n-th append: the append happened, nobody heard of it, and nothing comes after. */
+/**
+ * A process that dies right after its n-th append: the append happened, nobody heard of it, and
+ * nothing comes after.
+ */
 export class DyingLog extends LogAround {
   appends = 0;
 
@@ -99,7 +110,12 @@ export class DyingLog extends LogAround {
     return this.appends >= this.lastAppend;
   }
 
-  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+  override async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
     if (this.isDead) throw new EventLogUnavailable('the process is dead');
     const result = await super.append(stream, expected, events, end);
     if (result.kind === 'conflict') return result;
@@ -122,7 +138,12 @@ export class ForgetfulLog extends LogAround {
     this.losesNext = true;
   }
 
-  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+  override async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
     const result = await super.append(stream, expected, events, end);
     if (!this.losesNext) return result;
     this.losesNext = false;
@@ -141,8 +162,14 @@ export class PartlyAwayLog extends LogAround {
     super(log);
   }
 
-  override append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
-    if (this.away && this.misses(events)) return Promise.reject(new EventLogUnavailable('the log is away'));
+  override append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
+    if (this.away && this.misses(events))
+      return Promise.reject(new EventLogUnavailable('the log is away'));
     return super.append(stream, expected, events, end);
   }
 }
@@ -191,7 +218,12 @@ export class GatedLog extends LogAround {
     });
   }
 
-  override async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[], end?: StreamEnd): Promise<AppendResult> {
+  override async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
     if (this.stops(stream, events)) {
       this.arrived?.();
       await this.opened;

@@ -1,7 +1,16 @@
 import { List } from 'immutable';
-import type { AccountEvent, AnnouncedReferral } from '../../../src/domain/account/account.events.js';
+import type {
+  AccountEvent,
+  AnnouncedReferral,
+} from '../../../src/domain/account/account.events.js';
 import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
-import { evolve, initialState, rewardRef, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
+import {
+  evolve,
+  initialState,
+  rewardRef,
+  type AccountState,
+  type OpenAccount,
+} from '../../../src/domain/account/account.state.js';
 import type { ReferralContext } from '../../../src/domain/account/referral.js';
 import type { CodeOwner, Referrer } from '../../../src/domain/account/referral-parties.js';
 import { NOTHING_PROVIDED, type Need, type Provided } from '../../../src/domain/need.js';
@@ -11,7 +20,9 @@ import type { Refusal } from '../../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, credit, discount, partyOf } from '../../support/account-events.js';
 
-/** The moment of every decision, unless a test says another. Events of the past have small times. */
+/**
+ * The moment of every decision, unless a test says another. Events of the past have small times.
+ */
 export const NOW = 1_700_000_000_000;
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -21,10 +32,21 @@ export const ANNS = anAccount('anns');
 export const ANN = partyOf(ANNS, 'ann');
 export const BOB = partyOf(ACME, 'bob');
 
-export const DEFAULT: Program = toProgram({ version: 1, document: DEFAULT_PROGRAM, eventRules: [] }, true);
+export const DEFAULT: Program = toProgram(
+  { version: 1, document: DEFAULT_PROGRAM, eventRules: [] },
+  true,
+);
 
 export const terms = (value: PromisedValue, over: Partial<RewardTerms> = {}): RewardTerms => ({
-  ...{ value, when: 'STARTED', name: null, description: null, cancellable: true, validDays: null, delayDays: 0 },
+  ...{
+    value,
+    when: 'STARTED',
+    name: null,
+    description: null,
+    cancellable: true,
+    validDays: null,
+    delayDays: 0,
+  },
   ...{ limit: null, redeemsAutomatically: false },
   ...over,
 });
@@ -44,17 +66,28 @@ export const A_FRIEND: Referrer = {
 };
 export const BLOCKED: Referrer = { ...A_FRIEND, blocked: true };
 
-/** What the referrer's account says: these referrals were announced, oldest first; the one that is about to start comes last. */
+/**
+ * What the referrer's account says: these referrals were announced, oldest first; the one that is
+ * about to start comes last.
+ */
 export const announced = (...earlier: readonly AnnouncedReferral[]): Provided => ({
   ...NOTHING_PROVIDED,
-  announced: { referral: List([...earlier, { referralId: 'referral', account: ACME.accountRef, person: ANN.person, at: NOW }]) },
+  announced: {
+    referral: List([
+      ...earlier,
+      { referralId: 'referral', account: ACME.accountRef, person: ANN.person, at: NOW },
+    ]),
+  },
 });
 const ANNOUNCED = announced();
 
 /** No code was given and none stands. */
 export const noCode = (over: Partial<ReferralContext> = {}): ReferralContext => ({
   ...{ now: NOW, account: ACME.accountRef, codeOwner: null, referrer: null, program: null },
-  ...{ referralId: 'referral', rewardIds: { started: 'reward-of-start', converted: 'reward-of-conversion' } },
+  ...{
+    referralId: 'referral',
+    rewardIds: { started: 'reward-of-start', converted: 'reward-of-conversion' },
+  },
   provided: ANNOUNCED,
   ...over,
 });
@@ -64,9 +97,13 @@ export const annsCode = (over: Partial<ReferralContext> = {}): ReferralContext =
   noCode({ codeOwner: ANNS_CODE, referrer: A_FRIEND, program: DEFAULT, ...over });
 
 /** Ann's code stands already: looked up are she and the program. */
-export const annStands = (over: Partial<ReferralContext> = {}): ReferralContext => annsCode({ codeOwner: null, ...over });
+export const annStands = (over: Partial<ReferralContext> = {}): ReferralContext =>
+  annsCode({ codeOwner: null, ...over });
 
-/** `given(events).when(command).then(events)`, or `.refused(code)`, or `.heldBy(process)`; all compared exactly. */
+/**
+ * `given(events).when(command).then(events)`, or `.refused(code)`, or `.heldBy(process)`; all
+ * compared exactly.
+ */
 export function given(...events: readonly AccountEvent[]) {
   const state = fold(events);
   return {
@@ -75,14 +112,17 @@ export function given(...events: readonly AccountEvent[]) {
   };
 }
 
-export const fold = (events: readonly AccountEvent[]): AccountState => events.reduce<AccountState>(evolve, initialState);
+export const fold = (events: readonly AccountEvent[]): AccountState =>
+  events.reduce<AccountState>(evolve, initialState);
 
 export function outcome(decision: Decision<AccountEvent>) {
   return {
     decision,
     then: (...events: readonly AccountEvent[]) => expect(decision).toStrictEqual({ events }),
     refused: (code: Refusal, ...details: readonly string[]) =>
-      expect(decision).toStrictEqual(details.length > 0 ? { refused: code, details } : { refused: code }),
+      expect(decision).toStrictEqual(
+        details.length > 0 ? { refused: code, details } : { refused: code },
+      ),
     heldBy: (process: string) => expect(decision).toStrictEqual({ heldBy: process }),
     needs: (...needs: readonly Need[]) => expect(decision).toStrictEqual({ needs }),
     /** The types alone, where a test is about which facts there are. */

@@ -2,7 +2,14 @@ import type { AccountEvent } from '../../../src/domain/account/account.events.js
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import type { Circumstances, Ids } from '../../../src/domain/account/requests/circumstances.js';
 import { decideRequest } from '../../../src/domain/account/requests/decide-request.js';
-import { codesKey, reservationKey, type Need, type NeededReservation, type Provided, NOTHING_PROVIDED } from '../../../src/domain/need.js';
+import {
+  codesKey,
+  reservationKey,
+  type Need,
+  type NeededReservation,
+  type Provided,
+  NOTHING_PROVIDED,
+} from '../../../src/domain/need.js';
 import { DEFAULT_PROGRAM } from '../../../src/domain/tenant/program-document.js';
 import {
   evolve,
@@ -45,8 +52,14 @@ export function aTenant(...programs: readonly ProgramDocument[]): OpenTenant {
   return tenant;
 }
 
-/** `asked(events, request).needs(…)`, `.then(…)` or `.refused(…)`; `with` hands in what was fetched. */
-export function asked(events: readonly AccountEvent[], request: AccountRequest, tenant: OpenTenant = aTenant()) {
+/**
+ * `asked(events, request).needs(…)`, `.then(…)` or `.refused(…)`; `with` hands in what was fetched.
+ */
+export function asked(
+  events: readonly AccountEvent[],
+  request: AccountRequest,
+  tenant: OpenTenant = aTenant(),
+) {
   const decided = (provided: Provided) => {
     const circumstances: Circumstances = {
       now: NOW,
@@ -60,20 +73,27 @@ export function asked(events: readonly AccountEvent[], request: AccountRequest, 
   };
   return {
     ...decided(NOTHING_PROVIDED),
-    with: (...fetched: readonly Partial<Provided>[]) => decided(fetched.reduce<Provided>((all, one) => merged(all, one), NOTHING_PROVIDED)),
+    with: (...fetched: readonly Partial<Provided>[]) =>
+      decided(fetched.reduce<Provided>((all, one) => merged(all, one), NOTHING_PROVIDED)),
   };
 }
 
 const merged = (all: Provided, one: Partial<Provided>): Provided =>
   Object.fromEntries(
-    Object.entries(all).map(([name, entries]) => [name, { ...entries, ...one[name as keyof Provided] }]),
+    Object.entries(all).map(([name, entries]) => [
+      name,
+      { ...entries, ...one[name as keyof Provided] },
+    ]),
   ) as unknown as Provided;
 
 export const named = (cause: string, subject: string, from = 0): Partial<Provided> => ({
   subjects: { [cause]: { from, subject } },
 });
 
-export const reservedAs = (need: Need, outcomeOf: Provided['reservations'][string]): Partial<Provided> => ({
+export const reservedAs = (
+  need: Need,
+  outcomeOf: Provided['reservations'][string],
+): Partial<Provided> => ({
   reservations: { [reservationKey(need as NeededReservation)]: outcomeOf },
 });
 

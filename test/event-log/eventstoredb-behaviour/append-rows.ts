@@ -1,4 +1,11 @@
-import { ANY, binaryEvent, jsonEvent, NO_STREAM, STREAM_EXISTS, type AppendResult } from '@eventstore/db-client';
+import {
+  ANY,
+  binaryEvent,
+  jsonEvent,
+  NO_STREAM,
+  STREAM_EXISTS,
+  type AppendResult,
+} from '@eventstore/db-client';
 import { randomUUID } from 'node:crypto';
 import {
   all,
@@ -17,7 +24,9 @@ const MIB = 1024 * 1024;
 
 /** What an append answers, without the position, which no test can know beforehand. */
 const revisionOf = (result: AppendResult | object): unknown =>
-  'nextExpectedRevision' in result ? { success: result.success, nextExpectedRevision: result.nextExpectedRevision } : result;
+  'nextExpectedRevision' in result
+    ? { success: result.success, nextExpectedRevision: result.nextExpectedRevision }
+    : result;
 
 /** Whether two answers are one: revision and position. */
 const sameAnswer = (one: AppendResult, other: AppendResult): boolean =>
@@ -36,7 +45,10 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
       needs: 'server',
       name: 'what is expected of the stream holds: the revision and the position of the last event come back',
       expected: {
-        answers: [0n, 2n, 3n, 4n].map((nextExpectedRevision) => ({ success: true, nextExpectedRevision })),
+        answers: [0n, 2n, 3n, 4n].map((nextExpectedRevision) => ({
+          success: true,
+          nextExpectedRevision,
+        })),
         positionIsThatOfTheLast: true,
       },
       run: async (meeting) => {
@@ -48,13 +60,16 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
           [1, STREAM_EXISTS],
           [1, 3n],
         ] as const) {
-          answers.push(await appendOn(path, meeting.client, { to, events: events(count), expected }));
+          answers.push(
+            await appendOn(path, meeting.client, { to, events: events(count), expected }),
+          );
         }
         const stored = await all(meeting.client.readStream(to));
         return {
           answers: answers.map(revisionOf),
           positionIsThatOfTheLast: [0, 2, 3, 4].every(
-            (revision, place) => stored[revision]!.event!.position?.commit === answers[place]!.position?.commit,
+            (revision, place) =>
+              stored[revision]!.event!.position?.commit === answers[place]!.position?.commit,
           ),
         };
       },
@@ -68,7 +83,9 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
         { expectedVersion: 'no_stream', actualVersion: 1n },
         { expectedVersion: 'stream_exists', actualVersion: 'no_stream' },
         { expectedVersion: 0n, actualVersion: 'no_stream' },
-      ].map((versions): unknown => expect.objectContaining({ refused: 'wrong-expected-version', ...versions })),
+      ].map((versions): unknown =>
+        expect.objectContaining({ refused: 'wrong-expected-version', ...versions }),
+      ),
       run: async (meeting) => {
         const to = meeting.stream(`refused-${path}`);
         const missing = meeting.stream(`refused-missing-${path}`);
@@ -81,7 +98,11 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
           [missing, STREAM_EXISTS],
           [missing, 0n],
         ] as const) {
-          refused.push(await outcomeOf(appendOn(path, meeting.client, { to: name, events: [event()], expected })));
+          refused.push(
+            await outcomeOf(
+              appendOn(path, meeting.client, { to: name, events: [event()], expected }),
+            ),
+          );
         }
         return refused;
       },
@@ -105,8 +126,10 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
         const to = meeting.stream(`again-${path}`);
         const first = events(2);
         const second = events(2);
-        const append = (batch: typeof first, expected: Parameters<typeof appendOn>[2]['expected']): Promise<AppendResult> =>
-          appendOn(path, meeting.client, { to, events: batch, expected });
+        const append = (
+          batch: typeof first,
+          expected: Parameters<typeof appendOn>[2]['expected'],
+        ): Promise<AppendResult> => appendOn(path, meeting.client, { to, events: batch, expected });
         const answers = [await append(first, NO_STREAM), await append(second, 1n)] as const;
         await append([event('Later')], 3n);
         return {
@@ -131,8 +154,13 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
       run: async (meeting) => {
         const to = meeting.stream(`part-${path}`);
         const stored = events(4);
-        const append = (batch: typeof stored, expected: bigint | typeof NO_STREAM): Promise<unknown> =>
-          outcomeOf(appendOn(path, meeting.client, { to, events: batch, expected }).then(revisionOf));
+        const append = (
+          batch: typeof stored,
+          expected: bigint | typeof NO_STREAM,
+        ): Promise<unknown> =>
+          outcomeOf(
+            appendOn(path, meeting.client, { to, events: batch, expected }).then(revisionOf),
+          );
         await append(stored, NO_STREAM);
         return {
           part: await append(stored.slice(0, 2), NO_STREAM),
@@ -148,10 +176,21 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
       run: async (meeting) => {
         const to = meeting.stream(`other-data-${path}`);
         const id = randomUUID();
-        const first = await appendOn(path, meeting.client, { to, events: [event('Happened', id, { amount: 1 })], expected: ANY });
-        const again = await appendOn(path, meeting.client, { to, events: [event('Happened', id, { amount: 2 })], expected: ANY });
+        const first = await appendOn(path, meeting.client, {
+          to,
+          events: [event('Happened', id, { amount: 1 })],
+          expected: ANY,
+        });
+        const again = await appendOn(path, meeting.client, {
+          to,
+          events: [event('Happened', id, { amount: 2 })],
+          expected: ANY,
+        });
         const stored = await all(meeting.client.readStream(to));
-        return { repeat: sameAnswer(first, again), data: stored.map(({ event: found }): unknown => found!.data) };
+        return {
+          repeat: sameAnswer(first, again),
+          data: stored.map(({ event: found }): unknown => found!.data),
+        };
       },
     },
     {
@@ -170,7 +209,11 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
       needs: 'server',
       name: 'old and new ids in one call, ANY: old first is refused; new first, or one id twice, is written',
       expected: {
-        oldFirst: expect.objectContaining({ refused: 'wrong-expected-version', expectedVersion: 'any', actualVersion: 0n }),
+        oldFirst: expect.objectContaining({
+          refused: 'wrong-expected-version',
+          expectedVersion: 'any',
+          actualVersion: 0n,
+        }),
         newFirst: { success: true, nextExpectedRevision: 2n },
         twice: { success: true, nextExpectedRevision: 4n },
       },
@@ -179,19 +222,36 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
         const old = event();
         const twice = event();
         const append = (batch: (typeof old)[]): Promise<unknown> =>
-          outcomeOf(appendOn(path, meeting.client, { to, events: batch, expected: ANY }).then(revisionOf));
+          outcomeOf(
+            appendOn(path, meeting.client, { to, events: batch, expected: ANY }).then(revisionOf),
+          );
         await append([old]);
-        return { oldFirst: await append([old, event()]), newFirst: await append([event(), old]), twice: await append([twice, twice]) };
+        return {
+          oldFirst: await append([old, event()]),
+          newFirst: await append([event(), old]),
+          twice: await append([twice, twice]),
+        };
       },
     },
     {
       needs: 'server',
       name: 'no events on a new stream: a success that says 0, and nothing is there',
-      expected: { answer: { success: true, nextExpectedRevision: 0n }, read: { refused: 'stream-not-found' } },
+      expected: {
+        answer: { success: true, nextExpectedRevision: 0n },
+        read: { refused: 'stream-not-found' },
+      },
       run: async (meeting) => {
         const to = meeting.stream(`empty-${path}`);
-        const answer = revisionOf(await appendOn(path, meeting.client, { to, events: [], expected: NO_STREAM }));
-        return { answer, read: { refused: ((await outcomeOf(all(meeting.client.readStream(to)))) as { refused?: string }).refused } };
+        const answer = revisionOf(
+          await appendOn(path, meeting.client, { to, events: [], expected: NO_STREAM }),
+        );
+        return {
+          answer,
+          read: {
+            refused: ((await outcomeOf(all(meeting.client.readStream(to)))) as { refused?: string })
+              .refused,
+          },
+        };
       },
     },
     {
@@ -199,12 +259,21 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
       name: '1 MiB of data in one call, summed, passes; one byte more does not',
       expected: {
         justFits: { success: true, nextExpectedRevision: 1n },
-        tooLarge: expect.objectContaining({ refused: 'maximum-append-size-exceeded', maxAppendSize: MIB }),
+        tooLarge: expect.objectContaining({
+          refused: 'maximum-append-size-exceeded',
+          maxAppendSize: MIB,
+        }),
       },
       run: async (meeting) => {
         const to = meeting.stream(`size-${path}`);
         const append = (second: number): Promise<unknown> =>
-          outcomeOf(appendOn(path, meeting.client, { to, events: [bytesOf(MIB / 2), bytesOf(second)], expected: ANY }).then(revisionOf));
+          outcomeOf(
+            appendOn(path, meeting.client, {
+              to,
+              events: [bytesOf(MIB / 2), bytesOf(second)],
+              expected: ANY,
+            }).then(revisionOf),
+          );
         return { justFits: await append(MIB / 2), tooLarge: await append(MIB / 2 + 1) };
       },
     },
@@ -230,19 +299,38 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
       needs: 'server',
       name: 'what was sent comes back byte for byte, JSON and bytes alike; the types and ids as they were',
       expected: [
-        { type: 'Json', isJson: true, data: { text: 'für 5 €', nested: [1, null] }, metadata: { cause: 'x' } },
-        { type: 'Bytes', isJson: false, data: Buffer.from([0, 255, 1]).toString('hex'), metadata: Buffer.from([9, 0]).toString('hex') },
+        {
+          type: 'Json',
+          isJson: true,
+          data: { text: 'für 5 €', nested: [1, null] },
+          metadata: { cause: 'x' },
+        },
+        {
+          type: 'Bytes',
+          isJson: false,
+          data: Buffer.from([0, 255, 1]).toString('hex'),
+          metadata: Buffer.from([9, 0]).toString('hex'),
+        },
       ],
       run: async (meeting) => {
         const to = meeting.stream(`bytes-${path}`);
         await appendOn(path, meeting.client, {
           to,
           events: [
-            jsonEvent({ type: 'Json', data: { text: 'für 5 €', nested: [1, null] }, metadata: { cause: 'x' } }),
-            binaryEvent({ type: 'Bytes', data: new Uint8Array([0, 255, 1]), metadata: new Uint8Array([9, 0]) }),
+            jsonEvent({
+              type: 'Json',
+              data: { text: 'für 5 €', nested: [1, null] },
+              metadata: { cause: 'x' },
+            }),
+            binaryEvent({
+              type: 'Bytes',
+              data: new Uint8Array([0, 255, 1]),
+              metadata: new Uint8Array([9, 0]),
+            }),
           ],
         });
-        const shown = (value: unknown): unknown => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value);
+        const shown = (value: unknown): unknown =>
+          value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
         return (await all(meeting.client.readStream(to))).map(({ event: found }) => ({
           type: found!.type,
           isJson: found!.isJson,
@@ -254,16 +342,29 @@ function rowsOn(path: AppendPath): BehaviourRow[] {
   ];
 }
 
-/** Sizes that end the connection; on the shared stream of the batch path they would end every other append, too. */
+/**
+ * Sizes that end the connection; on the shared stream of the batch path they would end every other
+ * append, too.
+ */
 const unaryAlone: readonly BehaviourRow[] = [
   {
     needs: 'server',
     name: '16 MiB in one event: code 8, and the next append works',
-    expected: { tooLarge: expect.objectContaining({ code: 8 }), next: { success: true, nextExpectedRevision: 0n } },
+    expected: {
+      tooLarge: expect.objectContaining({ code: 8 }),
+      next: { success: true, nextExpectedRevision: 0n },
+    },
     run: async (meeting) => {
       const to = meeting.stream('huge');
-      const tooLarge = await outcomeOf(appendOn('unary', meeting.client, { to, events: [bytesOf(16 * MIB)] }));
-      return { tooLarge, next: revisionOf(await appendOn('unary', meeting.client, { to, events: [event()], expected: NO_STREAM })) };
+      const tooLarge = await outcomeOf(
+        appendOn('unary', meeting.client, { to, events: [bytesOf(16 * MIB)] }),
+      );
+      return {
+        tooLarge,
+        next: revisionOf(
+          await appendOn('unary', meeting.client, { to, events: [event()], expected: NO_STREAM }),
+        ),
+      };
     },
   },
   {
@@ -276,7 +377,13 @@ const unaryAlone: readonly BehaviourRow[] = [
     run: async (meeting) => {
       const to = `$$${meeting.stream('described')}`;
       const append = (): Promise<unknown> =>
-        outcomeOf(appendOn('unary', meeting.client, { to, events: [event('Described')], expected: NO_STREAM }).then(revisionOf));
+        outcomeOf(
+          appendOn('unary', meeting.client, {
+            to,
+            events: [event('Described')],
+            expected: NO_STREAM,
+          }).then(revisionOf),
+        );
       return { first: await append(), second: await append() };
     },
   },

@@ -12,12 +12,18 @@ import { randomUUID } from 'node:crypto';
 import { type EventStoreDbCluster } from '../../support/eventstoredb-double/cluster.js';
 import { type EventStoreDbDouble } from '../../support/eventstoredb-double/double.js';
 
-/** Where rows meet a server. Names of streams are unique per run, so that a server that others use, too, will do. */
+/**
+ * Where rows meet a server. Names of streams are unique per run, so that a server that others use,
+ * too, will do.
+ */
 export interface Meeting {
   readonly url: string;
   readonly client: EventStoreDBClient;
   stream(name: string): string;
-  /** Another client, disposed of at the end; the query is what its connection string says more, with & in front. */
+  /**
+   * Another client, disposed of at the end; the query is what its connection string says more, with
+   * & in front.
+   */
   newClient(query?: string): EventStoreDBClient;
 }
 
@@ -28,7 +34,10 @@ export interface RowOfServer {
   run(meeting: Meeting): Promise<unknown>;
 }
 
-/** A row that a server of one's own cannot be asked to play; `because` is printed where it is left out. */
+/**
+ * A row that a server of one's own cannot be asked to play; `because` is printed where it is left
+ * out.
+ */
 export interface RowOfFaults {
   readonly needs: 'faults';
   readonly name: string;
@@ -58,7 +67,9 @@ export function newMeeting(url: string): Meeting & { dispose(): Promise<void> } 
   const clients: EventStoreDBClient[] = [];
   const run = randomUUID().slice(0, 8);
   const newClient = (query = ''): EventStoreDBClient => {
-    const client = EventStoreDBClient.connectionString(url.includes('?') ? `${url}${query}` : `${url}?${query.replace(/^&/, '')}`);
+    const client = EventStoreDBClient.connectionString(
+      url.includes('?') ? `${url}${query}` : `${url}?${query.replace(/^&/, '')}`,
+    );
     clients.push(client);
     return client;
   };
@@ -94,12 +105,17 @@ export function appendOn(
   });
 }
 
-export const event = (type = 'Happened', id: string = randomUUID(), data: Record<string, unknown> = {}): EventData =>
-  jsonEvent({ id, type, data });
+export const event = (
+  type = 'Happened',
+  id: string = randomUUID(),
+  data: Record<string, unknown> = {},
+): EventData => jsonEvent({ id, type, data });
 
-export const events = (count: number, type = 'Happened'): EventData[] => Array.from({ length: count }, () => event(type));
+export const events = (count: number, type = 'Happened'): EventData[] =>
+  Array.from({ length: count }, () => event(type));
 
-export const bytesOf = (size: number): EventData => binaryEvent({ type: 'Bytes', data: Buffer.alloc(size, 1) });
+export const bytesOf = (size: number): EventData =>
+  binaryEvent({ type: 'Bytes', data: Buffer.alloc(size, 1) });
 
 /** What a promise came to: its value, or what of its error an application can go by. */
 export async function outcomeOf<T>(promise: Promise<T>): Promise<T | Refusal> {
@@ -112,14 +128,26 @@ export async function outcomeOf<T>(promise: Promise<T>): Promise<T | Refusal> {
 
 export type Refusal = { readonly refused: string } & Readonly<Record<string, unknown>>;
 
-const TOLD = ['code', 'streamName', 'expectedVersion', 'actualVersion', 'maxAppendSize', 'leader'] as const;
+const TOLD = [
+  'code',
+  'streamName',
+  'expectedVersion',
+  'actualVersion',
+  'maxAppendSize',
+  'leader',
+] as const;
 
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof Error)) return { refused: 'no error' };
   const members = new Map<string, unknown>(Object.entries(error));
-  const told = TOLD.filter((name) => members.get(name) !== undefined).map((name) => [name, members.get(name)] as const);
+  const told = TOLD.filter((name) => members.get(name) !== undefined).map(
+    (name) => [name, members.get(name)] as const,
+  );
   const type = members.get('type');
-  return { refused: typeof type === 'string' ? type : 'without a type', ...Object.fromEntries(told) };
+  return {
+    refused: typeof type === 'string' ? type : 'without a type',
+    ...Object.fromEntries(told),
+  };
 }
 
 /** Everything that a read hands over. */
@@ -129,7 +157,10 @@ export async function all<T>(read: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-/** What a subscription says, in order, as words: confirmation, the types of its events, caughtUp, the type of its error, end, close. */
+/**
+ * What a subscription says, in order, as words: confirmation, the types of its events, caughtUp,
+ * the type of its error, end, close.
+ */
 export function wordsOf(subscription: StreamSubscription | AllStreamSubscription): string[] {
   const words: string[] = [];
   subscription.on('confirmation', () => words.push('confirmation'));

@@ -1,6 +1,14 @@
 import { NO_STREAM } from '@eventstore/db-client';
 import { eventually } from '../../support/embedded.js';
-import { all, appendOn, event, newMeeting, outcomeOf, type BehaviourSection, type Meeting } from './behaviour-row.js';
+import {
+  all,
+  appendOn,
+  event,
+  newMeeting,
+  outcomeOf,
+  type BehaviourSection,
+  type Meeting,
+} from './behaviour-row.js';
 
 const because = 'it takes three nodes that can be killed';
 
@@ -26,14 +34,27 @@ export const clusterSections: readonly BehaviourSection[] = [
           const [follower] = cluster.followers;
           return meeting(follower!.url, async ({ client, stream }) => {
             const to = stream('follower');
-            const passedOn = await appendOn('unary', client, { to, events: [event()], expected: NO_STREAM });
-            const refused = await outcomeOf(appendOn('unary', client, { to, events: [event()], requiresLeader: true }));
-            const next = await appendOn('unary', client, { to, events: [event()], expected: 0n, requiresLeader: true });
+            const passedOn = await appendOn('unary', client, {
+              to,
+              events: [event()],
+              expected: NO_STREAM,
+            });
+            const refused = await outcomeOf(
+              appendOn('unary', client, { to, events: [event()], requiresLeader: true }),
+            );
+            const next = await appendOn('unary', client, {
+              to,
+              events: [event()],
+              expected: 0n,
+              requiresLeader: true,
+            });
             const leader = cluster.leader!.endpoint;
             return {
               passedOn: passedOn.success,
               refused:
-                'refused' in refused && refused.refused === 'not-leader' && JSON.stringify(refused.leader) === JSON.stringify(leader),
+                'refused' in refused &&
+                refused.refused === 'not-leader' &&
+                JSON.stringify(refused.leader) === JSON.stringify(leader),
               next: next.success,
               atTheLeader: cluster.leader!.calls.append,
             };
@@ -49,9 +70,18 @@ export const clusterSections: readonly BehaviourSection[] = [
           meeting(cluster.followers[0]!.url, async ({ client, newClient, stream }) => {
             const to = stream('batch');
             await appendOn('batch', client, { to, events: [event()] });
-            const second = await appendOn('batch', client, { to, events: [event()], requiresLeader: true });
-            const first = await outcomeOf(appendOn('batch', newClient(), { to, events: [event()], requiresLeader: true }));
-            return { onAnOpenStream: second.success, first: 'refused' in first ? first.refused : 'taken' };
+            const second = await appendOn('batch', client, {
+              to,
+              events: [event()],
+              requiresLeader: true,
+            });
+            const first = await outcomeOf(
+              appendOn('batch', newClient(), { to, events: [event()], requiresLeader: true }),
+            );
+            return {
+              onAnOpenStream: second.success,
+              first: 'refused' in first ? first.refused : 'taken',
+            };
           }),
       },
       {
@@ -65,7 +95,9 @@ export const clusterSections: readonly BehaviourSection[] = [
           cluster.lag(follower!);
           const atTheLeader = await meeting(cluster.url, async ({ client }) => {
             await appendOn('unary', client, { to, events: [event('A')], requiresLeader: true });
-            return (await all(client.readStream(to, { requiresLeader: true }))).map(({ event: found }) => found!.type);
+            return (await all(client.readStream(to, { requiresLeader: true }))).map(
+              ({ event: found }) => found!.type,
+            );
           });
           return meeting(follower!.url, async ({ client }) => {
             const stale = (await outcomeOf(all(client.readStream(to)))) as { refused?: string };
@@ -82,19 +114,38 @@ export const clusterSections: readonly BehaviourSection[] = [
         needs: 'cluster',
         because,
         name: 'the leader is killed: unavailable until another is elected, then the same client goes on, nothing lost, nothing twice',
-        expected: { between: ['unavailable'], types: ['A', 'B'], states: ['follower', 'leader', 'shutdown'] },
+        expected: {
+          between: ['unavailable'],
+          types: ['A', 'B'],
+          states: ['follower', 'leader', 'shutdown'],
+        },
         run: async (cluster) =>
           meeting(cluster.url, async ({ client, stream }) => {
             const to = stream('killed-leader');
             const second = event('B');
-            await appendOn('unary', client, { to, events: [event('A')], expected: NO_STREAM, requiresLeader: true });
+            await appendOn('unary', client, {
+              to,
+              events: [event('A')],
+              expected: NO_STREAM,
+              requiresLeader: true,
+            });
             await cluster.killLeader();
-            const append = () => appendOn('unary', client, { to, events: [second], expected: 0n, requiresLeader: true });
+            const append = () =>
+              appendOn('unary', client, {
+                to,
+                events: [second],
+                expected: 0n,
+                requiresLeader: true,
+              });
             const first = (await outcomeOf(append())) as { refused?: string };
             cluster.elect();
             await eventually(async () => (await append()).success);
             const types = (await all(client.readStream(to))).map(({ event: found }) => found!.type);
-            return { between: [first.refused], types, states: cluster.members.map(({ state }) => state).sort() };
+            return {
+              between: [first.refused],
+              types,
+              states: cluster.members.map(({ state }) => state).sort(),
+            };
           }),
       },
       {
@@ -106,14 +157,22 @@ export const clusterSections: readonly BehaviourSection[] = [
           meeting(cluster.followers[0]!.url, async ({ client, stream }) => {
             const to = stream('hung-leader');
             const hung = cluster.hangLeader();
-            const waited = (await outcomeOf(appendOn('unary', client, { to, events: [event('Unanswered')], deadline: 300 }))) as {
+            const waited = (await outcomeOf(
+              appendOn('unary', client, { to, events: [event('Unanswered')], deadline: 300 }),
+            )) as {
               refused?: string;
             };
-            const named = cluster.members.find(({ endpoint }) => endpoint.port === hung.port)?.state;
+            const named = cluster.members.find(
+              ({ endpoint }) => endpoint.port === hung.port,
+            )?.state;
             const late = appendOn('unary', client, { to, events: [event('Late')] });
             cluster.resume(hung);
             await late;
-            return { waited: waited.refused, named, stored: cluster.store.eventsOf(to).map(({ type }) => type) };
+            return {
+              waited: waited.refused,
+              named,
+              stored: cluster.store.eventsOf(to).map(({ type }) => type),
+            };
           }),
       },
       {
@@ -127,13 +186,19 @@ export const clusterSections: readonly BehaviourSection[] = [
             const to = stream('minority');
             await appendOn('unary', client, { to, events: [event('A')] });
             for (const follower of cluster.followers) await follower.kill();
-            const append = (await outcomeOf(appendOn('unary', client, { to, events: [event('B')], deadline: 300 }))) as {
+            const append = (await outcomeOf(
+              appendOn('unary', client, { to, events: [event('B')], deadline: 300 }),
+            )) as {
               refused?: string;
             };
             const read = (await all(client.readStream(to))).map(({ event: found }) => found!.type);
             await cluster.restart(cluster.followers[0]!);
             await appendOn('unary', client, { to, events: [event('C')] });
-            return { append: append.refused, read, later: cluster.store.eventsOf(to).map(({ type }) => type) };
+            return {
+              append: append.refused,
+              read,
+              later: cluster.store.eventsOf(to).map(({ type }) => type),
+            };
           });
         },
       },
@@ -145,8 +210,9 @@ export const clusterSections: readonly BehaviourSection[] = [
         run: async (cluster) => {
           cluster.elect(undefined);
           await cluster.killLeader();
-          return meeting(`${cluster.url}&maxDiscoverAttempts=2&discoveryInterval=10`, ({ client, stream }) =>
-            outcomeOf(all(client.readStream(stream('nobody')))),
+          return meeting(
+            `${cluster.url}&maxDiscoverAttempts=2&discoveryInterval=10`,
+            ({ client, stream }) => outcomeOf(all(client.readStream(stream('nobody')))),
           );
         },
       },

@@ -3,14 +3,20 @@ import features from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { credentials } from '@grpc/grpc-js';
 import { eventually } from '../../support/embedded.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../../support/eventstoredb-double/double.js';
+import {
+  startEventStoreDbDouble,
+  type EventStoreDbDouble,
+} from '../../support/eventstoredb-double/double.js';
 import { seededRandom } from '../../support/eventstoredb-double/faults.js';
 import { selfSignedCertificate } from '../../support/eventstoredb-double/self-signed.js';
 import { all, appendOn, event, events, outcomeOf, type BehaviourSection } from './behaviour-row.js';
 
 const because = 'it takes servers of other versions, with other users, or that fail by a seed';
 
-async function withDouble<T>(options: Parameters<typeof startEventStoreDbDouble>[0], run: (double: EventStoreDbDouble) => Promise<T>) {
+async function withDouble<T>(
+  options: Parameters<typeof startEventStoreDbDouble>[0],
+  run: (double: EventStoreDbDouble) => Promise<T>,
+) {
   const double = await startEventStoreDbDouble(options);
   try {
     return await run(double);
@@ -21,7 +27,9 @@ async function withDouble<T>(options: Parameters<typeof startEventStoreDbDouble>
 
 const refused = async (promise: Promise<unknown>): Promise<unknown> => {
   const outcome = await outcomeOf(promise);
-  return typeof outcome === 'object' && outcome !== null && 'refused' in outcome ? outcome.refused : 'taken';
+  return typeof outcome === 'object' && outcome !== null && 'refused' in outcome
+    ? outcome.refused
+    : 'taken';
 };
 
 /** The question that the client asks before its first append of a batch. */
@@ -57,19 +65,37 @@ export const doubleSections: readonly BehaviourSection[] = [
         run: async (meeting) => {
           const certificate = await selfSignedCertificate();
           return withDouble({ tls: certificate, users: { ledger: 'a:b' } }, async (double) => {
-            const trusting = EventStoreDBClient.connectionString(`${double.url}&tlsCAFile=${certificate.certFile}`);
+            const trusting = EventStoreDBClient.connectionString(
+              `${double.url}&tlsCAFile=${certificate.certFile}`,
+            );
             const doubting = EventStoreDBClient.connectionString(double.url);
             const to = meeting.stream('secured');
             const appendAs = (client: EventStoreDBClient, password: string) =>
-              refused(client.appendToStream(to, [event()], { credentials: { username: 'ledger', password } }));
+              refused(
+                client.appendToStream(to, [event()], {
+                  credentials: { username: 'ledger', password },
+                }),
+              );
             try {
               return {
                 right: await appendAs(trusting, 'a:b'),
-                wrong: await outcomeOf(trusting.appendToStream(to, [event()], { credentials: { username: 'ledger', password: 'a' } })),
+                wrong: await outcomeOf(
+                  trusting.appendToStream(to, [event()], {
+                    credentials: { username: 'ledger', password: 'a' },
+                  }),
+                ),
                 none: await outcomeOf(all(trusting.readStream(to))),
-                noneOnBatch: await outcomeOf(appendOn('batch', trusting, { to, events: [event()] })),
+                noneOnBatch: await outcomeOf(
+                  appendOn('batch', trusting, { to, events: [event()] }),
+                ),
                 untrusted: await appendAs(doubting, 'a:b'),
-                sent: [...new Set(double.requests.flatMap(({ headers }) => headers.authorization?.split(' ')[0] ?? []))],
+                sent: [
+                  ...new Set(
+                    double.requests.flatMap(
+                      ({ headers }) => headers.authorization?.split(' ')[0] ?? [],
+                    ),
+                  ),
+                ],
               };
             } finally {
               await trusting.dispose();
@@ -101,10 +127,16 @@ export const doubleSections: readonly BehaviourSection[] = [
           const to = meeting.stream('shared');
           double.faults.next('hung', 1, { methods: ['batchAppend'] });
           let release: () => void = () => undefined;
-          double.faults.next('answer-late', 1, { methods: ['append'], until: new Promise<void>((resolve) => (release = resolve)) });
+          double.faults.next('answer-late', 1, {
+            methods: ['append'],
+            until: new Promise<void>((resolve) => (release = resolve)),
+          });
           const batch = refused(appendOn('batch', meeting.client, { to, events: [event()] }));
           const unary = refused(appendOn('unary', meeting.client, { to, events: [event()] }));
-          await eventually(async () => double.faults.count('hung') === 1 && double.faults.count('answer-late') === 1);
+          await eventually(
+            async () =>
+              double.faults.count('hung') === 1 && double.faults.count('answer-late') === 1,
+          );
           return withDouble({}, async (other) => {
             const client = EventStoreDBClient.connectionString(other.url);
             other.faults.next('answer-lost');
@@ -124,8 +156,12 @@ export const doubleSections: readonly BehaviourSection[] = [
         run: async (meeting, double) => {
           const to = meeting.stream('deposed');
           double.faults.next('not-leader');
-          const anyNode = await refused(appendOn('unary', meeting.client, { to, events: [event()], expected: NO_STREAM }));
-          const notLeader = await refused(appendOn('unary', meeting.client, { to, events: [event()], requiresLeader: true }));
+          const anyNode = await refused(
+            appendOn('unary', meeting.client, { to, events: [event()], expected: NO_STREAM }),
+          );
+          const notLeader = await refused(
+            appendOn('unary', meeting.client, { to, events: [event()], requiresLeader: true }),
+          );
           double.faults.next('connection-cut');
           const cut = await refused(appendOn('unary', meeting.client, { to, events: [event()] }));
           return { notLeader, anyNode, cut, stored: double.store.eventsOf(to).length };
@@ -143,10 +179,17 @@ export const doubleSections: readonly BehaviourSection[] = [
               double.faults.set('answer-lost', { probability: 0.3, methods: ['append'] });
               const outcomes = [];
               for (const one of events(40)) {
-                outcomes.push(await refused(appendOn('unary', client, { to: meeting.stream('seeded'), events: [one] })));
+                outcomes.push(
+                  await refused(
+                    appendOn('unary', client, { to: meeting.stream('seeded'), events: [one] }),
+                  ),
+                );
               }
               await client.dispose();
-              return { outcomes: outcomes.join(), stored: double.store.eventsOf(meeting.stream('seeded')).length };
+              return {
+                outcomes: outcomes.join(),
+                stored: double.store.eventsOf(meeting.stream('seeded')).length,
+              };
             });
           const [first, second] = [await play(7), await play(7)];
           return {

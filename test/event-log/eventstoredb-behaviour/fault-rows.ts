@@ -1,6 +1,15 @@
 import { END, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client';
 import { eventually } from '../../support/embedded.js';
-import { all, appendOn, event, events, outcomeOf, refusalOf, wordsOf, type BehaviourSection } from './behaviour-row.js';
+import {
+  all,
+  appendOn,
+  event,
+  events,
+  outcomeOf,
+  refusalOf,
+  wordsOf,
+  type BehaviourSection,
+} from './behaviour-row.js';
 
 /** Ends what hangs sooner than the client does by itself. */
 const BRISK = '&keepAliveInterval=1000&keepAliveTimeout=1000';
@@ -24,7 +33,8 @@ export const faultSections: readonly BehaviourSection[] = [
         run: async (meeting, double) => {
           const to = meeting.stream('lost');
           const batch = events(2);
-          const append = (what: typeof batch) => appendOn('unary', meeting.client, { to, events: what, expected: NO_STREAM });
+          const append = (what: typeof batch) =>
+            appendOn('unary', meeting.client, { to, events: what, expected: NO_STREAM });
           double.faults.next('answer-lost');
           const lost = await outcomeOf(append(batch));
           const again = await append(batch);
@@ -53,9 +63,13 @@ export const faultSections: readonly BehaviourSection[] = [
         run: async (meeting, double) => {
           const to = meeting.stream('cut');
           double.faults.next('answer-lost', 1, { how: 'cut' });
-          const cut = await outcomeOf(appendOn('unary', meeting.client, { to, events: [event('Cut')] }));
+          const cut = await outcomeOf(
+            appendOn('unary', meeting.client, { to, events: [event('Cut')] }),
+          );
           double.faults.next('answer-lost', 1, { how: 'silence' });
-          const silence = await outcomeOf(appendOn('unary', meeting.client, { to, events: [event('Silence')], deadline: 200 }));
+          const silence = await outcomeOf(
+            appendOn('unary', meeting.client, { to, events: [event('Silence')], deadline: 200 }),
+          );
           return { cut, silence, stored: double.store.eventsOf(to).map(({ type }) => type) };
         },
       },
@@ -63,7 +77,13 @@ export const faultSections: readonly BehaviourSection[] = [
         needs: 'faults',
         because: becauseFault,
         name: 'not ready: unavailable for every call but the batch append, which is not recognised',
-        expected: { append: 'unavailable', read: 'unavailable', log: 'unavailable', batch: 'unknown', after: true },
+        expected: {
+          append: 'unavailable',
+          read: 'unavailable',
+          log: 'unavailable',
+          batch: 'unknown',
+          after: true,
+        },
         run: async (meeting, double) => {
           const to = meeting.stream('not-ready');
           const refused = async (promise: Promise<unknown>): Promise<unknown> =>
@@ -74,7 +94,11 @@ export const faultSections: readonly BehaviourSection[] = [
             log: await refused(all(meeting.client.readAll())),
             batch: await refused(appendOn('batch', meeting.newClient(), { to, events: [event()] })),
           }));
-          const after = await appendOn('unary', meeting.client, { to, events: [event()], expected: NO_STREAM });
+          const after = await appendOn('unary', meeting.client, {
+            to,
+            events: [event()],
+            expected: NO_STREAM,
+          });
           return { ...during, after: after.success };
         },
       },
@@ -94,34 +118,60 @@ export const faultSections: readonly BehaviourSection[] = [
           const words = wordsOf(meeting.client.subscribeToStream(to, { fromRevision: START }));
           await eventually(async () => words.includes('caughtUp'));
           double.faults.next('hung');
-          const pending = outcomeOf(appendOn('unary', meeting.client, { to, events: [event('Never')] }));
+          const pending = outcomeOf(
+            appendOn('unary', meeting.client, { to, events: [event('Never')] }),
+          );
           await eventually(async () => double.faults.count('hung') === 1);
           await double.kill();
           const seen = {
             pending: await pending,
-            down: await outcomeOf(appendOn('unary', meeting.client, { to, events: [event('Down')] })),
+            down: await outcomeOf(
+              appendOn('unary', meeting.client, { to, events: [event('Down')] }),
+            ),
           };
           await double.restart();
           // The client waits a while before it tries a port again that had refused it.
-          await eventually(async () => (await appendOn('unary', meeting.client, { to, events: [event('B')], expected: 0n })).success);
-          return { ...seen, words, after: (await all(meeting.client.readStream(to))).map(({ event: found }) => found!.type) };
+          await eventually(
+            async () =>
+              (await appendOn('unary', meeting.client, { to, events: [event('B')], expected: 0n }))
+                .success,
+          );
+          return {
+            ...seen,
+            words,
+            after: (await all(meeting.client.readStream(to))).map(
+              ({ event: found }) => found!.type,
+            ),
+          };
         },
       },
       {
         needs: 'faults',
         because: becauseFault,
         name: 'hung, on a known connection: deadlines end unary calls, keep-alive ends a read; afterwards everything goes on',
-        expected: { append: expect.objectContaining({ refused: 'deadline-exceeded' }), read: 'unavailable', after: true },
+        expected: {
+          append: expect.objectContaining({ refused: 'deadline-exceeded' }),
+          read: 'unavailable',
+          after: true,
+        },
         run: async (meeting, double) => {
           const to = meeting.stream('hung');
           const client = meeting.newClient(BRISK);
           await appendOn('unary', client, { to, events: [event('A')] });
           const during = await double.faults.during('hung', async () => {
-            const append = await outcomeOf(appendOn('unary', client, { to, events: [event('B')], deadline: 300 }));
-            const read = (await outcomeOf(all(client.readStream(to, { deadline: 300 })))) as { refused?: string };
+            const append = await outcomeOf(
+              appendOn('unary', client, { to, events: [event('B')], deadline: 300 }),
+            );
+            const read = (await outcomeOf(all(client.readStream(to, { deadline: 300 })))) as {
+              refused?: string;
+            };
             return { append, read: read.refused };
           });
-          return { ...during, after: (await appendOn('unary', meeting.newClient(), { to, events: [event('C')] })).success };
+          return {
+            ...during,
+            after: (await appendOn('unary', meeting.newClient(), { to, events: [event('C')] }))
+              .success,
+          };
         },
       },
       {
@@ -136,8 +186,11 @@ export const faultSections: readonly BehaviourSection[] = [
           const fresh = meeting.newClient(BRISK);
           let settled = 'nothing';
           const read = all(fresh.readStream(to)).finally(() => (settled = 'an answer'));
-          // A deadline of three seconds on another client is the clock: by then, keep-alive would have struck.
-          await outcomeOf(appendOn('unary', meeting.client, { to, events: [event('Late')], deadline: 3_000 }));
+          // A deadline of three seconds on another client is the clock: by then, keep-alive would
+          // have struck.
+          await outcomeOf(
+            appendOn('unary', meeting.client, { to, events: [event('Late')], deadline: 3_000 }),
+          );
           const during = settled;
           double.faults.clear('hung');
           const types = (await read).map(({ event: found }) => found!.type);
@@ -148,7 +201,11 @@ export const faultSections: readonly BehaviourSection[] = [
         needs: 'faults',
         because: becauseFault,
         name: 'a polite end: a subscription and a read end without an error',
-        expected: { subscription: ['confirmation', 'A', 'caughtUp', 'end', 'close'], read: ['A'], open: 0 },
+        expected: {
+          subscription: ['confirmation', 'A', 'caughtUp', 'end', 'close'],
+          read: ['A'],
+          open: 0,
+        },
         run: async (meeting, double) => {
           const to = meeting.stream('polite');
           await appendOn('unary', meeting.client, { to, events: [event('A')] });
@@ -157,20 +214,34 @@ export const faultSections: readonly BehaviourSection[] = [
           double.faults.next('stream-ended', 1, { methods: ['subscribe'] });
           await appendOn('unary', meeting.client, { to, events: [event('B')] });
           await eventually(async () => words.includes('close'));
-          double.faults.next('stream-ended', 1, { when: ({ stream }) => stream === to, methods: ['read'] });
+          double.faults.next('stream-ended', 1, {
+            when: ({ stream }) => stream === to,
+            methods: ['read'],
+          });
           const none = await all(meeting.client.readStream(to));
           const one = await all(meeting.client.readStream(to, { maxCount: 1 }));
-          return { subscription: words, read: [...none, ...one].map(({ event: found }) => found!.type), open: double.subscriptions };
+          return {
+            subscription: words,
+            read: [...none, ...one].map(({ event: found }) => found!.type),
+            open: double.subscriptions,
+          };
         },
       },
       {
         needs: 'faults',
         because: 'whether a burst is too much for a consumer is a matter of chance',
         name: 'a slow consumer: dropped at a burst with a time-out, no end and no close; events that were sent still arrive',
-        expected: { error: expect.objectContaining({ refused: 'timeout', code: 10 }), end: false, eventsAfterTheError: true },
+        expected: {
+          error: expect.objectContaining({ refused: 'timeout', code: 10 }),
+          end: false,
+          eventsAfterTheError: true,
+        },
         run: async (meeting, double) => {
           const to = meeting.stream('slow');
-          const subscription = meeting.client.subscribeToAll({ fromPosition: END, filter: streamNameFilter({ prefixes: [to] }) });
+          const subscription = meeting.client.subscribeToAll({
+            fromPosition: END,
+            filter: streamNameFilter({ prefixes: [to] }),
+          });
           const words = wordsOf(subscription);
           const errors: unknown[] = [];
           subscription.on('error', (error) => errors.push(error));
@@ -184,7 +255,11 @@ export const faultSections: readonly BehaviourSection[] = [
           await eventually(async () => errors.length > 0);
           subscription.resume();
           await eventually(async () => words.lastIndexOf('Burst') > words.indexOf('error timeout'));
-          return { error: refusalOf(errors[0]), end: words.includes('end') || words.includes('close'), eventsAfterTheError: true };
+          return {
+            error: refusalOf(errors[0]),
+            end: words.includes('end') || words.includes('close'),
+            eventsAfterTheError: true,
+          };
         },
       },
       {
@@ -199,16 +274,33 @@ export const faultSections: readonly BehaviourSection[] = [
           const until = new Promise<void>((resolve) => (release = resolve));
           double.faults.next('too-slow-scan', 1, { until });
           double.faults.next('answer-late', 1, { until, methods: ['append'] });
-          const words = wordsOf(meeting.client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ prefixes: [to] }) }));
-          let appended = 'nothing';
-          const append = appendOn('unary', meeting.client, { to: meeting.stream('late'), events: [event('B')] }).finally(
-            () => (appended = 'an answer'),
+          const words = wordsOf(
+            meeting.client.subscribeToAll({
+              fromPosition: START,
+              filter: streamNameFilter({ prefixes: [to] }),
+            }),
           );
-          await eventually(async () => double.faults.count('answer-late') === 1 && double.faults.count('too-slow-scan') === 1);
-          const during = { duringScan: words.length === 0 ? 'nothing' : 'something', duringAppend: appended };
+          let appended = 'nothing';
+          const append = appendOn('unary', meeting.client, {
+            to: meeting.stream('late'),
+            events: [event('B')],
+          }).finally(() => (appended = 'an answer'));
+          await eventually(
+            async () =>
+              double.faults.count('answer-late') === 1 &&
+              double.faults.count('too-slow-scan') === 1,
+          );
+          const during = {
+            duringScan: words.length === 0 ? 'nothing' : 'something',
+            duringAppend: appended,
+          };
           release();
           await eventually(async () => words.includes('caughtUp'));
-          return { ...during, scan: words.filter((word) => word === 'A'), append: (await append).success };
+          return {
+            ...during,
+            scan: words.filter((word) => word === 'A'),
+            append: (await append).success,
+          };
         },
       },
       {
@@ -220,7 +312,9 @@ export const faultSections: readonly BehaviourSection[] = [
           const to = meeting.stream('headers');
           await appendOn('unary', meeting.client, { to, events: [event()], requiresLeader: true });
           const { supportedMethods } = double.calls;
-          const requiresLeader = double.requests.find(({ method }) => method === 'append')?.headers['requires-leader'];
+          const requiresLeader = double.requests.find(({ method }) => method === 'append')?.headers[
+            'requires-leader'
+          ];
           await appendOn('batch', meeting.client, { to, events: [event()] });
           return { supportedMethods, requiresLeader, batchAppend: double.calls.batchAppend };
         },

@@ -14,7 +14,10 @@ export interface FilteredRead {
   readonly maxSearchWindow?: number;
 }
 
-/** The types of the events that a filtered read of the whole log finds. The protocol has it, the client offers it for subscriptions alone. */
+/**
+ * The types of the events that a filtered read of the whole log finds. The protocol has it, the
+ * client offers it for subscriptions alone.
+ */
 export async function readAllFiltered(url: string, read: FilteredRead): Promise<string[]> {
   const client = new streamsService.StreamsClient(new URL(url).host, credentials.createInsecure());
   try {
@@ -30,11 +33,20 @@ export async function readAllFiltered(url: string, read: FilteredRead): Promise<
   }
 }
 
-function optionsOf({ direction = 'forwards', count = 1_000, from, ...filter }: FilteredRead): streams.ReadReq.Options {
+function optionsOf({
+  direction = 'forwards',
+  count = 1_000,
+  from,
+  ...filter
+}: FilteredRead): streams.ReadReq.Options {
   const all = new streams.ReadReq.Options.AllOptions();
   const position = from?.toString();
   if (position !== undefined) {
-    all.setPosition(new streams.ReadReq.Options.Position().setCommitPosition(position).setPreparePosition(position));
+    all.setPosition(
+      new streams.ReadReq.Options.Position()
+        .setCommitPosition(position)
+        .setPreparePosition(position),
+    );
   } else if (direction === 'forwards') all.setStart(new shared.Empty());
   else all.setEnd(new shared.Empty());
   const { FORWARDS, BACKWARDS } = streams.ReadReq.Options.ReadDirection;
@@ -46,12 +58,19 @@ function optionsOf({ direction = 'forwards', count = 1_000, from, ...filter }: F
     .setFilter(filterOf(filter));
 }
 
-function filterOf({ on, prefixes, regex, maxSearchWindow }: FilteredRead): streams.ReadReq.Options.FilterOptions {
+function filterOf({
+  on,
+  prefixes,
+  regex,
+  maxSearchWindow,
+}: FilteredRead): streams.ReadReq.Options.FilterOptions {
   const expression = new streams.ReadReq.Options.FilterOptions.Expression();
   if (regex !== undefined) expression.setRegex(regex);
   if (prefixes) expression.setPrefixList([...prefixes]);
   const filter = new streams.ReadReq.Options.FilterOptions();
   if (on === 'stream') filter.setStreamIdentifier(expression);
   else filter.setEventType(expression);
-  return maxSearchWindow === undefined ? filter.setCount(new shared.Empty()) : filter.setMax(maxSearchWindow);
+  return maxSearchWindow === undefined
+    ? filter.setCount(new shared.Empty())
+    : filter.setMax(maxSearchWindow);
 }

@@ -1,12 +1,43 @@
-import { ANY, BACKWARDS, END, FORWARDS, NO_STREAM, START, STREAM_EXISTS, type Position } from '@eventstore/db-client';
-import { all, appendOn, event, events, outcomeOf, refusalOf, type BehaviourSection, type Meeting } from './behaviour-row.js';
+import {
+  ANY,
+  BACKWARDS,
+  END,
+  FORWARDS,
+  NO_STREAM,
+  START,
+  STREAM_EXISTS,
+  type Position,
+} from '@eventstore/db-client';
+import {
+  all,
+  appendOn,
+  event,
+  events,
+  outcomeOf,
+  refusalOf,
+  type BehaviourSection,
+  type Meeting,
+} from './behaviour-row.js';
 import { readAllFiltered } from './filtered-read.js';
 
 /** Writes to a stream on the path that has no side effects on others. */
-const write = (meeting: Meeting, to: string, types: readonly string[], expected?: bigint | typeof NO_STREAM | typeof STREAM_EXISTS) =>
-  appendOn('unary', meeting.client, { to, events: types.map((type) => event(type)), ...(expected === undefined ? {} : { expected }) });
+const write = (
+  meeting: Meeting,
+  to: string,
+  types: readonly string[],
+  expected?: bigint | typeof NO_STREAM | typeof STREAM_EXISTS,
+) =>
+  appendOn('unary', meeting.client, {
+    to,
+    events: types.map((type) => event(type)),
+    ...(expected === undefined ? {} : { expected }),
+  });
 
-const typesOf = async (meeting: Meeting, stream: string, options: Parameters<Meeting['client']['readStream']>[1] = {}): Promise<string[]> =>
+const typesOf = async (
+  meeting: Meeting,
+  stream: string,
+  options: Parameters<Meeting['client']['readStream']>[1] = {},
+): Promise<string[]> =>
   (await all(meeting.client.readStream(stream, options))).map(({ event: found }) => found!.type);
 
 const revisionsOf = async (meeting: Meeting, stream: string): Promise<bigint[]> =>
@@ -14,7 +45,9 @@ const revisionsOf = async (meeting: Meeting, stream: string): Promise<bigint[]> 
 
 const refusedAs = async (promise: Promise<unknown>): Promise<unknown> => {
   const outcome = await outcomeOf(promise);
-  return typeof outcome === 'object' && outcome !== null && 'refused' in outcome ? outcome.refused : 'taken';
+  return typeof outcome === 'object' && outcome !== null && 'refused' in outcome
+    ? outcome.refused
+    : 'taken';
 };
 
 export const readSections: readonly BehaviourSection[] = [
@@ -47,8 +80,15 @@ export const readSections: readonly BehaviourSection[] = [
             fromTwo: await typesOf(meeting, name, { fromRevision: 2n }),
             two: await typesOf(meeting, name, { maxCount: 2 }),
             backwards: await typesOf(meeting, name, { direction: BACKWARDS, fromRevision: END }),
-            backwardsFromOne: await typesOf(meeting, name, { direction: BACKWARDS, fromRevision: 1n }),
-            lastOne: await typesOf(meeting, name, { direction: BACKWARDS, fromRevision: END, maxCount: 1 }),
+            backwardsFromOne: await typesOf(meeting, name, {
+              direction: BACKWARDS,
+              fromRevision: 1n,
+            }),
+            lastOne: await typesOf(meeting, name, {
+              direction: BACKWARDS,
+              fromRevision: END,
+              maxCount: 1,
+            }),
             pastTheEnd: await typesOf(meeting, name, { fromRevision: 9n }),
           };
         },
@@ -56,7 +96,9 @@ export const readSections: readonly BehaviourSection[] = [
       {
         needs: 'server',
         name: 'a count of 0, or forwards from the end: unknown error, code 2; so is a stream without a name',
-        expected: [0, 1, 2].map((): unknown => expect.objectContaining({ refused: 'unknown', code: 2 })),
+        expected: [0, 1, 2].map((): unknown =>
+          expect.objectContaining({ refused: 'unknown', code: 2 }),
+        ),
         run: async (meeting) => {
           const name = meeting.stream('count-0');
           await write(meeting, name, ['A']);
@@ -98,7 +140,10 @@ export const readSections: readonly BehaviourSection[] = [
           const credentials = { username: 'admin', password: 'changeit' };
           await meeting.client.setStreamMetadata(truncated, { truncateBefore: 2 }, { credentials });
           await meeting.client.setStreamMetadata(counted, { maxCount: 1 }, { credentials });
-          return { truncated: await revisionsOf(meeting, truncated), counted: await revisionsOf(meeting, counted) };
+          return {
+            truncated: await revisionsOf(meeting, truncated),
+            counted: await revisionsOf(meeting, counted),
+          };
         },
       },
       {
@@ -108,13 +153,23 @@ export const readSections: readonly BehaviourSection[] = [
         run: async (meeting) => {
           const name = meeting.stream('metadata');
           const credentials = { username: 'admin', password: 'changeit' };
-          const first = await meeting.client.setStreamMetadata(name, { owner: 'first' }, { credentials });
-          const second = await meeting.client.setStreamMetadata(name, { owner: 'second' }, { credentials });
+          const first = await meeting.client.setStreamMetadata(
+            name,
+            { owner: 'first' },
+            { credentials },
+          );
+          const second = await meeting.client.setStreamMetadata(
+            name,
+            { owner: 'second' },
+            { credentials },
+          );
           const shown = await all(meeting.client.readStream(`$$${name}`));
           return {
             revisions: [first.nextExpectedRevision, second.nextExpectedRevision],
             shown: shown.map(({ event: found }): unknown => found!.data),
-            byRevision: await all(meeting.client.readStream(`$$${name}`, { fromRevision: 0n, direction: BACKWARDS })),
+            byRevision: await all(
+              meeting.client.readStream(`$$${name}`, { fromRevision: 0n, direction: BACKWARDS }),
+            ),
           };
         },
       },
@@ -132,7 +187,10 @@ export const readSections: readonly BehaviourSection[] = [
           await write(meeting, name, ['A', 'B', 'C']);
           const stored = await all(meeting.client.readStream(name));
           const from = stored[1]!.event!.position as Position;
-          const ours = async (direction: typeof FORWARDS | typeof BACKWARDS, maxCount: number): Promise<string[]> =>
+          const ours = async (
+            direction: typeof FORWARDS | typeof BACKWARDS,
+            maxCount: number,
+          ): Promise<string[]> =>
             (await all(meeting.client.readAll({ fromPosition: from, direction, maxCount })))
               .filter(({ event: found }) => found?.streamId === name)
               .map(({ event: found }) => found!.type);
@@ -146,11 +204,15 @@ export const readSections: readonly BehaviourSection[] = [
         run: async (meeting) => {
           await write(meeting, meeting.stream('order'), ['A', 'B', 'C']);
           const forwards = await all(meeting.client.readAll());
-          const backwards = await all(meeting.client.readAll({ direction: BACKWARDS, fromPosition: END }));
+          const backwards = await all(
+            meeting.client.readAll({ direction: BACKWARDS, fromPosition: END }),
+          );
           const positions = forwards.map(({ event: found }) => found!.position.commit);
           return {
             system: forwards.some(({ event: found }) => found!.streamId.startsWith('$')),
-            grow: positions.every((position, place) => place === 0 || position > positions[place - 1]!),
+            grow: positions.every(
+              (position, place) => place === 0 || position > positions[place - 1]!,
+            ),
             turned:
               positions.join() ===
               backwards
@@ -173,12 +235,17 @@ export const readSections: readonly BehaviourSection[] = [
       {
         needs: 'server',
         name: 'from a position behind the end: forwards nothing, backwards unknown error, code 2',
-        expected: { forwards: [], backwards: expect.objectContaining({ refused: 'unknown', code: 2 }) },
+        expected: {
+          forwards: [],
+          backwards: expect.objectContaining({ refused: 'unknown', code: 2 }),
+        },
         run: async ({ client }) => {
           const fromPosition = { commit: 2n ** 40n, prepare: 2n ** 40n };
           return {
             forwards: await all(client.readAll({ fromPosition })),
-            backwards: await outcomeOf(all(client.readAll({ fromPosition, direction: BACKWARDS, maxCount: 1 }))),
+            backwards: await outcomeOf(
+              all(client.readAll({ fromPosition, direction: BACKWARDS, maxCount: 1 })),
+            ),
           };
         },
       },
@@ -192,7 +259,8 @@ export const readSections: readonly BehaviourSection[] = [
           const done = () => (settled = 'an answer');
           all(other.readAll({ maxCount: 0, deadline: 100 })).then(done, done);
           // Other calls are the clock: each takes about as long as this one should.
-          for (let call = 0; call < 100; call += 1) await write(meeting, meeting.stream('clock'), ['Tick']);
+          for (let call = 0; call < 100; call += 1)
+            await write(meeting, meeting.stream('clock'), ['Tick']);
           return settled;
         },
       },
@@ -220,14 +288,20 @@ export const readSections: readonly BehaviourSection[] = [
           await write(meeting, ours, ['C']);
           const stored = await all(meeting.client.readStream(ours));
           const positionOf = (place: number): bigint => stored[place]!.event!.position!.commit;
-          const read = (options: Omit<Parameters<typeof readAllFiltered>[1], 'on'>): Promise<string[]> =>
+          const read = (
+            options: Omit<Parameters<typeof readAllFiltered>[1], 'on'>,
+          ): Promise<string[]> =>
             readAllFiltered(meeting.url, { on: 'stream', prefixes: [ours], ...options });
           const noise = (types: string[]): string[] => types.filter((type) => type !== 'Noise');
           return {
             prefix: await read({}),
             otherPrefix: noise(await read({ prefixes: ['no-such-', theirs] })),
             regex: await read({ prefixes: [], regex: `^${ours}$` }),
-            type: await readAllFiltered(meeting.url, { on: 'type', prefixes: ['Z'], from: positionOf(0) }),
+            type: await readAllFiltered(meeting.url, {
+              on: 'type',
+              prefixes: ['Z'],
+              from: positionOf(0),
+            }),
             backwards: await read({ direction: 'backwards' }),
             lastOne: await read({ direction: 'backwards', count: 1 }),
             fromSecond: await read({ from: positionOf(1) }),
@@ -260,9 +334,14 @@ export const readSections: readonly BehaviourSection[] = [
             return name;
           };
           const name = await deleted('read');
-          const again = async (label: string, expected: bigint | typeof NO_STREAM | typeof ANY): Promise<unknown> => {
+          const again = async (
+            label: string,
+            expected: bigint | typeof NO_STREAM | typeof ANY,
+          ): Promise<unknown> => {
             const to = await deleted(label);
-            const outcome = await outcomeOf(appendOn('unary', meeting.client, { to, events: [event()], expected }));
+            const outcome = await outcomeOf(
+              appendOn('unary', meeting.client, { to, events: [event()], expected }),
+            );
             return { refused: 'refused' in outcome, revisions: await revisionsOf(meeting, to) };
           };
           return {
@@ -285,14 +364,21 @@ export const readSections: readonly BehaviourSection[] = [
           await meeting.client.deleteStream(name);
           await meeting.client.setStreamMetadata(name, { owner: 'me' }, { credentials });
           const metadata = await all(meeting.client.readStream(`$$${name}`));
-          return { shown: await typesOf(meeting, name), metadata: metadata.map(({ event: found }): unknown => found!.data) };
+          return {
+            shown: await typesOf(meeting, name),
+            metadata: metadata.map(({ event: found }): unknown => found!.data),
+          };
         },
       },
       {
         needs: 'server',
         name: 'deleting states what it expects, too: another revision, or a stream that is not there, is refused',
         expected: {
-          wrong: expect.objectContaining({ refused: 'wrong-expected-version', expectedVersion: 5n, actualVersion: 0n }),
+          wrong: expect.objectContaining({
+            refused: 'wrong-expected-version',
+            expectedVersion: 5n,
+            actualVersion: 0n,
+          }),
           missing: 'wrong-expected-version',
           events: ['A'],
         },
@@ -324,13 +410,21 @@ export const readSections: readonly BehaviourSection[] = [
           await meeting.client.tombstoneStream(name);
           const append = [];
           for (const expected of [NO_STREAM, ANY, STREAM_EXISTS, 0n] as const) {
-            append.push(await refusedAs(appendOn('unary', meeting.client, { to: name, events: [event()], expected })));
+            append.push(
+              await refusedAs(
+                appendOn('unary', meeting.client, { to: name, events: [event()], expected }),
+              ),
+            );
           }
           return {
             read: await refusedAs(all(meeting.client.readStream(name))),
-            backwards: await refusedAs(all(meeting.client.readStream(name, { direction: BACKWARDS, fromRevision: END }))),
+            backwards: await refusedAs(
+              all(meeting.client.readStream(name, { direction: BACKWARDS, fromRevision: END })),
+            ),
             append,
-            batch: await refusedAs(appendOn('batch', meeting.client, { to: name, events: [event()] })),
+            batch: await refusedAs(
+              appendOn('batch', meeting.client, { to: name, events: [event()] }),
+            ),
             softDelete: await refusedAs(meeting.client.deleteStream(name)),
             tombstone: await refusedAs(meeting.client.tombstoneStream(name)),
             log: await readAllFiltered(meeting.url, { on: 'stream', prefixes: [name] }),
@@ -340,13 +434,19 @@ export const readSections: readonly BehaviourSection[] = [
       {
         needs: 'server',
         name: 'a live subscription to it gets $streamDeleted at revision 2^63 - 1, then the error',
-        expected: { types: ['A', '$streamDeleted'], revision: 2n ** 63n - 1n, error: 'stream-deleted' },
+        expected: {
+          types: ['A', '$streamDeleted'],
+          revision: 2n ** 63n - 1n,
+          error: 'stream-deleted',
+        },
         run: async (meeting) => {
           const name = meeting.stream('tombstone-live');
           await write(meeting, name, ['A']);
           const subscription = meeting.client.subscribeToStream(name, { fromRevision: START });
           const found: { type: string; revision: bigint }[] = [];
-          subscription.on('data', ({ event: one }) => found.push({ type: one!.type, revision: one!.revision }));
+          subscription.on('data', ({ event: one }) =>
+            found.push({ type: one!.type, revision: one!.revision }),
+          );
           const failed = new Promise<unknown>((resolve) => subscription.on('error', resolve));
           await new Promise((resolve) => subscription.on('caughtUp', () => resolve(undefined)));
           await meeting.client.tombstoneStream(name);

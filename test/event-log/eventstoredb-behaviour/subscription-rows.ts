@@ -23,7 +23,10 @@ export const subscriptionSections: readonly BehaviourSection[] = [
       {
         needs: 'server',
         name: 'to a stream, from a revision: what comes after it; from the end: only what comes',
-        expected: { after: ['confirmation', 'B', 'caughtUp', 'C'], end: ['confirmation', 'caughtUp', 'C'] },
+        expected: {
+          after: ['confirmation', 'B', 'caughtUp', 'C'],
+          end: ['confirmation', 'caughtUp', 'C'],
+        },
         run: async (meeting) => {
           const name = meeting.stream('subscribed-later');
           await appendOn('unary', meeting.client, { to: name, events: [event('A'), event('B')] });
@@ -54,7 +57,10 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         expected: ['confirmation', 'B', 'C', 'caughtUp', 'D'],
         run: async (meeting) => {
           const name = meeting.stream('log-after');
-          await appendOn('unary', meeting.client, { to: name, events: [event('A'), event('B'), event('C')] });
+          await appendOn('unary', meeting.client, {
+            to: name,
+            events: [event('A'), event('B'), event('C')],
+          });
           const stored = await all(meeting.client.readStream(name));
           const words = wordsOf(
             meeting.client.subscribeToAll({
@@ -63,7 +69,10 @@ export const subscriptionSections: readonly BehaviourSection[] = [
             }),
           );
           await eventually(async () => words.includes('caughtUp'));
-          await appendOn('unary', meeting.client, { to: meeting.stream('others'), events: [event('Other')] });
+          await appendOn('unary', meeting.client, {
+            to: meeting.stream('others'),
+            events: [event('Other')],
+          });
           await appendOn('unary', meeting.client, { to: name, events: [event('D')] });
           await eventually(async () => words.includes('D'));
           return [...words];
@@ -76,7 +85,12 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         run: async (meeting) => {
           const name = meeting.stream('log-end');
           await appendOn('unary', meeting.client, { to: name, events: [event('A')] });
-          const words = wordsOf(meeting.client.subscribeToAll({ fromPosition: END, filter: streamNameFilter({ prefixes: [name] }) }));
+          const words = wordsOf(
+            meeting.client.subscribeToAll({
+              fromPosition: END,
+              filter: streamNameFilter({ prefixes: [name] }),
+            }),
+          );
           await eventually(async () => words.includes('caughtUp'));
           await appendOn('unary', meeting.client, { to: name, events: [event('B')] });
           await eventually(async () => words.includes('B'));
@@ -86,19 +100,30 @@ export const subscriptionSections: readonly BehaviourSection[] = [
       {
         needs: 'server',
         name: 'to what is no longer there: tombstoned, the error alone; soft-deleted, confirmed and silent',
-        expected: { tombstoned: ['error stream-deleted'], softDeleted: ['confirmation', 'B', 'caughtUp'] },
+        expected: {
+          tombstoned: ['error stream-deleted'],
+          softDeleted: ['confirmation', 'B', 'caughtUp'],
+        },
         run: async (meeting) => {
           const tombstoned = meeting.stream('subscribed-tombstone');
           const softDeleted = meeting.stream('subscribed-soft');
-          for (const to of [tombstoned, softDeleted]) await appendOn('unary', meeting.client, { to, events: [event('A')] });
+          for (const to of [tombstoned, softDeleted])
+            await appendOn('unary', meeting.client, { to, events: [event('A')] });
           await meeting.client.tombstoneStream(tombstoned);
           await meeting.client.deleteStream(softDeleted);
-          const words = wordsOf(meeting.client.subscribeToStream(tombstoned, { fromRevision: START }));
-          const soft = wordsOf(meeting.client.subscribeToStream(softDeleted, { fromRevision: START }));
+          const words = wordsOf(
+            meeting.client.subscribeToStream(tombstoned, { fromRevision: START }),
+          );
+          const soft = wordsOf(
+            meeting.client.subscribeToStream(softDeleted, { fromRevision: START }),
+          );
           await eventually(async () => words.length > 0 && soft.includes('confirmation'));
           await appendOn('unary', meeting.client, { to: softDeleted, events: [event('B')] });
           await eventually(async () => soft.includes('caughtUp'));
-          return { tombstoned: words.filter((word) => word.startsWith('error')), softDeleted: [...soft] };
+          return {
+            tombstoned: words.filter((word) => word.startsWith('error')),
+            softDeleted: [...soft],
+          };
         },
       },
       {
@@ -106,12 +131,19 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         name: 'to the log from where no record starts: unknown error; from behind the end: caught up at once',
         expected: { between: ['error unknown'], behind: ['confirmation', 'caughtUp'] },
         run: async (meeting) => {
-          const { position } = await appendOn('unary', meeting.client, { to: meeting.stream('position'), events: [event('A')] });
-          const at = (commit: bigint): string[] => wordsOf(meeting.client.subscribeToAll({ fromPosition: { commit, prepare: commit } }));
+          const { position } = await appendOn('unary', meeting.client, {
+            to: meeting.stream('position'),
+            events: [event('A')],
+          });
+          const at = (commit: bigint): string[] =>
+            wordsOf(meeting.client.subscribeToAll({ fromPosition: { commit, prepare: commit } }));
           const between = at(position!.commit - 1n);
           const behind = at(2n ** 40n);
           await eventually(async () => between.length > 0 && behind.includes('caughtUp'));
-          return { between: between.filter((word) => word.startsWith('error')), behind: [...behind] };
+          return {
+            between: between.filter((word) => word.startsWith('error')),
+            behind: [...behind],
+          };
         },
       },
       {
@@ -119,16 +151,23 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         name: 'checkpoints come while catching up, every interval × 32 events that were looked at, ours or not',
         expected: { several: true, grow: true },
         run: async (meeting) => {
-          await appendOn('unary', meeting.client, { to: meeting.stream('checkpoint-noise'), events: events(200, 'Noise') });
+          await appendOn('unary', meeting.client, {
+            to: meeting.stream('checkpoint-noise'),
+            events: events(200, 'Noise'),
+          });
           const positions: bigint[] = [];
           const filter = streamNameFilter({
             prefixes: [meeting.stream('nobody')],
             checkpointInterval: 1,
-            checkpointReached: async (_subscription, position) => void positions.push(position.commit),
+            checkpointReached: async (_subscription, position) =>
+              void positions.push(position.commit),
           });
           const words = wordsOf(meeting.client.subscribeToAll({ fromPosition: START, filter }));
           await eventually(async () => words.includes('caughtUp'));
-          return { several: positions.length >= 3, grow: positions.every((one, place) => place === 0 || one >= positions[place - 1]!) };
+          return {
+            several: positions.length >= 3,
+            grow: positions.every((one, place) => place === 0 || one >= positions[place - 1]!),
+          };
         },
       },
       {
@@ -139,7 +178,9 @@ export const subscriptionSections: readonly BehaviourSection[] = [
           const before = meeting.stream('pages-before');
           const after = meeting.stream('pages-after');
           const positionsOf = async (name: string): Promise<bigint[]> =>
-            (await all(meeting.client.readStream(name))).map(({ event: found }) => found!.position!.commit);
+            (await all(meeting.client.readStream(name))).map(
+              ({ event: found }) => found!.position!.commit,
+            );
           await appendOn('unary', meeting.client, { to: before, events: events(100, 'Noise') });
           const [first, ...others] = await positionsOf(before);
           const reached: bigint[] = [];
@@ -148,13 +189,21 @@ export const subscriptionSections: readonly BehaviourSection[] = [
             checkpointInterval: 1,
             checkpointReached: async (_subscription, { commit }) => void reached.push(commit),
           });
-          const words = wordsOf(meeting.client.subscribeToAll({ fromPosition: { commit: first!, prepare: first! }, filter }));
+          const words = wordsOf(
+            meeting.client.subscribeToAll({
+              fromPosition: { commit: first!, prepare: first! },
+              filter,
+            }),
+          );
           await eventually(async () => words.includes('caughtUp'));
           const catchingUp = reached.map((position) => others.indexOf(position) + 1);
           await appendOn('unary', meeting.client, { to: after, events: events(70, 'Noise') });
           const later = await positionsOf(after);
           await eventually(async () => reached.length >= 5);
-          return { catchingUp, live: reached.slice(catchingUp.length).map((position) => later.indexOf(position)) };
+          return {
+            catchingUp,
+            live: reached.slice(catchingUp.length).map((position) => later.indexOf(position)),
+          };
         },
       },
       {
@@ -166,12 +215,19 @@ export const subscriptionSections: readonly BehaviourSection[] = [
           const filter = streamNameFilter({
             prefixes: [meeting.stream('nobody')],
             checkpointInterval: 1,
-            checkpointReached: async (_subscription, position) => void positions.push(position.commit),
+            checkpointReached: async (_subscription, position) =>
+              void positions.push(position.commit),
           });
           const words = wordsOf(meeting.client.subscribeToAll({ fromPosition: END, filter }));
           await eventually(async () => words.includes('caughtUp'));
-          const { position } = await appendOn('unary', meeting.client, { to: meeting.stream('live-noise'), events: events(31, 'Noise') });
-          await appendOn('unary', meeting.client, { to: meeting.stream('live-noise'), events: [event('Noise')] });
+          const { position } = await appendOn('unary', meeting.client, {
+            to: meeting.stream('live-noise'),
+            events: events(31, 'Noise'),
+          });
+          await appendOn('unary', meeting.client, {
+            to: meeting.stream('live-noise'),
+            events: [event('Noise')],
+          });
           await eventually(async () => positions.some((one) => one >= position!.commit));
           return { checkpoint: true, events: words.filter((word) => word === 'Noise').length };
         },

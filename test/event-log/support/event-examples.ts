@@ -4,8 +4,9 @@ import { personal } from '../../../src/domain/personal.js';
 import type { GrantTerms, RewardTerms } from '../../../src/domain/program.js';
 
 /**
- * One event of every type, with a value in every member: a type that is new does not compile until it has an example.
- * What a stored sample must decode to for ever stands in the sample itself, so examples may change with the types.
+ * One event of every type, with a value in every member: a type that is new does not compile until
+ * it has an example. What a stored sample must decode to for ever stands in the sample itself, so
+ * examples may change with the types.
  */
 
 const ACCOUNT = '0a000000-0000-4000-8000-000000000001';
@@ -18,8 +19,16 @@ const REWARD = `${ACME}${'2'.repeat(16)}`;
 const ERASURE = '0d000000-0000-4000-8000-000000000005';
 const MODERATION = '0d000000-0000-4000-8000-000000000004';
 
-const BOB: Party = { account: ACME, person: BOB_ID, ids: personal(BOB_ID, { accountId: 'acme-account-id', userId: 'bob-user-id' }) };
-const ANN: Party = { account: ANNS, person: ANN_ID, ids: personal(ANN_ID, { accountId: 'anns-account-id', userId: 'ann-user-id' }) };
+const BOB: Party = {
+  account: ACME,
+  person: BOB_ID,
+  ids: personal(BOB_ID, { accountId: 'acme-account-id', userId: 'bob-user-id' }),
+};
+const ANN: Party = {
+  account: ANNS,
+  person: ANN_ID,
+  ids: personal(ANN_ID, { accountId: 'anns-account-id', userId: 'ann-user-id' }),
+};
 
 const STAFF_ID = '0a000000-0000-4000-8000-000000000006';
 const ADJUSTMENT: Adjustment = {
@@ -55,14 +64,35 @@ const TERMS: RewardTerms = {
     name: 'Thanks',
     description: 'For Bob',
   },
-  ...{ cancellable: false, validDays: 30, delayDays: 2, limit: { total: 10, perDay: null }, redeemsAutomatically: true },
+  ...{
+    cancellable: false,
+    validDays: 30,
+    delayDays: 2,
+    limit: { total: 10, perDay: null },
+    redeemsAutomatically: true,
+  },
 };
 const GRANT_TERMS: GrantTerms = {
-  ...{ value: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: 'LITRES' }, name: null, description: null },
-  ...{ cancellable: true, validDays: 7, delayDays: 0, limit: { total: null, perDay: 2 }, redeemsAutomatically: false },
+  ...{
+    value: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: 'LITRES' },
+    name: null,
+    description: null,
+  },
+  ...{
+    cancellable: true,
+    validDays: 7,
+    delayDays: 0,
+    limit: { total: null, perDay: 2 },
+    redeemsAutomatically: false,
+  },
 };
 const PERCENT: RewardTerms = {
-  ...{ value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 }, when: 'STARTED', name: null, description: null },
+  ...{
+    value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 },
+    when: 'STARTED',
+    name: null,
+    description: null,
+  },
   ...{ cancellable: true, validDays: null, delayDays: 0, limit: null, redeemsAutomatically: false },
 };
 const TANK_HOLDER = { account: ACME, rewardId: REWARD };
@@ -71,22 +101,54 @@ const REF = { rewardId: REWARD, person: BOB_ID, rewardType: 'CREDIT', unit: 'CEN
 type Examples = { readonly [T in DomainEvent['type']]: Extract<DomainEvent, { type: T }> };
 
 export const EVENT_EXAMPLES: Examples = {
-  AccountOpened: { type: 'AccountOpened', at: 1, account: ACCOUNT, accountId: personal(ACCOUNT, 'acme-account-id'), currency: 'USD' },
+  AccountOpened: {
+    type: 'AccountOpened',
+    at: 1,
+    account: ACCOUNT,
+    accountId: personal(ACCOUNT, 'acme-account-id'),
+    currency: 'USD',
+  },
   SubscriptionChanged: {
     ...{ type: 'SubscriptionChanged', at: 2 },
-    subscription: { status: 'PAID', value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 },
+    subscription: {
+      status: 'PAID',
+      value: 9.99,
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+    },
   },
   CurrencyChanged: { type: 'CurrencyChanged', at: 3, currency: 'EUR' },
-  AccountAttributed: { type: 'AccountAttributed', at: 4, code: personal(ANN_ID, 'ANNSCODE'), referrer: ANN, programId: 'default' },
-  PaymentProviderIdSet: { type: 'PaymentProviderIdSet', at: 5, paymentProviderId: personal(ACCOUNT, 'acmes-customer-number') },
-  UserIdentified: { type: 'UserIdentified', at: 6, person: BOB_ID, profile: personal(BOB_ID, PROFILE) },
+  AccountAttributed: {
+    type: 'AccountAttributed',
+    at: 4,
+    code: personal(ANN_ID, 'ANNSCODE'),
+    referrer: ANN,
+    programId: 'default',
+  },
+  PaymentProviderIdSet: {
+    type: 'PaymentProviderIdSet',
+    at: 5,
+    paymentProviderId: personal(ACCOUNT, 'acmes-customer-number'),
+  },
+  UserIdentified: {
+    type: 'UserIdentified',
+    at: 6,
+    person: BOB_ID,
+    profile: personal(BOB_ID, PROFILE),
+  },
   UserProfileChanged: {
     type: 'UserProfileChanged',
     at: 7,
     person: BOB_ID,
     changes: personal(BOB_ID, { email: null, firstName: 'Robertfirst' }),
   },
-  ReferralCodeAssigned: { type: 'ReferralCodeAssigned', at: 8, person: BOB_ID, code: personal(BOB_ID, 'BOBSCODE'), programId: 'default' },
+  ReferralCodeAssigned: {
+    type: 'ReferralCodeAssigned',
+    at: 8,
+    person: BOB_ID,
+    code: personal(BOB_ID, 'BOBSCODE'),
+    programId: 'default',
+  },
   UserBlocked: { type: 'UserBlocked', at: 9, person: BOB_ID },
   UserUnblocked: { type: 'UserUnblocked', at: 10, person: BOB_ID },
   ReferralStarted: {
@@ -98,7 +160,13 @@ export const EVENT_EXAMPLES: Examples = {
       programVersion: 2,
       code: personal(ANN_ID, 'ANNSCODE'),
     },
-    ...{ shareLinkUsed: null, referred: BOB, referrer: ANN, referredStatus: 'APPROVED', referrerStatus: 'PENDING' },
+    ...{
+      shareLinkUsed: null,
+      referred: BOB,
+      referrer: ANN,
+      referredStatus: 'APPROVED',
+      referrerStatus: 'PENDING',
+    },
     ...{
       fraudSignals: { rate: { message: 'many at once', score: 50 } },
       tooManyWith: [{ referralId: REFERRAL, account: ACME }],
@@ -107,8 +175,20 @@ export const EVENT_EXAMPLES: Examples = {
     },
   },
   ReferralConverted: {
-    ...{ type: 'ReferralConverted', at: 12, referralId: REFERRAL, programId: 'default', programVersion: 3, referrer: ANN },
-    ...{ referredStatus: 'APPROVED', referrerStatus: 'DENIED', referredReward: null, referrerReward: TERMS },
+    ...{
+      type: 'ReferralConverted',
+      at: 12,
+      referralId: REFERRAL,
+      programId: 'default',
+      programVersion: 3,
+      referrer: ANN,
+    },
+    ...{
+      referredStatus: 'APPROVED',
+      referrerStatus: 'DENIED',
+      referredReward: null,
+      referrerReward: TERMS,
+    },
   },
   ReferralFlagged: {
     type: 'ReferralFlagged',
@@ -116,22 +196,56 @@ export const EVENT_EXAMPLES: Examples = {
     referralId: REFERRAL,
     fraudSignals: { rate: { message: 'many at once', score: 50 } },
   },
-  ReferralAnnounced: { type: 'ReferralAnnounced', at: 13, referralId: REFERRAL, account: ACME, person: ANN_ID },
+  ReferralAnnounced: {
+    type: 'ReferralAnnounced',
+    at: 13,
+    referralId: REFERRAL,
+    account: ACME,
+    person: ANN_ID,
+  },
   ReferralWithdrawn: { type: 'ReferralWithdrawn', at: 13, referralId: REFERRAL },
   ReservationLapsed: { type: 'ReservationLapsed', at: 13, kind: 'referral-code', holder: BOB_ID },
   UserEventReceived: {
-    ...{ type: 'UserEventReceived', at: 13, userEventId: MODERATION, person: BOB_ID, batch: 'e'.repeat(64) },
+    ...{
+      type: 'UserEventReceived',
+      at: 13,
+      userEventId: MODERATION,
+      person: BOB_ID,
+      batch: 'e'.repeat(64),
+    },
     content: personal(BOB_ID, {
       ...{ id: 'bobs-event-id', key: 'bobs-purchase', dateTriggered: 12 },
-      fields: { total: 9.5, order_id: 'bobs-order', gift: false, note: null, products: [{ sku: 'bobs-shoes' }] },
+      fields: {
+        total: 9.5,
+        order_id: 'bobs-order',
+        gift: false,
+        note: null,
+        products: [{ sku: 'bobs-shoes' }],
+      },
     }),
   },
   ReferrerRewardEarnedByEvent: {
-    ...{ type: 'ReferrerRewardEarnedByEvent', at: 13, referralId: REFERRAL, userEventId: MODERATION, referrer: ANN },
-    ...{ programId: 'default', programVersion: 3, rule: 'eventRewards/REFERRER/purchase', terms: GRANT_TERMS },
+    ...{
+      type: 'ReferrerRewardEarnedByEvent',
+      at: 13,
+      referralId: REFERRAL,
+      userEventId: MODERATION,
+      referrer: ANN,
+    },
+    ...{
+      programId: 'default',
+      programVersion: 3,
+      rule: 'eventRewards/REFERRER/purchase',
+      terms: GRANT_TERMS,
+    },
   },
   ReferralEnded: { type: 'ReferralEnded', at: 13, referralId: REFERRAL },
-  ModerationPrepared: { type: 'ModerationPrepared', at: 14, moderationId: MODERATION, referralIds: [REFERRAL] },
+  ModerationPrepared: {
+    type: 'ModerationPrepared',
+    at: 14,
+    moderationId: MODERATION,
+    referralIds: [REFERRAL],
+  },
   ModerationReleased: { type: 'ModerationReleased', at: 15, moderationId: MODERATION },
   ReferralModerated: {
     ...{
@@ -144,11 +258,36 @@ export const EVENT_EXAMPLES: Examples = {
     },
     ...{ referrer: ANN, referrerReward: TERMS, programId: 'default', programVersion: 3 },
   },
-  ReferrerSideModerated: { type: 'ReferrerSideModerated', at: 17, moderationId: MODERATION, referralId: REFERRAL, status: 'DENIED' },
+  ReferrerSideModerated: {
+    type: 'ReferrerSideModerated',
+    at: 17,
+    moderationId: MODERATION,
+    referralId: REFERRAL,
+    status: 'DENIED',
+  },
   RewardGranted: {
-    ...{ type: 'RewardGranted', at: 18, rewardId: REWARD, person: BOB_ID, owner: BOB.ids, source: 'REFERRED', value: CREDIT },
-    ...{ texts: personal(BOB_ID, { name: 'Thanks', description: 'For Bob' }), cancellable: false, dateScheduledFor: 20, dateExpires: 30 },
-    ...{ referralId: REFERRAL, programId: 'default', programVersion: 2, rule: 'referredReward', redeemsAutomatically: true },
+    ...{
+      type: 'RewardGranted',
+      at: 18,
+      rewardId: REWARD,
+      person: BOB_ID,
+      owner: BOB.ids,
+      source: 'REFERRED',
+      value: CREDIT,
+    },
+    ...{
+      texts: personal(BOB_ID, { name: 'Thanks', description: 'For Bob' }),
+      cancellable: false,
+      dateScheduledFor: 20,
+      dateExpires: 30,
+    },
+    ...{
+      referralId: REFERRAL,
+      programId: 'default',
+      programVersion: 2,
+      rule: 'referredReward',
+      redeemsAutomatically: true,
+    },
     adjustment: ADJUSTMENT,
   },
   RewardWithheld: {
@@ -157,66 +296,176 @@ export const EVENT_EXAMPLES: Examples = {
   },
   RewardBecameAvailable: { type: 'RewardBecameAvailable', at: 20, ...REF, amount: 1000 },
   RewardExpired: { type: 'RewardExpired', at: 30, ...REF, amount: 400 },
-  CreditRedeemed: { type: 'CreditRedeemed', at: 21, ...REF, redemptionId: 'redemption', amount: 600, adjustment: ADJUSTMENT },
+  CreditRedeemed: {
+    type: 'CreditRedeemed',
+    at: 21,
+    ...REF,
+    redemptionId: 'redemption',
+    amount: 600,
+    adjustment: ADJUSTMENT,
+  },
   AccountCreditRedeemed: {
-    ...{ type: 'AccountCreditRedeemed', at: 21, redemptionId: 'redemption', unit: 'CENTS', amount: 600, onlyOf: BOB_ID, rewards: 101 },
+    ...{
+      type: 'AccountCreditRedeemed',
+      at: 21,
+      redemptionId: 'redemption',
+      unit: 'CENTS',
+      amount: 600,
+      onlyOf: BOB_ID,
+      rewards: 101,
+    },
     adjustment: ADJUSTMENT,
   },
   RedeemedRewardsListed: {
-    ...{ type: 'RedeemedRewardsListed', at: 21, redemptionId: 'redemption', unit: 'CENTS', from: 0, persons: [BOB_ID] },
+    ...{
+      type: 'RedeemedRewardsListed',
+      at: 21,
+      redemptionId: 'redemption',
+      unit: 'CENTS',
+      from: 0,
+      persons: [BOB_ID],
+    },
     lines: [[REF.rewardId, 0, 600]],
   },
   RewardCancelled: { type: 'RewardCancelled', at: 22, ...REF, amount: 400, by: 'MODERATION' },
   RewardRestored: { type: 'RewardRestored', at: 23, ...REF, amount: 400 },
   ErasureRequested: {
-    ...{ type: 'ErasureRequested', at: 41, erasureId: ERASURE, persons: [BOB_ID], account: ACCOUNT, suppressed: ['c'.repeat(32)] },
+    ...{
+      type: 'ErasureRequested',
+      at: 41,
+      erasureId: ERASURE,
+      persons: [BOB_ID],
+      account: ACCOUNT,
+      suppressed: ['c'.repeat(32)],
+    },
   },
-  ErasureCompleted: { type: 'ErasureCompleted', at: 42, erasureId: ERASURE, persons: [BOB_ID], account: ACCOUNT },
+  ErasureCompleted: {
+    type: 'ErasureCompleted',
+    at: 42,
+    erasureId: ERASURE,
+    persons: [BOB_ID],
+    account: ACCOUNT,
+  },
   PersonalDataViewed: { type: 'PersonalDataViewed', at: 43, account: ACME, person: BOB_ID },
   ReservationMade: {
-    ...{ type: 'ReservationMade', at: 24, kind: 'referral-code', key: personal(BOB_ID, 'BOBSCODE') },
+    ...{
+      type: 'ReservationMade',
+      at: 24,
+      kind: 'referral-code',
+      key: personal(BOB_ID, 'BOBSCODE'),
+    },
     ...{ holder: { account: ACME, person: BOB_ID }, programId: 'default', claim: MODERATION },
   },
-  ReservationReleased: { type: 'ReservationReleased', at: 25, holder: { account: ACME, person: null }, claim: null },
+  ReservationReleased: {
+    type: 'ReservationReleased',
+    at: 25,
+    holder: { account: ACME, person: null },
+    claim: null,
+  },
   TenantAliasEntered: { type: 'TenantAliasEntered', at: 26, alias: 'acme' },
-  TenantCreated: { type: 'TenantCreated', at: 26, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
-  ApiKeyIssued: { type: 'ApiKeyIssued', at: 27, keyId: 'live-1', mode: 'live', hash: 'f'.repeat(64), sealed: 'c2VhbGVk' },
+  TenantCreated: {
+    type: 'TenantCreated',
+    at: 26,
+    alias: 'acme',
+    programType: 'API_ONLY',
+    openEndpoints: false,
+  },
+  ApiKeyIssued: {
+    type: 'ApiKeyIssued',
+    at: 27,
+    keyId: 'live-1',
+    mode: 'live',
+    hash: 'f'.repeat(64),
+    sealed: 'c2VhbGVk',
+  },
   ApiKeyRetired: { type: 'ApiKeyRetired', at: 28, keyId: 'live-1', validUntil: 29 },
   SigningSecretIssued: { type: 'SigningSecretIssued', at: 29, mode: 'test', sealed: 'c2VhbGVk' },
   OpenEndpointsSwitched: { type: 'OpenEndpointsSwitched', at: 30, openEndpoints: true },
   OpenRulesChanged: {
     ...{ type: 'OpenRulesChanged', at: 37 },
-    rules: { tokensMustExpire: true, allowedOrigins: ['https://shop.example'], rateLimits: { code: 5 } },
+    rules: {
+      tokensMustExpire: true,
+      allowedOrigins: ['https://shop.example'],
+      rateLimits: { code: 5 },
+    },
   },
   ProgramTypeChanged: { type: 'ProgramTypeChanged', at: 31, programType: 'PAYMENT_PROVIDER' },
   ProgramApplied: {
     ...{ type: 'ProgramApplied', at: 32, version: 2, isDefault: true },
-    document: { id: 'default', eventRewards: [{ key: 'visit', to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } }] },
+    document: {
+      id: 'default',
+      eventRewards: [
+        { key: 'visit', to: 'USER', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } },
+      ],
+    },
     eventRules: ['eventRewards/USER/visit/2'],
   },
   ModerationRequested: {
     ...{ type: 'ModerationRequested', at: 33, moderationId: MODERATION },
-    items: [{ referralId: REFERRAL, referred: 'APPROVED', referrer: 'DENIED', referredAccount: ACME, referrerAccount: ANNS }],
+    items: [
+      {
+        referralId: REFERRAL,
+        referred: 'APPROVED',
+        referrer: 'DENIED',
+        referredAccount: ACME,
+        referrerAccount: ANNS,
+      },
+    ],
   },
   ModerationAgreed: { type: 'ModerationAgreed', at: 34, moderationId: MODERATION },
-  ModerationRefused: { type: 'ModerationRefused', at: 35, moderationId: MODERATION, reasons: [`${REFERRAL}: there is no such referral`] },
+  ModerationRefused: {
+    type: 'ModerationRefused',
+    at: 35,
+    moderationId: MODERATION,
+    reasons: [`${REFERRAL}: there is no such referral`],
+  },
   ModerationCompleted: { type: 'ModerationCompleted', at: 36, moderationId: MODERATION },
-  TankCodeReserved: { type: 'TankCodeReserved', at: 37, code: 'TANK-1', holder: TANK_HOLDER, claim: MODERATION },
+  TankCodeReserved: {
+    type: 'TankCodeReserved',
+    at: 37,
+    code: 'TANK-1',
+    holder: TANK_HOLDER,
+    claim: MODERATION,
+  },
   TankCodeHandedOut: { type: 'TankCodeHandedOut', at: 38, code: 'TANK-1', holder: TANK_HOLDER },
-  TankCodeReleased: { type: 'TankCodeReleased', at: 39, code: 'TANK-1', holder: TANK_HOLDER, claim: null },
+  TankCodeReleased: {
+    type: 'TankCodeReleased',
+    at: 39,
+    code: 'TANK-1',
+    holder: TANK_HOLDER,
+    claim: null,
+  },
   ShareLinkFollowed: {
-    ...{ type: 'ShareLinkFollowed', at: 38, person: ANN_ID, programId: 'default', shareMedium: 'EMAIL', engagementMedium: 'MOBILE' },
+    ...{
+      type: 'ShareLinkFollowed',
+      at: 38,
+      person: ANN_ID,
+      programId: 'default',
+      shareMedium: 'EMAIL',
+      engagementMedium: 'MOBILE',
+    },
   },
   PeriodClosed: {
     ...{ type: 'PeriodClosed', at: 44, period: '2026-10' },
-    ...{ comment: personal(STAFF_ID, 'tied out to the bank'), by: personal(STAFF_ID, 'Staff Operator') },
+    ...{
+      comment: personal(STAFF_ID, 'tied out to the bank'),
+      by: personal(STAFF_ID, 'Staff Operator'),
+    },
   },
   PeriodReopened: {
     ...{ type: 'PeriodReopened', at: 45, period: '2026-10' },
-    ...{ comment: personal(STAFF_ID, 'a file came late'), by: personal(STAFF_ID, 'Staff Operator') },
+    ...{
+      comment: personal(STAFF_ID, 'a file came late'),
+      by: personal(STAFF_ID, 'Staff Operator'),
+    },
   },
   OperationRecorded: {
-    ...{ type: 'OperationRecorded', at: 46, operation: 'ledger statement', by: personal(STAFF_ID, 'Staff Operator') },
+    ...{
+      type: 'OperationRecorded',
+      at: 46,
+      operation: 'ledger statement',
+      by: personal(STAFF_ID, 'Staff Operator'),
+    },
     ...{ parameters: { account: ACME }, resultDigest: 'c'.repeat(64) },
   },
 };

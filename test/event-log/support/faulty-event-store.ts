@@ -1,14 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import type { EventLogObserver } from '../../../src/event-log/event-log-observer.js';
-import type { AppendResult, EventLog, NewEvent, Position, RecordedEvent } from '../../../src/event-log/event-log.js';
+import type {
+  AppendResult,
+  EventLog,
+  NewEvent,
+  Position,
+  RecordedEvent,
+} from '../../../src/event-log/event-log.js';
 import { parseEventStoreUrl } from '../../../src/event-log/event-store-url.js';
-import { EventStoreDbEventLog, type EventStoreDbEventLogOptions } from '../../../src/event-log/eventstoredb/eventstoredb-event-log.js';
-import { startEventStoreDbDouble, type EventStoreDbDouble } from '../../support/eventstoredb-double/double.js';
+import {
+  EventStoreDbEventLog,
+  type EventStoreDbEventLogOptions,
+} from '../../../src/event-log/eventstoredb/eventstoredb-event-log.js';
+import {
+  startEventStoreDbDouble,
+  type EventStoreDbDouble,
+} from '../../support/eventstoredb-double/double.js';
 
 /** How streams of these logs begin; everything else in the store is somebody else's. */
 export const PREFIX = 'ours-';
 
-/** A tail that nobody wakes does not look by itself while a test runs: what it shows it was told of. */
+/**
+ * A tail that nobody wakes does not look by itself while a test runs: what it shows it was told of.
+ */
 export const NEVER_BY_ITSELF = { pollIntervalMs: 600_000 };
 
 export type LogOptions = Partial<Omit<EventStoreDbEventLogOptions, 'address'>>;
@@ -26,7 +40,10 @@ export class Observed implements EventLogObserver {
   readonly subscriptionRestart = (): void => void this.restarts++;
 }
 
-/** Opens logs with times that are short, and no shorter than a busy machine needs, and closes them all, and notes every rejection in the process that nobody handled. */
+/**
+ * Opens logs with times that are short, and no shorter than a busy machine needs, and closes them
+ * all, and notes every rejection in the process that nobody handled.
+ */
 export class LogsOfATest {
   private readonly logs: EventStoreDbEventLog[] = [];
   readonly unhandled: unknown[] = [];
@@ -38,7 +55,13 @@ export class LogsOfATest {
 
   open(url: string, options: LogOptions = {}): EventStoreDbEventLog {
     const log = new EventStoreDbEventLog({
-      ...{ address: parseEventStoreUrl(url), owner: 'owner', prefix: PREFIX, readTimeoutMs: 2_000, appendTimeoutMs: 2_000 },
+      ...{
+        address: parseEventStoreUrl(url),
+        owner: 'owner',
+        prefix: PREFIX,
+        readTimeoutMs: 2_000,
+        appendTimeoutMs: 2_000,
+      },
       ...options,
     });
     this.logs.push(log);
@@ -51,11 +74,19 @@ export class LogsOfATest {
   }
 }
 
-export const newEvent = (data = '{"n":1}'): NewEvent => ({ id: randomUUID(), type: 'Happened', data, metadata: '{}' });
+export const newEvent = (data = '{"n":1}'): NewEvent => ({
+  id: randomUUID(),
+  type: 'Happened',
+  data,
+  metadata: '{}',
+});
 
-export const newEvents = (count: number): NewEvent[] => Array.from({ length: count }, (_, n) => newEvent(`{"n":${n}}`));
+export const newEvents = (count: number): NewEvent[] =>
+  Array.from({ length: count }, (_, n) => newEvent(`{"n":${n}}`));
 
-export async function appended(pending: Promise<AppendResult>): Promise<Extract<AppendResult, { kind: 'appended' }>> {
+export async function appended(
+  pending: Promise<AppendResult>,
+): Promise<Extract<AppendResult, { kind: 'appended' }>> {
   const result = await pending;
   if (result.kind !== 'appended') throw new Error(`not appended: ${result.kind}`);
   return result;
@@ -94,7 +125,9 @@ export function startTail(log: EventLog, after?: Position): RunningTail {
 }
 
 /** How long it took until it settled, in milliseconds, and how. */
-export async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readonly error: unknown; readonly value: T | undefined }> {
+export async function timed<T>(
+  work: Promise<T>,
+): Promise<{ readonly ms: number; readonly error: unknown; readonly value: T | undefined }> {
   const startedAt = performance.now();
   const settled = await work.then(
     (value) => ({ value, error: undefined }),
@@ -103,8 +136,13 @@ export async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number;
   return { ...settled, ms: performance.now() - startedAt };
 }
 
-/** A double and logs of its own for each test around; what they leave open is closed, and nothing may be left unhandled. */
-export function eachTestOnADouble(given: (double: EventStoreDbDouble, logs: LogsOfATest) => void): void {
+/**
+ * A double and logs of its own for each test around; what they leave open is closed, and nothing
+ * may be left unhandled.
+ */
+export function eachTestOnADouble(
+  given: (double: EventStoreDbDouble, logs: LogsOfATest) => void,
+): void {
   let double: EventStoreDbDouble;
   let logs: LogsOfATest;
   beforeEach(async () => {

@@ -1,6 +1,11 @@
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import { FoldedRows } from '../../../src/projecting/generations/folded-rows.js';
-import { forgottenBy, type LedgerEvent, type Projector, type Row } from '../../../src/projecting/projector.js';
+import {
+  forgottenBy,
+  type LedgerEvent,
+  type Projector,
+  type Row,
+} from '../../../src/projecting/projector.js';
 import type { TestAccount } from '../../support/account-events.js';
 import { InMemoryGeneration, rowsInOrder, type RowsOfTables } from './in-memory-generation.js';
 
@@ -17,14 +22,16 @@ export interface Scenario {
 export type Given = (account: TestAccount, ...events: readonly AccountEvent[]) => Scenario;
 
 /**
- * The scenarios of a projector: `given(account, ...events).then(rows)`. Each runs event by event, in
- * one batch, and as a rebuild folds it; all three must leave the same rows. At the end every type of
- * event that the projector handles must have changed a row in some scenario.
+ * The scenarios of a projector: `given(account, ...events).then(rows)`. Each runs event by event,
+ * in one batch, and as a rebuild folds it; all three must leave the same rows. At the end every
+ * type of event that the projector handles must have changed a row in some scenario.
  */
 export function describeProjector(projector: Projector, scenarios: (given: Given) => void): void {
   describe(`the projector of ${projector.name}`, () => {
     const effective = new Set<string>();
-    scenarios((account, ...events) => scenarioOf(projector, effective, happened([], account, events)));
+    scenarios((account, ...events) =>
+      scenarioOf(projector, effective, happened([], account, events)),
+    );
 
     test('changes rows at every type of event that it handles', () => {
       expect([...effective].sort()).toEqual([...projector.handles].sort());
@@ -32,7 +39,11 @@ export function describeProjector(projector: Projector, scenarios: (given: Given
   });
 }
 
-function scenarioOf(projector: Projector, effective: Set<string>, events: readonly LedgerEvent[]): Scenario {
+function scenarioOf(
+  projector: Projector,
+  effective: Set<string>,
+  events: readonly LedgerEvent[],
+): Scenario {
   return {
     and: (account, ...more) => scenarioOf(projector, effective, happened(events, account, more)),
 
@@ -48,13 +59,20 @@ function scenarioOf(projector: Projector, effective: Set<string>, events: readon
       const before = await oneByOne(projector, events.slice(0, -1), effective);
       await expect(oneByOne(projector, events, new Set())).rejects.toThrow(reason);
       const { rows, failures } = folded(projector, events);
-      expect({ rows, failures: failures.map(String) }).toEqual({ rows: before, failures: [`Error: ${reason}`] });
+      expect({ rows, failures: failures.map(String) }).toEqual({
+        rows: before,
+        failures: [`Error: ${reason}`],
+      });
     },
   };
 }
 
 /** Rows about forgotten people are cleaned one at a time here, all at once in the other ways. */
-async function oneByOne(projector: Projector, events: readonly LedgerEvent[], effective: Set<string>): Promise<RowsOfTables> {
+async function oneByOne(
+  projector: Projector,
+  events: readonly LedgerEvent[],
+  effective: Set<string>,
+): Promise<RowsOfTables> {
   const generation = new InMemoryGeneration(projector, 1);
   for (const event of handledBy(projector, events)) {
     const before = JSON.stringify(generation.rows());
@@ -64,7 +82,10 @@ async function oneByOne(projector: Projector, events: readonly LedgerEvent[], ef
   return generation.rows();
 }
 
-async function inBatches(projector: Projector, events: readonly LedgerEvent[]): Promise<RowsOfTables> {
+async function inBatches(
+  projector: Projector,
+  events: readonly LedgerEvent[],
+): Promise<RowsOfTables> {
   const generation = new InMemoryGeneration(projector, 100);
   let batch: LedgerEvent[] = [];
   for (const event of handledBy(projector, events)) {
@@ -78,7 +99,10 @@ async function inBatches(projector: Projector, events: readonly LedgerEvent[]): 
   return generation.rows();
 }
 
-function folded(projector: Projector, events: readonly LedgerEvent[]): { readonly rows: RowsOfTables; readonly failures: unknown[] } {
+function folded(
+  projector: Projector,
+  events: readonly LedgerEvent[],
+): { readonly rows: RowsOfTables; readonly failures: unknown[] } {
   const rows = new FoldedRows(projector.tables);
   const failures = handledBy(projector, events).flatMap((event) => {
     const failure = rows.attempt(projector, event);
@@ -90,7 +114,11 @@ function folded(projector: Projector, events: readonly LedgerEvent[]): { readonl
 const handledBy = ({ handles }: Projector, events: readonly LedgerEvent[]): LedgerEvent[] =>
   events.filter(({ event }) => handles.has(event.type));
 
-function happened(before: readonly LedgerEvent[], account: TestAccount, events: readonly AccountEvent[]): LedgerEvent[] {
+function happened(
+  before: readonly LedgerEvent[],
+  account: TestAccount,
+  events: readonly AccountEvent[],
+): LedgerEvent[] {
   const { tenant, mode, accountRef, stream } = account;
   const revision = before.filter((event) => event.stream === stream).length;
   const recorded = events.map((event, index): LedgerEvent => {

@@ -1,8 +1,19 @@
 import type { TableChanges } from '../../../src/projecting/batch-rows.js';
 import { BatchRows } from '../../../src/projecting/batch-rows.js';
-import { FIRST_PIECE, findPiece, type FindRows } from '../../../src/projecting/following/erasure-pieces.js';
+import {
+  FIRST_PIECE,
+  findPiece,
+  type FindRows,
+} from '../../../src/projecting/following/erasure-pieces.js';
 import type { NextPiece } from '../../../src/projecting/following/next-piece.js';
-import { forgottenBy, type LedgerEvent, type Lookup, type Projector, type Row, type RowKey } from '../../../src/projecting/projector.js';
+import {
+  forgottenBy,
+  type LedgerEvent,
+  type Lookup,
+  type Projector,
+  type Row,
+  type RowKey,
+} from '../../../src/projecting/projector.js';
 
 /** Rows by table, those of each in the order of their keys. */
 export type RowsOfTables = Readonly<Record<string, readonly Row[]>>;
@@ -24,7 +35,8 @@ export class InMemoryGeneration {
 
   /**
    * Applies a batch; an event of an erasure comes first in its own.
-   * @throws what the projector throws at an event that contradicts the rows: nothing of the batch is written.
+   * @throws what the projector throws at an event that contradicts the rows: nothing of the batch
+   * is written.
    */
   async apply(events: readonly LedgerEvent[]): Promise<void> {
     const { forgetting } = this.projector;
@@ -32,7 +44,8 @@ export class InMemoryGeneration {
     const forgotten = first && forgottenBy(first);
     const rows = new BatchRows(this.projector.tables);
     const find = (batch: BatchRows, begin: NextPiece) =>
-      forgotten && findPiece(this.find, batch, { forgetting, forgotten, begin, rowsMax: this.pieceRowsMax });
+      forgotten &&
+      findPiece(this.find, batch, { forgetting, forgotten, begin, rowsMax: this.pieceRowsMax });
     let piece = await find(rows, FIRST_PIECE);
     this.load(
       rows,
@@ -71,9 +84,12 @@ export class InMemoryGeneration {
   }
 
   private readonly find: FindRows = async ({ table, where, along = [] }, limit, after) => {
-    const behind = after && Object.fromEntries(along.map(({ column }, place) => [column, after[place]]));
+    const behind =
+      after && Object.fromEntries(along.map(({ column }, place) => [column, after[place]]));
     return [...this.of(table).values()]
-      .filter((row) => Object.entries(where).every(([column, wanted]) => wanted.includes(String(row[column]))))
+      .filter((row) =>
+        Object.entries(where).every(([column, wanted]) => wanted.includes(String(row[column]))),
+      )
       .filter((row) => !behind || compareAlong(along, row, behind) > 0)
       .sort((a, b) => compareAlong(along, a, b))
       .slice(0, limit);
@@ -95,7 +111,10 @@ export class InMemoryGeneration {
 }
 
 /** The rows of every table, in the order of their keys. */
-export function rowsInOrder({ tables }: Projector, rowsOf: (table: string) => Iterable<Row>): RowsOfTables {
+export function rowsInOrder(
+  { tables }: Projector,
+  rowsOf: (table: string) => Iterable<Row>,
+): RowsOfTables {
   return Object.fromEntries(
     tables.map(({ name, primaryKey }) => {
       const textOfRow = (row: Row): string => textOf(keyOf(primaryKey, row));
@@ -104,7 +123,8 @@ export function rowsInOrder({ tables }: Projector, rowsOf: (table: string) => It
   );
 }
 
-const keyOf = (primaryKey: readonly string[], row: Row): string[] => primaryKey.map((column) => String(row[column]));
+const keyOf = (primaryKey: readonly string[], row: Row): string[] =>
+  primaryKey.map((column) => String(row[column]));
 
 const textOf = (key: readonly string[]): string => key.join('\u0000');
 

@@ -1,9 +1,22 @@
 import fc from 'fast-check';
-import type { AccountEvent, AccountEventOf, Party, Profile } from '../../../src/domain/account/account.events.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  Party,
+  Profile,
+} from '../../../src/domain/account/account.events.js';
 import type { Personal } from '../../../src/domain/personal.js';
-import type { GrantTerms, PromisedValue, RewardTerms, RewardValue } from '../../../src/domain/program.js';
+import type {
+  GrantTerms,
+  PromisedValue,
+  RewardTerms,
+  RewardValue,
+} from '../../../src/domain/program.js';
 
-/** Well-typed events in any order, whether or not a rule of today would produce them. Few ids, so that they concern each other. */
+/**
+ * Well-typed events in any order, whether or not a rule of today would produce them. Few ids, so
+ * that they concern each other.
+ */
 
 type AnyOf<T> = { readonly [K in keyof T]-?: fc.Arbitrary<T[K]> };
 
@@ -13,30 +26,60 @@ const id = (kind: string) => fc.constantFrom(`${kind}1`, `${kind}2`);
 const time = fc.integer();
 const whole = fc.oneof(fc.nat(100), fc.constantFrom(0, Number.MAX_SAFE_INTEGER));
 const text = fc.oneof(fc.string({ maxLength: 4 }), fc.constantFrom('__proto__', 'constructor', ''));
-const orNull = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary, { nil: null });
-const hidden = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Personal<T>> => fc.record({ subject: person, value: orNull(value) });
+const orNull = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
+  fc.option(arbitrary, { nil: null });
+const hidden = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Personal<T>> =>
+  fc.record({ subject: person, value: orNull(value) });
 
 const party: fc.Arbitrary<Party> = fc.record({
   ...{ account: id('account'), person, ids: hidden(fc.record({ accountId: text, userId: text })) },
 });
-const adjustment = fc.option(fc.record({ reason: hidden(text), approvedBy: hidden(text), by: hidden(text) }), { nil: undefined });
+const adjustment = fc.option(
+  fc.record({ reason: hidden(text), approvedBy: hidden(text), by: hidden(text) }),
+  { nil: undefined },
+);
 const side = fc.constantFrom('PENDING' as const, 'APPROVED' as const, 'DENIED' as const);
 const unit = fc.constantFrom('CENTS', 'cents', '');
 
 const profileMembers: AnyOf<Profile> = {
-  ...{ id: text, email: orNull(text), firstName: orNull(text), lastName: orNull(text), imageUrl: orNull(text), locale: orNull(text) },
+  ...{
+    id: text,
+    email: orNull(text),
+    firstName: orNull(text),
+    lastName: orNull(text),
+    imageUrl: orNull(text),
+    locale: orNull(text),
+  },
   ...{
     countryCode: orNull(text),
     referable: fc.boolean(),
     customFields: fc.dictionary(text, fc.oneof(text, fc.nat(), fc.boolean()), { maxKeys: 2 }),
   },
-  ...{ segments: fc.array(text, { maxLength: 2 }), cookieId: orNull(text), referralSource: orNull(text), firstSeenIP: orNull(text) },
-  ...{ lastSeenIP: orNull(text), firstSeenUserAgent: orNull(text), lastSeenUserAgent: orNull(text) },
+  ...{
+    segments: fc.array(text, { maxLength: 2 }),
+    cookieId: orNull(text),
+    referralSource: orNull(text),
+    firstSeenIP: orNull(text),
+  },
+  ...{
+    lastSeenIP: orNull(text),
+    firstSeenUserAgent: orNull(text),
+    lastSeenUserAgent: orNull(text),
+  },
 };
 
 const value: fc.Arbitrary<RewardValue> = fc.oneof(
-  fc.record({ type: fc.constant('CREDIT' as const), unit, assignedCredit: whole, currency: orNull(text) }),
-  fc.record({ type: fc.constant('PCT_DISCOUNT' as const), discountPercent: fc.nat(100), monthsDiscountIsValid: orNull(fc.nat(12)) }),
+  fc.record({
+    type: fc.constant('CREDIT' as const),
+    unit,
+    assignedCredit: whole,
+    currency: orNull(text),
+  }),
+  fc.record({
+    type: fc.constant('PCT_DISCOUNT' as const),
+    discountPercent: fc.nat(100),
+    monthsDiscountIsValid: orNull(fc.nat(12)),
+  }),
   fc.record({
     ...{
       type: fc.constant('FUELTANK' as const),
@@ -57,8 +100,13 @@ const grantTerms: AnyOf<GrantTerms> = {
   limit: orNull(fc.record({ total: orNull(fc.nat(3)), perDay: orNull(fc.nat(3)) })),
   redeemsAutomatically: fc.boolean(),
 };
-const terms: fc.Arbitrary<RewardTerms> = fc.record({ ...grantTerms, when: fc.constantFrom('STARTED' as const, 'CONVERTED' as const) });
-const fraudSignals = fc.dictionary(text, fc.record({ message: text, score: fc.nat(50) }), { maxKeys: 2 });
+const terms: fc.Arbitrary<RewardTerms> = fc.record({
+  ...grantTerms,
+  when: fc.constantFrom('STARTED' as const, 'CONVERTED' as const),
+});
+const fraudSignals = fc.dictionary(text, fc.record({ message: text, score: fc.nat(50) }), {
+  maxKeys: 2,
+});
 
 const referralId = id('referral');
 const moderationId = id('moderation');
@@ -72,14 +120,25 @@ const rewardRef = {
   unit: orNull(unit),
 };
 
-const erased = { erasureId: id('erasure'), persons: fc.array(person, { maxLength: 2 }), account: orNull(person) };
+const erased = {
+  erasureId: id('erasure'),
+  persons: fc.array(person, { maxLength: 2 }),
+  account: orNull(person),
+};
 
 type Members<T extends AccountEvent['type']> = AnyOf<Omit<AccountEventOf<T>, 'type' | 'at'>>;
 
 const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   AccountOpened: { account: person, accountId: hidden(text), currency: text },
   SubscriptionChanged: {
-    subscription: fc.record({ status: fc.constantFrom('PAID' as const, 'TRIAL' as const, 'FREE' as const, 'CANCELLED' as const) }),
+    subscription: fc.record({
+      status: fc.constantFrom(
+        'PAID' as const,
+        'TRIAL' as const,
+        'FREE' as const,
+        'CANCELLED' as const,
+      ),
+    }),
   },
   CurrencyChanged: { currency: text },
   AccountAttributed: { code: hidden(text), referrer: party, programId: program.programId },
@@ -90,21 +149,44 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   UserBlocked: { person },
   UserUnblocked: { person },
   ReferralStarted: {
-    ...{ referralId, ...program, code: hidden(text), shareLinkUsed: orNull(text), referred: party, referrer: party, ...statuses },
+    ...{
+      referralId,
+      ...program,
+      code: hidden(text),
+      shareLinkUsed: orNull(text),
+      referred: party,
+      referrer: party,
+      ...statuses,
+    },
     fraudSignals,
     tooManyWith: fc.array(fc.record({ referralId, account: id('account') }), { maxLength: 2 }),
     ...{ referredReward: orNull(terms), referrerReward: orNull(terms) },
   },
-  ReferralConverted: { referralId, ...program, referrer: party, ...statuses, referredReward: orNull(terms), referrerReward: orNull(terms) },
+  ReferralConverted: {
+    referralId,
+    ...program,
+    referrer: party,
+    ...statuses,
+    referredReward: orNull(terms),
+    referrerReward: orNull(terms),
+  },
   ReferralEnded: { referralId },
   ReferralFlagged: { referralId, fraudSignals },
   ReferralAnnounced: { referralId, account: id('account'), person },
   ReferralWithdrawn: { referralId },
-  ReservationLapsed: { kind: fc.constantFrom('referral-code', 'payment-provider-id'), holder: orNull(person) },
+  ReservationLapsed: {
+    kind: fc.constantFrom('referral-code', 'payment-provider-id'),
+    holder: orNull(person),
+  },
   UserEventReceived: {
     ...{ userEventId: id('event'), person, batch: orNull(id('batch')) },
     content: hidden(
-      fc.record({ id: text, key: text, fields: fc.dictionary(text, fc.oneof(text, fc.double()), { maxKeys: 2 }), dateTriggered: time }),
+      fc.record({
+        id: text,
+        key: text,
+        fields: fc.dictionary(text, fc.oneof(text, fc.double()), { maxKeys: 2 }),
+        dateTriggered: time,
+      }),
     ),
   },
   ReferrerRewardEarnedByEvent: {
@@ -117,30 +199,72 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   },
   ModerationPrepared: { moderationId, referralIds: fc.array(referralId, { maxLength: 2 }) },
   ModerationReleased: { moderationId },
-  ReferralModerated: { moderationId, referralId, ...statuses, referrer: party, referrerReward: orNull(terms), ...program },
+  ReferralModerated: {
+    moderationId,
+    referralId,
+    ...statuses,
+    referrer: party,
+    referrerReward: orNull(terms),
+    ...program,
+  },
   ReferrerSideModerated: { moderationId, referralId, status: side },
   RewardGranted: {
     ...{ rewardId: rewardRef.rewardId, person, owner: party.map(({ ids }) => ids), value },
     texts: hidden(fc.record({ name: orNull(text), description: orNull(text) })),
-    source: fc.constantFrom('FRIEND_SIGNUP' as const, 'REFERRED' as const, 'MANUAL' as const, 'EVENT' as const),
-    ...{ cancellable: fc.boolean(), dateScheduledFor: orNull(time), dateExpires: orNull(time), referralId: orNull(referralId) },
+    source: fc.constantFrom(
+      'FRIEND_SIGNUP' as const,
+      'REFERRED' as const,
+      'MANUAL' as const,
+      'EVENT' as const,
+    ),
+    ...{
+      cancellable: fc.boolean(),
+      dateScheduledFor: orNull(time),
+      dateExpires: orNull(time),
+      referralId: orNull(referralId),
+    },
     ...{ programId: orNull(program.programId), programVersion: orNull(fc.nat(3)) },
     ...{ rule: orNull(rule), redeemsAutomatically: fc.boolean(), adjustment },
   },
   RewardWithheld: {
-    ...{ rewardId: orNull(rewardRef.rewardId), referralId: orNull(referralId), person, programId: orNull(program.programId) },
+    ...{
+      rewardId: orNull(rewardRef.rewardId),
+      referralId: orNull(referralId),
+      person,
+      programId: orNull(program.programId),
+    },
     ...{ programVersion: orNull(fc.nat(3)), rule: orNull(rule) },
-    reason: fc.constantFrom('AMOUNT_TOO_LARGE' as const, 'LIMIT_REACHED' as const, 'POOL_EMPTY' as const),
+    reason: fc.constantFrom(
+      'AMOUNT_TOO_LARGE' as const,
+      'LIMIT_REACHED' as const,
+      'POOL_EMPTY' as const,
+    ),
   },
   RewardBecameAvailable: { ...rewardRef, amount: whole },
   RewardExpired: { ...rewardRef, amount: whole },
   CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole, adjustment },
-  AccountCreditRedeemed: { redemptionId: id('redemption'), unit, amount: whole, onlyOf: orNull(person), rewards: whole, adjustment },
+  AccountCreditRedeemed: {
+    redemptionId: id('redemption'),
+    unit,
+    amount: whole,
+    onlyOf: orNull(person),
+    rewards: whole,
+    adjustment,
+  },
   RedeemedRewardsListed: {
-    ...{ redemptionId: id('redemption'), unit, from: fc.nat(3), persons: fc.array(person, { maxLength: 2 }) },
+    ...{
+      redemptionId: id('redemption'),
+      unit,
+      from: fc.nat(3),
+      persons: fc.array(person, { maxLength: 2 }),
+    },
     lines: fc.array(fc.tuple(rewardRef.rewardId, fc.nat(2), whole), { maxLength: 2 }),
   },
-  RewardCancelled: { ...rewardRef, amount: whole, by: fc.constantFrom('REQUEST' as const, 'MODERATION' as const) },
+  RewardCancelled: {
+    ...rewardRef,
+    amount: whole,
+    by: fc.constantFrom('REQUEST' as const, 'MODERATION' as const),
+  },
   RewardRestored: { ...rewardRef, amount: whole },
   ErasureRequested: { ...erased, suppressed: fc.array(text, { maxLength: 2 }) },
   ErasureCompleted: erased,
@@ -148,11 +272,19 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
 
 function eventOf<T extends AccountEvent['type']>(type: T): fc.Arbitrary<AccountEvent> {
   const members: Readonly<Record<string, fc.Arbitrary<unknown>>> = MEMBERS[type];
-  return fc.record({ type: fc.constant(type), at: time, ...members }) as fc.Arbitrary<unknown> as fc.Arbitrary<AccountEvent>;
+  return fc.record({
+    type: fc.constant(type),
+    at: time,
+    ...members,
+  }) as fc.Arbitrary<unknown> as fc.Arbitrary<AccountEvent>;
 }
 
 export const ACCOUNT_EVENT_TYPES = Object.keys(MEMBERS) as AccountEvent['type'][];
 
 export const anyEvents: fc.Arbitrary<readonly AccountEvent[]> = fc
-  .tuple(fc.boolean(), eventOf('AccountOpened'), fc.array(fc.oneof(...ACCOUNT_EVENT_TYPES.map(eventOf)), { maxLength: 60, size: 'max' }))
+  .tuple(
+    fc.boolean(),
+    eventOf('AccountOpened'),
+    fc.array(fc.oneof(...ACCOUNT_EVENT_TYPES.map(eventOf)), { maxLength: 60, size: 'max' }),
+  )
   .map(([isOpen, opened, events]) => (isOpen ? [opened, ...events] : events));

@@ -2,15 +2,33 @@ import fc from 'fast-check';
 import { List } from 'immutable';
 import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
-import { initialState, unitOf, type AccountState, type OpenAccount } from '../../../src/domain/account/account.state.js';
+import {
+  initialState,
+  unitOf,
+  type AccountState,
+  type OpenAccount,
+} from '../../../src/domain/account/account.state.js';
 import type { ReferralContext } from '../../../src/domain/account/referral.js';
 import type { Referrer } from '../../../src/domain/account/referral-parties.js';
-import { NOTHING_PROVIDED, type Provided, type ProvidedTankCode } from '../../../src/domain/need.js';
-import type { EventReward, PromisedValue, RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
+import {
+  NOTHING_PROVIDED,
+  type Provided,
+  type ProvidedTankCode,
+} from '../../../src/domain/need.js';
+import type {
+  EventReward,
+  PromisedValue,
+  RewardTerms,
+  RewardValue,
+  SideStatus,
+} from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, partyOf, personOf } from '../../support/account-events.js';
 
-/** What may be asked of one account, in any order, while a virtual clock goes on. Few ids, small amounts: so that things meet. */
+/**
+ * What may be asked of one account, in any order, while a virtual clock goes on. Few ids, small
+ * amounts: so that things meet.
+ */
 
 export const ACME = anAccount('acme');
 const USERS = ['bob', 'cat'] as const;
@@ -19,15 +37,22 @@ const START = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;
 export const UNITS = ['CENTS', 'points'] as const;
 
-/** Turns into a command once the state, the step (which gives it its ids) and the clock are known. */
-export type Intent = (at: { readonly state: AccountState; readonly step: number; readonly now: number }) => AccountCommand;
+/**
+ * Turns into a command once the state, the step (which gives it its ids) and the clock are known.
+ */
+export type Intent = (at: {
+  readonly state: AccountState;
+  readonly step: number;
+  readonly now: number;
+}) => AccountCommand;
 
 export interface Step {
   readonly passedMs: number;
   readonly intent: Intent;
 }
 
-const hours = (min: number, max: number) => fc.integer({ min, max }).map((count) => count * HOUR_MS);
+const hours = (min: number, max: number) =>
+  fc.integer({ min, max }).map((count) => count * HOUR_MS);
 const user = fc.constantFrom(...USERS);
 const unit = fc.constantFrom('CENTS', 'Cents', 'points', 'POINTS');
 const amount = fc.integer({ min: 1, max: 6 });
@@ -47,7 +72,12 @@ const value: fc.Arbitrary<RewardValue> = fc.oneof(
       { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null },
       { type: 'FUELTANK', fuelTankCode: 'TANK', fuelTankType: 'CREDIT', amount: 5, unit: null },
       // As much as can be counted: the next credit of this unit is too much.
-      { type: 'CREDIT', unit: 'CENTS', assignedCredit: Number.MAX_SAFE_INTEGER - 40, currency: null },
+      {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit: Number.MAX_SAFE_INTEGER - 40,
+        currency: null,
+      },
     ),
   },
 );
@@ -60,21 +90,47 @@ const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
 });
 
 const grantTerms = {
-  ...{ value: promised, name: fc.constant(null), description: fc.constant(null), cancellable: fc.boolean() },
-  ...{ validDays: fc.option(fc.integer({ min: 1, max: 2 })), delayDays: fc.integer({ min: 0, max: 1 }) },
-  limit: fc.option(fc.record({ total: fc.option(fc.integer({ min: 1, max: 3 })), perDay: fc.option(fc.constant(1)) }), { freq: 1 }),
+  ...{
+    value: promised,
+    name: fc.constant(null),
+    description: fc.constant(null),
+    cancellable: fc.boolean(),
+  },
+  ...{
+    validDays: fc.option(fc.integer({ min: 1, max: 2 })),
+    delayDays: fc.integer({ min: 0, max: 1 }),
+  },
+  limit: fc.option(
+    fc.record({
+      total: fc.option(fc.integer({ min: 1, max: 3 })),
+      perDay: fc.option(fc.constant(1)),
+    }),
+    { freq: 1 },
+  ),
   redeemsAutomatically: fc.constantFrom(false, false, true),
 };
 
 const terms = (when: RewardTerms['when']): fc.Arbitrary<RewardTerms | null> =>
-  fc.option(fc.record({ ...grantTerms, when: fc.constantFrom(when, when, 'STARTED' as const, 'CONVERTED' as const) }));
+  fc.option(
+    fc.record({
+      ...grantTerms,
+      when: fc.constantFrom(when, when, 'STARTED' as const, 'CONVERTED' as const),
+    }),
+  );
 
 const condition = {
   ...{ key: fc.constantFrom('visit', 'purchase'), firstTimeOnly: fc.boolean() },
-  minimum: fc.option(fc.record({ field: fc.constant('total'), value: fc.integer({ min: 1, max: 9 }) }), { freq: 1 }),
+  minimum: fc.option(
+    fc.record({ field: fc.constant('total'), value: fc.integer({ min: 1, max: 9 }) }),
+    { freq: 1 },
+  ),
 };
 const eventReward: fc.Arbitrary<EventReward> = fc.record({
-  ...{ rule: fc.constantFrom('one', 'two'), to: fc.constantFrom('USER' as const, 'REFERRER' as const), terms: fc.record(grantTerms) },
+  ...{
+    rule: fc.constantFrom('one', 'two'),
+    to: fc.constantFrom('USER' as const, 'REFERRER' as const),
+    terms: fc.record(grantTerms),
+  },
   ...condition,
 });
 
@@ -87,7 +143,10 @@ const program = fc
     referredReward: terms('STARTED'),
     referrerReward: terms('CONVERTED'),
     moderation: fc.record({ referred: side, referrer: side }),
-    conversion: fc.oneof(fc.constant({ on: 'PAID' as const }), fc.record({ on: fc.constant('EVENT' as const), ...condition })),
+    conversion: fc.oneof(
+      fc.constant({ on: 'PAID' as const }),
+      fc.record({ on: fc.constant('EVENT' as const), ...condition }),
+    ),
     eventRewards: fc.uniqueArray(eventReward, { maxLength: 2, selector: ({ rule }) => rule }),
     fraud: fc.record({ name: handling, email: handling, ip: handling, rate: handling }),
   })
@@ -98,26 +157,45 @@ const A_FRIEND: Referrer = {
   likeness: { firstName: 'Bob', lastName: 'Lee', email: null, firstSeenIP: null, lastSeenIP: null },
 };
 
-/** What the outside looks like at a command: which code came, and whether its owner is there, blocked or gone. */
+/**
+ * What the outside looks like at a command: which code came, and whether its owner is there,
+ * blocked or gone.
+ */
 const outside = fc.record({
   code: fc.constantFrom('none' as const, 'anns' as const, 'anns' as const, 'own' as const),
   referrer: fc.constantFrom(...[A_FRIEND, A_FRIEND, { ...A_FRIEND, blocked: true }, null]),
   program,
 });
 
-/** As often as the account of the command has lapsed by then: every code was reserved behind the newest lapse. */
+/**
+ * As often as the account of the command has lapsed by then: every code was reserved behind the
+ * newest lapse.
+ */
 let lapsed = 0;
 
-/** Whatever a command of this step may need from elsewhere. Now and then the pool is empty, or the referrer was too fast. */
+/**
+ * Whatever a command of this step may need from elsewhere. Now and then the pool is empty, or the
+ * referrer was too fast.
+ */
 function provided(step: number, now: number): Provided {
   const code = step % 3 === 0 ? null : `TANK-${step}`;
   const reserved: ProvidedTankCode = { code, lapses: lapsed };
   const tankCodes = new Proxy<Record<string, ProvidedTankCode>>(
     {},
-    { get: () => reserved, getOwnPropertyDescriptor: () => ({ configurable: true, value: reserved }) },
+    {
+      get: () => reserved,
+      getOwnPropertyDescriptor: () => ({ configurable: true, value: reserved }),
+    },
   );
   const ids = [...(step % 2 === 0 ? ['before-1', 'before-2', 'before-3'] : []), `referral-${step}`];
-  const announced = List(ids.map((referralId) => ({ referralId, account: `of ${referralId}`, person: ANN.person, at: now })));
+  const announced = List(
+    ids.map((referralId) => ({
+      referralId,
+      account: `of ${referralId}`,
+      person: ANN.person,
+      at: now,
+    })),
+  );
   return { ...NOTHING_PROVIDED, tankCodes, announced: { [`referral-${step}`]: announced } };
 }
 
@@ -128,7 +206,13 @@ function contextOf(
 ): ReferralContext {
   const party = given.code === 'own' ? partyOf(ACME, 'bob') : ANN;
   return {
-    ...{ now, account: ACME.accountRef, referrer: given.referrer, program: given.program, referralId: `referral-${step}` },
+    ...{
+      now,
+      account: ACME.accountRef,
+      referrer: given.referrer,
+      program: given.program,
+      referralId: `referral-${step}`,
+    },
     codeOwner: given.code === 'none' ? null : { code: 'CODE', programId: 'default', party },
     rewardIds: { started: `started-${step}`, converted: `converted-${step}` },
     provided: provided(step, now),
@@ -147,19 +231,33 @@ function pick(ids: readonly string[], index: number): string {
   return index === 0 ? 'nothing' : (ids[index % ids.length] ?? 'nothing');
 }
 const isOpen = (state: AccountState): state is OpenAccount => state.status === 'open';
-const rewardsOf = (state: AccountState): string[] => (isOpen(state) ? [...state.rewards.keys()].sort() : []);
-/** Those whose reward a moderation cancelled come up more often: they are what can be brought back. */
+const rewardsOf = (state: AccountState): string[] =>
+  isOpen(state) ? [...state.rewards.keys()].sort() : [];
+/**
+ * Those whose reward a moderation cancelled come up more often: they are what can be brought back.
+ */
 function referralsOf(state: AccountState): string[] {
   if (!isOpen(state)) return [];
   const denied = [...state.rewards.values()].flatMap(({ cancelledBy, referralId }) =>
     cancelledBy === 'MODERATION' ? [referralId ?? ''] : [],
   );
   const own = state.referral ? [state.referral.referralId] : [];
-  return ['made-0', ...own, ...[...state.rewardsByReferral.keys()].sort(), ...denied, ...denied, ...denied];
+  return [
+    'made-0',
+    ...own,
+    ...[...state.rewardsByReferral.keys()].sort(),
+    ...denied,
+    ...denied,
+    ...denied,
+  ];
 }
 
 const sync = fc
-  .record({ subscription, currency: fc.option(fc.constantFrom('USD', 'EUR'), { nil: undefined }), outside })
+  .record({
+    subscription,
+    currency: fc.option(fc.constantFrom('USD', 'EUR'), { nil: undefined }),
+    outside,
+  })
   .map(({ outside: given, ...members }): Intent => ({ step, now }) => ({
     type: 'SyncAccount',
     accountId: 'acme',
@@ -172,22 +270,38 @@ const upsert = fc
   .record({
     userId: user,
     changes: fc.record(
-      { referable: fc.constantFrom(true, true, false, null), firstName: fc.constantFrom('Bob', null) },
+      {
+        referable: fc.constantFrom(true, true, false, null),
+        firstName: fc.constantFrom('Bob', null),
+      },
       { requiredKeys: [] },
     ),
     code: fc.option(fc.constantFrom('BOB', 'bob', 'BOBBY'), { nil: undefined }),
     paymentProviderId: fc.option(fc.constantFrom('cus_1', 'cus_2'), { nil: undefined }),
     outside,
   })
-  .map(({ userId, changes, code, paymentProviderId, outside: given }): Intent => ({ step, now }) => ({
-    ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes, paymentProviderId },
-    codes: code === undefined ? [] : [{ code, programId: 'default' }],
-    context: contextOf(given, step, now),
-  }));
+  .map(
+    ({ userId, changes, code, paymentProviderId, outside: given }): Intent =>
+      ({ step, now }) => ({
+        ...{
+          type: 'UpsertUser',
+          userId,
+          newPerson: personOf(ACME, userId),
+          changes,
+          paymentProviderId,
+        },
+        codes: code === undefined ? [] : [{ code, programId: 'default' }],
+        context: contextOf(given, step, now),
+      }),
+  );
 
 const apply = fc
   .record({ userId: user, outside })
-  .map(({ userId, outside: given }): Intent => ({ step, now }) => ({ type: 'ApplyCode', userId, context: contextOf(given, step, now) }));
+  .map(({ userId, outside: given }): Intent => ({ step, now }) => ({
+    type: 'ApplyCode',
+    userId,
+    context: contextOf(given, step, now),
+  }));
 
 const block = fc
   .record({ type: fc.constantFrom('BlockUser' as const, 'UnblockUser' as const), userId: user })
@@ -203,14 +317,28 @@ const create = fc
     until: fc.option(hours(0, 60)),
   })
   .map(({ in: scheduledIn, until, ...members }): Intent => ({ step, now }) => ({
-    ...{ type: 'CreateReward', rewardId: `manual-${step}`, ...members, name: null, description: null, now },
+    ...{
+      type: 'CreateReward',
+      rewardId: `manual-${step}`,
+      ...members,
+      name: null,
+      description: null,
+      now,
+    },
     dateScheduledFor: scheduledIn === null ? null : now + scheduledIn,
     dateExpires: until === null ? null : now + until,
   }));
 
 const ofReward = fc
-  .record({ type: fc.constantFrom('CancelReward' as const, 'SettleReward' as const), index: fc.nat(30) })
-  .map(({ type, index }): Intent => ({ state, now }) => ({ type, rewardId: pick(rewardsOf(state), index), now }));
+  .record({
+    type: fc.constantFrom('CancelReward' as const, 'SettleReward' as const),
+    index: fc.nat(30),
+  })
+  .map(({ type, index }): Intent => ({ state, now }) => ({
+    type,
+    rewardId: pick(rewardsOf(state), index),
+    now,
+  }));
 
 /** In the reward's own unit, unless another one is given. */
 const redeem = fc
@@ -219,19 +347,38 @@ const redeem = fc
     const rewardId = pick(rewardsOf(state), index);
     const reward = isOpen(state) ? state.rewards.get(rewardId) : undefined;
     const own = (reward && unitOf(reward.value)) ?? 'CENTS';
-    return { type: 'RedeemCredit', rewardId, redemptionId: `redemption-${step}`, ...members, unit: given ?? own, now };
+    return {
+      type: 'RedeemCredit',
+      rewardId,
+      redemptionId: `redemption-${step}`,
+      ...members,
+      unit: given ?? own,
+      now,
+    };
   });
 
-const redeemAccount = fc
-  .record({ amount, unit })
-  .map((members): Intent => ({ step, now }) => ({ type: 'RedeemAccountCredit', redemptionId: `redemption-${step}`, ...members, now }));
+const redeemAccount = fc.record({ amount, unit }).map((members): Intent => ({ step, now }) => ({
+  type: 'RedeemAccountCredit',
+  redemptionId: `redemption-${step}`,
+  ...members,
+  now,
+}));
 
 const grant = fc
-  .record({ referral: fc.nat(1), userId: user, terms: terms('CONVERTED').filter((given) => given !== null) })
+  .record({
+    referral: fc.nat(1),
+    userId: user,
+    terms: terms('CONVERTED').filter((given) => given !== null),
+  })
   .map(({ referral, userId, terms: earned }): Intent => {
     const referralId = `made-${referral}`;
     return ({ step, now }) => ({
-      ...{ type: 'GrantReferrerReward', referralId, rewardId: `${referralId}/referrer`, person: personOf(ACME, userId) },
+      ...{
+        type: 'GrantReferrerReward',
+        referralId,
+        rewardId: `${referralId}/referrer`,
+        person: personOf(ACME, userId),
+      },
       ...{ terms: earned, programId: 'default', programVersion: 1, earnedAt: now },
       provided: provided(step, now),
     });
@@ -240,7 +387,14 @@ const grant = fc
 /** The next step of a moderation, mostly: what is held is applied, what is not is prepared. */
 const moderation = fc
   .record({
-    step: fc.constantFrom('next' as const, 'next' as const, 'next' as const, 'prepare' as const, 'apply' as const, 'release' as const),
+    step: fc.constantFrom(
+      'next' as const,
+      'next' as const,
+      'next' as const,
+      'prepare' as const,
+      'apply' as const,
+      'release' as const,
+    ),
     moderation: fc.constantFrom('m-1', 'm-2'),
     referred: fc.option(status, { nil: undefined, freq: 6 }),
     referrer: fc.option(status, { nil: undefined, freq: 6 }),
@@ -266,12 +420,18 @@ const moderation = fc
     };
   });
 
-const fields = fc.record({ total: fc.constantFrom(1, 5, 9.5, '9'), gift: fc.boolean() }, { requiredKeys: [] });
+const fields = fc.record(
+  { total: fc.constantFrom(1, 5, 9.5, '9'), gift: fc.boolean() },
+  { requiredKeys: [] },
+);
 
 const receive = fc
   .record({
     userId: user,
-    contents: fc.array(fc.record({ key: fc.constantFrom('visit', 'purchase'), fields }), { minLength: 1, maxLength: 3 }),
+    contents: fc.array(fc.record({ key: fc.constantFrom('visit', 'purchase'), fields }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
     batch: fc.option(fc.constantFrom('batch-1', 'batch-2')),
     outside,
   })
@@ -289,12 +449,28 @@ const receive = fc
 const earnedByEvent = fc
   .record({ userId: user, terms: fc.record(grantTerms) })
   .map(({ userId, terms: earned }): Intent => ({ step, now }) => ({
-    ...{ type: 'GrantEventReward', referralId: 'made-0', rewardId: `made-0/event-${step}`, person: personOf(ACME, userId), terms: earned },
-    ...{ programId: 'default', programVersion: 1, rule: 'one', earnedAt: now, provided: provided(step, now) },
+    ...{
+      type: 'GrantEventReward',
+      referralId: 'made-0',
+      rewardId: `made-0/event-${step}`,
+      person: personOf(ACME, userId),
+      terms: earned,
+    },
+    ...{
+      programId: 'default',
+      programVersion: 1,
+      rule: 'one',
+      earnedAt: now,
+      provided: provided(step, now),
+    },
   }));
 
 const announcement = fc
-  .record({ type: fc.constantFrom('AnnounceReferral' as const, 'WithdrawReferral' as const), number: fc.nat(1), userId: user })
+  .record({
+    type: fc.constantFrom('AnnounceReferral' as const, 'WithdrawReferral' as const),
+    number: fc.nat(1),
+    userId: user,
+  })
   .map(({ type, number, userId }): Intent => ({ now }) => {
     const referralId = `made-${number}`;
     return type === 'AnnounceReferral'
@@ -302,13 +478,18 @@ const announcement = fc
       : { type, referralId, now };
   });
 
-const flag = fc
-  .nat(3)
-  .map((index): Intent => ({ state, now }) => ({ type: 'FlagReferral', referralId: pick(referralsOf(state), index), now }));
+const flag = fc.nat(3).map((index): Intent => ({ state, now }) => ({
+  type: 'FlagReferral',
+  referralId: pick(referralsOf(state), index),
+  now,
+}));
 
 const lapse = fc.nat(1).map((index): Intent => ({ now }) => ({
   ...{ type: 'LapseReservation', now },
-  what: index === 0 ? { kind: 'payment-provider-id', key: 'never', person: null } : { kind: 'tank-code', code: 'TANK', rewardId: 'never' },
+  what:
+    index === 0
+      ? { kind: 'payment-provider-id', key: 'never', person: null }
+      : { kind: 'tank-code', code: 'TANK', rewardId: 'never' },
 }));
 
 const intent: fc.Arbitrary<Intent> = fc.oneof(
@@ -332,7 +513,14 @@ const intent: fc.Arbitrary<Intent> = fc.oneof(
 const arrival =
   (userId: string): Intent =>
   ({ step, now }) => ({
-    ...{ type: 'UpsertUser', userId, newPerson: personOf(ACME, userId), changes: {}, codes: [], paymentProviderId: undefined },
+    ...{
+      type: 'UpsertUser',
+      userId,
+      newPerson: personOf(ACME, userId),
+      changes: {},
+      codes: [],
+      paymentProviderId: undefined,
+    },
     context: contextOf({ code: 'none', referrer: A_FRIEND, program: DEFAULT }, step, now),
   });
 
@@ -341,9 +529,16 @@ export const history: fc.Arbitrary<readonly Step[]> = fc
   .tuple(
     fc.constantFrom(0, 3, 3, 3),
     fc.tuple(sync, fc.constant(arrival('bob')), fc.constant(arrival('cat'))),
-    fc.array(fc.record({ passedMs: fc.oneof(fc.constant(0), hours(0, 10)), intent }), { minLength: 5, maxLength: 50, size: 'max' }),
+    fc.array(fc.record({ passedMs: fc.oneof(fc.constant(0), hours(0, 10)), intent }), {
+      minLength: 5,
+      maxLength: 50,
+      size: 'max',
+    }),
   )
-  .map(([count, opening, rest]) => [...opening.slice(0, count).map((first): Step => ({ passedMs: 0, intent: first })), ...rest]);
+  .map(([count, opening, rest]) => [
+    ...opening.slice(0, count).map((first): Step => ({ passedMs: 0, intent: first })),
+    ...rest,
+  ]);
 
 /** The commands of a history, one by one; `run` carries each out and says which state it led to. */
 export async function playOut(

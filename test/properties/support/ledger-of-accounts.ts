@@ -9,7 +9,10 @@ import {
   type ModerationOutcome,
 } from '../../../src/command-handling/commands.js';
 import { deterministicId } from '../../../src/command-handling/deterministic-id.js';
-import { moderationIdOf, type ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
+import {
+  moderationIdOf,
+  type ModerationProcess,
+} from '../../../src/command-handling/processes/moderation-process.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
@@ -31,7 +34,10 @@ export const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 export const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 const MANY = 100_000;
 
-/** A whole ledger in memory, from commands to policies, with as many processes on it as wanted: its log is all that they share. */
+/**
+ * A whole ledger in memory, from commands to policies, with as many processes on it as wanted: its
+ * log is all that they share.
+ */
 export class LedgerOfAccounts {
   readonly log = new InMemoryEventLog();
   private readonly keys = new InMemorySubjectKeys();
@@ -49,7 +55,10 @@ export class LedgerOfAccounts {
     return new LedgerProcess(around(this.log), this.codec, this.keys);
   }
 
-  /** The policies react to what is new. Each reaction is carried out twice: once is promised, at least. */
+  /**
+   * The policies react to what is new. Each reaction is carried out twice: once is promised, at
+   * least.
+   */
   async react(process: LedgerProcess): Promise<void> {
     for (;;) {
       const page = await this.log.readAll(this.reactedTo, MANY);
@@ -59,8 +68,14 @@ export class LedgerOfAccounts {
         for (const policy of POLICIES.filter(({ handles }) => handles.has(event.event.type))) {
           for (const reaction of policy.react(event)) {
             if (reaction.kind === 'job') continue;
-            const meta = metaOf(deterministicId(event.eventId, policy.name), { kind: 'policy', id: policy.name });
-            const carryOut = () => process.commands.execute(new AccountCommandEnvelope(meta, reaction.account, reaction.request));
+            const meta = metaOf(deterministicId(event.eventId, policy.name), {
+              kind: 'policy',
+              id: policy.name,
+            });
+            const carryOut = () =>
+              process.commands.execute(
+                new AccountCommandEnvelope(meta, reaction.account, reaction.request),
+              );
             await Promise.all([carryOut(), carryOut()]);
           }
         }
@@ -72,10 +87,14 @@ export class LedgerOfAccounts {
   /** Every fact of every account, with the account's stream. */
   async facts(): Promise<readonly { readonly stream: string; readonly event: AccountEvent }[]> {
     const all = await this.decoded(await this.log.readAll(undefined, MANY));
-    return all.filter(({ accountRef }) => accountRef !== '').map(({ stream, event }) => ({ stream, event: event as AccountEvent }));
+    return all
+      .filter(({ accountRef }) => accountRef !== '')
+      .map(({ stream, event }) => ({ stream, event: event as AccountEvent }));
   }
 
-  private async decoded(page: Parameters<ReturnType<typeof decodeAny>>[0]): Promise<LedgerEvent<DomainEvent>[]> {
+  private async decoded(
+    page: Parameters<ReturnType<typeof decodeAny>>[0],
+  ): Promise<LedgerEvent<DomainEvent>[]> {
     return (await decodeAny(this.codec)(page)).map((event) => {
       if ('undecodable' in event) throw new Error(event.undecodable);
       return event;
@@ -108,7 +127,12 @@ export class LedgerProcess {
   }
 
   async createTenant(program: ProgramDocument): Promise<void> {
-    await this.tenants.create({ alias: SCOPE.tenant, programType: 'API_ONLY', openEndpoints: true, program });
+    await this.tenants.create({
+      alias: SCOPE.tenant,
+      programType: 'API_ONLY',
+      openEndpoints: true,
+      program,
+    });
   }
 
   /** @param key the same key is the same request. */
@@ -120,28 +144,57 @@ export class LedgerProcess {
   /** Moderates the referral of an account, if it has one. */
   async moderate(accountId: string, action: ModerationAction, key: string): Promise<void> {
     const state = await this.account(accountId);
-    if (state.status === 'open' && state.referral) await this.moderateReferral(state.referral.referralId, action, key);
+    if (state.status === 'open' && state.referral)
+      await this.moderateReferral(state.referral.referralId, action, key);
   }
 
-  moderateReferral(referralId: string, action: ModerationAction, key: string): Promise<ModerationOutcome> {
-    return this.commands.execute(new ModerationCommandEnvelope(metaOf(key), [{ referralId, action }]));
+  moderateReferral(
+    referralId: string,
+    action: ModerationAction,
+    key: string,
+  ): Promise<ModerationOutcome> {
+    return this.commands.execute(
+      new ModerationCommandEnvelope(metaOf(key), [{ referralId, action }]),
+    );
   }
 
-  /** Carries what was requested under this key to its end, as the job does that looks after a crash. */
+  /**
+   * Carries what was requested under this key to its end, as the job does that looks after a crash.
+   */
   async finishModeration(key: string): Promise<void> {
-    const { scope: _scope, commandId: _id, ...cause } = metaOf(key, { kind: 'job', id: 'finish-moderation' });
-    await this.moderationProcess.drive(SCOPE, moderationIdOf(metaOf(key), 0), { ...cause, idempotency: null });
+    const {
+      scope: _scope,
+      commandId: _id,
+      ...cause
+    } = metaOf(key, { kind: 'job', id: 'finish-moderation' });
+    await this.moderationProcess.drive(SCOPE, moderationIdOf(metaOf(key), 0), {
+      ...cause,
+      idempotency: null,
+    });
   }
 
   async account(accountId: string): Promise<AccountState> {
-    return (await this.streams.accounts.load(NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId)))).state;
+    return (
+      await this.streams.accounts.load(
+        NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId)),
+      )
+    ).state;
   }
 }
 
 function metaOf(commandId: string, actor: Actor = { kind: 'api-key', id: 'key' }): CommandMeta {
-  const idempotency = actor.kind === 'policy' ? null : { key: `hash of ${commandId}`, fingerprint: 'the same' };
-  return { scope: SCOPE, commandId, correlationId: commandId, causationId: commandId, actor, idempotency };
+  const idempotency =
+    actor.kind === 'policy' ? null : { key: `hash of ${commandId}`, fingerprint: 'the same' };
+  return {
+    scope: SCOPE,
+    commandId,
+    correlationId: commandId,
+    causationId: commandId,
+    actor,
+    idempotency,
+  };
 }
 
 /** The stream of an account, as its facts name it. */
-export const streamOf = (accountId: string): string => NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId));
+export const streamOf = (accountId: string): string =>
+  NAMES.accountStream(SCOPE, NAMES.accountRef(SCOPE, accountId));

@@ -9,12 +9,19 @@ interface Account {
   readonly redeemsItself: boolean;
   place: 'pending' | 'available' | 'expired';
   isCancelled: boolean;
-  readonly amounts: { pending: number; available: number; expired: number; cancelled: number; redeemed: number };
+  readonly amounts: {
+    pending: number;
+    available: number;
+    expired: number;
+    cancelled: number;
+    redeemed: number;
+  };
 }
 
 /**
- * The account's credit as a bookkeeper would see it: every event moves an amount from one place to another. Written apart from the
- * service's fold. Throws when a place would be overdrawn, or when the places do not add up to what was assigned.
+ * The account's credit as a bookkeeper would see it: every event moves an amount from one place to
+ * another. Written apart from the service's fold. Throws when a place would be overdrawn, or when
+ * the places do not add up to what was assigned.
  */
 export class Postings {
   private readonly accounts = new Map<string, Account>();
@@ -24,7 +31,11 @@ export class Postings {
     if (!('rewardId' in event) || event.type === 'RewardWithheld') return;
     const account = this.accounts.get(event.rewardId);
     if (!account) return;
-    const move = (from: keyof Account['amounts'], to: keyof Account['amounts'], amount: number): void => {
+    const move = (
+      from: keyof Account['amounts'],
+      to: keyof Account['amounts'],
+      amount: number,
+    ): void => {
       account.amounts[from] -= amount;
       account.amounts[to] += amount;
     };
@@ -38,7 +49,8 @@ export class Postings {
         account.place = 'expired';
         break;
       case 'CreditRedeemed':
-        if (account.isCancelled || account.place !== 'available') throw new Error('credit was redeemed that is not available');
+        if (account.isCancelled || account.place !== 'available')
+          throw new Error('credit was redeemed that is not available');
         move('available', 'redeemed', event.amount);
         break;
       case 'RewardCancelled':
@@ -55,8 +67,13 @@ export class Postings {
   /** What may be spent, by the clock. */
   availableAt(unit: string, now: number): number {
     return [...this.accounts.values()]
-      .filter((account) => account.unit === unit.toLowerCase() && !account.isCancelled && !account.redeemsItself)
-      .filter(({ scheduledFor, expires }) => (scheduledFor ?? now) <= now && (expires ?? Infinity) > now)
+      .filter(
+        (account) =>
+          account.unit === unit.toLowerCase() && !account.isCancelled && !account.redeemsItself,
+      )
+      .filter(
+        ({ scheduledFor, expires }) => (scheduledFor ?? now) <= now && (expires ?? Infinity) > now,
+      )
       .reduce((sum, { assigned, amounts }) => sum + assigned - amounts.redeemed, 0);
   }
 
@@ -69,7 +86,14 @@ export class Postings {
   }: Extract<AccountEvent, { type: 'RewardGranted' }>): void {
     if (value.type !== 'CREDIT') return;
     const place = dateScheduledFor === null ? 'available' : 'pending';
-    const amounts = { pending: 0, available: 0, expired: 0, cancelled: 0, redeemed: 0, [place]: value.assignedCredit };
+    const amounts = {
+      pending: 0,
+      available: 0,
+      expired: 0,
+      cancelled: 0,
+      redeemed: 0,
+      [place]: value.assignedCredit,
+    };
     const dates = { scheduledFor: dateScheduledFor, expires: dateExpires };
     this.accounts.set(rewardId, {
       unit: value.unit.toLowerCase(),
@@ -84,8 +108,11 @@ export class Postings {
 
   private check({ amounts, assigned, isCancelled }: Account): void {
     const all = Object.values(amounts);
-    if (all.some((amount) => amount < 0)) throw new Error(`a place is overdrawn: ${JSON.stringify(amounts)}`);
-    if (all.reduce((sum, amount) => sum + amount, 0) !== assigned) throw new Error(`the places do not add up: ${JSON.stringify(amounts)}`);
-    if (isCancelled && amounts.available + amounts.pending > 0) throw new Error('a cancelled reward has credit left');
+    if (all.some((amount) => amount < 0))
+      throw new Error(`a place is overdrawn: ${JSON.stringify(amounts)}`);
+    if (all.reduce((sum, amount) => sum + amount, 0) !== assigned)
+      throw new Error(`the places do not add up: ${JSON.stringify(amounts)}`);
+    if (isCancelled && amounts.available + amounts.pending > 0)
+      throw new Error('a cancelled reward has credit left');
   }
 }

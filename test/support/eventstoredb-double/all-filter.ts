@@ -1,6 +1,9 @@
 import { type StoredEvent } from './stored-event.js';
 
-/** Which events of the log a reader wants: by the name of the stream or the type of the event, by prefixes or by a regular expression. */
+/**
+ * Which events of the log a reader wants: by the name of the stream or the type of the event, by
+ * prefixes or by a regular expression.
+ */
 export interface AllFilter {
   readonly on: 'stream' | 'type';
   readonly regex: string;

@@ -10,8 +10,9 @@ export type AppendDecision =
   | { readonly kind: 'stream-deleted' };
 
 /**
- * The server's version rules. A repeat is recognised by event ids alone: for a stated revision at the very places that the append would have
- * written to, otherwise wherever the stream holds them. An expectation that holds is never a repeat.
+ * The server's version rules. A repeat is recognised by event ids alone: for a stated revision at
+ * the very places that the append would have written to, otherwise wherever the stream holds them.
+ * An expectation that holds is never a repeat.
  */
 export function checkAppend(
   stream: StreamOfEvents,
@@ -32,7 +33,11 @@ export function checkAppend(
   return revision === actual ? { kind: 'write' } : behindTheHead(stream, revision, ids, refused);
 }
 
-function anywhere(stream: StreamOfEvents, ids: readonly string[], refused: AppendDecision): AppendDecision {
+function anywhere(
+  stream: StreamOfEvents,
+  ids: readonly string[],
+  refused: AppendDecision,
+): AppendDecision {
   let last: number | undefined;
   for (const [place, id] of ids.entries()) {
     const revision = stream.revisionOf(id);
@@ -42,10 +47,17 @@ function anywhere(stream: StreamOfEvents, ids: readonly string[], refused: Appen
   return last === undefined ? { kind: 'write' } : { kind: 'repeat', revision: last };
 }
 
-function behindTheHead(stream: StreamOfEvents, expected: number, ids: readonly string[], refused: AppendDecision): AppendDecision {
+function behindTheHead(
+  stream: StreamOfEvents,
+  expected: number,
+  ids: readonly string[],
+  refused: AppendDecision,
+): AppendDecision {
   for (const [place, id] of ids.entries()) {
     if (stream.events[expected + 1 + place]?.id === id) continue;
-    return place === 0 && expected === NO_REVISION && stream.softDeleted ? { kind: 'write' } : refused;
+    return place === 0 && expected === NO_REVISION && stream.softDeleted
+      ? { kind: 'write' }
+      : refused;
   }
   return ids.length === 0 ? refused : { kind: 'repeat', revision: expected + ids.length };
 }

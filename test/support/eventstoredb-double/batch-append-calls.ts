@@ -7,8 +7,19 @@ import emptyMessage from 'google-protobuf/google/protobuf/empty_pb.js';
 import { type IncomingCall } from './faults.js';
 import { admit, incomingCall, waitFor, type ServedNode } from './node.js';
 import { MAX_APPEND_SIZE, revisionText, SERVER_NOT_READY, unavailable } from './rpc-errors.js';
-import { NO_REVISION, type ExpectedRevision, type ProposedEvent, type WriteOutcome } from './stored-event.js';
-import { expectedRevision, proposedFrom, streamIdentifier, streamNameOf, uuidText } from './wire.js';
+import {
+  NO_REVISION,
+  type ExpectedRevision,
+  type ProposedEvent,
+  type WriteOutcome,
+} from './stored-event.js';
+import {
+  expectedRevision,
+  proposedFrom,
+  streamIdentifier,
+  streamNameOf,
+  uuidText,
+} from './wire.js';
 
 type BatchCall = ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>;
 
@@ -21,7 +32,10 @@ interface PendingAppend {
   size: number;
 }
 
-/** One stream of many appends, each with its own answer; they overtake one another only when a fault says so. */
+/**
+ * One stream of many appends, each with its own answer; they overtake one another only when a fault
+ * says so.
+ */
 export function batchAppend(node: ServedNode, call: BatchCall): void {
   const pending = new Map<string, PendingAppend>();
   call.on('data', (request: streams.BatchAppendReq) => {
@@ -45,22 +59,38 @@ export function batchAppend(node: ServedNode, call: BatchCall): void {
   call.on('end', () => call.end());
 }
 
-function started(correlationId: shared.UUID, options: streams.BatchAppendReq.Options): PendingAppend {
+function started(
+  correlationId: shared.UUID,
+  options: streams.BatchAppendReq.Options,
+): PendingAppend {
   const stream = streamNameOf(options.getStreamIdentifier());
-  return { correlationId, stream, expected: expectedRevision(options, options.getStreamPosition()), events: [], size: 0 };
+  return {
+    correlationId,
+    stream,
+    expected: expectedRevision(options, options.getStreamPosition()),
+    events: [],
+    size: 0,
+  };
 }
 
 /** Takes the events in; what it returns is why the append comes to nothing. */
-function addTo(batch: PendingAppend, messages: readonly streams.BatchAppendReq.ProposedMessage[]): streams.BatchAppendResp | undefined {
+function addTo(
+  batch: PendingAppend,
+  messages: readonly streams.BatchAppendReq.ProposedMessage[],
+): streams.BatchAppendResp | undefined {
   if (batch.stream === '') return failure('BadRequest', new shared.BadRequest().serializeBinary());
   for (const message of messages) {
     const event = proposedFrom(message);
-    if (typeof event === 'string') return failure('BadRequest', new shared.BadRequest().serializeBinary());
+    if (typeof event === 'string')
+      return failure('BadRequest', new shared.BadRequest().serializeBinary());
     batch.events.push(event);
     batch.size += event.data.length;
   }
   if (batch.size <= MAX_APPEND_SIZE) return undefined;
-  return failure('MaximumAppendSizeExceeded', new shared.MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_SIZE).serializeBinary());
+  return failure(
+    'MaximumAppendSizeExceeded',
+    new shared.MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_SIZE).serializeBinary(),
+  );
 }
 
 async function carryOut(node: ServedNode, call: BatchCall, batch: PendingAppend): Promise<void> {
@@ -69,7 +99,8 @@ async function carryOut(node: ServedNode, call: BatchCall, batch: PendingAppend)
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') {
     if (admission.error.details === SERVER_NOT_READY) return respond(call, batch, notReady());
-    if (admission.error.code === status.PERMISSION_DENIED) return respond(call, batch, accessDenied());
+    if (admission.error.code === status.PERMISSION_DENIED)
+      return respond(call, batch, accessDenied());
     // Anything else is the end of the stream, and of all appends on it.
     return void call.emit('error', admission.error);
   }
@@ -86,7 +117,11 @@ async function carryOut(node: ServedNode, call: BatchCall, batch: PendingAppend)
 
 function respond(call: BatchCall, batch: PendingAppend, response: streams.BatchAppendResp): void {
   if (call.cancelled) return;
-  call.write(response.setCorrelationId(batch.correlationId).setStreamIdentifier(streamIdentifier(batch.stream)));
+  call.write(
+    response
+      .setCorrelationId(batch.correlationId)
+      .setStreamIdentifier(streamIdentifier(batch.stream)),
+  );
 }
 
 function responseTo(outcome: WriteOutcome, batch: PendingAppend): streams.BatchAppendResp {
@@ -94,9 +129,17 @@ function responseTo(outcome: WriteOutcome, batch: PendingAppend): streams.BatchA
     case 'stored':
       return new streams.BatchAppendResp().setSuccess(success(outcome.revision, outcome.position));
     case 'stream-deleted':
-      return failure('StreamDeleted', new shared.StreamDeleted().setStreamIdentifier(streamIdentifier(batch.stream)).serializeBinary());
+      return failure(
+        'StreamDeleted',
+        new shared.StreamDeleted()
+          .setStreamIdentifier(streamIdentifier(batch.stream))
+          .serializeBinary(),
+      );
     case 'wrong-expected-version':
-      return failure('WrongExpectedVersion', wrongVersion(batch.expected, outcome.actual).serializeBinary());
+      return failure(
+        'WrongExpectedVersion',
+        wrongVersion(batch.expected, outcome.actual).serializeBinary(),
+      );
   }
 }
 
@@ -105,7 +148,11 @@ function success(revision: number, position: number | undefined): streams.BatchA
   if (revision === NO_REVISION) message.setNoStream(new emptyMessage.Empty());
   else message.setCurrentRevision(revisionText(revision));
   if (position === undefined) return message.setNoPosition(new emptyMessage.Empty());
-  return message.setPosition(new shared.AllStreamPosition().setCommitPosition(String(position)).setPreparePosition(String(position)));
+  return message.setPosition(
+    new shared.AllStreamPosition()
+      .setCommitPosition(String(position))
+      .setPreparePosition(String(position)),
+  );
 }
 
 function wrongVersion(expected: ExpectedRevision, actual: number): shared.WrongExpectedVersion {
@@ -129,12 +176,19 @@ function wrongVersion(expected: ExpectedRevision, actual: number): shared.WrongE
 }
 
 /** The client knows the kind of an error by the name of the message that it is packed as. */
-function failure(name: string, packed: Uint8Array, packedAs = `event_store.client.${name}`): streams.BatchAppendResp {
+function failure(
+  name: string,
+  packed: Uint8Array,
+  packedAs = `event_store.client.${name}`,
+): streams.BatchAppendResp {
   const details = new anyMessage.Any();
   details.pack(packed, packedAs);
-  return new streams.BatchAppendResp().setError(new rpcStatus.Status().setMessage(name).setDetails(details));
+  return new streams.BatchAppendResp().setError(
+    new rpcStatus.Status().setMessage(name).setDetails(details),
+  );
 }
 
-const accessDenied = (): streams.BatchAppendResp => failure('AccessDenied', new shared.AccessDenied().serializeBinary());
+const accessDenied = (): streams.BatchAppendResp =>
+  failure('AccessDenied', new shared.AccessDenied().serializeBinary());
 const notReady = (): streams.BatchAppendResp =>
   failure(SERVER_NOT_READY, new emptyMessage.Empty().serializeBinary(), 'google.protobuf.Empty');

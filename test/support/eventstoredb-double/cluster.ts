@@ -5,7 +5,10 @@ import { EventStore } from './store.js';
 
 export type ClusterOptions = Omit<DoubleOptions, 'store' | 'cluster'> & { readonly nodes?: number };
 
-/** Several nodes over one log. One leads; the others pass writes on to it, and may lag behind it when told to. */
+/**
+ * Several nodes over one log. One leads; the others pass writes on to it, and may lag behind it
+ * when told to.
+ */
 export class EventStoreDbCluster {
   readonly store = new EventStore();
   readonly nodes: readonly EventStoreDbDouble[];
@@ -63,7 +66,11 @@ export class EventStoreDbCluster {
   }
 
   /** Makes this node the leader; without one, the first that lives and does not hang. */
-  elect(node: EventStoreDbDouble | undefined = this.nodes.find((one) => one.running && !this.#hung.has(one))): void {
+  elect(
+    node: EventStoreDbDouble | undefined = this.nodes.find(
+      (one) => one.running && !this.#hung.has(one),
+    ),
+  ): void {
     this.#leader = node;
     this.#tellWaiting();
   }
@@ -77,7 +84,9 @@ export class EventStoreDbCluster {
     return killed;
   }
 
-  /** The leader answers nothing any more, and the others cannot tell: what they pass on to it waits. */
+  /**
+   * The leader answers nothing any more, and the others cannot tell: what they pass on to it waits.
+   */
   hangLeader(): EventStoreDbDouble {
     const hung = this.#leader;
     if (!hung) throw new Error('there is no leader to hang');
@@ -131,7 +140,11 @@ export class EventStoreDbCluster {
   async #writable(): Promise<void> {
     const canWrite = (): boolean => {
       const alive = this.nodes.filter((node) => node.running && !this.#hung.has(node));
-      return this.#leader !== undefined && alive.includes(this.#leader) && alive.length > this.nodes.length / 2;
+      return (
+        this.#leader !== undefined &&
+        alive.includes(this.#leader) &&
+        alive.length > this.nodes.length / 2
+      );
     };
     while (!canWrite()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -141,7 +154,9 @@ export class EventStoreDbCluster {
   }
 }
 
-export async function startEventStoreDbCluster(options: ClusterOptions = {}): Promise<EventStoreDbCluster> {
+export async function startEventStoreDbCluster(
+  options: ClusterOptions = {},
+): Promise<EventStoreDbCluster> {
   const cluster = new EventStoreDbCluster(options);
   await cluster.start();
   return cluster;

@@ -1,6 +1,10 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import gossipService, { type IGossipServer } from '@eventstore/db-client/generated/gossip_grpc_pb.js';
-import featuresService, { type IServerFeaturesServer } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import gossipService, {
+  type IGossipServer,
+} from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import featuresService, {
+  type IServerFeaturesServer,
+} from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import { type IStreamsServer } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
@@ -19,7 +23,10 @@ import { append, softDelete, tombstone } from './write-calls.js';
 export interface DoubleOptions {
   /** What it says it is; below 21.10 it does not say. */
   readonly version?: string;
-  /** Names and passwords; without this everybody may do everything, which is what a server without TLS does. */
+  /**
+   * Names and passwords; without this everybody may do everything, which is what a server without
+   * TLS does.
+   */
   readonly users?: Readonly<Record<string, string>>;
   /** PEM texts; with them connections must be TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -46,7 +53,10 @@ const HOST = '127.0.0.1';
 /** The largest message that a server takes. */
 const MAX_MESSAGE_SIZE = 16 * 1024 * 1024;
 
-/** An EventStoreDB node in this process: the real protocol, with a store that tests can look into, and faults that they can switch. */
+/**
+ * An EventStoreDB node in this process: the real protocol, with a store that tests can look into,
+ * and faults that they can switch.
+ */
 export class EventStoreDbDouble {
   readonly store: EventStore;
   readonly faults: Faults;
@@ -120,15 +130,22 @@ export class EventStoreDbDouble {
     this.#addServices(cluster);
     const { tls } = this.options;
     const credentials = tls
-      ? ServerCredentials.createSsl(null, [{ private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.cert) }])
+      ? ServerCredentials.createSsl(null, [
+          { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.cert) },
+        ])
       : ServerCredentials.createInsecure();
     this.#behind = await new Promise<number>((resolve, reject) => {
-      this.#server.bindAsync(`${HOST}:0`, credentials, (error, port) => (error ? reject(error) : resolve(port)));
+      this.#server.bindAsync(`${HOST}:0`, credentials, (error, port) =>
+        error ? reject(error) : resolve(port),
+      );
     });
     await this.#front.listen(0);
   }
 
-  /** Ends it as kill -9 does: connections break, new ones are refused, and nothing that is under way is carried out any more. */
+  /**
+   * Ends it as kill -9 does: connections break, new ones are refused, and nothing that is under way
+   * is carried out any more.
+   */
   async kill(): Promise<void> {
     await this.#front.close();
   }
@@ -158,12 +175,17 @@ export class EventStoreDbDouble {
     for (const out of [...this.#open]) out.end();
   }
 
-  /** Puts events into the store as some other client would, without a call; returns the revision of the last one. */
+  /**
+   * Puts events into the store as some other client would, without a call; returns the revision of
+   * the last one.
+   */
   storedBehindTheBack(stream: string, events: readonly ForeignEvent[]): number {
     const outcome = this.store.append(
       stream,
       this.store.lastRevision(stream),
-      events.map((event) => proposedEvent({ ...event, id: event.id ?? randomUUID(), data: event.data ?? {} })),
+      events.map((event) =>
+        proposedEvent({ ...event, id: event.id ?? randomUUID(), data: event.data ?? {} }),
+      ),
     );
     if (outcome.kind !== 'stored') throw new Error(`not stored in ${stream}: ${outcome.kind}`);
     return outcome.revision;
@@ -183,8 +205,13 @@ export class EventStoreDbDouble {
       tombstone: (call, answer) => void tombstone(node, call, answer),
     };
     const gossip: IGossipServer = { read: (call, answer) => void readGossip(node, call, answer) };
-    const features: IServerFeaturesServer = { getSupportedMethods: (call, answer) => void supportedMethods(node, call, answer) };
-    this.#server.addService(streamsServiceOfAnswers, { ...streams, read: (call: ReadCall) => void read(node, call) });
+    const features: IServerFeaturesServer = {
+      getSupportedMethods: (call, answer) => void supportedMethods(node, call, answer),
+    };
+    this.#server.addService(streamsServiceOfAnswers, {
+      ...streams,
+      read: (call: ReadCall) => void read(node, call),
+    });
     this.#server.addService(gossipService.GossipService, gossip);
     this.#server.addService(featuresService.ServerFeaturesService, features);
   }
@@ -207,7 +234,8 @@ export class EventStoreDbDouble {
       record: (call) => {
         this.#calls.set(call.method, this.calls[call.method] + 1);
         this.#requests.push(call);
-        if (this.#requests.length > REMEMBERED_CALLS) this.#requests.splice(0, REMEMBERED_CALLS / 2);
+        if (this.#requests.length > REMEMBERED_CALLS)
+          this.#requests.splice(0, REMEMBERED_CALLS / 2);
       },
     };
   }
@@ -224,7 +252,9 @@ export class EventStoreDbDouble {
   }
 }
 
-export async function startEventStoreDbDouble(options: DoubleOptions = {}): Promise<EventStoreDbDouble> {
+export async function startEventStoreDbDouble(
+  options: DoubleOptions = {},
+): Promise<EventStoreDbDouble> {
   const double = new EventStoreDbDouble(options);
   await double.start();
   return double;

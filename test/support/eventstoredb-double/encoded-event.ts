@@ -3,14 +3,17 @@ import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { TOMBSTONE_REVISION, type StoredEvent } from './stored-event.js';
 
 /**
- * An event as a response of a read, in protobuf. Written by hand, because the generated classes take several times as long, and reading a
- * million events is what some tests do. Field numbers are those of the protocol's ReadResp.
+ * An event as a response of a read, in protobuf. Written by hand, because the generated classes
+ * take several times as long, and reading a million events is what some tests do. Field numbers are
+ * those of the protocol's ReadResp.
  */
 export function encodedEvent(event: StoredEvent): Buffer {
   const stream = Buffer.from(event.stream, 'utf8');
   const type = Buffer.from(event.type, 'utf8');
   // Everything but data, metadata and names takes less than this.
-  const out = new BackwardsWriter(320 + event.data.length + event.metadata.length + stream.length + type.length);
+  const out = new BackwardsWriter(
+    320 + event.data.length + event.metadata.length + stream.length + type.length,
+  );
   const response = out.at;
   out.number(3, event.position);
   const recorded = out.at;
@@ -46,7 +49,10 @@ const TOMBSTONE_VARINT = Buffer.from('ffffffffffffffff7f', 'hex');
 const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 
-/** Writes a message from its end to its beginning, so that the length of a part is known when it is to be written. */
+/**
+ * Writes a message from its end to its beginning, so that the length of a part is known when it is
+ * to be written.
+ */
 class BackwardsWriter {
   readonly #buffer: Buffer;
   at: number;

@@ -1,19 +1,36 @@
 /** The methods that are served, as the double counts and names them. */
-export type MethodName = 'append' | 'batchAppend' | 'read' | 'subscribe' | 'delete' | 'tombstone' | 'gossip' | 'supportedMethods';
+export type MethodName =
+  | 'append'
+  | 'batchAppend'
+  | 'read'
+  | 'subscribe'
+  | 'delete'
+  | 'tombstone'
+  | 'gossip'
+  | 'supportedMethods';
 
 /** A call as it came in. */
 export interface IncomingCall {
   readonly method: MethodName;
-  /** Headers, lower case; `requires-leader`, `authorization` and `connection-name` are those that the client sends. */
+  /**
+   * Headers, lower case; `requires-leader`, `authorization` and `connection-name` are those that
+   * the client sends.
+   */
   readonly headers: Readonly<Record<string, string>>;
-  /** The stream that is written or read; `$all` for the log; undefined where there is none, or (batch) where it is not known at the start. */
+  /**
+   * The stream that is written or read; `$all` for the log; undefined where there is none, or
+   * (batch) where it is not known at the start.
+   */
   readonly stream: string | undefined;
 }
 
 export type FaultName =
   /** The write is stored; whoever sent it never learns of it. `how` says what it sees instead. */
   | 'answer-lost'
-  /** Everything is done at once; the answer (of a read: the first event) comes after `ms`, or when `until` has settled. */
+  /**
+   * Everything is done at once; the answer (of a read: the first event) comes after `ms`, or when
+   * `until` has settled.
+   */
   | 'answer-late'
   /** A read or a subscription ends without an error where its next event should come. */
   | 'stream-ended'
@@ -25,9 +42,15 @@ export type FaultName =
   | 'not-leader'
   /** A subscription that is live is dropped at a burst, with up to 32 events of it sent. */
   | 'slow-consumer'
-  /** Until lifted: connections are taken, nothing comes through. For the next calls: they are neither carried out nor answered. */
+  /**
+   * Until lifted: connections are taken, nothing comes through. For the next calls: they are
+   * neither carried out nor answered.
+   */
   | 'hung'
-  /** A filtered read of the log says nothing for `ms`, or until `until` has settled, before its first event. */
+  /**
+   * A filtered read of the log says nothing for `ms`, or until `until` has settled, before its
+   * first event.
+   */
   | 'too-slow-scan'
   /** A read or a subscription stays open and leaves out the event that should come next. */
   | 'deaf'
@@ -54,7 +77,10 @@ interface ArmedFault {
   left: number;
 }
 
-/** What goes wrong, switched on and off while the double runs. Of several armed faults of one name, the oldest that fits strikes. */
+/**
+ * What goes wrong, switched on and off while the double runs. Of several armed faults of one name,
+ * the oldest that fits strikes.
+ */
 export class Faults {
   readonly #armed = new Map<FaultName, ArmedFault[]>();
   readonly #struck = new Map<FaultName, number>();
@@ -100,7 +126,11 @@ export class Faults {
   }
 
   /** Whether it strikes this call, and as what; it is used up once then. */
-  strike(name: FaultName, call: IncomingCall, fits: (options: FaultOptions) => boolean = () => true): FaultOptions | undefined {
+  strike(
+    name: FaultName,
+    call: IncomingCall,
+    fits: (options: FaultOptions) => boolean = () => true,
+  ): FaultOptions | undefined {
     const armed = this.#armed.get(name) ?? [];
     const fault = armed.find(({ options }) => fits(options) && this.#hits(options, call));
     if (!fault) return undefined;
@@ -116,7 +146,11 @@ export class Faults {
   }
 
   #hits({ methods, when, probability = 1 }: FaultOptions, call: IncomingCall): boolean {
-    return (methods?.includes(call.method) ?? true) && (when?.(call) ?? true) && (probability >= 1 || this.random() < probability);
+    return (
+      (methods?.includes(call.method) ?? true) &&
+      (when?.(call) ?? true) &&
+      (probability >= 1 || this.random() < probability)
+    );
   }
 
   #arm(name: FaultName, fault: ArmedFault): void {

@@ -2,7 +2,14 @@ import { type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
-import { admit, incomingCall, waitFor, type Member, type NodeState, type ServedNode } from './node.js';
+import {
+  admit,
+  incomingCall,
+  waitFor,
+  type Member,
+  type NodeState,
+  type ServedNode,
+} from './node.js';
 import { unimplemented } from './rpc-errors.js';
 
 /** What a node says of its cluster: the members, as it sees them. */
@@ -47,9 +54,17 @@ const METHODS = [
   { service: 'event_store.client.streams.streams', name: 'append', features: [] },
   { service: 'event_store.client.streams.streams', name: 'delete', features: [] },
   { service: 'event_store.client.streams.streams', name: 'tombstone', features: [] },
-  { service: 'event_store.client.streams.streams', name: 'batchappend', features: ['deadline_duration'] },
+  {
+    service: 'event_store.client.streams.streams',
+    name: 'batchappend',
+    features: ['deadline_duration'],
+  },
   { service: 'event_store.client.gossip.gossip', name: 'read', features: [] },
-  { service: 'event_store.client.server_features.serverfeatures', name: 'getsupportedmethods', features: [] },
+  {
+    service: 'event_store.client.server_features.serverfeatures',
+    name: 'getsupportedmethods',
+    features: [],
+  },
 ];
 
 /** Servers before 21.10 do not know this question. */
@@ -67,9 +82,17 @@ export async function supportedMethods(
   await waitFor(node.faults.strike('answer-late', incoming));
   if (!node.answersFeatures) return answer(unimplemented());
   const methods = METHODS.map(({ service, name, features: known }) =>
-    new features.SupportedMethod().setServiceName(service).setMethodName(name).setFeaturesList(known),
+    new features.SupportedMethod()
+      .setServiceName(service)
+      .setMethodName(name)
+      .setFeaturesList(known),
   );
-  answer(null, new features.SupportedMethods().setEventStoreServerVersion(node.version).setMethodsList(methods));
+  answer(
+    null,
+    new features.SupportedMethods()
+      .setEventStoreServerVersion(node.version)
+      .setMethodsList(methods),
+  );
 }
 
 /** Whether a server of this version answers at all when it is asked what it can do. */

@@ -27,7 +27,9 @@ export interface ClusterView {
   members(): readonly Member[];
   /** How many events of the log this node has by now. */
   visible(): number;
-  /** Settles when the leader can take writes: at once, unless it hangs or too few nodes are left. */
+  /**
+   * Settles when the leader can take writes: at once, unless it hangs or too few nodes are left.
+   */
   writable(): Promise<void>;
 }
 
@@ -55,15 +57,24 @@ export type Admission =
   /** Neither carried out nor answered. */
   | { readonly kind: 'dropped' };
 
-export function incomingCall(method: MethodName, metadata: Metadata, stream?: string): IncomingCall {
-  const headers = Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]));
+export function incomingCall(
+  method: MethodName,
+  metadata: Metadata,
+  stream?: string,
+): IncomingCall {
+  const headers = Object.fromEntries(
+    Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]),
+  );
   return { method, headers, stream };
 }
 
 const dropped: Admission = { kind: 'dropped' };
 const refused = (error: ServiceError): Admission => ({ kind: 'refused', error });
 
-/** Notes the call and decides whether it is carried out: faults first, then who asks, then who leads. */
+/**
+ * Notes the call and decides whether it is carried out: faults first, then who asks, then who
+ * leads.
+ */
 export function admit(node: ServedNode, call: IncomingCall): Admission {
   if (!node.alive()) return dropped;
   node.record(call);
@@ -75,7 +86,9 @@ export function admit(node: ServedNode, call: IncomingCall): Admission {
   const denied = authenticate(node, call);
   if (denied) return refused(denied);
   if (call.method === 'gossip' || call.method === 'supportedMethods') return { kind: 'admitted' };
-  return node.faults.strike('not-ready', call) ? refused(serverNotReady()) : atTheLeader(node, call);
+  return node.faults.strike('not-ready', call)
+    ? refused(serverNotReady())
+    : atTheLeader(node, call);
 }
 
 function atTheLeader(node: ServedNode, call: IncomingCall): Admission {

@@ -29,7 +29,10 @@ export class OutgoingEvents {
     else this.#whenOver.push(callback);
   }
 
-  /** Sends an event; false when there is no sense in sending more. A fault may end the stream in its place. */
+  /**
+   * Sends an event; false when there is no sense in sending more. A fault may end the stream in its
+   * place.
+   */
   async event(event: StoredEvent): Promise<boolean> {
     if (this.over) return false;
     if (this.node.faults.strike('stream-ended', this.incoming)) {
@@ -46,7 +49,10 @@ export class OutgoingEvents {
     return !this.over;
   }
 
-  /** Sends without waiting for the client to take it, as a server does that is about to give up on it. */
+  /**
+   * Sends without waiting for the client to take it, as a server does that is about to give up on
+   * it.
+   */
   push(event: StoredEvent): void {
     if (!this.over) this.call.write(encodedEvent(event));
   }

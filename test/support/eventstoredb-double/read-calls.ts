@@ -19,8 +19,14 @@ const SCAN_AT_ONCE = 20_000;
 /** All reads and subscriptions are one method of the protocol. */
 export async function read(node: ServedNode, call: ReadCall): Promise<void> {
   const options = call.request.getOptions() ?? new streams.ReadReq.Options();
-  const stream = options.hasAll() ? '$all' : streamNameOf(options.getStream()?.getStreamIdentifier());
-  const incoming = incomingCall(options.hasSubscription() ? 'subscribe' : 'read', call.metadata, stream);
+  const stream = options.hasAll()
+    ? '$all'
+    : streamNameOf(options.getStream()?.getStreamIdentifier());
+  const incoming = incomingCall(
+    options.hasSubscription() ? 'subscribe' : 'read',
+    call.metadata,
+    stream,
+  );
   const admission = admit(node, incoming);
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') return void call.emit('error', admission.error);
@@ -44,15 +50,29 @@ async function pageOf(
   const count = Number(options.getCount());
   const all = options.getAll();
   // A server never answers this one.
-  if (all && count === 0) return new Promise<undefined>((resolve) => out.onOver(() => resolve(undefined)));
+  if (all && count === 0)
+    return new Promise<undefined>((resolve) => out.onOver(() => resolve(undefined)));
   if (all) return readAll(node, out, options, all, count);
-  const direction = options.getReadDirection() === streams.ReadReq.Options.ReadDirection.FORWARDS ? 'forwards' : 'backwards';
+  const direction =
+    options.getReadDirection() === streams.ReadReq.Options.ReadDirection.FORWARDS
+      ? 'forwards'
+      : 'backwards';
   const asked = options.getStream();
-  const from = asked?.hasStart() ? 'start' : asked?.hasEnd() ? 'end' : revisionOf(asked?.getRevision() ?? '0');
+  const from = asked?.hasStart()
+    ? 'start'
+    : asked?.hasEnd()
+      ? 'end'
+      : revisionOf(asked?.getRevision() ?? '0');
   const stream = incoming.stream ?? '';
   if (stream === '') return unknown();
-  if (count === 0 || (direction === 'forwards' && from === 'end')) return unknown('Unexpected ReadStreamResult: Error');
-  const page = node.store.readStream(stream, { direction, from, count, visible: node.cluster.visible() });
+  if (count === 0 || (direction === 'forwards' && from === 'end'))
+    return unknown('Unexpected ReadStreamResult: Error');
+  const page = node.store.readStream(stream, {
+    direction,
+    from,
+    count,
+    visible: node.cluster.visible(),
+  });
   switch (page.kind) {
     case 'stream-not-found':
       await out.send(streamNotFound(stream));
@@ -103,7 +123,11 @@ async function readAll(
 }
 
 /** Where in the log a read of all starts; undefined when no record starts at the position. */
-export function startOf(node: ServedNode, all: streams.ReadReq.Options.AllOptions, visible: number): number | undefined {
+export function startOf(
+  node: ServedNode,
+  all: streams.ReadReq.Options.AllOptions,
+  visible: number,
+): number | undefined {
   if (all.hasStart()) return 0;
   const position = all.getPosition();
   if (!position) return visible;
@@ -111,7 +135,12 @@ export function startOf(node: ServedNode, all: streams.ReadReq.Options.AllOption
   return index === undefined ? undefined : Math.min(index, visible);
 }
 
-function* eventsFrom({ store }: ServedNode, first: number, forwards: boolean, visible: number): Generator<StoredEvent> {
+function* eventsFrom(
+  { store }: ServedNode,
+  first: number,
+  forwards: boolean,
+  visible: number,
+): Generator<StoredEvent> {
   const step = forwards ? 1 : -1;
   for (let index = first; index >= 0 && index < visible; index += step) {
     const event = store.at(index);

@@ -4,17 +4,32 @@ import { TOMBSTONE_REVISION, type ExpectedRevision } from './stored-event.js';
 /** What fits into one append: the data of its events, summed, in bytes. */
 export const MAX_APPEND_SIZE = 1024 * 1024;
 
-/** A call that ends with a status other than OK. The client tells them apart by the trailer "exception", and by the code where there is none. */
-function rpcError(code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError {
+/**
+ * A call that ends with a status other than OK. The client tells them apart by the trailer
+ * "exception", and by the code where there is none.
+ */
+function rpcError(
+  code: status,
+  details: string,
+  trailers: Readonly<Record<string, string>> = {},
+): ServiceError {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
   return Object.assign(new Error(details), { code, details, metadata });
 }
 
 export const streamDeleted = (stream: string): ServiceError =>
-  rpcError(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, { exception: 'stream-deleted', 'stream-name': stream });
+  rpcError(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
+    exception: 'stream-deleted',
+    'stream-name': stream,
+  });
 
-export function wrongExpectedVersion(operation: string, stream: string, expected: ExpectedRevision, actual: number): ServiceError {
+export function wrongExpectedVersion(
+  operation: string,
+  stream: string,
+  expected: ExpectedRevision,
+  actual: number,
+): ServiceError {
   const versions = { expected: String(versionNumber(expected)), actual: String(actual) };
   return rpcError(
     status.FAILED_PRECONDITION,
@@ -53,7 +68,10 @@ export const requiredMetadataMissing = (property: string): ServiceError =>
     'required-metadata-properties': 'type,content-type',
   });
 
-export const notLeader = (leader: { readonly address: string; readonly port: number }): ServiceError =>
+export const notLeader = (leader: {
+  readonly address: string;
+  readonly port: number;
+}): ServiceError =>
   rpcError(status.NOT_FOUND, 'Leader info available', {
     exception: 'not-leader',
     'leader-endpoint-host': leader.address,
@@ -66,16 +84,24 @@ export const serverNotReady = (): ServiceError => rpcError(status.UNAVAILABLE, S
 export const unavailable = (): ServiceError => rpcError(status.UNAVAILABLE, 'Connection dropped');
 
 export const consumerTooSlow = (): ServiceError =>
-  rpcError(status.ABORTED, 'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.');
+  rpcError(
+    status.ABORTED,
+    'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.',
+  );
 
-export const accessDenied = (): ServiceError => rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+export const accessDenied = (): ServiceError =>
+  rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
 
-export const unauthenticated = (): ServiceError => rpcError(status.UNAUTHENTICATED, 'Unauthenticated');
+export const unauthenticated = (): ServiceError =>
+  rpcError(status.UNAUTHENTICATED, 'Unauthenticated');
 
 /** What any exception that nobody foresaw comes to. */
-export const unknown = (details = 'Exception was thrown by handler.'): ServiceError => rpcError(status.UNKNOWN, details);
+export const unknown = (details = 'Exception was thrown by handler.'): ServiceError =>
+  rpcError(status.UNKNOWN, details);
 
-export const unimplemented = (): ServiceError => rpcError(status.UNIMPLEMENTED, 'Service is unimplemented.');
+export const unimplemented = (): ServiceError =>
+  rpcError(status.UNIMPLEMENTED, 'Service is unimplemented.');
 
 /** A revision as the wire wants it. */
-export const revisionText = (revision: number): string => (revision === TOMBSTONE_REVISION ? '9223372036854775807' : String(revision));
+export const revisionText = (revision: number): string =>
+  revision === TOMBSTONE_REVISION ? '9223372036854775807' : String(revision);

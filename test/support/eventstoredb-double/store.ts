@@ -17,13 +17,19 @@ export interface StreamRead {
   readonly direction: 'forwards' | 'backwards';
   readonly from: 'start' | 'end' | number;
   readonly count: number;
-  /** How many events of the log the reader sees; all of them when absent. A follower that lags sees fewer. */
+  /**
+   * How many events of the log the reader sees; all of them when absent. A follower that lags sees
+   * fewer.
+   */
   readonly visible?: number | undefined;
 }
 
 const SOFT_DELETED = '9223372036854775807';
 
-/** The log, in memory: one array over all streams, one array a stream. Nothing here waits, so every call is atomic. */
+/**
+ * The log, in memory: one array over all streams, one array a stream. Nothing here waits, so every
+ * call is atomic.
+ */
 export class EventStore {
   #log: StoredEvent[] = [];
   readonly #streams = new Map<string, StreamOfEvents>();
@@ -70,13 +76,18 @@ export class EventStore {
     }
   }
 
-  /** Only the first events of the log are left, as on a server that was restored, or that never had the others. */
+  /**
+   * Only the first events of the log are left, as on a server that was restored, or that never had
+   * the others.
+   */
   loseTail(left: number): void {
     const firstLost = this.#log[left];
     if (firstLost === undefined) return;
     this.#nextPosition = firstLost.position;
     this.#log = this.#log.slice(0, left);
-    this.#otherRecords = new Map([...this.#otherRecords].filter(([position]) => position < firstLost.position));
+    this.#otherRecords = new Map(
+      [...this.#otherRecords].filter(([position]) => position < firstLost.position),
+    );
     for (const [name, stream] of [...this.#streams]) {
       const kept = new StreamOfEvents(name);
       for (const event of stream.events) if (event.index < left) kept.push(event);
@@ -100,36 +111,62 @@ export class EventStore {
   tombstone(name: string, expected: ExpectedRevision): WriteOutcome {
     return this.#delete(name, expected, (stream) => {
       this.#streams.set(name, stream);
-      const deleted = proposedEvent({ id: randomUUID(), type: '$streamDeleted', data: undefined, isJson: false });
+      const deleted = proposedEvent({
+        id: randomUUID(),
+        type: '$streamDeleted',
+        data: undefined,
+        isJson: false,
+      });
       stream.tombstone = this.#record(name, TOMBSTONE_REVISION, deleted);
       this.#tell();
-      return { kind: 'stored', revision: TOMBSTONE_REVISION, position: stream.tombstone.position, repeated: false };
+      return {
+        kind: 'stored',
+        revision: TOMBSTONE_REVISION,
+        position: stream.tombstone.position,
+        repeated: false,
+      };
     });
   }
 
-  readStream(name: string, { direction, from, count, visible = this.size }: StreamRead): StreamPage {
+  readStream(
+    name: string,
+    { direction, from, count, visible = this.size }: StreamRead,
+  ): StreamPage {
     const stream = this.#streams.get(name);
     if (!stream) return { kind: 'stream-not-found' };
     if (stream.tombstone && stream.tombstone.index < visible) return { kind: 'stream-deleted' };
-    if (stream.lastVisible(visible) === NO_REVISION || stream.softDeleted) return { kind: 'stream-not-found' };
+    if (stream.lastVisible(visible) === NO_REVISION || stream.softDeleted)
+      return { kind: 'stream-not-found' };
     if (direction === 'forwards') {
       const asked = from === 'start' ? 0 : from === 'end' ? TOMBSTONE_REVISION : from;
       const first = Math.max(asked, stream.firstShown(visible));
       return { kind: 'events', events: stream.slice(first, first + count - 1, visible) };
     }
-    const last = from === 'start' ? 0 : Math.min(from === 'end' ? TOMBSTONE_REVISION : from, stream.lastVisible(visible));
-    return { kind: 'events', events: stream.slice(Math.max(0, last - count + 1), last, visible).toReversed() };
+    const last =
+      from === 'start'
+        ? 0
+        : Math.min(from === 'end' ? TOMBSTONE_REVISION : from, stream.lastVisible(visible));
+    return {
+      kind: 'events',
+      events: stream.slice(Math.max(0, last - count + 1), last, visible).toReversed(),
+    };
   }
 
   /** All events of a stream, oldest first; none when nothing is shown. For assertions. */
   eventsOf(name: string): readonly StoredEvent[] {
-    const page = this.readStream(name, { direction: 'forwards', from: 'start', count: TOMBSTONE_REVISION });
+    const page = this.readStream(name, {
+      direction: 'forwards',
+      from: 'start',
+      count: TOMBSTONE_REVISION,
+    });
     return page.kind === 'events' ? page.events : [];
   }
 
   /** The names of all streams that hold events, those of the server included. */
   streamNames(): string[] {
-    return [...this.#streams.values()].filter(({ events }) => events.length > 0).map(({ name }) => name);
+    return [...this.#streams.values()]
+      .filter(({ events }) => events.length > 0)
+      .map(({ name }) => name);
   }
 
   /** The event at this place of the log. */
@@ -141,7 +178,9 @@ export class EventStore {
   lastRevision(name: string, visible = this.size): number {
     const stream = this.#streams.get(name);
     if (!stream) return NO_REVISION;
-    return stream.tombstone && stream.tombstone.index < visible ? TOMBSTONE_REVISION : stream.lastVisible(visible);
+    return stream.tombstone && stream.tombstone.index < visible
+      ? TOMBSTONE_REVISION
+      : stream.lastVisible(visible);
   }
 
   isSoftDeleted(name: string): boolean {
@@ -155,10 +194,15 @@ export class EventStore {
     const next = stream.events[Math.max(revision + 1, stream.firstShown(visible))];
     if (next && next.index < visible) return next;
     const { tombstone } = stream;
-    return tombstone && tombstone.index < visible && revision < TOMBSTONE_REVISION ? tombstone : undefined;
+    return tombstone && tombstone.index < visible && revision < TOMBSTONE_REVISION
+      ? tombstone
+      : undefined;
   }
 
-  /** The place of the event at this very position; undefined when no record starts there. From the end of the log on, it is the end. */
+  /**
+   * The place of the event at this very position; undefined when no record starts there. From the
+   * end of the log on, it is the end.
+   */
   indexAt(position: number): number | undefined {
     if (position >= this.#nextPosition) return this.#log.length;
     let low = 0;
@@ -184,16 +228,27 @@ export class EventStore {
     const undelete = stream.softDeleted;
     const first = stream.lastRevision + 1;
     this.#streams.set(stream.name, stream);
-    for (const event of events) stream.push(this.#record(stream.name, stream.lastRevision + 1, event));
+    for (const event of events)
+      stream.push(this.#record(stream.name, stream.lastRevision + 1, event));
     this.#obeyMetadata(stream);
     if (undelete) this.#setTruncateBefore(stream.name, String(first));
     this.#tell();
-    return { kind: 'stored', revision: stream.lastRevision, position: stream.events.at(-1)?.position, repeated: false };
+    return {
+      kind: 'stored',
+      revision: stream.lastRevision,
+      position: stream.events.at(-1)?.position,
+      repeated: false,
+    };
   }
 
   /** A write without events leaves a record that no reader sees, and answers with its position. */
   #writeNothing(stream: StreamOfEvents): WriteOutcome {
-    return { kind: 'stored', revision: stream.lastRevision, position: this.#recordOther(), repeated: false };
+    return {
+      kind: 'stored',
+      revision: stream.lastRevision,
+      position: this.#recordOther(),
+      repeated: false,
+    };
   }
 
   #recordOther(): number {
@@ -217,13 +272,19 @@ export class EventStore {
       created: this.now(),
     };
     this.#log.push(stored);
-    // What a record takes on disk, more or less; every hundredth is followed by one that is no event.
-    this.#nextPosition += 80 + stream.length + event.type.length + event.data.length + event.metadata.length;
+    // What a record takes on disk, more or less; every hundredth is followed by one that is no
+    // event.
+    this.#nextPosition +=
+      80 + stream.length + event.type.length + event.data.length + event.metadata.length;
     if (this.#log.length % 100 === 0) this.#recordOther();
     return stored;
   }
 
-  #delete(name: string, expected: ExpectedRevision, carryOut: (stream: StreamOfEvents) => WriteOutcome): WriteOutcome {
+  #delete(
+    name: string,
+    expected: ExpectedRevision,
+    carryOut: (stream: StreamOfEvents) => WriteOutcome,
+  ): WriteOutcome {
     const stream = this.#streams.get(name) ?? new StreamOfEvents(name);
     const decision = checkAppend(stream, expected, [randomUUID()], this.#metadataExists(name));
     switch (decision.kind) {
@@ -240,14 +301,27 @@ export class EventStore {
     return (this.#streams.get(`$$${name}`)?.lastRevision ?? NO_REVISION) > NO_REVISION;
   }
 
-  #setTruncateBefore(name: string, revision: string, other: Readonly<Record<string, unknown>> = {}): WriteOutcome {
+  #setTruncateBefore(
+    name: string,
+    revision: string,
+    other: Readonly<Record<string, unknown>> = {},
+  ): WriteOutcome {
     const metastream = `$$${name}`;
-    const others = Object.entries(other).map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)},`);
-    const event = proposedEvent({ id: randomUUID(), type: '$metadata', data: `{${others.join('')}"$tb":${revision}}` });
+    const others = Object.entries(other).map(
+      ([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)},`,
+    );
+    const event = proposedEvent({
+      id: randomUUID(),
+      type: '$metadata',
+      data: `{${others.join('')}"$tb":${revision}}`,
+    });
     return this.#write(this.#streams.get(metastream) ?? new StreamOfEvents(metastream), [event]);
   }
 
-  /** What an application says of a stream that is soft-deleted brings it back, without what was deleted. */
+  /**
+   * What an application says of a stream that is soft-deleted brings it back, without what was
+   * deleted.
+   */
   #obeyMetadata(metastream: StreamOfEvents): void {
     const said = metastream.events.at(-1);
     if (!said || !metastream.name.startsWith('$$')) return;
@@ -256,10 +330,13 @@ export class EventStore {
     this.#streams.set(name, stream);
     const wasDeleted = stream.softDeleted;
     const { $tb, ...others } = stream.obey(said.data);
-    if (wasDeleted && $tb === undefined) this.#setTruncateBefore(name, String(stream.lastRevision + 1), others);
+    if (wasDeleted && $tb === undefined)
+      this.#setTruncateBefore(name, String(stream.lastRevision + 1), others);
   }
 
-  /** Makes all readers look again, for instance when a follower sees more of the log than before. */
+  /**
+   * Makes all readers look again, for instance when a follower sees more of the log than before.
+   */
   tell(): void {
     this.#tell();
   }

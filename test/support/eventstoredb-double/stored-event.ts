@@ -18,7 +18,10 @@ export interface ProposedEvent {
 export interface StoredEvent extends ProposedEvent {
   /** Its place among all events of the log: 0, 1, 2, … */
   readonly index: number;
-  /** Commit and prepare position, which are the same number: where a record would start in a file. Grows, with gaps. */
+  /**
+   * Commit and prepare position, which are the same number: where a record would start in a file.
+   * Grows, with gaps.
+   */
   readonly position: number;
   readonly stream: string;
   readonly revision: number;
@@ -26,13 +29,24 @@ export interface StoredEvent extends ProposedEvent {
   readonly created: number;
 }
 
-/** What a writer says about the stream that it writes to; a number is the revision of the last event. */
+/**
+ * What a writer says about the stream that it writes to; a number is the revision of the last
+ * event.
+ */
 export type ExpectedRevision = 'any' | 'no_stream' | 'stream_exists' | number;
 
 /** What became of an append or a delete. */
 export type WriteOutcome =
-  /** Stored, now or by the very same call before. `position` is undefined when there was nothing to store. */
-  | { readonly kind: 'stored'; readonly revision: number; readonly position: number | undefined; readonly repeated: boolean }
+  /**
+   * Stored, now or by the very same call before. `position` is undefined when there was nothing to
+   * store.
+   */
+  | {
+      readonly kind: 'stored';
+      readonly revision: number;
+      readonly position: number | undefined;
+      readonly repeated: boolean;
+    }
   | { readonly kind: 'wrong-expected-version'; readonly actual: number }
   | { readonly kind: 'stream-deleted' };
 
@@ -42,9 +56,24 @@ export type StreamPage =
   | { readonly kind: 'stream-not-found' }
   | { readonly kind: 'stream-deleted' };
 
-/** A proposed event from what tests like to write: data and metadata are texts, bytes, or anything that is JSON. */
-export function proposedEvent(from: { id: string; type: string; data: unknown; metadata?: unknown; isJson?: boolean }): ProposedEvent {
-  return { id: from.id, type: from.type, isJson: from.isJson ?? true, data: bytesOf(from.data), metadata: bytesOf(from.metadata) };
+/**
+ * A proposed event from what tests like to write: data and metadata are texts, bytes, or anything
+ * that is JSON.
+ */
+export function proposedEvent(from: {
+  id: string;
+  type: string;
+  data: unknown;
+  metadata?: unknown;
+  isJson?: boolean;
+}): ProposedEvent {
+  return {
+    id: from.id,
+    type: from.type,
+    isJson: from.isJson ?? true,
+    data: bytesOf(from.data),
+    metadata: bytesOf(from.metadata),
+  };
 }
 
 function bytesOf(value: unknown): Uint8Array {

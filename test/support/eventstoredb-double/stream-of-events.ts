@@ -9,7 +9,9 @@ interface StreamMetadata {
 export class StreamOfEvents {
   /** By revision; the tombstone is not among them. */
   readonly events: StoredEvent[] = [];
-  /** Events before this revision are not shown; TOMBSTONE_REVISION stands for a soft-deleted stream. */
+  /**
+   * Events before this revision are not shown; TOMBSTONE_REVISION stands for a soft-deleted stream.
+   */
   truncateBefore = 0;
   maxCount: number;
   tombstone: StoredEvent | undefined;
@@ -33,22 +35,32 @@ export class StreamOfEvents {
     this.#revisions?.set(event.id, event.revision);
   }
 
-  /** The newest revision that holds this event id. Looked up for "any" and "stream exists" alone, so made when first asked for. */
+  /**
+   * The newest revision that holds this event id. Looked up for "any" and "stream exists" alone, so
+   * made when first asked for.
+   */
   revisionOf(eventId: string): number | undefined {
     this.#revisions ??= new Map(this.events.map(({ id, revision }) => [id, revision]));
     return this.#revisions.get(eventId);
   }
 
-  /** Takes over what an event of the metadata stream says, and returns all of it; most of it is the application's own. */
+  /**
+   * Takes over what an event of the metadata stream says, and returns all of it; most of it is the
+   * application's own.
+   */
   obey(metadata: Uint8Array): StreamMetadata {
     const said = jsonObject(metadata);
     // The number that marks a soft delete, 2^63 - 1, reads as 2^63.
-    this.truncateBefore = said.$tb === undefined ? 0 : said.$tb >= 2 ** 63 ? TOMBSTONE_REVISION : said.$tb;
+    this.truncateBefore =
+      said.$tb === undefined ? 0 : said.$tb >= 2 ** 63 ? TOMBSTONE_REVISION : said.$tb;
     this.maxCount = said.$maxCount ?? Number.POSITIVE_INFINITY;
     return said;
   }
 
-  /** The events from `first` to `last`, both included, as far as they are shown to a reader who sees `visible` events of the log. */
+  /**
+   * The events from `first` to `last`, both included, as far as they are shown to a reader who sees
+   * `visible` events of the log.
+   */
   slice(first: number, last: number, visible: number): readonly StoredEvent[] {
     const shown = Math.max(first, this.firstShown(visible));
     const until = Math.min(last, this.lastVisible(visible));
@@ -60,7 +72,9 @@ export class StreamOfEvents {
     return Math.max(0, this.truncateBefore, this.lastVisible(visible) - this.maxCount + 1);
   }
 
-  /** The last revision among the first `visible` events of the log; NO_REVISION when there is none. */
+  /**
+   * The last revision among the first `visible` events of the log; NO_REVISION when there is none.
+   */
   lastVisible(visible: number): number {
     let low = NO_REVISION;
     let high = this.events.length - 1;

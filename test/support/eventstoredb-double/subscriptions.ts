@@ -15,7 +15,9 @@ const LOOK_AT_ONCE = 5_000;
 
 /** Where a subscription stands, and how it finds what comes next. */
 interface Source {
-  /** The next event to look at, and whether it is to be sent; undefined when there is none by now. */
+  /**
+   * The next event to look at, and whether it is to be sent; undefined when there is none by now.
+   */
   next(): { readonly event: StoredEvent; readonly wanted: boolean } | undefined;
   /** How many events wait, about. */
   waiting(): number;
@@ -25,18 +27,32 @@ interface Source {
   canCatchUp(): boolean;
 }
 
-/** Confirms, sends what is stored, says that it has caught up, and goes on with what is stored from then on, until the client leaves. */
-export async function subscribe(node: ServedNode, out: OutgoingEvents, options: streams.ReadReq.Options): Promise<void> {
+/**
+ * Confirms, sends what is stored, says that it has caught up, and goes on with what is stored from
+ * then on, until the client leaves.
+ */
+export async function subscribe(
+  node: ServedNode,
+  out: OutgoingEvents,
+  options: streams.ReadReq.Options,
+): Promise<void> {
   const all = options.getAll();
   const filter = filterOf(options);
-  const source = all ? allSource(node, all, filter) : streamSource(node, out.incoming.stream ?? '', options.getStream());
+  const source = all
+    ? allSource(node, all, filter)
+    : streamSource(node, out.incoming.stream ?? '', options.getStream());
   if (!source) return out.fail(unknown());
   if (source.deletedBefore()) return out.fail(streamDeleted(out.incoming.stream ?? ''));
   if (!(await out.send(confirmation(randomUUID())))) return;
   await pump(node, out, source, new Checkpoints(filter));
 }
 
-async function pump(node: ServedNode, out: OutgoingEvents, source: Source, checkpoints: Checkpoints): Promise<void> {
+async function pump(
+  node: ServedNode,
+  out: OutgoingEvents,
+  source: Source,
+  checkpoints: Checkpoints,
+): Promise<void> {
   const bell = new Doorbell(node, out);
   let live = false;
   let looked = 0;
@@ -55,17 +71,25 @@ async function pump(node: ServedNode, out: OutgoingEvents, source: Source, check
     looked += 1;
     if (looked % LOOK_AT_ONCE === 0) await breathe();
     if (found.wanted && !(await out.event(found.event))) break;
-    if (found.event.revision === TOMBSTONE_REVISION && out.incoming.stream !== '$all') out.fail(streamDeleted(found.event.stream));
+    if (found.event.revision === TOMBSTONE_REVISION && out.incoming.stream !== '$all')
+      out.fail(streamDeleted(found.event.stream));
     const reached = checkpoints.passed(found.event, found.wanted);
     if (reached !== undefined) await out.send(checkpoint(reached));
   }
   bell.close();
 }
 
-/** The fault "slow consumer": a part of the burst goes out, then the error, whatever the client has taken of it. */
+/**
+ * The fault "slow consumer": a part of the burst goes out, then the error, whatever the client has
+ * taken of it.
+ */
 function dropSlowConsumer({ faults }: ServedNode, out: OutgoingEvents, source: Source): boolean {
   const waiting = source.waiting();
-  if (waiting === 0 || !faults.strike('slow-consumer', out.incoming, ({ burst = 1 }) => waiting >= burst)) return false;
+  if (
+    waiting === 0 ||
+    !faults.strike('slow-consumer', out.incoming, ({ burst = 1 }) => waiting >= burst)
+  )
+    return false;
   for (let sent = 0; sent < LIVE_BUFFER;) {
     const found = source.next();
     if (!found) break;
@@ -77,7 +101,11 @@ function dropSlowConsumer({ faults }: ServedNode, out: OutgoingEvents, source: S
   return true;
 }
 
-function allSource(node: ServedNode, all: streams.ReadReq.Options.AllOptions, filter: AllFilter | undefined): Source | undefined {
+function allSource(
+  node: ServedNode,
+  all: streams.ReadReq.Options.AllOptions,
+  filter: AllFilter | undefined,
+): Source | undefined {
   const start = startOf(node, all, Math.min(node.cluster.visible(), node.store.size));
   if (start === undefined) return undefined;
   // The position is that of the last event that the client has.
@@ -96,9 +124,17 @@ function allSource(node: ServedNode, all: streams.ReadReq.Options.AllOptions, fi
   };
 }
 
-function streamSource(node: ServedNode, name: string, options: streams.ReadReq.Options.StreamOptions | undefined): Source {
+function streamSource(
+  node: ServedNode,
+  name: string,
+  options: streams.ReadReq.Options.StreamOptions | undefined,
+): Source {
   const lastOf = (): number => node.store.lastRevision(name, node.cluster.visible());
-  let revision = options?.hasEnd() ? lastOf() : options?.hasRevision() ? Number(options.getRevision()) : NO_REVISION;
+  let revision = options?.hasEnd()
+    ? lastOf()
+    : options?.hasRevision()
+      ? Number(options.getRevision())
+      : NO_REVISION;
   const fromTheEnd = options?.hasEnd() === true;
   return {
     next: () => {
@@ -118,8 +154,9 @@ function streamSource(node: ServedNode, name: string, options: streams.ReadReq.O
 const PAGE = 32;
 
 /**
- * Counts the events that were looked at, and says when it is time to tell the client how far that was. While catching up that is looked into
- * at the end of each page, and the position is that of the page's last event for the client, or where the page began; later it is every event's.
+ * Counts the events that were looked at, and says when it is time to tell the client how far that
+ * was. While catching up that is looked into at the end of each page, and the position is that of
+ * the page's last event for the client, or where the page began; later it is every event's.
  */
 class Checkpoints {
   readonly #interval: number;

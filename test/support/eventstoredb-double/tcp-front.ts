@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, Socket, type Server } from 'node:net';
 
 /**
- * What clients connect to: a line to the gRPC server behind it. It can be cut, frozen, closed, and opened again at the same port, which are
- * the faults of a process, of a host and of a network that no gRPC server can play on itself.
+ * What clients connect to: a line to the gRPC server behind it. It can be cut, frozen, closed, and
+ * opened again at the same port, which are the faults of a process, of a host and of a network that
+ * no gRPC server can play on itself.
  */
 export class TcpFront {
   readonly #sockets = new Set<Socket>();
@@ -32,7 +33,10 @@ export class TcpFront {
     this.#server = server;
   }
 
-  /** Nothing comes through any more, in either direction; new connections are taken and lead nowhere. */
+  /**
+   * Nothing comes through any more, in either direction; new connections are taken and lead
+   * nowhere.
+   */
   freeze(): void {
     this.#frozen = true;
     for (const socket of this.#sockets) socket.pause();

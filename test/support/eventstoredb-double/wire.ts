@@ -22,7 +22,9 @@ export function uuidText(id: shared.UUID | undefined): string | undefined {
   const structured = id?.getStructured();
   if (structured) {
     const bits = [structured.getMostSignificantBits(), structured.getLeastSignificantBits()];
-    const hex = bits.map((half) => BigInt.asUintN(64, BigInt(half)).toString(16).padStart(16, '0')).join('');
+    const hex = bits
+      .map((half) => BigInt.asUintN(64, BigInt(half)).toString(16).padStart(16, '0'))
+      .join('');
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   }
   const text = id?.getString() ?? '';
@@ -42,7 +44,8 @@ export function expectedRevision(options: RevisionOptions, revision: string): Ex
   return options.hasStreamExists() ? 'stream_exists' : Number(revision);
 }
 
-export type ProposedMessage = streams.AppendReq.ProposedMessage | streams.BatchAppendReq.ProposedMessage;
+export type ProposedMessage =
+  streams.AppendReq.ProposedMessage | streams.BatchAppendReq.ProposedMessage;
 
 /** Why a proposed message is none. */
 export type MessageFault = 'no-type' | 'no-content-type' | 'bad-request';
@@ -66,19 +69,27 @@ export function proposedFrom(message: ProposedMessage): ProposedEvent | MessageF
 }
 
 export const confirmation = (id: string): streams.ReadResp =>
-  new streams.ReadResp().setConfirmation(new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId(id));
+  new streams.ReadResp().setConfirmation(
+    new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId(id),
+  );
 
-export const caughtUp = (): streams.ReadResp => new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp());
+export const caughtUp = (): streams.ReadResp =>
+  new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp());
 
 export const checkpoint = (position: number): streams.ReadResp =>
   new streams.ReadResp().setCheckpoint(
-    new streams.ReadResp.Checkpoint().setCommitPosition(String(position)).setPreparePosition(String(position)),
+    new streams.ReadResp.Checkpoint()
+      .setCommitPosition(String(position))
+      .setPreparePosition(String(position)),
   );
 
 export const streamNotFound = (name: string): streams.ReadResp =>
-  new streams.ReadResp().setStreamNotFound(new streams.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(name)));
+  new streams.ReadResp().setStreamNotFound(
+    new streams.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(name)),
+  );
 
-export const lastStreamPosition = (revision: number): streams.ReadResp => new streams.ReadResp().setLastStreamPosition(String(revision));
+export const lastStreamPosition = (revision: number): streams.ReadResp =>
+  new streams.ReadResp().setLastStreamPosition(String(revision));
 
 export function filterOf(options: streams.ReadReq.Options): AllFilter | undefined {
   const filter = options.getFilter();

@@ -1,4 +1,9 @@
-import { type sendUnaryData, type ServerReadableStream, type ServerUnaryCall, type ServiceError } from '@grpc/grpc-js';
+import {
+  type sendUnaryData,
+  type ServerReadableStream,
+  type ServerUnaryCall,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { type IncomingCall } from './faults.js';
@@ -13,14 +18,24 @@ import {
   unknown,
   wrongExpectedVersion,
 } from './rpc-errors.js';
-import { NO_REVISION, type ExpectedRevision, type ProposedEvent, type WriteOutcome } from './stored-event.js';
+import {
+  NO_REVISION,
+  type ExpectedRevision,
+  type ProposedEvent,
+  type WriteOutcome,
+} from './stored-event.js';
 import { expectedRevision, proposedFrom, streamNameOf, type MessageFault } from './wire.js';
 
 /** How a write is answered; without an answer the call stays open until the client gives it up. */
 type Answer<T> = (error: ServiceError | null, response?: T) => void;
 
 /** The write is done; what the client hears of it is up to the faults. */
-async function answerWrite(node: ServedNode, call: IncomingCall, answer: () => void, fail: (error: ServiceError) => void): Promise<void> {
+async function answerWrite(
+  node: ServedNode,
+  call: IncomingCall,
+  answer: () => void,
+  fail: (error: ServiceError) => void,
+): Promise<void> {
   const lost = node.faults.strike('answer-lost', call);
   if (lost?.how === 'cut') return node.cutConnections();
   if (lost?.how === 'silence') return;
@@ -57,8 +72,8 @@ export function append(
     failed = true;
   });
   call.on('end', () => {
-    // A connection that breaks ends the call like a client that has said everything, and is told a moment later: no server takes half an
-    // append for a whole one.
+    // A connection that breaks ends the call like a client that has said everything, and is told a
+    // moment later: no server takes half an append for a whole one.
     setImmediate(() => {
       if (failed || call.cancelled || !options) return;
       void appendEvents(node, call, options, events, answer);
@@ -89,7 +104,10 @@ async function appendEvents(
   await answerWrite(node, incoming, () => answer(null, appendResponse(outcome, expected)), answer);
 }
 
-function appendResponse(outcome: Exclude<WriteOutcome, { kind: 'stream-deleted' }>, expected: ExpectedRevision): streams.AppendResp {
+function appendResponse(
+  outcome: Exclude<WriteOutcome, { kind: 'stream-deleted' }>,
+  expected: ExpectedRevision,
+): streams.AppendResp {
   return outcome.kind === 'stored'
     ? new streams.AppendResp().setSuccess(success(outcome.revision, outcome.position))
     : new streams.AppendResp().setWrongExpectedVersion(wrongVersion(expected, outcome.actual));
@@ -100,10 +118,17 @@ function success(revision: number, position: number | undefined): streams.Append
   if (revision === NO_REVISION) message.setNoStream(new shared.Empty());
   else message.setCurrentRevision(revisionText(revision));
   if (position === undefined) return message.setNoPosition(new shared.Empty());
-  return message.setPosition(new streams.AppendResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)));
+  return message.setPosition(
+    new streams.AppendResp.Position()
+      .setCommitPosition(String(position))
+      .setPreparePosition(String(position)),
+  );
 }
 
-function wrongVersion(expected: ExpectedRevision, actual: number): streams.AppendResp.WrongExpectedVersion {
+function wrongVersion(
+  expected: ExpectedRevision,
+  actual: number,
+): streams.AppendResp.WrongExpectedVersion {
   const message = new streams.AppendResp.WrongExpectedVersion();
   switch (expected) {
     case 'any':
@@ -118,7 +143,9 @@ function wrongVersion(expected: ExpectedRevision, actual: number): streams.Appen
     default:
       message.setExpectedRevision(revisionText(expected));
   }
-  return actual === NO_REVISION ? message.setCurrentNoStream(new shared.Empty()) : message.setCurrentRevision(revisionText(actual));
+  return actual === NO_REVISION
+    ? message.setCurrentNoStream(new shared.Empty())
+    : message.setCurrentRevision(revisionText(actual));
 }
 
 function messageError(fault: MessageFault): ServiceError {
@@ -140,13 +167,23 @@ export async function softDelete(
   const options = call.request.getOptions() ?? new streams.DeleteReq.Options();
   const stream = streamNameOf(options.getStreamIdentifier());
   const expected = expectedRevision(options, options.getRevision());
-  await deleted(node, incomingCall('delete', call.metadata, stream), stream, expected, (position, error) => {
-    if (error) return answer(error);
-    answer(
-      null,
-      new streams.DeleteResp().setPosition(new streams.DeleteResp.Position().setCommitPosition(position).setPreparePosition(position)),
-    );
-  });
+  await deleted(
+    node,
+    incomingCall('delete', call.metadata, stream),
+    stream,
+    expected,
+    (position, error) => {
+      if (error) return answer(error);
+      answer(
+        null,
+        new streams.DeleteResp().setPosition(
+          new streams.DeleteResp.Position()
+            .setCommitPosition(position)
+            .setPreparePosition(position),
+        ),
+      );
+    },
+  );
 }
 
 export async function tombstone(
@@ -157,15 +194,23 @@ export async function tombstone(
   const options = call.request.getOptions() ?? new streams.TombstoneReq.Options();
   const stream = streamNameOf(options.getStreamIdentifier());
   const expected = expectedRevision(options, options.getRevision());
-  await deleted(node, incomingCall('tombstone', call.metadata, stream), stream, expected, (position, error) => {
-    if (error) return answer(error);
-    answer(
-      null,
-      new streams.TombstoneResp().setPosition(
-        new streams.TombstoneResp.Position().setCommitPosition(position).setPreparePosition(position),
-      ),
-    );
-  });
+  await deleted(
+    node,
+    incomingCall('tombstone', call.metadata, stream),
+    stream,
+    expected,
+    (position, error) => {
+      if (error) return answer(error);
+      answer(
+        null,
+        new streams.TombstoneResp().setPosition(
+          new streams.TombstoneResp.Position()
+            .setCommitPosition(position)
+            .setPreparePosition(position),
+        ),
+      );
+    },
+  );
 }
 
 async function deleted(
@@ -180,7 +225,10 @@ async function deleted(
   if (admission.kind === 'refused') return answer('', admission.error);
   await node.cluster.writable();
   if (!node.alive()) return;
-  const outcome = call.method === 'delete' ? node.store.softDelete(stream, expected) : node.store.tombstone(stream, expected);
+  const outcome =
+    call.method === 'delete'
+      ? node.store.softDelete(stream, expected)
+      : node.store.tombstone(stream, expected);
   switch (outcome.kind) {
     case 'stored':
       return answerWrite(

@@ -5,8 +5,9 @@ import type { Seen } from '../seen.js';
 import type { UserFields } from '../user-grant.js';
 
 /**
- * What is asked of an account from outside, before anything was looked up. Codes are as given, in the order in which they count.
- * Times, ids and what other streams know come with the circumstances.
+ * What is asked of an account from outside, before anything was looked up. Codes are as given, in
+ * the order in which they count. Times, ids and what other streams know come with the
+ * circumstances.
  */
 export type AccountRequest =
   | {
@@ -17,7 +18,12 @@ export type AccountRequest =
       readonly codes: readonly string[];
     }
   | UpsertUserRequest
-  | { readonly type: 'ApplyCode'; readonly userId: string; readonly code: string; readonly seen?: Seen | undefined }
+  | {
+      readonly type: 'ApplyCode';
+      readonly userId: string;
+      readonly code: string;
+      readonly seen?: Seen | undefined;
+    }
   | { readonly type: 'BlockUser' | 'UnblockUser'; readonly userId: string }
   | {
       readonly type: 'CreateReward';
@@ -30,7 +36,12 @@ export type AccountRequest =
       readonly dateExpires: number | null;
     }
   /** `preserveEmptyAccount` false: the account goes with its last user. */
-  | { readonly type: 'ForgetUser'; readonly userId: string; readonly doNotTrack: boolean; readonly preserveEmptyAccount: boolean }
+  | {
+      readonly type: 'ForgetUser';
+      readonly userId: string;
+      readonly doNotTrack: boolean;
+      readonly preserveEmptyAccount: boolean;
+    }
   | { readonly type: 'ForgetAccount'; readonly doNotTrack: boolean }
   | {
       readonly type: 'ReceiveUserEvents';
@@ -46,7 +57,12 @@ export type AccountRequest =
       readonly idempotencyKey: string | undefined;
     }
   | { readonly type: 'CancelReward' | 'SettleReward'; readonly rewardId: string }
-  | { readonly type: 'RedeemCredit'; readonly rewardId: string; readonly amount: number; readonly unit: string }
+  | {
+      readonly type: 'RedeemCredit';
+      readonly rewardId: string;
+      readonly amount: number;
+      readonly unit: string;
+    }
   | { readonly type: 'RedeemAccountCredit'; readonly amount: number; readonly unit: string }
   | {
       readonly type: 'AdjustCredit';

@@ -2,7 +2,10 @@ import type { Provided } from '../../need.js';
 import type { AccountRef } from '../../scope.js';
 import type { OpenTenant } from '../../tenant/tenant.decider.js';
 
-/** What a request is decided under. The same for every try but for the time, the tenant and what was fetched. */
+/**
+ * What a request is decided under. The same for every try but for the time, the tenant and what was
+ * fetched.
+ */
 export interface Circumstances {
   /** Epoch milliseconds. */
   readonly now: number;

@@ -13,7 +13,11 @@ import { requestUpsertUser } from './upsert-user-request.js';
 type Request<Type extends AccountRequest['type']> = Extract<AccountRequest, { type: Type }>;
 
 /** Decides what is asked of an account, or says what the decision needs first. */
-export function decideRequest(state: AccountState, request: AccountRequest, given: Circumstances): Decision<AccountEvent> {
+export function decideRequest(
+  state: AccountState,
+  request: AccountRequest,
+  given: Circumstances,
+): Decision<AccountEvent> {
   const { now, provided, commandId, ids } = given;
   switch (request.type) {
     case 'SyncAccount':
@@ -37,13 +41,26 @@ export function decideRequest(state: AccountState, request: AccountRequest, give
       return decide(state, { ...request, redemptionId: ids.uuid(commandId, 'redemption'), now });
     case 'AdjustCredit': {
       const rewardId = ids.within(`${commandId}/adjustment`);
-      return decide(state, { ...request, rewardId, redemptionId: ids.uuid(commandId, 'adjustment'), now });
+      return decide(state, {
+        ...request,
+        rewardId,
+        redemptionId: ids.uuid(commandId, 'adjustment'),
+        now,
+      });
     }
     case 'GrantReferrerReward':
-      return decide(state, { ...request, rewardId: ids.within(`${request.referralId}/referrer`), provided });
+      return decide(state, {
+        ...request,
+        rewardId: ids.within(`${request.referralId}/referrer`),
+        provided,
+      });
     case 'GrantEventReward': {
       const { userEventId, programId, rule } = request;
-      return decide(state, { ...request, rewardId: ids.rewardOfEvent(userEventId, programId, rule), provided });
+      return decide(state, {
+        ...request,
+        rewardId: ids.rewardOfEvent(userEventId, programId, rule),
+        provided,
+      });
     }
     case 'FlagReferral':
     case 'BlockUser':
@@ -54,14 +71,22 @@ export function decideRequest(state: AccountState, request: AccountRequest, give
   }
 }
 
-function syncAccount(state: AccountState, request: Request<'SyncAccount'>, given: Circumstances): Decision<AccountEvent> {
+function syncAccount(
+  state: AccountState,
+  request: Request<'SyncAccount'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
   const newAccount = accountSubject(state, given);
   if (typeof newAccount === 'object') return newAccount;
   const context = referralContext(state, request.codes, given);
   return 'needs' in context ? context : decide(state, { ...request, newAccount, context });
 }
 
-function applyCode(state: AccountState, request: Request<'ApplyCode'>, given: Circumstances): Decision<AccountEvent> {
+function applyCode(
+  state: AccountState,
+  request: Request<'ApplyCode'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
   const { type, userId, seen, code } = request;
   const context = contextOfCodes([code], given);
   return 'needs' in context ? context : decide(state, { type, userId, seen, context });
@@ -83,7 +108,9 @@ function forgetAccount(
   { now, commandId, ids }: Circumstances,
 ): Decision<AccountEvent> {
   const users = doNotTrack && state.status === 'open' ? [...state.personsByUserId] : [];
-  const suppressed = Object.fromEntries(users.map(([userId, person]) => [person, ids.userRef(userId)]));
+  const suppressed = Object.fromEntries(
+    users.map(([userId, person]) => [person, ids.userRef(userId)]),
+  );
   return decide(state, { type, suppressed, erasureId: ids.uuid(commandId, 'erasure'), now });
 }
 
@@ -94,5 +121,10 @@ function createReward(
 ): Decision<AccountEvent> {
   const program = programOf(tenant, tenant.defaultProgramId);
   const redeemsAutomatically = program?.automaticRedemption.includes(request.value.type) ?? false;
-  return decide(state, { ...request, rewardId: ids.within(`${commandId}/reward`), redeemsAutomatically, now });
+  return decide(state, {
+    ...request,
+    rewardId: ids.within(`${commandId}/reward`),
+    redeemsAutomatically,
+    now,
+  });
 }

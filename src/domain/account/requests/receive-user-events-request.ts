@@ -18,8 +18,14 @@ export function requestReceiveUserEvents(
   const { type, userId, seen, idempotencyKey } = request;
   const { ids, tenant } = given;
   const programs = programsOf(tenant);
-  const isReferrerAsked = programs.some(({ conversion, eventRewards }) => conversion.on === 'EVENT' || eventRewards.length > 0);
-  const context = contextOfReferral(state.status === 'open' ? state.referral : null, isReferrerAsked, given);
+  const isReferrerAsked = programs.some(
+    ({ conversion, eventRewards }) => conversion.on === 'EVENT' || eventRewards.length > 0,
+  );
+  const context = contextOfReferral(
+    state.status === 'open' ? state.referral : null,
+    isReferrerAsked,
+    given,
+  );
   if ('needs' in context) return context;
   return receiveUserEvents(state, {
     type,
@@ -34,9 +40,15 @@ export function requestReceiveUserEvents(
   });
 }
 
-function receivedEvents({ events }: ReceiveUserEventsRequest, { commandId, ids, now }: Circumstances): ReceivedEvent[] {
+function receivedEvents(
+  { events }: ReceiveUserEventsRequest,
+  { commandId, ids, now }: Circumstances,
+): ReceivedEvent[] {
   return events.map(({ id, key, fields, dateTriggered }, index) => {
     const userEventId = ids.uuid(commandId, `event ${index}`);
-    return { userEventId, content: { id: id ?? userEventId, key, fields, dateTriggered: dateTriggered ?? now } };
+    return {
+      userEventId,
+      content: { id: id ?? userEventId, key, fields, dateTriggered: dateTriggered ?? now },
+    };
   });
 }

@@ -5,8 +5,15 @@ import type { CodeOwner, Referrer } from '../referral-parties.js';
 import type { ReferralContext } from '../referral.js';
 import type { Circumstances } from './circumstances.js';
 
-/** What a decision about this account's referral rests on: the owner of a code that came with it, or the referrer that is recorded. */
-export function referralContext(state: AccountState, codes: readonly string[], given: Circumstances): ReferralContext | InNeed {
+/**
+ * What a decision about this account's referral rests on: the owner of a code that came with it, or
+ * the referrer that is recorded.
+ */
+export function referralContext(
+  state: AccountState,
+  codes: readonly string[],
+  given: Circumstances,
+): ReferralContext | InNeed {
   const attribution = state.status === 'open' ? state.attribution : null;
   const isSettled = state.status === 'open' && (state.referral?.datePaid ?? null) !== null;
   if (isSettled) return contextOf(given, { programId: attribution?.programId });
@@ -18,7 +25,10 @@ export function referralContext(state: AccountState, codes: readonly string[], g
 }
 
 /** Of the first of these codes that anybody has. */
-export function contextOfCodes(codes: readonly string[], given: Circumstances): ReferralContext | InNeed {
+export function contextOfCodes(
+  codes: readonly string[],
+  given: Circumstances,
+): ReferralContext | InNeed {
   if (codes.length === 0) return contextOf(given, {});
   const found = given.provided.codeOwners[codesKey(codes)];
   if (found === undefined) return { needs: [{ kind: 'code-owner', codes }] };
@@ -26,7 +36,10 @@ export function contextOfCodes(codes: readonly string[], given: Circumstances): 
   return contextOf(given, { codeOwner, referrer, programId: codeOwner?.programId });
 }
 
-/** Of the referral that the account has. @param isReferrerAsked whether anything depends on the referrer. */
+/**
+ * Of the referral that the account has. @param isReferrerAsked whether anything depends on the
+ * referrer.
+ */
 export function contextOfReferral(
   referral: ReferralState | null,
   isReferrerAsked: boolean,
@@ -56,6 +69,9 @@ function contextOf(
     program: programId === undefined ? null : programOf(tenant, programId),
     provided,
     referralId: ids.within(`${commandId}/referral`),
-    rewardIds: { started: ids.within(`${commandId}/started`), converted: ids.within(`${commandId}/converted`) },
+    rewardIds: {
+      started: ids.within(`${commandId}/started`),
+      converted: ids.within(`${commandId}/converted`),
+    },
   };
 }

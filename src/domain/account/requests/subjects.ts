@@ -4,27 +4,41 @@ import type { AccountState } from '../account.state.js';
 import type { Circumstances } from './circumstances.js';
 
 /**
- * Names people and accounts that are about to come into being. Two commands that create the same user give it the same name, in
- * whichever process they run: what one of them reserved belongs to the other, too. Who was forgotten is never named again.
+ * Names people and accounts that are about to come into being. Two commands that create the same
+ * user give it the same name, in whichever process they run: what one of them reserved belongs to
+ * the other, too. Who was forgotten is never named again.
  */
 
 /** The account's name: its own when it exists. */
 export function accountSubject(state: AccountState, given: Circumstances): SubjectId | InNeed {
-  return state.status === 'open' ? state.account : newSubject(`${given.account}/account`, state, given);
+  return state.status === 'open'
+    ? state.account
+    : newSubject(`${given.account}/account`, state, given);
 }
 
-export function newPerson(userId: string, state: AccountState, given: Circumstances): SubjectId | InNeed {
+export function newPerson(
+  userId: string,
+  state: AccountState,
+  given: Circumstances,
+): SubjectId | InNeed {
   return newSubject(`${given.ids.userRef(userId)}/person`, state, given);
 }
 
-function newSubject(cause: string, { remains: { forgotten } }: AccountState, { provided, ids }: Circumstances): SubjectId | InNeed {
+function newSubject(
+  cause: string,
+  { remains: { forgotten } }: AccountState,
+  { provided, ids }: Circumstances,
+): SubjectId | InNeed {
   const known = provided.subjects[cause];
   if (known && !forgotten.has(known.subject)) return known.subject;
   const from = firstUnused((n) => forgotten.has(ids.uuid(cause, n)), known ? known.from + 1 : 0);
   return { needs: [{ kind: 'subject', cause, from }] };
 }
 
-/** The least number from `from` on that is not used where the used ones have no gap; in any case one that is not used. */
+/**
+ * The least number from `from` on that is not used where the used ones have no gap; in any case one
+ * that is not used.
+ */
 function firstUnused(isUsed: (n: number) => boolean, from: number): number {
   if (!isUsed(from)) return from;
   let step = 1;

@@ -6,15 +6,27 @@ import type { OpenTenant } from '../../tenant/tenant.decider.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState, OpenAccount, UserState } from '../account.state.js';
 import { isSuppressed } from '../erasure.js';
-import { openAccountIfAsked, upsertUser, type AccountOfUser, type ProfileChanges } from '../identify-user.js';
+import {
+  openAccountIfAsked,
+  upsertUser,
+  type AccountOfUser,
+  type ProfileChanges,
+} from '../identify-user.js';
 import { fieldsNotGranted, type UserFields } from '../user-grant.js';
 import type { UpsertUserRequest } from './account-request.js';
 import type { Circumstances } from './circumstances.js';
 import { referralContext } from './referral-context.js';
 import { accountSubject, newPerson } from './subjects.js';
 
-/** What is wrong with the request itself comes before who may write it and whom it is about, and all of it before anything is reserved. */
-export function requestUpsertUser(state: AccountState, request: UpsertUserRequest, given: Circumstances): Decision<AccountEvent> {
+/**
+ * What is wrong with the request itself comes before who may write it and whom it is about, and all
+ * of it before anything is reserved.
+ */
+export function requestUpsertUser(
+  state: AccountState,
+  request: UpsertUserRequest,
+  given: Circumstances,
+): Decision<AccountEvent> {
   const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
   const wanted = wantedCodes(request, given.tenant);
   if ('refused' in wanted) return wanted;
@@ -45,7 +57,11 @@ export function requestUpsertUser(state: AccountState, request: UpsertUserReques
   });
 }
 
-function accountToOpen(state: AccountState, { openAccount }: UpsertUserRequest, given: Circumstances): AccountOfUser | InNeed | undefined {
+function accountToOpen(
+  state: AccountState,
+  { openAccount }: UpsertUserRequest,
+  given: Circumstances,
+): AccountOfUser | InNeed | undefined {
   if (openAccount === undefined) return undefined;
   const newAccount = accountSubject(state, given);
   return typeof newAccount === 'object' ? newAccount : { accountId: openAccount, newAccount };
@@ -61,7 +77,10 @@ function refusalOfUser(
   const user = known === undefined ? undefined : account.users.get(known);
   const fields = notGranted(request, { account, user, tenant });
   if (fields.length > 0) {
-    return refused('FIELD_NOT_GRANTED', `the token does not carry what the body says of ${fields.join(', ')}`);
+    return refused(
+      'FIELD_NOT_GRANTED',
+      `the token does not carry what the body says of ${fields.join(', ')}`,
+    );
   }
   if (user && request.mustBeNew) return refused('USER_EXISTS');
   const isForgotten = known === undefined && isSuppressed(account, ids.userRef(request.userId));
@@ -70,14 +89,23 @@ function refusalOfUser(
 
 function notGranted(
   request: UpsertUserRequest,
-  stored: { readonly account: OpenAccount; readonly user: UserState | undefined; readonly tenant: OpenTenant },
+  stored: {
+    readonly account: OpenAccount;
+    readonly user: UserState | undefined;
+    readonly tenant: OpenTenant;
+  },
 ): readonly string[] {
   if (request.granted === undefined) return [];
   const { account, user, tenant } = stored;
   const { paymentProviderId, attribution } = account;
   const attributedCode = attribution?.code ?? null;
   const { defaultProgramId } = tenant;
-  return fieldsNotGranted(request, request.granted, { user, paymentProviderId, defaultProgramId, attributedCode });
+  return fieldsNotGranted(request, request.granted, {
+    user,
+    paymentProviderId,
+    defaultProgramId,
+    attributedCode,
+  });
 }
 
 interface CodesOfUser {
@@ -91,17 +119,21 @@ interface CodesOfUser {
 type Codes = { readonly code: string; readonly programId: string }[];
 
 /**
- * The codes that were asked for, and a generated one for each program in which the user has none, as far as they are reserved; else
- * what is still to be reserved, the payment provider id included.
+ * The codes that were asked for, and a generated one for each program in which the user has none,
+ * as far as they are reserved; else what is still to be reserved, the payment provider id included.
  */
-function reservedCodes(asked: CodesOfUser, { tenant, provided: { reservations } }: Circumstances): Codes | Refused | InNeed {
+function reservedCodes(
+  asked: CodesOfUser,
+  { tenant, provided: { reservations } }: Circumstances,
+): Codes | Refused | InNeed {
   const split = ownCodes(asked);
   if ('refused' in split) return split;
   const { codes, needs } = split;
   needs.push(...generatedCodes(asked, tenant), ...paymentProviderId(asked));
   for (const need of needs) {
     const reserved = reservations[reservationKey(need)];
-    if (reserved === undefined) return { needs: needs.filter((other) => !reservations[reservationKey(other)]) };
+    if (reserved === undefined)
+      return { needs: needs.filter((other) => !reservations[reservationKey(other)]) };
     if ('refused' in reserved) return refusalOf(need, reserved.refused);
     if (reserved.code !== null && 'programId' in need.what) {
       codes.push({ code: reserved.code, programId: need.what.programId });
@@ -111,7 +143,11 @@ function reservedCodes(asked: CodesOfUser, { tenant, provided: { reservations } 
 }
 
 /** The user's own among the wanted codes, and what is to be reserved for the others. */
-function ownCodes({ wanted, account, person }: CodesOfUser): { codes: Codes; needs: NeededReservation[] } | Refused {
+function ownCodes({
+  wanted,
+  account,
+  person,
+}: CodesOfUser): { codes: Codes; needs: NeededReservation[] } | Refused {
   const { lapses } = account.remains;
   const user = account.users.get(person);
   const codes: Codes = [];
@@ -122,12 +158,16 @@ function ownCodes({ wanted, account, person }: CodesOfUser): { codes: Codes; nee
       return refused('CODE_PROGRAM_CONFLICT', 'a code of the user belongs to another program');
     }
     if (own) codes.push({ code, programId });
-    else needs.push({ kind: 'reservation', what: { kind: 'code', code, person, programId }, lapses });
+    else
+      needs.push({ kind: 'reservation', what: { kind: 'code', code, person, programId }, lapses });
   }
   return { codes, needs };
 }
 
-function generatedCodes({ request, wanted, account, person }: CodesOfUser, tenant: OpenTenant): NeededReservation[] {
+function generatedCodes(
+  { request, wanted, account, person }: CodesOfUser,
+  tenant: OpenTenant,
+): NeededReservation[] {
   const user = account.users.get(person);
   const name = nameOf(request.changes, user);
   return programsOf(tenant)
@@ -171,7 +211,10 @@ function wantedCodes(
   if (referralCode === undefined) return wanted;
   const named = wanted.get(tenant.defaultProgramId);
   if (named !== undefined && named.toLowerCase() !== referralCode.toLowerCase()) {
-    return refused('CODE_PROGRAM_CONFLICT', 'referralCode and referralCodes name two codes for the default program');
+    return refused(
+      'CODE_PROGRAM_CONFLICT',
+      'referralCode and referralCodes name two codes for the default program',
+    );
   }
   return wanted.set(tenant.defaultProgramId, referralCode);
 }

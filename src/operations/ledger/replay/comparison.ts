@@ -2,7 +2,12 @@ import type { Scope } from '../../../domain/scope.js';
 import { canonicalJson } from '../../../foundation/canonical-json.js';
 import { accountOfId } from '../../../privacy/keyed-names.js';
 import type { ReadModelTable } from '../../../projecting/projector.js';
-import { expectedAccount, expectedCodes, expectedReferrals, expectedUsers } from './expected-people.js';
+import {
+  expectedAccount,
+  expectedCodes,
+  expectedReferrals,
+  expectedUsers,
+} from './expected-people.js';
 import { expectedBalances, expectedReferralRewards, expectedRewards } from './expected-rewards.js';
 import type { ExpectedRow } from './expected-row.js';
 import type { FoldedAccount, KnownEvent } from './folded-account.js';
@@ -21,26 +26,43 @@ export interface Difference {
   readonly eventIds: readonly string[];
 }
 
-/** An account of a batch, folded for each read model to where that one stands. Undefined: it cannot be compared there. */
+/**
+ * An account of a batch, folded for each read model to where that one stands. Undefined: it cannot
+ * be compared there.
+ */
 export interface AccountInBatch {
   readonly ref: string;
   readonly name: string;
   readonly persons: readonly string[];
   readonly events: readonly KnownEvent[];
-  readonly foldedFor: (readModel: string) => { readonly folded: FoldedAccount; readonly events: readonly KnownEvent[] } | undefined;
+  readonly foldedFor: (
+    readModel: string,
+  ) => { readonly folded: FoldedAccount; readonly events: readonly KnownEvent[] } | undefined;
 }
 
-const EXPECTATIONS: Readonly<Record<string, (folded: FoldedAccount, ref: string, scope: Scope) => ExpectedRow[]>> = {
+const EXPECTATIONS: Readonly<
+  Record<string, (folded: FoldedAccount, ref: string, scope: Scope) => ExpectedRow[]>
+> = {
   accounts: expectedAccount,
   users: expectedUsers,
   'referral-codes': (folded, _ref, scope) => expectedCodes(folded, scope),
-  referrals: (folded, ref) => [...expectedReferrals(folded, ref), ...expectedReferralRewards(folded)],
+  referrals: (folded, ref) => [
+    ...expectedReferrals(folded, ref),
+    ...expectedReferralRewards(folded),
+  ],
   rewards: expectedRewards,
   'reward-balances': expectedBalances,
 };
 
-/** Every difference between what the ledger says of these accounts and the rows that were found for them. */
-export function compareBatch(accounts: readonly AccountInBatch[], live: readonly LiveRow[], scope: Scope): Difference[] {
+/**
+ * Every difference between what the ledger says of these accounts and the rows that were found for
+ * them.
+ */
+export function compareBatch(
+  accounts: readonly AccountInBatch[],
+  live: readonly LiveRow[],
+  scope: Scope,
+): Difference[] {
   const unmatched = new Map(live.map((found) => [rowText(found.table, keyOf(found)), found]));
   const differences: Difference[] = [];
   for (const account of accounts) {
@@ -51,7 +73,13 @@ export function compareBatch(accounts: readonly AccountInBatch[], live: readonly
         const text = rowText(expected.table, expected.key);
         const found = unmatched.get(text);
         unmatched.delete(text);
-        differences.push(...compareRow({ account: account.name, readModel, events: comparable.events }, expected, found));
+        differences.push(
+          ...compareRow(
+            { account: account.name, readModel, events: comparable.events },
+            expected,
+            found,
+          ),
+        );
       }
     }
   }
@@ -70,10 +98,17 @@ function compareRow(
   found: LiveRow | undefined,
 ): Difference[] {
   const field = fieldOf(table, key);
-  const eventIds = (): string[] => events.filter(({ event }) => isAbout(event)).map(({ eventId }) => eventId);
-  if (!found) return mayBeMissing ? [] : [{ account, readModel, field, ledger: 'present', live: 'missing', eventIds: eventIds() }];
+  const eventIds = (): string[] =>
+    events.filter(({ event }) => isAbout(event)).map(({ eventId }) => eventId);
+  if (!found)
+    return mayBeMissing
+      ? []
+      : [{ account, readModel, field, ledger: 'present', live: 'missing', eventIds: eventIds() }];
   return Object.entries(values)
-    .filter(([column, value]) => value !== undefined && canonicalJson(value) !== canonicalJson(found.row[column]))
+    .filter(
+      ([column, value]) =>
+        value !== undefined && canonicalJson(value) !== canonicalJson(found.row[column]),
+    )
     .map(([column, ledger]) => ({
       account,
       readModel,
@@ -87,17 +122,33 @@ function compareRow(
 /** Rows that no account accounts for. */
 function surplus(accounts: readonly AccountInBatch[], rows: readonly LiveRow[]): Difference[] {
   const byRef = new Map(accounts.map((account) => [account.ref, account]));
-  const byPerson = new Map(accounts.flatMap((account) => account.persons.map((person) => [person, account] as const)));
+  const byPerson = new Map(
+    accounts.flatMap((account) => account.persons.map((person) => [person, account] as const)),
+  );
   return rows.flatMap((found) => {
     const owner = byRef.get(refOf(found) ?? '') ?? byPerson.get(textOf(found.row['person']) ?? '');
     const comparable = owner?.foldedFor(found.readModel);
     // The other side's reward of a referral is another account's.
-    if (!owner || !comparable || isUnreadable(comparable.folded, textOf(found.row['person']))) return [];
+    if (!owner || !comparable || isUnreadable(comparable.folded, textOf(found.row['person'])))
+      return [];
     const field = fieldOf(found.table, keyOf(found));
     const eventIds = comparable.events
-      .filter(({ event }) => event.type === 'ErasureRequested' || ('rewardId' in event && event.rewardId === found.row['reward_id']))
+      .filter(
+        ({ event }) =>
+          event.type === 'ErasureRequested' ||
+          ('rewardId' in event && event.rewardId === found.row['reward_id']),
+      )
       .map(({ eventId }) => eventId);
-    return [{ account: owner.name, readModel: found.readModel, field, ledger: 'missing', live: 'present', eventIds }];
+    return [
+      {
+        account: owner.name,
+        readModel: found.readModel,
+        field,
+        ledger: 'missing',
+        live: 'present',
+        eventIds,
+      },
+    ];
   });
 }
 
@@ -110,10 +161,14 @@ function refOf({ row }: LiveRow): string | undefined {
   return named ?? accountOfId(textOf(row['reward_id']) ?? '');
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
 
-const keyOf = ({ table, row }: LiveRow): string[] => table.primaryKey.map((column) => String(row[column]));
+const keyOf = ({ table, row }: LiveRow): string[] =>
+  table.primaryKey.map((column) => String(row[column]));
 
-const fieldOf = (table: ReadModelTable, key: readonly string[]): string => `${table.name}/${key.join('/')}`;
+const fieldOf = (table: ReadModelTable, key: readonly string[]): string =>
+  `${table.name}/${key.join('/')}`;
 
-const rowText = (table: ReadModelTable, key: readonly string[]): string => JSON.stringify([table.name, ...key]);
+const rowText = (table: ReadModelTable, key: readonly string[]): string =>
+  JSON.stringify([table.name, ...key]);

@@ -5,13 +5,24 @@ import { userAccounts, users } from '../../../../projections/users/table.js';
 import type { AccountEvent } from '../../../domain/account/account.events.js';
 import type { ReferralState, UserState } from '../../../domain/account/account.state.js';
 import type { Scope } from '../../../domain/scope.js';
-import { isAboutPerson, isAboutReferral, unlessForgotten, type ExpectedRow } from './expected-row.js';
+import {
+  isAboutPerson,
+  isAboutReferral,
+  unlessForgotten,
+  type ExpectedRow,
+} from './expected-row.js';
 import type { FoldedAccount } from './folded-account.js';
 
 /** What the ledger says that the read models of accounts, users, codes and referrals hold. */
 
 const ofAccount: ReadonlySet<AccountEvent['type']> = new Set([
-  ...(['AccountOpened', 'SubscriptionChanged', 'CurrencyChanged', 'AccountAttributed', 'PaymentProviderIdSet'] as const),
+  ...([
+    'AccountOpened',
+    'SubscriptionChanged',
+    'CurrencyChanged',
+    'AccountAttributed',
+    'PaymentProviderIdSet',
+  ] as const),
   ...(['ReferralStarted', 'ReferralConverted', 'ErasureRequested'] as const),
 ]);
 const isAboutAccount = ({ type }: AccountEvent): boolean => ofAccount.has(type);
@@ -26,7 +37,15 @@ export function expectedAccount({ state }: FoldedAccount, accountRef: string): E
     // The code of an owner who is forgotten shows in nobody's account.
     referral_code: attribution === null ? null : unlessForgotten(attribution.code),
   };
-  return [{ table: accounts, key: [accountRef], values, mayBeMissing: accountId === null, isAbout: isAboutAccount }];
+  return [
+    {
+      table: accounts,
+      key: [accountRef],
+      values,
+      mayBeMissing: accountId === null,
+      isAbout: isAboutAccount,
+    },
+  ];
 }
 
 export function expectedUsers({ state }: FoldedAccount, accountRef: string): ExpectedRow[] {
@@ -44,7 +63,13 @@ export function expectedUsers({ state }: FoldedAccount, accountRef: string): Exp
   ];
 }
 
-function userRow({ person, profile, dateCreated, dateBlocked, primaryCodes }: UserState): ExpectedRow {
+function userRow({
+  person,
+  profile,
+  dateCreated,
+  dateBlocked,
+  primaryCodes,
+}: UserState): ExpectedRow {
   return {
     table: users,
     key: [person],
@@ -69,27 +94,32 @@ function userRow({ person, profile, dateCreated, dateBlocked, primaryCodes }: Us
 
 export function expectedCodes({ state }: FoldedAccount, { tenant, mode }: Scope): ExpectedRow[] {
   if (state.status === 'absent') return [];
-  return [...state.users.values()].flatMap(({ person, profile, dateBlocked, codes }): ExpectedRow[] => {
-    const isAbout = isAboutPerson(person);
-    const mayBeMissing = profile === null;
-    const owner = {
-      blocked: dateBlocked !== null,
-      ...(profile === null ? {} : { first_name: profile.firstName, last_name: profile.lastName }),
-    };
-    return [
-      { table: codeOwners, key: [person], values: owner, mayBeMissing, isAbout },
-      ...[...codes].map(([key, { code, programId, since }]) => ({
-        table: referralCodes,
-        key: [tenant, mode, key],
-        mayBeMissing,
-        isAbout,
-        values: { code, person, program_id: programId, date_created: since },
-      })),
-    ];
-  });
+  return [...state.users.values()].flatMap(
+    ({ person, profile, dateBlocked, codes }): ExpectedRow[] => {
+      const isAbout = isAboutPerson(person);
+      const mayBeMissing = profile === null;
+      const owner = {
+        blocked: dateBlocked !== null,
+        ...(profile === null ? {} : { first_name: profile.firstName, last_name: profile.lastName }),
+      };
+      return [
+        { table: codeOwners, key: [person], values: owner, mayBeMissing, isAbout },
+        ...[...codes].map(([key, { code, programId, since }]) => ({
+          table: referralCodes,
+          key: [tenant, mode, key],
+          mayBeMissing,
+          isAbout,
+          values: { code, person, program_id: programId, date_created: since },
+        })),
+      ];
+    },
+  );
 }
 
-export function expectedReferrals({ referrals: known }: FoldedAccount, accountRef: string): ExpectedRow[] {
+export function expectedReferrals(
+  { referrals: known }: FoldedAccount,
+  accountRef: string,
+): ExpectedRow[] {
   return [...known.values()].map((referral) => ({
     table: referrals,
     key: [referral.referralId],

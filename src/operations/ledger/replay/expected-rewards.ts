@@ -2,7 +2,13 @@ import { referralRewards } from '../../../../projections/referrals/table.js';
 import { balanceItems, balances } from '../../../../projections/reward-balances/table.js';
 import { redemptions as redemptionsTable, rewards } from '../../../../projections/rewards/table.js';
 import type { AccountEvent } from '../../../domain/account/account.events.js';
-import { amountLeft, unitKey, unitOf, type OpenAccount, type RewardState } from '../../../domain/account/account.state.js';
+import {
+  amountLeft,
+  unitKey,
+  unitOf,
+  type OpenAccount,
+  type RewardState,
+} from '../../../domain/account/account.state.js';
 import { isAboutReward, unlessForgotten, type ExpectedRow } from './expected-row.js';
 import type { FoldedAccount } from './folded-account.js';
 
@@ -69,13 +75,24 @@ function rewardRow(state: OpenAccount, reward: RewardState, redeemedTimes: numbe
 
 export function expectedReferralRewards({ state }: FoldedAccount): ExpectedRow[] {
   if (state.status === 'absent') return [];
-  const sides = { REFERRED: 'referred', FRIEND_SIGNUP: 'referrer', MANUAL: undefined, EVENT: undefined } as const;
+  const sides = {
+    REFERRED: 'referred',
+    FRIEND_SIGNUP: 'referrer',
+    MANUAL: undefined,
+    EVENT: undefined,
+  } as const;
   return presentRewards(state).flatMap(({ rewardId, referralId, source, person }) => {
     const side = sides[source];
     if (referralId === null || side === undefined) return [];
     const mayBeMissing = !state.users.get(person)?.profile;
     return [
-      { table: referralRewards, key: [referralId, side], values: { reward_id: rewardId }, mayBeMissing, isAbout: isAboutReward(rewardId) },
+      {
+        table: referralRewards,
+        key: [referralId, side],
+        values: { reward_id: rewardId },
+        mayBeMissing,
+        isAbout: isAboutReward(rewardId),
+      },
     ];
   });
 }
@@ -100,14 +117,21 @@ export function expectedBalances({ state }: FoldedAccount, accountRef: string): 
   const present = presentRewards(state);
   const byBalance = new Map<string, RewardState[]>();
   for (const reward of present) {
-    const key = JSON.stringify([accountRef, reward.person, reward.value.type, unitKey(unitOf(reward.value) ?? '')]);
+    const key = JSON.stringify([
+      accountRef,
+      reward.person,
+      reward.value.type,
+      unitKey(unitOf(reward.value) ?? ''),
+    ]);
     const rewardsOfIt = byBalance.get(key);
     if (rewardsOfIt) rewardsOfIt.push(reward);
     else byBalance.set(key, [reward]);
   }
   return [
     ...present.map((reward) => balanceItem(state, reward)),
-    ...[...byBalance].map(([key, rewardsOfIt]) => balance(state, JSON.parse(key) as string[], rewardsOfIt)),
+    ...[...byBalance].map(([key, rewardsOfIt]) =>
+      balance(state, JSON.parse(key) as string[], rewardsOfIt),
+    ),
   ];
 }
 
@@ -139,14 +163,21 @@ function balanceItem(state: OpenAccount, reward: RewardState): ExpectedRow {
   };
 }
 
-function balance(state: OpenAccount, key: readonly string[], rewardsOfIt: readonly RewardState[]): ExpectedRow {
+function balance(
+  state: OpenAccount,
+  key: readonly string[],
+  rewardsOfIt: readonly RewardState[],
+): ExpectedRow {
   const person = rewardsOfIt[0]?.person ?? '';
   const ids = new Set(rewardsOfIt.map(({ rewardId }) => rewardId));
-  const sum = (figure: (reward: RewardState) => number): number => rewardsOfIt.reduce((total, reward) => total + figure(reward), 0);
-  const left = (bucket: Bucket) => sum((reward) => (bucketOf(reward) === bucket ? amountLeft(reward) : 0));
+  const sum = (figure: (reward: RewardState) => number): number =>
+    rewardsOfIt.reduce((total, reward) => total + figure(reward), 0);
+  const left = (bucket: Bucket) =>
+    sum((reward) => (bucketOf(reward) === bucket ? amountLeft(reward) : 0));
   const percent = (source?: RewardState['source']) =>
     sum((reward) => {
-      const counts = bucketOf(reward) === 'available' && (source === undefined || reward.source === source);
+      const counts =
+        bucketOf(reward) === 'available' && (source === undefined || reward.source === source);
       return counts && reward.value.type === 'PCT_DISCOUNT' ? reward.value.discountPercent : 0;
     });
   return {
@@ -167,12 +198,16 @@ function balance(state: OpenAccount, key: readonly string[], rewardsOfIt: readon
       discount_percent: percent(),
       referred_percent: percent('REFERRED'),
       referrer_percent: percent('FRIEND_SIGNUP'),
-      fuel_tank_codes: sum((reward) => (reward.value.type === 'FUELTANK' && bucketOf(reward) === 'available' ? 1 : 0)),
+      fuel_tank_codes: sum((reward) =>
+        reward.value.type === 'FUELTANK' && bucketOf(reward) === 'available' ? 1 : 0,
+      ),
     },
   };
 }
 
 function isCounted(reward: RewardState): boolean {
   const isAvailable = bucketOf(reward) === 'available';
-  return reward.value.type === 'CREDIT' ? reward.redeemed > 0 || (isAvailable && amountLeft(reward) > 0) : isAvailable;
+  return reward.value.type === 'CREDIT'
+    ? reward.redeemed > 0 || (isAvailable && amountLeft(reward) > 0)
+    : isAvailable;
 }

@@ -17,17 +17,21 @@ export interface ExpectedRow {
 export const isAboutReward =
   (rewardId: string) =>
   (event: AccountEvent): boolean =>
-    ('rewardId' in event && event.rewardId === rewardId) || ('lines' in event && event.lines.some(([id]) => id === rewardId));
+    ('rewardId' in event && event.rewardId === rewardId) ||
+    ('lines' in event && event.lines.some(([id]) => id === rewardId));
 
 export const isAboutPerson =
   (person: string) =>
   (event: AccountEvent): boolean =>
-    ('person' in event && event.person === person) || ('persons' in event && event.persons.includes(person));
+    ('person' in event && event.person === person) ||
+    ('persons' in event && event.persons.includes(person));
 
 export const isAboutReferral =
   (referralId: string) =>
   (event: AccountEvent): boolean =>
-    ('referralId' in event && event.referralId === referralId) || ('persons' in event && event.persons.length > 0);
+    ('referralId' in event && event.referralId === referralId) ||
+    ('persons' in event && event.persons.length > 0);
 
 /** Null stands for a value that nobody can read any more: nothing can be said of it. */
-export const unlessForgotten = <T>(value: T | null | undefined): T | undefined => value ?? undefined;
+export const unlessForgotten = <T>(value: T | null | undefined): T | undefined =>
+  value ?? undefined;

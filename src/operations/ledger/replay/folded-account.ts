@@ -1,6 +1,15 @@
 import type { AccountEvent } from '../../../domain/account/account.events.js';
-import { evolve, initialState, type AccountState, type ReferralState } from '../../../domain/account/account.state.js';
-import { asListed, listedRedemptions, type ListedRedemption } from '../../../domain/account/bulk-redemption.js';
+import {
+  evolve,
+  initialState,
+  type AccountState,
+  type ReferralState,
+} from '../../../domain/account/account.state.js';
+import {
+  asListed,
+  listedRedemptions,
+  type ListedRedemption,
+} from '../../../domain/account/bulk-redemption.js';
 import { referralOf } from '../../../domain/account/former-referrals.js';
 
 /** A decoded event of an account with its id, as an explanation of what it led to. */
@@ -25,7 +34,10 @@ export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
   const redemptions = new Map<string, Omit<ListedRedemption, 'person'>[]>();
   for (const { event } of events) {
     state = evolve(state, event);
-    const referral = 'referralId' in event && event.referralId !== null ? referralOf(state, event.referralId) : undefined;
+    const referral =
+      'referralId' in event && event.referralId !== null
+        ? referralOf(state, event.referralId)
+        : undefined;
     if (referral) referrals.set(referral.referralId, referral);
     for (const one of redemptionsOf(event)) {
       const ofReward = redemptions.get(one.rewardId);
@@ -59,5 +71,9 @@ export function keysOf(events: readonly KnownEvent[]): AccountKeys {
     rewardIds.add(event.rewardId);
     if (event.referralId !== null) referralIds.add(event.referralId);
   }
-  return { persons: [...persons], rewardIds: [...rewardIds], rewardedReferralIds: [...referralIds] };
+  return {
+    persons: [...persons],
+    rewardIds: [...rewardIds],
+    rewardedReferralIds: [...referralIds],
+  };
 }

@@ -23,7 +23,10 @@ interface Place {
   readonly table: ReadModelTable;
   readonly column: string;
   readonly values: (keys: BatchKeys) => readonly string[];
-  /** Every row names the account that it comes from: those that no account accounts for can be counted. */
+  /**
+   * Every row names the account that it comes from: those that no account accounts for can be
+   * counted.
+   */
   readonly isCounted?: boolean;
 }
 
@@ -35,17 +38,60 @@ const PLACES: readonly Place[] = [
   { readModel: 'accounts', table: accounts, column: 'account_ref', values: refs, isCounted: true },
   { readModel: 'users', table: users, column: 'account_ref', values: refs, isCounted: true },
   { readModel: 'users', table: userAccounts, column: 'account_ref', values: refs, isCounted: true },
-  { readModel: 'referral-codes', table: codeOwners, column: 'person', values: people, isCounted: true },
-  { readModel: 'referral-codes', table: referralCodes, column: 'person', values: people, isCounted: true },
-  { readModel: 'referrals', table: referrals, column: 'referred_account_ref', values: refs, isCounted: true },
-  { readModel: 'referrals', table: referralRewards, column: 'referral_id', values: ({ rewardedReferralIds }) => rewardedReferralIds },
+  {
+    readModel: 'referral-codes',
+    table: codeOwners,
+    column: 'person',
+    values: people,
+    isCounted: true,
+  },
+  {
+    readModel: 'referral-codes',
+    table: referralCodes,
+    column: 'person',
+    values: people,
+    isCounted: true,
+  },
+  {
+    readModel: 'referrals',
+    table: referrals,
+    column: 'referred_account_ref',
+    values: refs,
+    isCounted: true,
+  },
+  {
+    readModel: 'referrals',
+    table: referralRewards,
+    column: 'referral_id',
+    values: ({ rewardedReferralIds }) => rewardedReferralIds,
+  },
   { readModel: 'rewards', table: rewards, column: 'account_ref', values: refs, isCounted: true },
-  { readModel: 'rewards', table: redemptions, column: 'reward_id', values: ({ rewardIds }) => rewardIds, isCounted: true },
-  { readModel: 'reward-balances', table: balances, column: 'account_ref', values: refs, isCounted: true },
-  { readModel: 'reward-balances', table: balanceItems, column: 'person', values: people, isCounted: true },
+  {
+    readModel: 'rewards',
+    table: redemptions,
+    column: 'reward_id',
+    values: ({ rewardIds }) => rewardIds,
+    isCounted: true,
+  },
+  {
+    readModel: 'reward-balances',
+    table: balances,
+    column: 'account_ref',
+    values: refs,
+    isCounted: true,
+  },
+  {
+    readModel: 'reward-balances',
+    table: balanceItems,
+    column: 'person',
+    values: people,
+    isCounted: true,
+  },
 ];
 
-export const READ_MODELS: readonly string[] = [...new Set(PLACES.map(({ readModel }) => readModel))];
+export const READ_MODELS: readonly string[] = [
+  ...new Set(PLACES.map(({ readModel }) => readModel)),
+];
 
 /** A row as it stands in a live read model. */
 export interface LiveRow {
@@ -60,7 +106,10 @@ export interface RowCount {
   readonly rows: number;
 }
 
-/** The live read models at one moment, rows and checkpoints together; whoever writes goes on beside it. */
+/**
+ * The live read models at one moment, rows and checkpoints together; whoever writes goes on beside
+ * it.
+ */
 export class ReadModelSnapshot {
   private constructor(
     private readonly client: PoolClient,
@@ -72,13 +121,25 @@ export class ReadModelSnapshot {
     const client = await pool.connect();
     try {
       await client.query('begin isolation level repeatable read read only');
-      const checkpoints = new Map((await liveCheckpoints(client, READ_MODELS)).map((checkpoint) => [checkpoint.projection, checkpoint]));
-      const { rows } = await client.query<{ rebuilt: boolean }>('select rebuilt from ledger.followed_log');
+      const checkpoints = new Map(
+        (await liveCheckpoints(client, READ_MODELS)).map((checkpoint) => [
+          checkpoint.projection,
+          checkpoint,
+        ]),
+      );
+      const { rows } = await client.query<{ rebuilt: boolean }>(
+        'select rebuilt from ledger.followed_log',
+      );
       if (READ_MODELS.some((name) => !checkpoints.has(name)))
         throw new CommandError('there are no read models yet: start the service once');
-      if (rows[0]?.rebuilt === false) throw new CommandError('the read models are being made anew: try again when the service is ready');
+      if (rows[0]?.rebuilt === false)
+        throw new CommandError(
+          'the read models are being made anew: try again when the service is ready',
+        );
       if ((await countUnfinishedErasures(client, [...checkpoints.values()])) > 0)
-        throw new CommandError('people who were forgotten are still being cleaned out of the read models: try again in a moment');
+        throw new CommandError(
+          'people who were forgotten are still being cleaned out of the read models: try again in a moment',
+        );
       return new ReadModelSnapshot(client, checkpoints);
     } catch (error) {
       client.release(true);
@@ -100,7 +161,10 @@ export class ReadModelSnapshot {
     return found;
   }
 
-  /** How many rows there are of a tenant and mode, in the tables whose rows can all be laid to an account. */
+  /**
+   * How many rows there are of a tenant and mode, in the tables whose rows can all be laid to an
+   * account.
+   */
   async counts({ tenant, mode }: Scope): Promise<RowCount[]> {
     const counts: RowCount[] = [];
     for (const { readModel, table } of PLACES.filter(({ isCounted }) => isCounted)) {
