@@ -21,7 +21,7 @@ const PROGRAMS: readonly string[] = ['src/process/main', 'src/cli/cli'];
 
 const modules = ['src', 'projections'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
     .map((file) => join(folder, file.slice(0, -'.ts'.length)))
     .filter((module) => !PROGRAMS.includes(module))
     .sort(),
