@@ -94,6 +94,14 @@ export class NeedResolver {
     ]);
   }
 
+  private provide<K extends keyof Provided>(
+    kind: K,
+    key: string,
+    value: Provided[K][string],
+  ): void {
+    this.fetched = { ...this.fetched, [kind]: { ...this.fetched[kind], [key]: value } };
+  }
+
   private fetch(need: Need): Promise<void> {
     switch (need.kind) {
       case 'tank-code':
@@ -113,33 +121,23 @@ export class NeedResolver {
 
   private async findOwner(codes: readonly string[]): Promise<void> {
     const found = await this.sources.owners.firstOf(this.meta.scope, codes);
-    this.fetched = {
-      ...this.fetched,
-      codeOwners: { ...this.fetched.codeOwners, [codesKey(codes)]: found },
-    };
+    this.provide('codeOwners', codesKey(codes), found);
   }
 
   private async findReferrer({ party }: Extract<Need, { kind: 'referrer' }>): Promise<void> {
     const referrer = await this.sources.owners.referrer(this.meta.scope, party);
-    this.fetched = {
-      ...this.fetched,
-      referrers: { ...this.fetched.referrers, [party.person]: referrer },
-    };
+    this.provide('referrers', party.person, referrer);
   }
 
   private async nameSubject({ cause, from }: Extract<Need, { kind: 'subject' }>): Promise<void> {
     const named = await this.sources.subjects.firstWithKey(cause, from);
-    this.fetched = { ...this.fetched, subjects: { ...this.fetched.subjects, [cause]: named } };
+    this.provide('subjects', cause, named);
   }
 
   private async reserveTankCode(need: NeededTankCode): Promise<void> {
     const reserved = await this.sources.tankCodes.reserve(this.meta, this.account, need);
     if (reserved) this.tankCodes.push(reserved);
-    const provided = { code: reserved?.code ?? null, lapses: need.lapses };
-    this.fetched = {
-      ...this.fetched,
-      tankCodes: { ...this.fetched.tankCodes, [need.rewardId]: provided },
-    };
+    this.provide('tankCodes', need.rewardId, { code: reserved?.code ?? null, lapses: need.lapses });
   }
 
   private async reserve(need: NeededReservation): Promise<void> {
@@ -147,10 +145,7 @@ export class NeedResolver {
     const isRefused = 'refused' in reserved;
     if (!isRefused) this.reserved.push(reserved);
     const outcome = isRefused ? reserved : { code: reserved.code };
-    this.fetched = {
-      ...this.fetched,
-      reservations: { ...this.fetched.reservations, [reservationKey(need)]: outcome },
-    };
+    this.provide('reservations', reservationKey(need), outcome);
   }
 
   private async releaseUnused(events: readonly AccountEvent[]): Promise<void> {
@@ -200,11 +195,7 @@ export class NeedResolver {
     this.forgetPeople();
     if (outcome.state.status === 'absent') return;
     this.announced.push(need);
-    const { announced } = outcome.state;
-    this.fetched = {
-      ...this.fetched,
-      announced: { ...this.fetched.announced, [referralId]: announced },
-    };
+    this.provide('announced', referralId, outcome.state.announced);
   }
 
   private async withdrawUnused(events: readonly AccountEvent[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { codesKey, type InNeed } from '../../need.js';
 import { programOf } from '../../tenant/program-document.js';
+import type { Party } from '../account.events.js';
 import type { AccountState, ReferralState } from '../account.state.js';
 import type { CodeOwner, Referrer } from '../referral-parties.js';
 import type { ReferralContext } from '../referral.js';
@@ -19,9 +20,7 @@ export function referralContext(
   if (isSettled) return contextOf(given, { programId: attribution?.programId });
   if (!attribution) return contextOfCodes(codes, given);
   const { referrer: party, programId } = attribution;
-  const referrer = given.provided.referrers[party.person];
-  if (referrer === undefined) return { needs: [{ kind: 'referrer', party }] };
-  return contextOf(given, { referrer, programId });
+  return contextOfParty(party, programId, given);
 }
 
 /** Of the first of these codes that anybody has. */
@@ -46,9 +45,17 @@ export function contextOfReferral(
   given: Circumstances,
 ): ReferralContext | InNeed {
   if (!referral || !isReferrerAsked) return contextOf(given, { programId: referral?.programId });
-  const referrer = given.provided.referrers[referral.referrer.person];
-  if (referrer === undefined) return { needs: [{ kind: 'referrer', party: referral.referrer }] };
-  return contextOf(given, { referrer, programId: referral.programId });
+  return contextOfParty(referral.referrer, referral.programId, given);
+}
+
+function contextOfParty(
+  party: Party,
+  programId: string,
+  given: Circumstances,
+): ReferralContext | InNeed {
+  const referrer = given.provided.referrers[party.person];
+  if (referrer === undefined) return { needs: [{ kind: 'referrer', party }] };
+  return contextOf(given, { referrer, programId });
 }
 
 interface Found {
