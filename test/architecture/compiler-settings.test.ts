@@ -59,13 +59,13 @@ test.each(projects.map((project) => [project.displayName, project] as const))(
     const { target, parser, transform, keepClassNames } = testedOptions(project).jsc ?? {};
     const decorators = parser?.syntax === 'typescript' ? parser.decorators : undefined;
     expect({
-      ...{ target: target?.toUpperCase(), fields: transform?.useDefineForClassFields },
-      ...{
-        decorators: transform?.legacyDecorator,
-        metadata: transform?.decoratorMetadata,
-        parsed: decorators,
-        keepClassNames,
-      },
+      target: target?.toUpperCase(),
+      fields: transform?.useDefineForClassFields,
+
+      decorators: transform?.legacyDecorator,
+      metadata: transform?.decoratorMetadata,
+      parsed: decorators,
+      keepClassNames,
     }).toEqual({ ...meaningOf(ships), parsed: ships.experimentalDecorators, keepClassNames: true });
   },
 );
