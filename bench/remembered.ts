@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fold, nothing } from '../src/command-handling/fold-stream.js';
+import { fold, emptyStream } from '../src/command-handling/fold-stream.js';
 import { HEAP_PER_STORED_BYTE, type Folded } from '../src/command-handling/stream-cache.js';
 import type { AccountEvent, Profile } from '../src/domain/account/account.events.js';
 import { evolve, initialState, type AccountState } from '../src/domain/account/account.state.js';
@@ -163,7 +163,7 @@ async function remembered(
   isKeyed: boolean,
 ): Promise<Folded<AccountState>> {
   const folding = { initialState, evolve };
-  let folded = nothing(folding);
+  let folded = emptyStream(folding);
   for (let from = 0; from < events.length; from += 500) {
     const page = events.slice(from, from + 500);
     const encoded = await Promise.all(

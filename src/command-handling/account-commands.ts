@@ -34,8 +34,8 @@ export interface AccountCommandsParts {
 }
 
 /**
- * The one door for the accounts of a tenant: decides, fetches what the decision needs, and ends a
- * moderation that is in the way.
+ * Executes every command on the accounts of a tenant: decides, fetches the needs of the decision,
+ * and finishes a moderation that holds the account.
  */
 export class AccountCommands {
   private readonly names: KeyedNames;
@@ -44,7 +44,7 @@ export class AccountCommands {
     this.names = parts.sources.names;
   }
 
-  /** @throws {TooBusy} {EventLogUnavailable}; after these the same command may be sent again. */
+  /** @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again. */
   async execute(
     meta: CommandMeta,
     account: AccountRef,
@@ -73,20 +73,20 @@ export class AccountCommands {
         await moderations.drive(meta.scope, outcome.heldBy, meta);
         resolver.forgetPeople();
       } else {
-        // The command has its outcome already: what becomes of the tidying-up does not change it.
+        // The outcome is settled: a failed clean-up does not change it.
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome.kind === 'accepted'
-          ? this.carriedOut(meta, account, request, outcome)
+          ? this.followUp(meta, account, request, outcome)
           : outcome;
       }
     }
   }
 
   /**
-   * An erasure that was asked for is carried out, and what very many rewards were redeemed by is
-   * recorded, before the answer.
+   * Carries out a requested erasure and lists the rewards that a bulk redemption took from, both
+   * before the answer.
    */
-  private async carriedOut(
+  private async followUp(
     meta: CommandMeta,
     account: AccountRef,
     { type }: AccountRequest,
@@ -103,13 +103,13 @@ export class AccountCommands {
       return { ...outcome, position: position ?? outcome.position };
     }
     const listed = this.listRedeemed(meta, account, outcome);
-    // The effect is in the log: a client that was told of an outage would ask for it twice. What is
-    // not listed a policy lists.
+    // The effect is recorded: a client that received an error would redeem a second time. A policy
+    // lists the rewards later.
     return type === 'ListRedeemedRewards' ? listed : listed.catch(() => outcome);
   }
 
   /**
-   * Also what another command left at a crash.
+   * Lists also what a crashed command left unlisted.
    * @throws {EventLogUnavailable} {TooBusy}
    */
   private async listRedeemed(
@@ -123,7 +123,7 @@ export class AccountCommands {
       const listed = await this.parts.streams.accounts.handle(stream, asNewCommand(meta), (state) =>
         decide(state, { type: 'ListRedeemedRewards' }),
       );
-      if (listed.kind !== 'accepted') throw new Error('what was redeemed could not be recorded');
+      if (listed.kind !== 'accepted') throw new Error('the redeemed rewards could not be listed');
       if (listed.events.length === 0) return { ...outcome, position: listed.position };
     }
   }
@@ -143,7 +143,7 @@ export class AccountCommands {
 
   private async tenant(scope: Scope): Promise<OpenTenant> {
     const tenant = await this.parts.tenants.find(scope.tenant);
-    if (!tenant) throw new Error('a command came for a tenant that does not exist');
+    if (!tenant) throw new Error('a command names a tenant that does not exist');
     return tenant;
   }
 }

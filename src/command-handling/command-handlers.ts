@@ -27,13 +27,10 @@ import {
   type PeriodOutcome,
 } from './commands.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
-import type { ModerationProcess, Sides } from './processes/moderation-process.js';
+import type { ModerationProcess, RequestedSides } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 
-/**
- * One handler per command of commands.ts; each loads, decides and appends through the loop of its
- * kind of stream.
- */
+/** One handler for each command of commands.ts. */
 
 @CommandHandler(AccountCommandEnvelope)
 export class AccountCommandHandler implements ICommandHandler<AccountCommandEnvelope> {
@@ -62,7 +59,10 @@ export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEn
   }
 }
 
-/** A request names up to a hundred referrals; so many of their accounts are loaded side by side. */
+/**
+ * A request names up to a hundred referrals; their accounts are loaded in parallel, up to this
+ * many.
+ */
 const LOADS_AT_ONCE = 16;
 
 @CommandHandler(ModerationCommandEnvelope)
@@ -74,9 +74,9 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
   ) {}
 
   async execute({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> {
-    const asked = sidesAskedFor(actions);
-    // Before anything is looked up: what the first time went through may be gone by now.
-    const { moderationId, holds } = await this.process.place(meta, asked);
+    const asked = requestedSides(actions);
+    // Before the referrals are looked up: those that the first attempt changed may be gone by now.
+    const { moderationId, holds } = await this.process.locate(meta, asked);
     if (holds === 'another-request')
       return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
     if (holds === 'this-request')
@@ -93,7 +93,7 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
     return this.process.request(meta, moderationId, [...items.values()], Date.now());
   }
 
-  /** Those that are there, by their id. */
+  /** The existing ones, by id. */
   private async findAll(
     meta: CommandMeta,
     referralIds: ReadonlySet<string>,
@@ -159,10 +159,10 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
       decideTenant(state, command),
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
-    // It stands, announced or not; a failure here would lose keys that are shown once.
+    // The change is recorded. A failed announcement must not lose keys that are shown only once.
     await this.announce(alias).catch(() => undefined);
     if (outcome.kind !== 'accepted' || outcome.state.status === 'absent')
-      throw new Error('a tenant was changed and is not there');
+      throw new Error('a changed tenant is missing');
     return outcome.state;
   }
 
@@ -189,7 +189,8 @@ export class PeriodCommandHandler implements ICommandHandler<PeriodCommandEnvelo
       decidePeriod(state, command),
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
-    if (outcome.kind !== 'accepted') throw new Error('a period waits for nothing');
+    if (outcome.kind !== 'accepted')
+      throw new Error('a period command was neither accepted nor refused');
     return { position: outcome.position };
   }
 }
@@ -220,7 +221,7 @@ export class RepeatErasureHandler implements ICommandHandler<RepeatErasureEnvelo
   }
 }
 
-function sidesAskedFor(actions: ModerationCommandEnvelope['actions']): Sides {
+function requestedSides(actions: ModerationCommandEnvelope['actions']): RequestedSides {
   const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer'>>();
   for (const { referralId, action } of actions) {
     const before = asked.get(referralId) ?? { referred: undefined, referrer: undefined };
@@ -229,7 +230,7 @@ function sidesAskedFor(actions: ModerationCommandEnvelope['actions']): Sides {
   return asked;
 }
 
-/** Of several actions on one referral the later one counts, side by side. */
+/** A later action on a referral replaces an earlier one, for each side separately. */
 function definedOf<T extends object>(members: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),

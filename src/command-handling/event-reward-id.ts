@@ -1,10 +1,7 @@
 import type { AccountRef } from '../domain/scope.js';
 import { idWithin } from '../privacy/keyed-names.js';
 
-/**
- * The id of what a rule gives for an event: the same for the same event and rule, in whichever
- * account the reward is.
- */
+/** The id of the reward that a rule grants for an event: the same in every account. */
 export const eventRewardId = (
   account: AccountRef,
   userEventId: string,

@@ -4,13 +4,13 @@ import type { RecordedEvent } from '../event-log/event-log.js';
 import { HandledCommands } from './handled-commands.js';
 import { bytesOf, HEAP_PER_STREAM, type Folded } from './stream-cache.js';
 
-/** How a stream becomes a state. */
+/** How the events of a stream become its state. */
 export interface Folding<S, E extends DomainEvent> {
   readonly initialState: S;
   readonly evolve: (state: S, event: E) => S;
 }
 
-export function nothing<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
+export function emptyStream<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
   return {
     state: initialState,
     revision: 'no-stream',
@@ -34,7 +34,7 @@ export function fold<S, E extends DomainEvent>(
     revision = recorded.revision;
     position = recorded.position;
     eventId = recorded.id;
-    folded.handled.note(envelope, {
+    folded.handled.record(envelope, {
       lastRevision: recorded.revision,
       recordedAt: recorded.recordedAt,
     });
@@ -52,7 +52,7 @@ export function fold<S, E extends DomainEvent>(
 
 const PAGE = 500;
 
-/** Events in pages, so that a long stream is decoded page by page. */
+/** Events in pages, so that a long stream is decoded in steps. */
 export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterable<RecordedEvent[]> {
   let page: RecordedEvent[] = [];
   for await (const event of events) {

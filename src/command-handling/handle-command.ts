@@ -13,33 +13,36 @@ import {
   type Position,
 } from '../event-log/event-log.js';
 import { deterministicId } from './deterministic-id.js';
-import { fold, nothing, pages, type Folding } from './fold-stream.js';
+import { fold, emptyStream, pages, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
-import { bytesOf, endOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
+import {
+  bytesOf,
+  streamEndOf,
+  RememberedStreams,
+  StreamCache,
+  type Folded,
+} from './stream-cache.js';
 
-/**
- * The one loop between a command and the log: load, fold, decide, append. Nothing else knows about
- * revisions.
- */
+/** The loop of every command: load, fold, decide, append. Only this file handles revisions. */
 
 export interface StreamKind<S, E extends DomainEvent> extends Folding<S, E> {
-  /** Whose plain values stand in a state; left out: nobody's. */
+  /** The people whose plain values the state contains; undefined: none. */
   readonly subjectsOf?: (state: S) => Iterable<SubjectId>;
 }
 
 export type Outcome<S, E> =
   | {
       readonly kind: 'accepted';
-      /** What this command brought about; empty when there was nothing left to do. */
+      /** Empty when the effect was already there. */
       readonly events: readonly E[];
-      /** Of these events, in order. */
+      /** In the order of `events`. */
       readonly eventIds: readonly string[];
-      /** The state right after it. */
+      /** Right after `events`. */
       readonly state: S;
       readonly position: Position | null;
-      /** The effect stood there already, from the same command before. */
+      /** The events were recorded by an earlier attempt of the same command. */
       readonly replayed: boolean;
     }
   | {
@@ -53,12 +56,12 @@ export type Outcome<S, E> =
 
 type Decide<S, E> = (state: S) => Decision<E> | Promise<Decision<E>>;
 
-// Commands of this process queue per stream, so a conflict means another process. One that has a
-// queue of its own for the stream goes on without reading anew and wins more often than not: of 64
-// commands beside such a queue, 16 tries turned some away. A try takes milliseconds.
+// Commands of this process queue per stream, so a conflict means another process. That process has
+// its own queue and appends without reading first, so it often wins: with 64 commands queued there,
+// 16 tries were too few for some. A try takes milliseconds.
 const TRIES_MAX = 256;
 const WAITING_PER_STREAM_MAX = 1_000;
-const TOO_LARGE = 'all that would have to be recorded at once is too large';
+const TOO_LARGE = 'the events of this request exceed the size of one append';
 
 export class CommandHandling<S, E extends DomainEvent> {
   private readonly cache: StreamCache<S>;
@@ -71,15 +74,15 @@ export class CommandHandling<S, E extends DomainEvent> {
     remembered = new RememberedStreams(),
   ) {
     this.cache = new StreamCache(remembered, folding.subjectsOf);
-    // Whatever is remembered may rest on events that are in no log any more.
+    // The cached states may rest on events that the log has lost.
     log.onWentBack(() => this.cache.forgetSubjects());
   }
 
   /**
-   * Decides on the stream and appends what was decided. `decide` may be called several times, each
-   * time with a newer state. A decision on a remembered state is trusted only as far as the append
-   * proves it: a refusal is made again on the newest state.
-   * @throws {TooBusy} {EventLogUnavailable}; after these the same command may be sent again.
+   * Decides on the stream and appends the events. `decide` may be called several times, each time
+   * with a newer state. The append proves that an accepted decision rests on the newest state; a
+   * refusal on a cached state is decided again on the newest.
+   * @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again.
    */
   handle(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
     return this.queue.run(stream, () => this.handleNext(stream, meta, decide));
@@ -96,14 +99,14 @@ export class CommandHandling<S, E extends DomainEvent> {
     for (let tries = 0; tries < TRIES_MAX;) {
       const before = folded.handled.find(meta);
       if (before) {
-        const again = isNewest ? await this.again(stream, before, folded) : undefined;
+        const again = isNewest ? await this.replayOf(stream, before, folded) : undefined;
         if (again) return again;
         tries++;
       } else {
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
         if (isEffect) {
-          const appended = await this.appended(stream, folded, meta, decision.events);
+          const appended = await this.tryAppend(stream, folded, meta, decision.events);
           if (appended) return appended;
           tries++;
         } else if (isNewest || isLookup(decision)) return withoutEffect(decision, folded);
@@ -114,29 +117,26 @@ export class CommandHandling<S, E extends DomainEvent> {
     throw new TooBusy(`a stream stayed contended: ${TRIES_MAX} tries met a conflict`);
   }
 
-  /** The stream as of now, other processes' events included. */
+  /** The newest state, including events of other processes. */
   async load(stream: string): Promise<Folded<S>> {
     return this.refresh(stream);
   }
 
-  /** Drops what is remembered of one stream. */
+  /** Evicts one stream from the cache. */
   forget(stream: string): void {
     this.cache.forget(stream);
   }
 
-  /**
-   * Drops what is remembered of streams that show one of these subjects in plain; undefined: of all
-   * streams.
-   */
+  /** Evicts the streams that contain plain values of these people; undefined: all streams. */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.cache.forgetSubjects(subjects);
   }
 
   /**
-   * What the command did, an earlier time. Undefined: the log lost it a moment ago; then it takes
-   * effect again.
+   * The recorded outcome of an earlier attempt. Undefined when the log has just lost it: the
+   * command is then decided again.
    */
-  private async again(
+  private async replayOf(
     stream: string,
     before: HandledCommand | 'another-request',
     { position }: Folded<S>,
@@ -147,8 +147,8 @@ export class CommandHandling<S, E extends DomainEvent> {
     return again !== undefined && again.events.length > 0 ? again : undefined;
   }
 
-  /** Undefined: the stream stands elsewhere by now. */
-  private async appended(
+  /** Undefined: the stream has newer events. */
+  private async tryAppend(
     stream: string,
     folded: Folded<S>,
     meta: CommandMeta,
@@ -170,10 +170,10 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 
   /**
-   * Undefined: somebody else was faster, or this very command was, an earlier time: its answer was
-   * lost, and the log keeps what was decided then. That is why the ids are this decision's alone:
-   * the append of another decision is never taken for a repetition of this one. `too-large`: more
-   * than one append holds, however often it is tried.
+   * Undefined: another command appended first, or an earlier attempt of this command did and its
+   * answer was lost; then the log keeps the earlier decision. Event ids contain a random part, so
+   * that the log never takes another decision's append for a repetition of this one. `too-large`:
+   * above the limit of one append, on every try.
    */
   private async append(
     stream: string,
@@ -186,11 +186,11 @@ export class CommandHandling<S, E extends DomainEvent> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
     const eventIds = events.map((_, step) => deterministicId(decision, step));
-    const before = this.cache.forgets;
+    const before = this.cache.evictions;
     const { epoch } = this.log;
     const encoded = await this.codec.encode(events, envelope, eventIds);
     const appended = await this.log
-      .append(stream, folded.revision, encoded, endOf(folded))
+      .append(stream, folded.revision, encoded, streamEndOf(folded))
       .catch((error: unknown) => {
         if (error instanceof AppendTooLarge) return undefined;
         throw error;
@@ -202,7 +202,7 @@ export class CommandHandling<S, E extends DomainEvent> {
       (before, event) => this.folding.evolve(before, event),
       folded.state,
     );
-    folded.handled.note(envelope, { lastRevision: revision, recordedAt: Date.now() });
+    folded.handled.record(envelope, { lastRevision: revision, recordedAt: Date.now() });
     const after = {
       state,
       revision,
@@ -212,10 +212,10 @@ export class CommandHandling<S, E extends DomainEvent> {
       handled: folded.handled,
       bytes: folded.bytes + bytesOf(encoded),
     };
-    return { eventIds, after: this.cache.keep(stream, after, before) };
+    return { eventIds, after: this.cache.put(stream, after, before) };
   }
 
-  /** Goes on from what is remembered, unless the log lost what that rests on. */
+  /** Reads on from the cached state, unless the log has lost events below it. */
   private async refresh(stream: string): Promise<Folded<S>> {
     for (;;) {
       try {
@@ -229,18 +229,18 @@ export class CommandHandling<S, E extends DomainEvent> {
 
   /** @throws {LogWentBack} */
   private async read(stream: string, remembered: Folded<S> | undefined): Promise<Folded<S>> {
-    const before = this.cache.forgets;
+    const before = this.cache.evictions;
     const { epoch } = this.log;
-    let folded = remembered ?? { ...nothing(this.folding), epoch };
+    let folded = remembered ?? { ...emptyStream(this.folding), epoch };
     const from = folded.revision === 'no-stream' ? 0n : folded.revision + 1n;
-    for await (const page of pages(this.log.readStream(stream, { from, end: endOf(folded) })))
+    for await (const page of pages(this.log.readStream(stream, { from, end: streamEndOf(folded) })))
       folded = fold(this.folding, folded, await this.codec.decodeAll(page));
-    // Read partly before and partly behind a loss, it is the state of no log.
+    // A state read partly before and partly after a loss belongs to neither log.
     if (this.log.epoch !== folded.epoch) throw new LogWentBack();
-    return this.cache.keep(stream, folded, before);
+    return this.cache.put(stream, folded, before);
   }
 
-  /** Undefined: the log lost its end while it was read. */
+  /** Undefined: the log lost its end during the read. */
   private async replayed(
     stream: string,
     command: HandledCommand,
@@ -267,7 +267,7 @@ export class CommandHandling<S, E extends DomainEvent> {
   }
 }
 
-/** Looking up what an older state needs changes nothing; the decision is made again after it. */
+/** A lookup on an old state does no harm: the decision is made again after it. */
 const isLookup = (decision: Decision<unknown>): boolean =>
   'needs' in decision && decision.needs.every(isLookupNeed);
 

@@ -2,12 +2,12 @@ import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import { isRepeatable } from '../event-log/envelope.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** So long an effect answers for its idempotency key, by the time at which the log recorded it. */
+/** How long an effect answers for its idempotency key, counted from its recording time. */
 export const REPLAYED_MS = 7 * DAY_MS;
-/** Longer than that, since the clocks of the log and of whoever asks may differ. */
+/** A margin for differences between the clocks of the log and of the processes. */
 const REMEMBERED_MS = 8 * DAY_MS;
 
-/** A command that may come again, and where its newest event is. */
+/** A repeatable command and the revision of its newest event. */
 export interface HandledCommand {
   readonly commandId: string;
   readonly idempotency: Envelope['idempotency'];
@@ -16,16 +16,14 @@ export interface HandledCommand {
   readonly recordedAt: number;
 }
 
-/**
- * What the stream knows of a command: it was handled, another request was with its key, or nothing.
- */
-export type Known = HandledCommand | 'another-request' | undefined;
+/** The command itself, another request under the same key, or nothing. */
+export type EarlierCommand = HandledCommand | 'another-request' | undefined;
 
 /**
- * The commands that took effect on a stream and may come again: keyed requests, and what policies
- * send. A command is known by its id; a keyed request also by its key, since the kept answer that
- * named its command may be gone. An effect that is older than the promise says nothing of its key:
- * whoever comes then is decided anew, under another command id.
+ * The repeatable commands that took effect on a stream: keyed requests, and commands of policies. A
+ * command is found by its id; a keyed request also by its key, since the kept answer with its
+ * command id may be gone. After `REPLAYED_MS` the key is free: the next request with it is decided
+ * anew, under another command id.
  */
 export class HandledCommands {
   /** Oldest first. */
@@ -36,7 +34,7 @@ export class HandledCommands {
     return this.byCommand.size;
   }
 
-  note(
+  record(
     envelope: Pick<Envelope, 'commandId' | 'idempotency' | 'actor'>,
     recorded: Pick<HandledCommand, 'lastRevision' | 'recordedAt'>,
   ): void {
@@ -57,7 +55,7 @@ export class HandledCommands {
     commandId,
     idempotency,
     askedAt = Date.now(),
-  }: Pick<CommandMeta, 'commandId' | 'idempotency' | 'askedAt'>): Known {
+  }: Pick<CommandMeta, 'commandId' | 'idempotency' | 'askedAt'>): EarlierCommand {
     const same = this.byCommand.get(commandId);
     if (same) return same;
     const before = idempotency ? this.byKey.get(idempotency.key) : undefined;

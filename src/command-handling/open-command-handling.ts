@@ -20,14 +20,14 @@ export interface CommandHandlingParts {
   readonly names: KeyedNames;
   readonly keys: SubjectKeys;
   readonly streams: Streams;
-  /** Tells every process, this one included, whose values it must not remember any longer. */
+  /** Notifies every process, this one included, which people's values to evict. */
   readonly announceErasure: AnnounceErasure;
-  /** Tells the other processes that a tenant has changed. */
+  /** Notifies the other processes that a tenant has changed. */
   readonly announceTenant: (alias: string) => Promise<void>;
   readonly clock?: () => number;
 }
 
-/** What stands between the bus and the log, and what is looked up on the way. */
+/** The parts behind the command bus. */
 export interface CommandHandlingCore extends CommandBusParts {
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;

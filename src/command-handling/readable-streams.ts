@@ -1,7 +1,7 @@
 import type { Streams } from './streams.js';
 
-/** Streams of one kind: folded as of now, and what is remembered of one dropped. */
+/** Loads a stream of one kind, or evicts it from the cache. */
 type Readable<K extends keyof Streams> = Pick<Streams[K], 'load' | 'forget'>;
 
-/** The streams as everybody outside of command handling knows them: changed by a command alone. */
+/** The streams outside of command handling: readable, changed by commands alone. */
 export type ReadableStreams = { readonly [K in keyof Streams]: Readable<K> };

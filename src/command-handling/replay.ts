@@ -1,22 +1,19 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
-import { fold, nothing, pages, type Folding } from './fold-stream.js';
+import { fold, emptyStream, pages, type Folding } from './fold-stream.js';
 import type { Folded } from './stream-cache.js';
 
-/** What a command did when it was carried out. */
+/** A command's recorded events and the state after them. */
 export interface Replayed<S, E> {
   readonly events: readonly E[];
-  /** Of these events, in order. */
+  /** In the order of `events`. */
   readonly eventIds: readonly string[];
-  /** The stream right after them. */
+  /** Right after `events`. */
   readonly asOf: Folded<S>;
 }
 
-/**
- * Reads again what a command did: its events, and the state as it was right after them.
- * @param lastRevision of its events.
- */
+/** @param lastRevision the revision of the command's newest event. */
 export async function replay<S, E extends DomainEvent>(
   {
     log,
@@ -26,7 +23,7 @@ export async function replay<S, E extends DomainEvent>(
   stream: string,
   { lastRevision, commandId }: { readonly lastRevision: bigint; readonly commandId: string },
 ): Promise<Replayed<S, E>> {
-  let asOf = nothing(folding);
+  let asOf = emptyStream(folding);
   const events: E[] = [];
   const eventIds: string[] = [];
   for await (const page of pages(log.readStream(stream))) {

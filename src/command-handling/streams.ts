@@ -65,7 +65,7 @@ import type { EventLog } from '../event-log/event-log.js';
 import { CommandHandling, type StreamKind } from './handle-command.js';
 import { RememberedStreams } from './stream-cache.js';
 
-/** The command loop, once per kind of stream. */
+/** The command loop, once for each kind of stream. */
 export interface Streams {
   readonly accounts: CommandHandling<AccountState, AccountEvent>;
   readonly reservations: CommandHandling<ReservationState, ReservationEvent>;
@@ -83,13 +83,12 @@ function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
   if (state.status === 'absent') return;
   yield state.account;
   yield* state.users.keys();
-  // The account's own people who are gone already may have left texts in what is remembered of its
-  // referral.
+  // The cached referral may contain texts of people of this account that were erased already.
   if (state.referral) yield state.referral.referred.person;
   if (state.attribution) yield state.attribution.codeSubject;
 }
 
-/** @param remembered what the streams of all kinds may take together. */
+/** @param remembered shared by the streams of all kinds. */
 export function openStreams(
   log: EventLog,
   codec: EventCodec,

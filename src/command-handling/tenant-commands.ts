@@ -17,7 +17,7 @@ import type { ReadableStreams } from './readable-streams.js';
 import { hashOfKey } from './tenant-directory.js';
 import { signingSecretContext } from './token-secrets.js';
 
-/** Secrets as they are shown, once. */
+/** Plain secrets, shown once. */
 export interface TenantSecrets {
   readonly alias: string;
   readonly liveApiKey: string;
@@ -33,7 +33,7 @@ export interface NewTenant {
   readonly program: ProgramDocument;
 }
 
-/** Making and changing tenants: issues their keys and secrets, and sends the commands. */
+/** Creates and changes tenants: issues keys and secrets, and sends the commands. */
 export class TenantCommands {
   constructor(
     private readonly commands: Commands,
@@ -66,16 +66,16 @@ export class TenantCommands {
   }
 
   /**
-   * New keys for the modes; the old ones stay good for the grace. The new ones are returned by
-   * mode.
+   * Issues new keys for the modes and returns them by mode. The old keys stay valid for the grace
+   * period.
    */
   async rotateKeys(
     alias: string,
     modes: readonly Mode[],
     graceMs: number,
   ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
-    const fresh = modes.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
-    const keys = fresh.map(({ mode, plain }) => this.sealKey(mode, plain));
+    const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
+    const keys = issued.map(({ mode, plain }) => this.sealKey(mode, plain));
     const changed = await this.execute(alias, {
       type: 'RotateKeys',
       keys,
@@ -84,10 +84,10 @@ export class TenantCommands {
     });
     return 'refused' in changed
       ? changed
-      : Object.fromEntries(fresh.map(({ mode, plain }) => [mode, plain]));
+      : Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
   }
 
-  /** All tenants, in the order in which they were made. */
+  /** All tenants, oldest first. */
   async list(): Promise<OpenTenant[]> {
     const { state } = await this.streams.tenantRegister.load(this.names.tenantRegisterStream());
     const tenants = await Promise.all(
@@ -96,7 +96,7 @@ export class TenantCommands {
     return tenants.flatMap((tenant) => (tenant.state.status === 'open' ? [tenant.state] : []));
   }
 
-  /** The tenant after the command. */
+  /** @returns the tenant after the command. */
   execute(alias: string, command: TenantCommand): Promise<OpenTenant | Refused> {
     return this.commands.execute(
       new TenantCommandEnvelope(this.meta(alias, command.type), command),
@@ -110,7 +110,7 @@ export class TenantCommands {
       causationId: cause,
       actor: this.actor,
       idempotency: null,
-      // Tenants belong to both modes.
+      // A tenant belongs to both modes.
       scope: { tenant: alias, mode: 'live' },
     };
   }
@@ -135,6 +135,6 @@ export class TenantCommands {
   }
 }
 
-/** 192 random bits; the prefix tells people what they hold: `live_…`, `test_…`, `live_secret_…`. */
+/** 192 random bits; the prefix names the kind: `live_…`, `test_…`, `live_secret_…`. */
 const newSecret = (mode: Mode, kind: 'key' | 'secret'): string =>
   `${mode}_${kind === 'secret' ? 'secret_' : ''}${randomBytes(24).toString('hex')}`;

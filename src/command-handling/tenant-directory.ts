@@ -6,31 +6,27 @@ import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /**
- * How long a tenant is taken as it was known, when no word of a change came. A word comes with
- * every change (Postgres NOTIFY).
+ * How long a cached tenant is used without reading. Every change is announced (Postgres NOTIFY).
  */
-const TRUSTED_MS = 2_000;
+const FRESH_MS = 2_000;
 
-/**
- * Longer than this no request waits for a log that says nothing, when it is known how the tenant
- * was.
- */
-const PATIENCE_MS = 1_000;
+/** How long a request waits for a silent log when the tenant is cached. */
+const LOG_WAIT_MS_MAX = 1_000;
 
-/** Gives a tenant's stream as of now. */
+/** Loads a tenant's stream. */
 interface TenantStreams {
   load(stream: string): Promise<{ readonly state: TenantState }>;
 }
 
 /**
- * Tenants as every request needs them: from memory, yet true to the log. A "no" (unknown tenant,
- * wrong key) is never answered from memory: the stream is read again first. Every other change is
- * announced, so it too counts at the next request. While the log is away or hangs, what is known
- * counts on, so that reads of projections are answered: nothing changes in a log that is away.
+ * The tenants, cached for every request. An unknown tenant or a wrong key is never answered from
+ * the cache: the stream is read first. Other changes are announced and take effect at the next
+ * request. While the log is unavailable, the cached tenant stays valid, so that projections can be
+ * read: an unavailable log does not change.
  */
 export class TenantDirectory {
   private readonly known = new Map<string, { tenant: OpenTenant; until: number }>();
-  /** How many changes were heard of: what was read while one came may lack it. */
+  /** Announcements so far: a read that spans one may lack that change. */
   private changes = 0;
 
   constructor(
@@ -44,31 +40,31 @@ export class TenantDirectory {
     if (known === undefined) return this.read(alias);
     if (known.until > this.clock()) return known.tenant;
     try {
-      return await inTime(this.read(alias), PATIENCE_MS);
+      return await inTime(this.read(alias), LOG_WAIT_MS_MAX);
     } catch (error) {
       const away =
         error instanceof NoAnswerInTime
           ? new EventLogUnavailable('the event log does not answer')
           : error;
-      // Nothing is left of it when a change was announced meanwhile; others that waited may have
-      // renewed it.
+      // An announcement in the meantime removed the tenant; another waiting request may have read
+      // it.
       const latest = this.known.get(alias);
-      // A slow log is waited for then, within its own limit.
+      // Then the request waits for the slow log, within the log's own time limit.
       if (latest === undefined && error instanceof NoAnswerInTime) return this.read(alias);
       if (!(away instanceof EventLogUnavailable) || latest === undefined) throw away;
-      this.known.set(alias, { ...latest, until: this.clock() + TRUSTED_MS });
+      this.known.set(alias, { ...latest, until: this.clock() + FRESH_MS });
       return latest.tenant;
     }
   }
 
-  /** The tenant as the log has it now. */
+  /** Reads the tenant from the log. */
   async read(alias: string): Promise<OpenTenant | undefined> {
     if (!isAlias(alias)) return undefined;
     const before = this.changes;
     const { state } = await this.tenants.load(this.names.tenantStream(alias));
     if (state.status === 'absent') return undefined;
     if (this.changes === before)
-      this.known.set(alias, { tenant: state, until: this.clock() + TRUSTED_MS });
+      this.known.set(alias, { tenant: state, until: this.clock() + FRESH_MS });
     return state;
   }
 
@@ -79,21 +75,21 @@ export class TenantDirectory {
   }
 
   /**
-   * Announcements may have been missed: the next request reads its tenant again. What is known
-   * stays, in case the log is away: so it is just when announcements are missed.
+   * Announcements may have been missed: the next request of each tenant reads it again. The tenants
+   * stay cached, since the log may be unavailable for the same reason.
    */
   distrust(): void {
     this.changes++;
     for (const [alias, known] of this.known) this.known.set(alias, { ...known, until: 0 });
   }
 
-  /** The log lost its end: what is known of tenants may be in no log any more. */
+  /** The log lost its end: cached tenants may rest on lost events. */
   forgetAll(): void {
     this.changes++;
     this.known.clear();
   }
 
-  /** The key's mode and id; undefined when it is none of this tenant's, or no longer good. */
+  /** The key's mode and id; undefined: unknown or expired. */
   async authenticate(
     alias: string,
     key: string,
@@ -117,7 +113,7 @@ export class TenantDirectory {
   }
 }
 
-/** A key has 192 random bits: a plain hash is enough, there is nothing to guess. */
+/** A key has 192 random bits, so a plain hash cannot be guessed. */
 export const hashOfKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 export const isAlias = (alias: string): boolean => /^[a-z0-9_-]{1,64}$/.test(alias);

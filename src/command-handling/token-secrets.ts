@@ -4,24 +4,21 @@ import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import { openBytes } from '../privacy/subject-keys.js';
 import type { TenantDirectory } from './tenant-directory.js';
 
-/** A secret that a user token may be signed with. `id` names it in the ledger. */
+/** A secret that verifies user tokens. `id` names it in the ledger. */
 export interface TokenSecret {
   readonly id: string;
   readonly mode: Mode;
   /**
-   * Of the UTF-8 bytes that the tenant was shown. Bytes alone would be tried as a PEM document
-   * first, at every token: forty times the work.
+   * A key object of the UTF-8 bytes that the tenant received: given bytes, the library tries to
+   * parse a PEM document for every token, which costs forty times as much.
    */
   readonly secret: KeyObject;
 }
 
-/** The context that a signing secret is sealed with. */
+/** The sealing context of a signing secret. */
 export const signingSecretContext = (mode: Mode): string => `signing-${mode}`;
 
-/**
- * Opens what user tokens are verified with: the API keys that are still good, and the secrets that
- * were issued for signing.
- */
+/** Decrypts the secrets that verify user tokens: valid API keys and signing secrets. */
 export class TokenSecrets {
   private readonly opened = new WeakMap<
     OpenTenant,
@@ -35,8 +32,8 @@ export class TokenSecrets {
   ) {}
 
   /**
-   * What `verify` makes of the tenant and its secrets. A "no" is made again on the tenant as the
-   * log has it now: a key of a moment ago counts, and every "no" takes the same way.
+   * The result of `verify` on the cached tenant and its secrets. A failure is verified again on the
+   * tenant as the log has it: a new key is valid at once, and every failure takes the same path.
    */
   async verify<T>(
     alias: string,
@@ -49,7 +46,7 @@ export class TokenSecrets {
     return now && verify(this.of(now), now);
   }
 
-  /** The secrets that are good at this moment, the signing secrets first. */
+  /** The valid secrets, signing secrets first. */
   of(tenant: OpenTenant): readonly TokenSecret[] {
     const now = this.clock();
     const all = this.opened.get(tenant) ?? this.open(tenant);

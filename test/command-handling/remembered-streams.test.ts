@@ -109,8 +109,8 @@ it('ten thousand accounts of 110 KiB stay within the bound, whatever kinds share
   });
   const [accounts, others] = [new StreamCache<null>(remembered), new StreamCache<null>(remembered)];
   for (let n = 0; n < 5_000; n++) {
-    accounts.keep(`account-${n}`, folded(0n), 0);
-    others.keep(`other-${n}`, folded(0n), 0);
+    accounts.put(`account-${n}`, folded(0n), 0);
+    others.put(`other-${n}`, folded(0n), 0);
     expect(remembered.bytes).toBeLessThanOrEqual(256 * MIB);
   }
   expect(remembered.bytes).toBeGreaterThan(200 * MIB);

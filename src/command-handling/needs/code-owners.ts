@@ -9,8 +9,8 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Streams } from '../streams.js';
 
 /**
- * Finds the people that a decision is about in the log itself: the code's reservation, then its
- * holder's account. Never a read model.
+ * Finds the owner of a code in the log, never in a read model: through the code's reservation and
+ * the account that holds it.
  */
 export class CodeOwners {
   constructor(
@@ -18,7 +18,7 @@ export class CodeOwners {
     private readonly names: KeyedNames,
   ) {}
 
-  /** Whose code it is; null when nobody has it (any more). */
+  /** The owner of the code; null when it has none. */
   async find(
     scope: Scope,
     code: string,
@@ -36,13 +36,13 @@ export class CodeOwners {
     return { code: held.code, programId: held.programId, since: held.since, party, user };
   }
 
-  /** When the code was reserved, epoch milliseconds, whoever has it; 0: nobody has it. */
+  /** When the code was reserved, in epoch milliseconds; 0: not reserved. */
   async reservedAt(scope: Scope, code: string): Promise<number> {
     const { state } = await this.streams.reservations.load(this.names.codeStream(scope, code));
     return state.status === 'held' ? state.since : 0;
   }
 
-  /** The first of several codes that anybody has, with its owner as of now. */
+  /** The first code that has an owner, with the owner's newest state. */
   async firstOf(scope: Scope, codes: readonly string[]): Promise<ProvidedCodeOwner> {
     for (const code of codes) {
       const found = await this.find(scope, code);
@@ -53,7 +53,7 @@ export class CodeOwners {
     return { owner: null, referrer: null };
   }
 
-  /** The party as of now; null when the person is gone. */
+  /** The newest state of the party; null when the person was deleted. */
   async referrer(scope: Scope, party: Party): Promise<Referrer | null> {
     const { state } = await this.streams.accounts.load(
       this.names.accountStream(scope, party.account),

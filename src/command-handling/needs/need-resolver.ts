@@ -21,7 +21,7 @@ import type { NewSubjects } from './new-subjects.js';
 import type { Reservations, Reserved } from './reservations.js';
 import type { ReservedTankCode, TankCodes } from './tank-codes.js';
 
-/** Where needs are fetched from. */
+/** The sources of each kind of need. */
 export interface NeedSources {
   readonly log: Pick<EventLog, 'epoch'>;
   readonly streams: Pick<Streams, 'accounts'>;
@@ -34,9 +34,9 @@ export interface NeedSources {
 }
 
 /**
- * Fetches for one command what its decision needs, between two tries to decide it and outside the
- * queue of its account: two accounts that refer each other would wait for each other there, and a
- * free code may take many reads.
+ * Fetches the needs of one command's decision, between two tries and outside the queue of its
+ * account: inside it, two accounts that refer each other would deadlock, and finding a free code
+ * may take many reads.
  */
 export class NeedResolver {
   private fetched = NOTHING_PROVIDED;
@@ -53,10 +53,7 @@ export class NeedResolver {
     this.epoch = sources.log.epoch;
   }
 
-  /**
-   * What was fetched. Nothing of it counts once the log lost its end: it may rest on events that
-   * are in no log any more.
-   */
+  /** Empty after the log lost its end: the needs may rest on lost events. */
   get provided(): Provided {
     const { epoch } = this.sources.log;
     if (epoch !== this.epoch) this.fetched = NOTHING_PROVIDED;
@@ -64,12 +61,12 @@ export class NeedResolver {
     return this.fetched;
   }
 
-  /** People are read again for the next try: time has passed. */
+  /** The next try reads the code owners and referrers again. */
   forgetPeople(): void {
     this.fetched = { ...this.fetched, codeOwners: {}, referrers: {} };
   }
 
-  /** In order, up to the first reservation that is refused. */
+  /** Fetches in order, up to the first refused reservation. */
   async resolve(needs: readonly Need[]): Promise<void> {
     for (const need of needs) {
       await this.fetch(need);
@@ -82,9 +79,9 @@ export class NeedResolver {
   }
 
   /**
-   * Once the command has its outcome: what it did not use after all is released. Not released, by a
-   * crash or an outage, it lapses.
-   * @param events what it brought about.
+   * Releases what the command reserved and did not use. After a crash or an outage the reservations
+   * expire instead.
+   * @param events of the outcome.
    */
   async settle(events: readonly AccountEvent[]): Promise<void> {
     await Promise.allSettled([
@@ -190,8 +187,8 @@ export class NeedResolver {
           now: clock(),
         }),
     );
-    if (outcome.kind !== 'accepted') throw new Error('a referral could not be announced');
-    // The referrer may be gone since: an account that was deleted has announced nothing.
+    if (outcome.kind !== 'accepted') throw new Error('the announcement of a referral was refused');
+    // The referrer's account may have been deleted: then there is no announcement.
     this.forgetPeople();
     if (outcome.state.status === 'absent') return;
     this.announced.push(need);

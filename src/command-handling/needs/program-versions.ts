@@ -3,7 +3,7 @@ import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
-/** Stored bytes of the versions that are remembered. */
+/** Stored bytes of all cached versions. */
 const BYTES_MAX = 8 * 1024 * 1024;
 
 interface Remembered {
@@ -12,9 +12,8 @@ interface Remembered {
 }
 
 /**
- * Versions of programs that were applied before the one of today. They are rarely needed, and pools
- * of codes make them large: they are read from the tenant's stream, and the last ones are
- * remembered. A version never changes.
+ * Earlier versions of programs. They are rarely needed, and pools of codes make them large: they
+ * are read from the tenant's stream and the most recently used are cached. A version never changes.
  */
 export class ProgramVersions {
   private readonly remembered = new Map<string, Remembered>();
@@ -27,12 +26,12 @@ export class ProgramVersions {
     private readonly bytesMax = BYTES_MAX,
   ) {}
 
-  /** Undefined: there was never such a version. @throws while the log is away. */
+  /** Undefined: no such version. @throws {EventLogUnavailable} */
   async find(tenant: string, programId: string, version: number): Promise<NamedRules | undefined> {
     const key = JSON.stringify([tenant, programId, version]);
     const known = this.remembered.get(key);
     if (known) {
-      // The one that was asked for last goes last.
+      // Most recently used last.
       this.remembered.delete(key);
       this.remembered.set(key, known);
       return known.version;

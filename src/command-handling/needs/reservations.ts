@@ -12,36 +12,33 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 
-/**
- * A reservation that its account has not recorded after this time may be taken over: its command is
- * most likely over.
- */
+/** Age from which a reservation without a record in its account may be taken over. */
 const UNRECORDED_MS = 120_000;
 const CODE_LENGTH_MAX = 15;
 const CANDIDATES_MAX = 60;
-/** After the first few candidates a free one is looked for among so many at a time. */
+/** After the first two candidates, this many are read in parallel. */
 const CANDIDATES_AT_ONCE = 8;
 
-/** Something unique to be reserved: in which stream, and who is to have it. */
-interface Wanted {
+/** A reservation to make. */
+interface ReservationRequest {
   readonly stream: string;
   readonly kind: ReservationKind;
   readonly key: string;
-  /** With whose key it is sealed. */
+  /** Whose key seals the value. */
   readonly subject: SubjectId;
   readonly holder: Holder;
   readonly programId: string | null;
 }
 
-/** A claim that a command has on a reservation. */
+/** A command's claim on a reservation. */
 export interface Reserved {
   readonly stream: string;
   readonly claim: string;
 }
 
 /**
- * Codes and payment provider ids belong to one holder each. They are reserved before the account
- * records them.
+ * Reserves codes and payment provider ids, which have one holder each, before the account records
+ * them.
  */
 export class Reservations {
   constructor(
@@ -49,7 +46,7 @@ export class Reservations {
     private readonly names: KeyedNames,
   ) {}
 
-  /** What is to be reserved for the account; null: a thing that is no code. */
+  /** `code` is null when a payment provider id was reserved. */
   async reserve(
     meta: CommandMeta,
     account: AccountRef,
@@ -57,7 +54,7 @@ export class Reservations {
   ): Promise<(Reserved & { readonly code: string | null }) | { readonly refused: Refusal }> {
     switch (what.kind) {
       case 'code': {
-        const reserved = await this.claim(meta, this.codeWanted(meta, account, what));
+        const reserved = await this.claim(meta, this.codeReservation(meta, account, what));
         return 'refused' in reserved ? reserved : { ...reserved, code: what.code };
       }
       case 'generated-code':
@@ -66,7 +63,7 @@ export class Reservations {
         const { id, subject } = what;
         const stream = this.names.paymentProviderIdStream(meta.scope, id);
         const holder = { account, person: null };
-        const wanted = {
+        const request = {
           stream,
           kind: 'payment-provider-id',
           key: id,
@@ -74,15 +71,15 @@ export class Reservations {
           holder,
           programId: null,
         } as const;
-        const reserved = await this.claim(meta, wanted);
+        const reserved = await this.claim(meta, request);
         return 'refused' in reserved ? reserved : { ...reserved, code: null };
       }
     }
   }
 
   /**
-   * A free code after the name: its first 15 letters and digits; digits are added while it is
-   * taken; without a name it is random.
+   * A free code made from the first 15 letters and digits of the name; digits follow while it is
+   * taken; random without a name.
    */
   private async generate(
     meta: CommandMeta,
@@ -94,7 +91,7 @@ export class Reservations {
       .slice(0, CODE_LENGTH_MAX)
       .toUpperCase();
     for (let step = 0; step < CANDIDATES_MAX;) {
-      // The first ones are often free: reading ahead would only cost.
+      // The first two are often free: reading more of them would be wasted.
       const count = step < 2 ? 1 : CANDIDATES_AT_ONCE;
       const candidates = Array.from({ length: count }, (_, index) => candidate(base, step + index));
       step += count;
@@ -103,7 +100,7 @@ export class Reservations {
         : await this.freeOf(meta, candidates, { account, person })) {
         const reserved = await this.claim(
           meta,
-          this.codeWanted(meta, account, { code, person, programId }),
+          this.codeReservation(meta, account, { code, person, programId }),
         );
         if (!('refused' in reserved)) return { ...reserved, code };
       }
@@ -111,17 +108,14 @@ export class Reservations {
     throw new Error('no free referral code was found');
   }
 
-  /**
-   * Gives back one command's claim. What other commands of the same holder claimed, and may have
-   * recorded, stays reserved.
-   */
+  /** Releases one claim. Claims of other commands of the same holder stay. */
   async release(meta: CommandMeta, { stream, claim }: Reserved, now: number): Promise<void> {
     await this.streams.reservations.handle(stream, asNewCommand(meta), (state) =>
       decide(state, { type: 'Release', claim, now }),
     );
   }
 
-  /** Those that nobody had a moment ago, in the same order. */
+  /** The codes that were free a moment ago, in the same order. */
   private async freeOf(
     meta: CommandMeta,
     codes: readonly string[],
@@ -139,7 +133,7 @@ export class Reservations {
     });
   }
 
-  private codeWanted(
+  private codeReservation(
     { scope }: CommandMeta,
     account: AccountRef,
     {
@@ -147,7 +141,7 @@ export class Reservations {
       person,
       programId,
     }: { readonly code: string; readonly person: SubjectId; readonly programId: string },
-  ): Wanted {
+  ): ReservationRequest {
     const holder = { account, person };
     const stream = this.names.codeStream(scope, code);
     return { stream, kind: 'referral-code', key: code, subject: person, holder, programId };
@@ -155,22 +149,22 @@ export class Reservations {
 
   private async claim(
     meta: CommandMeta,
-    wanted: Wanted,
+    request: ReservationRequest,
   ): Promise<Reserved | { readonly refused: Refusal }> {
-    const { stream, kind, holder, programId } = wanted;
-    const key = personal(wanted.subject, wanted.key);
+    const { stream, kind, holder, programId } = request;
+    const key = personal(request.subject, request.key);
     const claim = randomUUID();
     const outcome = await this.streams.reservations.handle(
       stream,
       asNewCommand(meta),
       async (state) => {
         const now = Date.now();
-        // Lapsed anew in every try: whoever reserves anew for the holder after that makes the
-        // append of this try conflict.
+        // Lapsed again on every try: a reservation made by the holder after the lapse then
+        // conflicts with the append of this try.
         const takeOver =
           state.status === 'held' &&
           state.since < now - UNRECORDED_MS &&
-          (await this.lapse(meta, state.holder, wanted));
+          (await this.lapse(meta, state.holder, request));
         return decide(state, {
           type: 'Reserve',
           kind,
@@ -186,18 +180,15 @@ export class Reservations {
     return outcome.kind === 'refused' ? { refused: outcome.refused } : { stream, claim };
   }
 
-  /**
-   * True: the holder has not recorded it, and no command can do so any more with a claim that is
-   * there.
-   */
+  /** True: the holder has not recorded it, and the existing claims can no longer record it. */
   private async lapse(
     meta: CommandMeta,
     { account, person }: Holder,
-    { kind, key }: Wanted,
+    { kind, key }: ReservationRequest,
   ): Promise<boolean> {
     const stream = this.names.accountStream(meta.scope, account);
     const { state } = await this.streams.accounts.load(stream);
-    // Almost always: without waiting for the commands of that account.
+    // The usual case, without the queue of that account.
     if (hasRecorded(state, { kind, key, person })) return false;
     const outcome = await this.streams.accounts.handle(stream, asNewCommand(meta), (now) =>
       decideAccount(now, {
@@ -213,8 +204,8 @@ export class Reservations {
 function candidate(base: string, step: number): string {
   if (base === '') return randomCode(10);
   if (step === 0) return base;
-  // Small numbers first, they read best; then wider ones, so that the thousandth Ann does not try a
-  // thousand times.
+  // Small numbers first, since they read best; then wider ones, so that the thousandth Ann does not
+  // need a thousand tries.
   const digits = String(
     step <= 3 ? step + 1 : randomInt(10 ** Math.min(2 + Math.floor(step / 6), 8)),
   );

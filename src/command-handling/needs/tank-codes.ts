@@ -18,13 +18,10 @@ import type { Streams } from '../streams.js';
 import type { TenantDirectory } from '../tenant-directory.js';
 import type { ProgramVersions } from './program-versions.js';
 
-/**
- * A reservation that its account has not recorded after this time lapses: its command is over, or
- * is decided again.
- */
+/** Age from which a reservation without a record in its account may lapse. */
 const UNRECORDED_MS = 120_000;
 
-/** A code that waits for its account to record it, by one command's claim. */
+/** A code under one command's claim, not yet recorded by its account. */
 export interface ReservedTankCode {
   readonly code: string;
   readonly holder: TankCodeHolder;
@@ -32,25 +29,24 @@ export interface ReservedTankCode {
 }
 
 /**
- * Up to where the codes of a pool were seen to be taken, when so many codes were taken and so many
- * had become free again.
+ * All codes of a pool before `place` were taken when the tenant had this many taken codes and this
+ * many freed ones.
  */
-interface Seen {
+interface TakenPrefix {
   readonly place: number;
   readonly taken: number;
   readonly freed: number;
 }
 
 /**
- * Codes of fuel tanks, handed out once each: reserved first, recorded by the account, then out of
+ * Codes of fuel tanks, each handed out once: reserved, recorded by the account, then removed from
  * the pool for good.
  */
 export class TankCodes {
   /**
-   * By scope, for each pool that is in use: a pool of a hundred thousand is not searched from its
-   * beginning for every reward.
+   * By pool and scope: a pool of a hundred thousand codes is not searched from the start each time.
    */
-  private readonly seen = new WeakMap<readonly string[], Map<string, Seen>>();
+  private readonly takenPrefixes = new WeakMap<readonly string[], Map<string, TakenPrefix>>();
 
   constructor(
     private readonly streams: Pick<Streams, 'tankCodes' | 'accounts'>,
@@ -61,8 +57,8 @@ export class TankCodes {
   ) {}
 
   /**
-   * The code for a reward, the same one however often it is asked for, each time with a claim of
-   * its own; undefined: none is left.
+   * The code for a reward: the same one on every call, each time with another claim. Undefined: the
+   * pool is empty.
    */
   async reserve(
     meta: CommandMeta,
@@ -80,23 +76,23 @@ export class TankCodes {
   }
 
   /**
-   * After the command: what its account recorded is handed out, its other claims end. Not done, by
-   * a crash, it is made up for when codes run out.
+   * After the command: hands out the recorded codes and ends the other claims. If a crash prevents
+   * it, the next command that finds the pool empty does it.
    */
   async settle(
     meta: CommandMeta,
     reserved: readonly ReservedTankCode[],
     recorded: readonly AccountEvent[],
   ): Promise<void> {
-    const given = new Set(
+    const granted = new Set(
       recorded.flatMap((event) => (event.type === 'RewardGranted' ? [event.rewardId] : [])),
     );
     for (const { code, holder, claim } of reserved) {
-      const isGiven =
-        given.has(holder.rewardId) || (await this.isRecorded(meta.scope, holder, code));
+      const isGranted =
+        granted.has(holder.rewardId) || (await this.isRecorded(meta.scope, holder, code));
       const now = this.clock();
-      await this.tell(meta, () =>
-        isGiven
+      await this.handle(meta, () =>
+        isGranted
           ? { type: 'HandOutTankCode', code, holder, now }
           : { type: 'ReleaseTankCode', code, holder, claim, now },
       );
@@ -123,11 +119,11 @@ export class TankCodes {
   ): Promise<TankCodesState> {
     const { tenant, mode } = meta.scope;
     const scope = `${mode}/${tenant}`;
-    const seenOfPool = this.seen.get(codes) ?? new Map<string, Seen>();
-    this.seen.set(codes, seenOfPool);
+    const prefixes = this.takenPrefixes.get(codes) ?? new Map<string, TakenPrefix>();
+    this.takenPrefixes.set(codes, prefixes);
     let from: number | undefined;
-    const state = await this.tell(meta, ({ freed, taken, codeOfReward }) => {
-      const seen = seenOfPool.get(scope);
+    const state = await this.handle(meta, ({ freed, taken, codeOfReward }) => {
+      const seen = prefixes.get(scope);
       const start = seen?.freed === freed && seen.taken <= taken.size ? seen.place : 0;
       from = codeOfReward.has(holder.rewardId) ? undefined : start;
       return { type: 'ReserveTankCode', codes, from: start, holder, claim, now: this.clock() };
@@ -135,12 +131,12 @@ export class TankCodes {
     if (from !== undefined) {
       const code = state.codeOfReward.get(holder.rewardId);
       const place = code === undefined ? codes.length : codes.indexOf(code, from);
-      seenOfPool.set(scope, { place, taken: state.taken.size, freed: state.freed });
+      prefixes.set(scope, { place, taken: state.taken.size, freed: state.freed });
     }
     return state;
   }
 
-  /** Settles what others left until some code is free again, and takes it. */
+  /** Settles abandoned reservations until a code is free, and takes it. */
   private async takeFreed(
     meta: CommandMeta,
     { reserved }: TankCodesState,
@@ -151,7 +147,7 @@ export class TankCodes {
     if (old.length === 0) return undefined;
     const pool = new Set(codes);
     for (const [code, left] of old) {
-      if (!pool.has(code) || !(await this.settleLeft(meta, code, left.holder))) continue;
+      if (!pool.has(code) || !(await this.settleAbandoned(meta, code, left.holder))) continue;
       const taken = (await this.take(meta, codes, holder, claim)).codeOfReward.get(holder.rewardId);
       if (taken !== undefined) return taken;
     }
@@ -159,18 +155,18 @@ export class TankCodes {
   }
 
   /** @returns whether the code is free again. */
-  private async settleLeft(
+  private async settleAbandoned(
     meta: CommandMeta,
     code: string,
     holder: TankCodeHolder,
   ): Promise<boolean> {
-    const { taken } = await this.tell(meta, async ({ reserved }) => {
+    const { taken } = await this.handle(meta, async ({ reserved }) => {
       const now = this.clock();
       const left = reserved.get(code);
       if (left?.holder.rewardId !== holder.rewardId || left.since >= now - UNRECORDED_MS)
         return undefined;
-      // Lapsed anew in every try: whoever claims the code after that makes the append of this try
-      // conflict.
+      // Lapsed again on every try: a claim made after the lapse then conflicts with the append of
+      // this try.
       return (await this.lapse(meta, holder, code))
         ? { type: 'ReleaseTankCode', code, holder, claim: null, now }
         : { type: 'HandOutTankCode', code, holder, now };
@@ -179,8 +175,7 @@ export class TankCodes {
   }
 
   /**
-   * True: the account has not recorded the code, and no command can do so any more with a claim
-   * that is there.
+   * True: the account has not recorded the code, and the existing claims can no longer record it.
    */
   private async lapse(meta: CommandMeta, holder: TankCodeHolder, code: string): Promise<boolean> {
     if (await this.isRecorded(meta.scope, holder, code)) return false;
@@ -201,8 +196,8 @@ export class TankCodes {
     return hasRecorded(state, { kind: 'tank-code', code, rewardId });
   }
 
-  /** @param commandFor undefined: nothing is to be done. */
-  private async tell(
+  /** @param commandFor undefined: no command. */
+  private async handle(
     meta: CommandMeta,
     commandFor: (
       state: TankCodesState,
@@ -217,7 +212,7 @@ export class TankCodes {
         return command ? decide(state, command) : { events: [] };
       },
     );
-    if (outcome.kind !== 'accepted') throw new Error('the tank codes refused a step');
+    if (outcome.kind !== 'accepted') throw new Error('a command on the tank codes was refused');
     return outcome.state;
   }
 }

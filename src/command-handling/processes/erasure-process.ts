@@ -11,14 +11,13 @@ import type { Streams } from '../streams.js';
 
 export type ErasureCause = Omit<CommandMeta, 'scope' | 'commandId'>;
 
-/** Tells every process, this one included, whose values it must not remember any longer. */
+/** Notifies every process, this one included, which people's values to evict. */
 export type AnnounceErasure = (subjects: readonly SubjectId[]) => Promise<void>;
 
 /**
- * Carries a recorded erasure to its end: the keys are destroyed, every process is told, and the
- * account says that it is done. Whoever calls it goes on where the last one stopped: the request
- * itself, or the job that looks after what a crash left. Every step is harmless twice, and the
- * tombstone is written last: what it says is true.
+ * Completes a recorded erasure: destroys the keys, notifies every process, and records the
+ * completion. The request starts it; after a crash a job resumes it. Every step is idempotent, and
+ * the completion is recorded last.
  */
 export class ErasureProcess {
   constructor(
@@ -28,7 +27,7 @@ export class ErasureProcess {
     private readonly announce: AnnounceErasure,
   ) {}
 
-  /** Carries out what another copy of the log has; keys are destroyed in any case. */
+  /** Repeats an erasure that another copy of the log holds; the keys are destroyed in any case. */
   async repeat(
     { tenant, mode, accountRef, suppressed, ...erased }: ListedErasure,
     cause: ErasureCause,
@@ -54,8 +53,8 @@ export class ErasureProcess {
   }
 
   /**
-   * @returns where the tombstone stands; null when it was written before, or there is no such
-   * erasure.
+   * @returns the position of the completion; null when it was recorded before, or without a
+   * request.
    */
   async drive(
     scope: Scope,
@@ -83,7 +82,7 @@ export class ErasureProcess {
   }
 }
 
-/** An erasure as it stood in a log, to be carried out on another copy of it. No personal data. */
+/** A recorded erasure, to be repeated on another copy of the log. No personal data. */
 export interface ListedErasure extends Erased {
   readonly tenant: string;
   readonly mode: Mode;

@@ -25,10 +25,10 @@ import { REPLAYED_MS } from '../handled-commands.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
 import type { Streams } from '../streams.js';
 
-/** What an account is told in a moderation; what it needs for it is got on the way. */
+/** A step of one account in a moderation, without its needs. */
 type AccountStep = PrepareModeration | Omit<ApplyModeration, 'provided'> | ReleaseModeration;
 
-/** What one account has to do in a moderation, as one of its sides. */
+/** The changes on one side of one account. */
 interface Part {
   readonly account: AccountRef;
   readonly side: SideOfAccount;
@@ -36,38 +36,32 @@ interface Part {
 }
 
 export interface ModerationResult {
-  /** Empty: applied everywhere. Else why not, and nothing changed. */
+  /** Empty: applied to all. Otherwise the reasons of the refusal; nothing changed. */
   readonly reasons: readonly string[];
-  /**
-   * Of the last event of the moderation's own stream, which comes behind all of its steps, whoever
-   * took them.
-   */
+  /** Of the newest event of the moderation's stream; all of its steps are recorded before it. */
   readonly position: Position | null;
 }
 
-/** What was asked of each referral, by its id; undefined: leaves that side alone. */
-export type Sides = ReadonlyMap<string, Pick<ModerationItem, 'referred' | 'referrer'>>;
+/** The requested status of each side, by referral id; undefined: unchanged. */
+export type RequestedSides = ReadonlyMap<string, Pick<ModerationItem, 'referred' | 'referrer'>>;
 
-/** A stream of moderations, and what stands in it. */
-export interface PlaceOfRequest {
+/** Where a request is or will be recorded, and what that stream holds. */
+export interface RequestLocation {
   readonly moderationId: string;
   readonly holds: 'nothing' | 'this-request' | 'another-request';
 }
 
-/** What a drive came to; absent: no such moderation was recorded when it looked. */
-type Driven = ModerationResult | 'absent';
+/** `absent`: the moderation was not recorded yet. */
+type RunOutcome = ModerationResult | 'absent';
 
 /**
- * Carries a recorded moderation to its end. Whoever calls it goes on where the last one stopped:
- * the request itself, a command that meets the hold, or the job that looks after what a crash left.
- * Accounts are prepared in one fixed order, so two moderations that share accounts cannot wait for
- * each other.
+ * Completes a recorded moderation. The request starts it; a command that meets the hold, or a job
+ * after a crash, resumes it. Accounts are prepared in one fixed order, so two moderations that
+ * share accounts cannot deadlock.
  */
 export class ModerationProcess {
-  /**
-   * The drive under way of each moderation: whoever meets the hold meanwhile waits for that one.
-   */
-  private readonly driving = new Map<string, Promise<Driven>>();
+  /** The runs in progress, by moderation: a command that meets the hold waits for the one there. */
+  private readonly running = new Map<string, Promise<RunOutcome>>();
 
   constructor(
     private readonly streams: Streams,
@@ -76,11 +70,10 @@ export class ModerationProcess {
   ) {}
 
   /**
-   * Where the request is recorded, or is to be: a moderation has a stream of its own, which is
-   * named after the idempotency key. Of a key whose effect is older than it answers for, the next
-   * request is another moderation, in the next stream of that key.
+   * A moderation has a stream of its own, named after the idempotency key. When the effect of a key
+   * has expired, the next request with that key is another moderation, in the key's next stream.
    */
-  async place(meta: CommandMeta, asked: Sides): Promise<PlaceOfRequest> {
+  async locate(meta: CommandMeta, asked: RequestedSides): Promise<RequestLocation> {
     // Its id is new.
     if (meta.idempotency === null)
       return { moderationId: moderationIdOf(meta, 0), holds: 'nothing' };
@@ -94,7 +87,7 @@ export class ModerationProcess {
       const known = handled.find(asStep);
       if (known === 'another-request') return { moderationId, holds: 'another-request' };
       if (known) return { moderationId, holds: 'this-request' };
-      // One of a release that left the key out of the event.
+      // Recorded by a release that did not store the key with the event.
       if (handled.size === 0 && state.requestedAt > (meta.askedAt ?? Date.now()) - REPLAYED_MS)
         return {
           moderationId,
@@ -103,7 +96,7 @@ export class ModerationProcess {
     }
   }
 
-  /** @param moderationId see `place`. */
+  /** @param moderationId from `place`. */
   async request(
     meta: CommandMeta,
     moderationId: string,
@@ -116,7 +109,7 @@ export class ModerationProcess {
       items,
       now,
     });
-    // Another request with the key was faster, in another process.
+    // Another process recorded a request with this key first.
     if (requested.kind === 'refused')
       return { refused: requested.refused, reasons: [], position: null, replayed: false };
     const isNew =
@@ -125,8 +118,8 @@ export class ModerationProcess {
   }
 
   /**
-   * Carries the moderation to its end. One drive at a time per process: a herd behind a held
-   * account shares it, and its failure.
+   * Completes the moderation. One run at a time per process: all commands behind a held account
+   * share it, and its failure.
    * @throws {EventLogUnavailable} {TooBusy}
    */
   async drive(
@@ -135,21 +128,21 @@ export class ModerationProcess {
     cause: Omit<CommandMeta, 'scope' | 'commandId'>,
   ): Promise<ModerationResult> {
     const key = `${scope.tenant}/${scope.mode}/${moderationId}`;
-    const shared = await this.driving.get(key);
-    // One that began before the request was recorded found nothing to do.
+    const shared = await this.running.get(key);
+    // A run that started before the request was recorded found nothing to do.
     if (shared !== undefined && shared !== 'absent') return shared;
     const meta: CommandMeta = { ...cause, scope, commandId: moderationId, idempotency: null };
-    const driven = await (this.driving.get(key) ?? this.begin(key, meta, moderationId));
+    const driven = await (this.running.get(key) ?? this.start(key, meta, moderationId));
     return driven === 'absent' ? { reasons: [], position: null } : driven;
   }
 
-  private begin(key: string, meta: CommandMeta, moderationId: string): Promise<Driven> {
-    const drive = this.carryOn(meta, moderationId).finally(() => this.driving.delete(key));
-    this.driving.set(key, drive);
+  private start(key: string, meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
+    const drive = this.complete(meta, moderationId).finally(() => this.running.delete(key));
+    this.running.set(key, drive);
     return drive;
   }
 
-  private async carryOn(meta: CommandMeta, moderationId: string): Promise<Driven> {
+  private async complete(meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
     const now = Date.now();
     const stream = this.names.moderationStream(meta.scope, moderationId);
     let { state, position } = await this.streams.moderations.load(stream);
@@ -164,12 +157,12 @@ export class ModerationProcess {
           ? { type: 'RefuseModeration', moderationId, reasons, now }
           : { type: 'AgreeToModeration', moderationId, now },
       );
-      // Another driver may have come to another outcome first: what stands in the stream counts.
+      // Another process may have recorded another outcome first: the stream decides.
       ({ state, position } = await this.streams.moderations.load(stream));
     }
     if (state.status === 'agreed') {
-      // Referrers first: once a referral says APPROVED, the policy that grants its referrer's
-      // reward must find that side approved.
+      // Referrers first: when a referral becomes APPROVED, a policy grants the referrer's reward,
+      // and must find the referrer's side approved.
       for (const part of parts)
         if (part.side === 'referrer') await this.apply(meta, moderationId, part, now);
       for (const part of parts)
@@ -181,10 +174,9 @@ export class ModerationProcess {
       });
       if (completed.kind === 'accepted') ({ position } = completed);
     } else {
-      // Refused, or finished by another driver while this one still prepared: nothing may stay
-      // held.
+      // Refused, or completed by another process during the preparation: release every hold.
       for (const part of parts)
-        await this.tell(meta, part.account, { type: 'ReleaseModeration', moderationId, now });
+        await this.send(meta, part.account, { type: 'ReleaseModeration', moderationId, now });
     }
     return { reasons: state.status === 'absent' ? [] : state.reasons, position };
   }
@@ -197,7 +189,7 @@ export class ModerationProcess {
   ): Promise<string[]> {
     const reasons: string[] = [];
     for (const { account, side, changes } of parts) {
-      const outcome = await this.tell(meta, account, {
+      const outcome = await this.send(meta, account, {
         type: 'PrepareModeration',
         moderationId,
         side,
@@ -221,7 +213,7 @@ export class ModerationProcess {
         idWithin(account, `${referralId}/referred/${moderationId}`),
       ]),
     );
-    return this.tell(meta, account, {
+    return this.send(meta, account, {
       type: 'ApplyModeration',
       moderationId,
       side,
@@ -231,11 +223,8 @@ export class ModerationProcess {
     });
   }
 
-  /**
-   * Sends one command to one account; where another moderation holds it, that one is carried to its
-   * end first.
-   */
-  private async tell(
+  /** Sends one command to one account; a moderation that holds the account is completed first. */
+  private async send(
     meta: CommandMeta,
     account: AccountRef,
     command: AccountStep,
@@ -261,7 +250,7 @@ export class ModerationProcess {
     }
   }
 
-  /** Nothing happens where it was taken before. */
+  /** Idempotent. */
   private step(meta: CommandMeta, moderationId: string, command: ModerationCommand) {
     const stream = this.names.moderationStream(meta.scope, moderationId);
     const stepMeta =
@@ -271,9 +260,9 @@ export class ModerationProcess {
 }
 
 /**
- * Preparing and applying are remembered by their accounts like a request with a key: a driver that
- * comes late prepares nothing again that was applied already, and so never overwrites a moderation
- * that came after. Releasing must work as often as there is something held.
+ * An account remembers preparing and applying like requests with a key, so a late process cannot
+ * prepare again what was applied and overwrite a newer moderation. Releasing must work each time
+ * there is a hold.
  */
 function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep): CommandMeta {
   if (command.type === 'ReleaseModeration') return { ...meta, commandId: randomUUID() };
@@ -284,7 +273,7 @@ function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep):
   return { ...meta, commandId, idempotency: { key: commandId, fingerprint: command.type } };
 }
 
-/** The request rides with its event, so that the stream knows it again. */
+/** Carries the request's key and fingerprint, so that the stream recognises the request. */
 const requestMeta = (meta: CommandMeta): CommandMeta => ({
   ...meta,
   commandId: deterministicId(meta.commandId, 'RequestModeration'),
@@ -296,9 +285,7 @@ const stepWithoutKey = (meta: CommandMeta, step: string): CommandMeta => ({
   idempotency: null,
 });
 
-/**
- * The id of the nth moderation of the command's key, from 0; without a key: of the command alone.
- */
+/** The id of the nth moderation of the key, from 0; without a key: of the command. */
 export function moderationIdOf(
   { scope, commandId, idempotency }: CommandMeta,
   nth: number,
@@ -311,7 +298,7 @@ export function moderationIdOf(
   return nth === 0 ? first : deterministicId(first, nth);
 }
 
-const isOf = (items: readonly ModerationItem[], asked: Sides): boolean =>
+const isOf = (items: readonly ModerationItem[], asked: RequestedSides): boolean =>
   items.length === asked.size &&
   items.every(({ referralId, referred, referrer }) => {
     const sides = asked.get(referralId);
@@ -319,8 +306,8 @@ const isOf = (items: readonly ModerationItem[], asked: Sides): boolean =>
   });
 
 /**
- * The work of each account, in one order for all moderations. A referrer's account takes part only
- * where its side is concerned.
+ * The work of each account, in the same order for all moderations. The referrer's account is
+ * included only when its side changes.
  */
 function partsOf(items: readonly ModerationItem[]): Part[] {
   const parts = new Map<

@@ -55,7 +55,7 @@ export class WrittenAccountResponse extends OmitType(AccountResponse, ['id']) {
   id: string | null;
 }
 
-/** `subscription` alone leaves out what is not set. */
+/** `subscription` omits members that are not set. */
 export function accountJson(facts: AccountFacts): AccountResponse {
   return {
     id: facts.accountId,

@@ -30,7 +30,7 @@ export class AccountsController {
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
-  @ApiOkResponse({ type: WrittenAccountResponse, description: 'The account as it is stored now' })
+  @ApiOkResponse({ type: WrittenAccountResponse, description: 'The stored account' })
   sync(@Call() call: Call, @Body() body: SyncAccountRequest) {
     const code = body.referral?.code;
     return this.gateway.write({

@@ -19,7 +19,7 @@ const isOneOf =
 const nullAsMissing = (value: unknown): unknown =>
   value === null || value === '' ? undefined : value;
 
-/** Needed by PAID; by others only well-formed. */
+/** Required by PAID; optional otherwise. */
 const isNeeded = (subscription: object, value: unknown): boolean =>
   Reflect.get(subscription, 'status') === 'PAID' || value !== undefined;
 
@@ -87,7 +87,7 @@ export class SyncAccountRequest {
   referral?: CodeInPassingRequest | null;
 }
 
-/** The subscription as it is stored: members that were not given are not there. */
+/** The subscription as it is stored, without members that were not given. */
 export function subscriptionOf({
   status,
   value,

@@ -9,13 +9,13 @@ import type { Tenant } from './tenant-directory.js';
 import type { TokenSubject } from './user-token.js';
 
 /**
- * Who may call a route. `none`: belongs to no tenant (health, metrics, this interface's
- * description). `operator`: of the service itself, for operators with one of the roles. `tenant`:
- * of an existing tenant, without credentials. `key`: with an API key. `key-open`: an open endpoint,
- * with an API key. `user-open`: an open endpoint, with an API key, or with a token of the very user
- * that the call is about (see `token`, `about`). `visitor-open`: an open endpoint, with an API key
- * or any token, also one that names nobody. `anyone-open`: an open endpoint for everybody; no
- * credentials means live mode, a key or token decides the mode.
+ * Who may call a route. `none`: belongs to no tenant (health, metrics, the OpenAPI document).
+ * `operator`: operators of the service with one of the roles. `tenant`: of an existing tenant,
+ * without credentials. `key`: with an API key. `key-open`: an open endpoint, with an API key.
+ * `user-open`: an open endpoint, with an API key, or with a token of the user that the call is
+ * about (see `token`, `about`). `visitor-open`: an open endpoint, with an API key or any token,
+ * also an anonymous one. `anyone-open`: an open endpoint without credentials in live mode; a key or
+ * token decides the mode.
  */
 export type AccessKind =
   | 'none'
@@ -30,22 +30,22 @@ export type AccessKind =
 export interface AccessRule {
   readonly kind: AccessKind;
   /**
-   * The specified body is empty: nothing at all, `{}`, any content type are fine. GET, HEAD and
-   * DELETE are so anyway.
+   * The body must be empty: no body or `{}`, with any content type. Always so for GET, HEAD and
+   * DELETE.
    */
   readonly emptyBody: boolean;
-  /** Refused with API_REQUEST_NOT_SUPPORTED on a tenant that is connected to a payment provider. */
+  /** API_REQUEST_NOT_SUPPORTED on a tenant that is connected to a payment provider. */
   readonly apiOnlyPrograms: boolean;
   /**
-   * The token that `user-open` asks for: a write token carries more of its user than the ids.
-   * Default: read.
+   * The kind of token that `user-open` requires: a write token carries fields of its user besides
+   * the ids. Default: read.
    */
   readonly token?: 'read' | 'write';
-  /** Where `user-open` finds account and user that the call is about. Default: in the path. */
+  /** Where `user-open` finds the account and user of the call. Default: in the path. */
   readonly about?: 'path' | 'referral-query';
-  /** Of `operator`: any of these will do. */
+  /** Of `operator`: one of these is required. */
   readonly roles?: readonly OperatorRole[];
-  /** What live calls without an API key are counted as; left out: they are free. */
+  /** The rate limit for live calls without an API key; undefined: unlimited. */
   readonly counted?: CountedCall;
 }
 
@@ -63,22 +63,22 @@ declare module 'fastify' {
 }
 
 /**
- * Behind whom a request stands: an API key, named by its id; a token, named by the secret that
- * signed it; nobody in particular.
+ * Who authenticated the request: an API key, by its id; a token, by the secret that signed it; or
+ * no one.
  */
 export interface Actor {
   readonly kind: 'api-key' | 'user-token' | 'anyone';
   readonly id: string;
 }
 
-/** Who calls, as far as the edge has found out before the body was read. */
+/** The caller, as known before the body is read. */
 export interface Caller {
   readonly tenant: Tenant;
   readonly mode: Mode;
-  /** Tenant and mode, as keys of everything in the ledger. */
+  /** Tenant and mode, in the form of the ledger's keys. */
   readonly scope: Scope;
   readonly actor: Actor;
-  /** Whom the token names, when the call came with one. */
+  /** The user that the token names; undefined without a token. */
   readonly token?: TokenSubject;
 }
 
@@ -87,10 +87,10 @@ export const callerAs = (tenant: Tenant, mode: Mode, actor: Actor): Caller => {
   return { tenant, mode, scope, actor };
 };
 
-/** The name of the path parameter that holds the tenant's alias. */
+/** The path parameter with the tenant's alias. */
 export const TENANT_PARAMETER = 'tenantAlias';
 
-/** The path that every controller of a tenant's resources begins with. */
+/** The path prefix of every controller of a tenant's resources. */
 export const TENANT_PATH = `api/v1/:${TENANT_PARAMETER}`;
 
 export const API_KEY_SCHEME = 'apiKey';
@@ -100,9 +100,8 @@ export const OPERATOR_SCHEME = 'operatorKey';
 export const ACCESS_EXTENSION = 'x-access';
 
 /**
- * States who may call a route. Every route carries it: one without does not start. The rule rides
- * in the route's own configuration, so it is applied to what the router matched and cannot be
- * missed by a path that is spelled otherwise.
+ * States who may call a route; the service does not start with a route that lacks it. The rule is
+ * part of the route's own configuration, so another spelling of the path cannot evade it.
  */
 export function Access(
   kind: AccessKind,
@@ -134,7 +133,7 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-/** Hands the operator to a controller's method. @throws when the route is not for operators. */
+/** Injects the operator into a controller's method. @throws when the route is not for operators. */
 export const CallingOperator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Operator => {
     const { operator } = context.switchToHttp().getRequest<FastifyRequest>();

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** What every answer carries, whatever it says. */
+/** Header fields of every answer. */
 
 const OWN_REQUEST_ID = /^[\x20-\x7e]{1,128}$/;
 
-/** For answers of which nothing but their request's id is known. */
+/** For answers outside of a route. */
 export const plainHeaders = (requestId: string): Readonly<Record<string, string>> => ({
   'Request-Id': requestId,
   'X-Content-Type-Options': 'nosniff',
@@ -12,9 +12,9 @@ export const plainHeaders = (requestId: string): Readonly<Record<string, string>
 });
 
 /**
- * The client's own request id is given back and goes nowhere else: it may hold anything, and the
- * log and the events keep what they are given. What is nobody's (health, metrics, the description
- * of the interface) says itself how long it may be kept.
+ * The client's request id is echoed and used nowhere else: it may contain anything, and logs and
+ * events are kept. Routes outside of tenants (health, metrics, OpenAPI) set their own cache
+ * control.
  */
 export function setHeadersOfEveryAnswer(request: FastifyRequest, reply: FastifyReply): void {
   const own = request.headers['request-id'];

@@ -1,9 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/**
- * What a code stands for: the HTTP status, the sentence given when there is no better one, and the
- * numeric code that goes with it.
- */
+/** A code's HTTP status, default message and numeric code. */
 interface ErrorMeaning {
   readonly status: number;
   readonly message: string;
@@ -92,10 +89,7 @@ const meanings = {
   POSITION_NOT_REACHED: { status: 503, message: 'What was asked for is not visible yet' },
 } as const satisfies Record<string, ErrorMeaning>;
 
-/**
- * Every `apiErrorCode` there is. A closed list: docs/errors.md documents each, a test holds the two
- * together.
- */
+/** Every `apiErrorCode`. The list is closed; a test holds it together with docs/errors.md. */
 export type ApiErrorCode = keyof typeof meanings;
 
 export const API_ERRORS: Readonly<Record<ApiErrorCode, ErrorMeaning>> = meanings;
@@ -105,7 +99,7 @@ export const isApiErrorCode = (text: string): text is ApiErrorCode => Object.has
 export const API_ERROR_CODES: readonly ApiErrorCode[] =
   Object.keys(meanings).filter(isApiErrorCode);
 
-/** What every error answers with. `validationErrors` stands where the error has reasons to list. */
+/** The body of every error. `validationErrors` is there for errors that list reasons. */
 export interface ErrorJson {
   readonly statusCode: number;
   readonly message: string;
@@ -115,26 +109,26 @@ export interface ErrorJson {
 }
 
 export interface ApiErrorDetails {
-  /** Instead of the code's own sentence. Goes to the client and never to a log. */
+  /** Instead of the default message. Sent to the client, never logged. */
   readonly message?: string;
-  /** Instead of the code's own; null: none. */
+  /** Instead of the default; null: none. */
   readonly rsCode?: string | null;
-  /** One line per reason, each beginning with what it is about. */
+  /** One line per reason, beginning with the member or parameter. */
   readonly validationErrors?: readonly string[];
   /** E.g. `Retry-After`, `Allow`, `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the code's own: BAD_REQUEST alone serves 408, 414, 417 and the like as well. */
+  /** Instead of the default: BAD_REQUEST also serves 408, 414, 417 and the like. */
   readonly status?: number;
 }
 
-/** Codes whose body always lists reasons, be it none. */
+/** Codes whose body always lists reasons, even an empty list. */
 const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set([
   'BAD_REQUEST',
   'VALIDATION_FAILED',
   'MODERATION_NOT_POSSIBLE',
 ]);
 
-/** The body of an error, without throwing it: also for answers below the framework. */
+/** The body of an error, also for answers below the framework. */
 export function errorJson(code: ApiErrorCode, details: ApiErrorDetails = {}): ErrorJson {
   const meaning = API_ERRORS[code];
   const reasons = details.validationErrors ?? (LISTS_REASONS.has(code) ? [] : undefined);
@@ -147,7 +141,7 @@ export function errorJson(code: ApiErrorCode, details: ApiErrorDetails = {}): Er
   };
 }
 
-/** The one error that controllers and hooks throw; the edge answers with its body and headers. */
+/** The error that controllers and hooks throw; the edge answers with its body and headers. */
 export class ApiError extends HttpException {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorJson;
@@ -163,10 +157,10 @@ export class ApiError extends HttpException {
   }
 }
 
-/** 400 BAD_REQUEST with its reasons; each begins with the member or parameter it is about. */
+/** 400 BAD_REQUEST; each reason begins with its member or parameter. */
 export const badRequest = (...validationErrors: readonly string[]): ApiError =>
   new ApiError('BAD_REQUEST', { validationErrors });
 
-/** 503 UNAVAILABLE that asks the client to come back. */
+/** 503 UNAVAILABLE with Retry-After. */
 export const unavailable = (retryAfterSeconds = 1): ApiError =>
   new ApiError('UNAVAILABLE', { headers: { 'Retry-After': String(retryAfterSeconds) } });

@@ -4,7 +4,7 @@ import type { Credentials } from './credentials.js';
 
 /**
  * HTTP Basic with the key as the password under any user name, or as the user name alone.
- * passport-http refuses an empty side and cuts a password at its first colon, so the field is
+ * passport-http refuses an empty side and cuts a password at its first colon, so the header is
  * parsed here.
  */
 export class ApiKeyStrategy extends PassportStrategy(passportHttp.BasicStrategy, 'api-key') {
@@ -28,8 +28,8 @@ export class ApiKeyStrategy extends PassportStrategy(passportHttp.BasicStrategy,
 }
 
 /**
- * The API key in an `Authorization` field: the password under any user name, or the user name when
- * the password is empty. Undefined: not HTTP Basic, or malformed. A password may hold colons, a
+ * The API key in an `Authorization` header: the password under any user name, or the user name when
+ * the password is empty. Undefined: not HTTP Basic, or malformed. A password may contain colons, a
  * user name cannot.
  */
 export function apiKeyIn(authorization: string): string | undefined {

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 interface Arriving {
   bytes: number;
-  readonly giveUp: () => void;
+  readonly refuse: () => void;
 }
 
 /**
- * Bounds the bytes of all bodies that have not arrived as a whole yet. What passes the bound costs
- * the request that holds most of them, and not the one that came last: whoever holds many large
- * bodies back pays with those, and a usual request is never turned away.
+ * Limits the bytes of all incomplete bodies together. Beyond the limit the request with the most
+ * bytes is refused, and not the newest one: a client that delays many large bodies loses those, and
+ * usual requests pass.
  */
 export class ArrivingBodies {
   private readonly arriving = new Set<Arriving>();
@@ -17,20 +17,20 @@ export class ArrivingBodies {
   constructor(private readonly bytesMax: number) {}
 
   /**
-   * @param giveUp called once at most: this is the one that holds most.
-   * @returns what is to be called with the length of each piece, and with undefined when the body
-   * is whole.
+   * @param refuse called at most once, when this body is the largest.
+   * @returns a function to call with the length of each piece, and with undefined at the end of the
+   * body.
    */
   open(
     request: IncomingMessage,
     response: ServerResponse,
-    giveUp: () => void,
+    refuse: () => void,
   ): (bytes: number | undefined) => void {
-    const own: Arriving = { bytes: 0, giveUp };
+    const own: Arriving = { bytes: 0, refuse };
     this.arriving.add(own);
     const release = (): void => this.release(own);
-    // Answered: what is still read of it is dropped at once. Closed: the response of one that waits
-    // behind others never closes by itself.
+    // `finish`: after the answer the rest of the body is dropped. `close`: the response of a
+    // pipelined request does not close by itself.
     response.once('finish', release).once('close', release);
     request.once('close', release);
     return (bytes) => {
@@ -38,17 +38,17 @@ export class ArrivingBodies {
       if (!this.arriving.has(own)) return;
       own.bytes += bytes;
       this.bytes += bytes;
-      if (this.bytes > this.bytesMax) this.giveUpLargest();
+      if (this.bytes > this.bytesMax) this.refuseLargest();
     };
   }
 
-  private giveUpLargest(): void {
+  private refuseLargest(): void {
     let largest: Arriving | undefined;
     for (const one of this.arriving)
       if (largest === undefined || one.bytes > largest.bytes) largest = one;
     if (largest === undefined) return;
     this.release(largest);
-    largest.giveUp();
+    largest.refuse();
   }
 
   private release(one: Arriving): void {

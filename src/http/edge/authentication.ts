@@ -18,7 +18,7 @@ const guard = new CredentialsGuard();
 
 /**
  * Finds tenant and caller of a request, in the order of the contract: tenant, credentials, open
- * switch, what the caller and the program may.
+ * switch, rights of the caller, features of the program.
  * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, FORBIDDEN,
  * API_REQUEST_NOT_SUPPORTED.
  */
@@ -39,8 +39,7 @@ export async function authenticate(
 }
 
 /**
- * Finds the operator behind a request: the key as the password under any user name, as tenants'
- * keys are given.
+ * Finds the operator of a request. The key is the password under any user name, like tenants' keys.
  * @throws {ApiError} UNAUTHORIZED, FORBIDDEN.
  */
 export async function authenticateOperator(

@@ -1,21 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 
-/**
- * Pieces that a body may arrive in whatever its length: short ones may be dribbled byte by byte.
- */
+/** Pieces that any body may arrive in, however short: small ones may arrive byte by byte. */
 const PIECES_FREE = 1_000;
-/** Beyond them the pieces of a body hold so many bytes on average, or more. */
+/** Beyond that number, the pieces of a body must have this many bytes on average. */
 const PIECE_BYTES_MIN = 256;
 
 /**
- * Bounds the pieces of a body. Each chunk costs a callback, and a buffer of its own until somebody
- * reads it (measured: some 400 bytes for a chunk of one byte), so that the limit of a body's bytes
- * bounds neither time nor memory: six bodies of 1 MiB in chunks of one byte ended a process with
- * 256 MiB.
- * @param handedOn called with the length of each piece, and with undefined when the body is whole.
- * @param tooMany called once; nothing more of the body is handed on after it, and its socket is not
- * read.
- * @returns what stops the body in the same way.
+ * Limits the pieces of a body. Each chunk costs a callback, and a buffer until it is read
+ * (measured: some 400 bytes for a chunk of one byte), so the limit on bytes bounds neither time nor
+ * memory: six bodies of 1 MiB in chunks of one byte ended a process with 256 MiB.
+ * @param handedOn called with the length of each piece, and with undefined at the end of the body.
+ * @param tooMany called once; the rest of the body is dropped and its socket is not read.
+ * @returns a function that stops the body in the same way.
  */
 export function boundPieces(
   request: IncomingMessage,
@@ -26,7 +22,7 @@ export function boundPieces(
   let pieces = 0;
   let bytes = 0;
   let isOver = false;
-  // What Node's parser calls for every chunk, whether or not somebody reads the body yet.
+  // Node's parser calls this for every chunk, also before the body is read.
   request.push = (piece: Buffer | null, encoding?: BufferEncoding): boolean => {
     if (isOver) return false;
     if (piece !== null) {

@@ -5,20 +5,17 @@ import { ApiError } from './api-error.js';
 import type { Call } from './call.js';
 import type { CallCount, ClientCall } from './rate-limits.js';
 
-/** Where calls are counted. */
+/** The counters of calls. */
 export interface CallCounter {
   count(call: ClientCall): Promise<CallCount>;
-  /** Whether there is such a user; a write is then no new one. Ids as the client gave them. */
+  /** Whether the user exists; such a write is not counted. Ids as the client sent them. */
   isKnown(scope: Scope, accountId: string, userId: string): Promise<boolean>;
 }
 
-/**
- * Calls of clients on live data are counted; servers with their key, and trying things out, are
- * free.
- */
+/** Limits live calls of clients. Servers with a key, and the test mode, are not limited. */
 const isCounted = ({ actor, mode }: Caller): boolean => actor.kind !== 'api-key' && mode === 'live';
 
-/** Counts a call and says in the answer how many are left. @throws {ApiError} RATE_LIMITED. */
+/** Counts a call and reports the remaining ones in the answer. @throws {ApiError} RATE_LIMITED. */
 export async function limitCalls(
   call: Call,
   counted: CountedCall,
@@ -37,7 +34,7 @@ export async function limitCalls(
     throw new ApiError('RATE_LIMITED', { headers: { 'Retry-After': String(resetSeconds) } });
 }
 
-/** The same, for a write that counts only when its user is new. */
+/** The same for a write that counts only when it creates the user. */
 export async function limitNewUsers(
   call: Call,
   user: { readonly accountId: string; readonly userId: string },

@@ -8,30 +8,27 @@ import { clientAddress } from './client-address.js';
 const USER_AGENT_LENGTH_MAX = 512;
 
 /**
- * One call of a tenant's route, as a handler needs it: who calls, from where, and what was sent
- * besides path, query and body.
+ * One call of a tenant's route: the caller, the client's address, and what was sent besides path,
+ * query and body.
  */
 export interface Call extends Caller {
-  /** Of this request alone: correlates what it writes. */
+  /** Of this request; correlates its events. */
   readonly id: string;
   readonly method: string;
-  /** Path and query, as they arrived. */
+  /** Path and query as received. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** As parsed, with members that no shape reads. */
+  /** As parsed, including members that no shape reads. */
   readonly body: unknown;
-  /** Behind trusted proxies. */
+  /** The client's address, through trusted proxies. */
   readonly clientAddress: string;
-  /**
-   * From where a user called: of calls with a token alone. A server that calls with its key is not
-   * where its users are.
-   */
+  /** The user's address: only for calls with a token. A server's address is not its users'. */
   readonly seen: Seen | undefined;
-  /** For status and header fields of the answer. */
+  /** For the status and headers of the answer. */
   readonly reply: FastifyReply;
 }
 
-/** Hands the call to a controller's method. @throws when the route belongs to no tenant. */
+/** Injects the call into a controller's method. @throws when the route belongs to no tenant. */
 export const Call = createParamDecorator((_data: unknown, context: ExecutionContext): Call => {
   const http = context.switchToHttp();
   return callOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
@@ -64,10 +61,7 @@ function seenIn(request: FastifyRequest): Seen {
   };
 }
 
-/**
- * The domain of the page that a client says it is on; what else is in such an address is nobody's
- * business.
- */
+/** The domain of the page that the client names; the rest of the address is private. */
 function domainOf(referrer: string | string[] | undefined): string | null {
   if (typeof referrer !== 'string' || !/^https?:\/\//i.test(referrer) || !URL.canParse(referrer))
     return null;

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.js';
 
-/** How credentials are to be sent: goes with every 401. */
+/** `WWW-Authenticate` of every 401. */
 export const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="referral-ledger", charset="UTF-8"' };
 
 export const unauthorized = (rsCode: string | null): ApiError =>

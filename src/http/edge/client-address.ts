@@ -8,7 +8,7 @@ export interface AddressRange {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** For the framework: whether what an address says of whom it speaks for is believed. */
+/** Fastify's `trustProxy`: whether an address may name the client behind it. */
 export function trustOf(proxies: readonly AddressRange[]): (address: string) => boolean {
   const ranges = new BlockList();
   for (const { address, prefix, family } of proxies) ranges.addSubnet(address, prefix, family);
@@ -19,15 +19,15 @@ export function trustOf(proxies: readonly AddressRange[]): (address: string) => 
 }
 
 /**
- * Where a request came from: the address of the socket, or what trusted proxies say it is. What is
- * no address is not believed.
+ * The client's address: the socket's, or the one that trusted proxies name. Text that is no address
+ * is ignored.
  */
 export function clientAddress({ ip, raw }: Pick<FastifyRequest, 'ip' | 'raw'>): string {
   const told = plainAddress(ip);
   return isIP(told) !== 0 ? told : plainAddress(raw.socket.remoteAddress ?? '');
 }
 
-/** An IPv4 address that a dual-stack socket wrapped is written as itself. */
+/** Unwraps an IPv4 address that a dual-stack socket shows as IPv6. */
 const plainAddress = (address: string): string => {
   const wrapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address.trim())?.[1];
   return wrapped ?? address.trim();

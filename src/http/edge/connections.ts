@@ -15,11 +15,11 @@ import { ArrivingBodies } from './arriving-bodies.js';
 import { boundPieces } from './body-pieces.js';
 import { CHALLENGE } from './challenge.js';
 
-/** What Node says of a message that it gave up on. `rawPacket` is the last piece it read. */
+/** Node's error for a message that could not be parsed. `rawPacket` is the last piece read. */
 interface BrokenMessage extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
-  /** How far into it. */
+  /** The parser's offset in `rawPacket`. */
   readonly bytesParsed?: number;
 }
 
@@ -28,35 +28,34 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The code of a body in more pieces than it may have, beside those of Node. */
+/** A body in too many pieces; our own code beside Node's. */
 const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
-/** The code of the body that holds most when there is no room for more. */
+/** The largest body when the limit for all bodies is reached. */
 const NO_ROOM = 'NO_ROOM';
 
 /**
- * After the last word on a broken connection the client has this long to read it before the socket
- * is torn down.
+ * Time for the client to read the last answer on a broken connection before the socket is
+ * destroyed.
  */
 const LINGER_MS = 1_000;
 
 /**
- * When for so long no request has begun, those that were on their way at the begin of a shutdown
- * have arrived.
+ * When no request has begun for this long, the requests in transit at the shutdown have arrived.
  */
 const DRAIN_MS = 250;
 
-/** How much of a body is read on and dropped once its request is answered. */
+/** How much of a body is still read and dropped after the answer. */
 export interface RestBounds {
   readonly bytesMax: number;
-  /** From the last byte of the answer on. */
+  /** From the last byte of the answer. */
   readonly timeMs: number;
 }
 
 const lastOfSocket = new WeakMap<Duplex, Exchange>();
 
 /**
- * The server and what is going on on its sockets. Answers what goes wrong below the framework, in
- * the same JSON as everything else, and knows how many requests are in flight.
+ * The HTTP server and its sockets. Answers errors below the framework in the same JSON as all
+ * others, and counts the requests in flight.
  */
 export class Connections {
   private readonly exchanges = new Map<Duplex, Set<Exchange>>();
@@ -66,7 +65,7 @@ export class Connections {
   private open = 0;
   private lastBegan = 0;
 
-  /** @param arrivingBytesMax of all bodies together that are not there as a whole. */
+  /** @param arrivingBytesMax limit for all incomplete bodies together. */
   constructor(
     private readonly rest: RestBounds,
     arrivingBytesMax: number,
@@ -74,12 +73,12 @@ export class Connections {
     this.arriving = new ArrivingBodies(arrivingBytesMax);
   }
 
-  /** Requests that were begun and are not answered yet. */
+  /** Requests that have begun and are not answered. */
   get inFlight(): number {
     return this.open;
   }
 
-  /** The server of the framework. `options` are Node's own limits. */
+  /** For Fastify's `serverFactory`. `options` are Node's own limits. */
   createServer(
     options: ServerOptions,
     handle: (request: IncomingMessage, response: ServerResponse) => void,
@@ -108,10 +107,10 @@ export class Connections {
   }
 
   /**
-   * Lets nobody in any more, and resolves when all connections are closed or none of them has
-   * brought a request for a moment; those that come are served. To be called before the server is
-   * closed: Node closes at once every connection on which it has not seen a request, and one that
-   * is on its way would be lost, its client left in doubt whether it had an effect.
+   * Stops accepting connections, and resolves when all are closed or no request has begun for a
+   * moment; new requests are served. Call it before closing the server: Node closes a connection
+   * without a request at once, and a request in transit would be lost with its client in doubt
+   * about the effect.
    */
   drain(server: Server): Promise<void> {
     return new Promise((resolve) => {
@@ -123,7 +122,7 @@ export class Connections {
         else timer = setTimeout(look, DRAIN_MS - quietMs);
       };
       look();
-      // The closing of sockets alone; http.Server's own closes the connections as well.
+      // Closes the listening socket alone; http.Server#close closes connections as well.
       SocketServer.prototype.close.call(server, () => {
         clearTimeout(timer);
         resolve();
@@ -131,7 +130,7 @@ export class Connections {
     });
   }
 
-  /** A message could not be parsed, or took too long to arrive. */
+  /** A message could not be parsed, or arrived too slowly. */
   private onClientError(error: BrokenMessage, socket: Duplex): void {
     if (this.broken.has(socket)) return;
     this.broken.add(socket);
@@ -141,16 +140,16 @@ export class Connections {
     }
     const unfinished = [...(this.exchanges.get(socket) ?? [])];
     const current = unfinished.find(({ request }) => !request.complete);
-    // The broken message is the body of a request whose answer has begun, or is out: nothing may be
-    // put after it.
+    // The broken message is the body of a request that is being or has been answered: no second
+    // answer.
     if (current?.response.headersSent || (unfinished.length === 0 && hasAnsweredUnread(socket))) {
       socket.destroy();
       return;
     }
     const body = describeBroken(error);
     const earlier = unfinished.filter((exchange) => exchange !== current);
-    // Answers to earlier, whole requests of the same connection come first: ours must not be taken
-    // for one of theirs.
+    // Answers to earlier requests of the same connection are sent first: the client must not match
+    // this answer to one of them.
     whenAllClosed(
       earlier.map(({ response }) => response),
       () =>
@@ -174,7 +173,7 @@ export class Connections {
       'Connection: close',
       ...(body.statusCode === 503 ? ['Retry-After: 1'] : []),
       ...Object.entries(plainHeaders(randomUUID())).map(([name, value]) => `${name}: ${value}`),
-      // Whoever asks may be a page; nothing of the request is known that could narrow it.
+      // The caller may be a page, and the request's origin is unknown.
       ...(body.statusCode === 401
         ? [
             ...Object.entries(CHALLENGE).map(([name, value]) => `${name}: ${value}`),
@@ -183,19 +182,19 @@ export class Connections {
         : []),
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
-    // Closing while the client still sends would throw the answer away on its side.
+    // Closing while the client still sends would discard the answer on its side.
     if (readsOn) socket.resume();
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   }
 
   /**
-   * Many clients write a whole body before they read. A socket that is closed on one that still
-   * writes is reset, and the answer in it is lost; so it is closed for writing alone, and torn down
-   * when the rest was read or was too much.
+   * Many clients write the whole body before they read. Closing the socket on such a client resets
+   * the connection and loses the answer, so it is half-closed, and destroyed once the rest was read
+   * or exceeds the limit.
    */
   private closeOnceRead(socket: Socket): void {
     const close = socket.destroySoon.bind(socket);
-    // What Node's server calls when the last answer of a connection is out.
+    // Node's server calls this after the last answer of a connection.
     socket.destroySoon = () => {
       const request = lastOfSocket.get(socket)?.request;
       if (request === undefined || request.complete) return close();
@@ -206,8 +205,8 @@ export class Connections {
   }
 
   /**
-   * Whoever writes on after the answer, slowly or for ever, holds a socket within bounds, and no
-   * place among the requests in flight.
+   * A client that keeps writing after the answer holds a socket within limits, and no place among
+   * the requests in flight.
    */
   private readOn(request: IncomingMessage): void {
     if (request.complete || this.readingOn.has(request)) return;
@@ -217,7 +216,7 @@ export class Connections {
     const late = setTimeout(() => socket.destroy(), this.rest.timeMs).unref();
     const over = (): void => {
       clearTimeout(late);
-      // A kept connection serves many requests.
+      // A kept-alive connection serves many requests.
       socket.off('close', over);
     };
     request.once('end', over).once('close', over);
@@ -225,20 +224,20 @@ export class Connections {
     request.on('data', () => {
       if (socket.bytesRead - before > this.rest.bytesMax) socket.destroy();
     });
-    // Read by somebody, or Node would drop it where nobody counts.
+    // An unread body would be dropped by Node, uncounted.
     request.read(0);
     request.resume();
   }
 
   private track(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const giveUp = (code: string): void =>
+    const refuse = (code: string): void =>
       this.onClientError(Object.assign(new Error(code), { code }), socket);
     const handedOn = this.arriving.open(request, response, () => {
       stop();
-      giveUp(NO_ROOM);
+      refuse(NO_ROOM);
     });
-    const stop = boundPieces(request, handedOn, () => giveUp(TOO_MANY_PIECES));
+    const stop = boundPieces(request, handedOn, () => refuse(TOO_MANY_PIECES));
     const exchange = { request, response };
     const ofSocket = this.ofSocket(socket);
     ofSocket.add(exchange);
@@ -259,8 +258,7 @@ export class Connections {
     if (known !== undefined) return known;
     const made = new Set<Exchange>();
     this.exchanges.set(socket, made);
-    // The response to a pipelined request that still waits for its turn never closes by itself when
-    // the socket does.
+    // The response to a pipelined request that waits its turn does not close with the socket.
     socket.once('close', () => {
       for (const exchange of made) this.closed(made, exchange);
       this.exchanges.delete(socket);
@@ -269,9 +267,7 @@ export class Connections {
   }
 }
 
-/**
- * The last request was answered before its body had arrived; what is late is the rest of that body.
- */
+/** The last request was answered before its body had arrived; the rest of that body is late. */
 const hasAnsweredUnread = (socket: Duplex): boolean => {
   const last = lastOfSocket.get(socket);
   return last !== undefined && last.response.writableFinished && !last.request.complete;
@@ -313,8 +309,7 @@ function describeBroken(error: BrokenMessage): ErrorJson {
     case NO_ROOM:
       return errorJson('UNAVAILABLE');
     case 'HPE_INVALID_METHOD':
-      // The parser says the same of a method it does not know and of bytes that were never meant to
-      // be one.
+      // The parser reports an unknown method and bytes that are no method with the same code.
       if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
         return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
       return errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' });
@@ -330,8 +325,8 @@ function describeBroken(error: BrokenMessage): ErrorJson {
 }
 
 /**
- * A token that is too large is a bad token. The field's name may have come in an earlier packet;
- * what is left is then the token's own alphabet.
+ * A token that is too large is a bad token. The header's name may be in an earlier packet; then
+ * only characters of the token's alphabet remain.
  */
 const isOversizeToken = (line: string): boolean =>
   /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) ||
@@ -340,7 +335,7 @@ const isOversizeToken = (line: string): boolean =>
 const isLongRequestLine = (line: string): boolean =>
   line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
 
-/** The line in which the parser gave up, as far as the last packet holds it. */
+/** The line at which the parser stopped, as far as the last packet contains it. */
 function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
   if (rawPacket === undefined) return '';
   const begin = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1;
@@ -349,9 +344,9 @@ function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
 }
 
 /**
- * A request target longer than this is 414. Two ids and a code of 255 characters, each of 12 bytes
- * when percent-encoded, fit.
+ * Limit of a request target; beyond it the answer is 414. Two ids and a code of 255 characters, 12
+ * bytes each when percent-encoded, fit.
  */
 export const TARGET_BYTES_MAX = 16 * 1024;
-/** Request line and header fields together; beyond it Node stops parsing. */
+/** Request line and headers together; beyond it Node stops parsing. */
 export const HEAD_BYTES_MAX = 32 * 1024;

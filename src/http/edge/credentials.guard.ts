@@ -5,22 +5,22 @@ import type { Credentials } from './credentials.js';
 import { UserTokenStrategy } from './user-token.strategy.js';
 
 /**
- * Asks a token first, then a key. The edge runs it in its own hook: guards of Nest's run after the
- * body was parsed, credentials are checked before.
+ * Tries a token first, then a key. The edge runs it in its own hook: guards of Nest run after the
+ * body was parsed, and credentials are checked before.
  */
 export class CredentialsGuard extends AuthGuard(['user-token', 'api-key']) {
   constructor() {
     super({ property: 'holder' });
-    // They enter themselves in passport's register of the process; they hold nothing.
+    // The strategies register themselves in passport's global register; they hold no state.
     new UserTokenStrategy();
     new ApiKeyStrategy();
   }
 
   /**
    * Undefined: no key, or a wrong one.
-   * @param credentials of this attempt alone. A copy made by spreading costs five times the rest:
-   *   passport adds members, and such a copy takes them slowly.
-   * @throws {ApiError} UNAUTHORIZED for a token that is no good.
+   * @param credentials of this attempt. Not a spread copy: passport adds members, and a spread copy
+   * takes them five times more slowly.
+   * @throws {ApiError} UNAUTHORIZED for an invalid token.
    */
   async holderOf<Holder extends object>(
     credentials: Credentials<Holder>,

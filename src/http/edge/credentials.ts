@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AccessRule } from './access.js';
 import type { Tenant, TenantDirectory } from './tenant-directory.js';
 
-/** What passport is given in place of a request: its notes stay off Fastify's own. */
+/** The object that passport receives as the request: its members stay off Fastify's request. */
 export interface Credentials<Holder extends object = object> {
   readonly headers: IncomingHttpHeaders;
-  /** Resolves to the key's holder; undefined: nobody's key. */
+  /** Resolves to the key's holder; undefined: an unknown key. */
   readonly findKey: (key: string) => Promise<Holder | undefined>;
-  /** Left out: tokens are ignored. */
+  /** Undefined: tokens are ignored. */
   readonly tokenCheck?: TokenCheck;
-  /** Set by the guard; false: nobody. */
+  /** Set by the guard; false: not authenticated. */
   holder?: Holder | false;
 }
 

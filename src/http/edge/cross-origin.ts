@@ -3,8 +3,8 @@ import { ApiError } from './api-error.js';
 import type { Tenant } from './tenant-directory.js';
 
 /**
- * Pages of other origins may call the open endpoints and read what they answer, errors too. Cookies
- * are never part of it.
+ * Pages of other origins may call the open endpoints and read the answers, errors included. Cookies
+ * are never used.
  */
 
 const ALLOWED_HEADERS =
@@ -13,19 +13,19 @@ const EXPOSED_HEADERS =
   'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy';
 const PREFLIGHT_SECONDS = '600';
 
-/** By the path alone: also what is refused before a route is found is to be readable. */
+/** By the path alone: errors before routing must be readable, too. */
 const isOpenPath = (target: string): boolean => /^\/api\/v1\/[^/?]+\/open(?:[/?]|$)/.test(target);
 
-/** To be called before anything can fail. */
-export function allowOtherOrigins(request: FastifyRequest, reply: FastifyReply): void {
+/** Call it before any check that can fail. */
+export function allowCrossOrigin(request: FastifyRequest, reply: FastifyReply): void {
   if (!isOpenPath(request.raw.url ?? '')) return;
   void reply
     .header('Access-Control-Allow-Origin', '*')
     .header('Access-Control-Expose-Headers', EXPOSED_HEADERS);
 }
 
-/** A tenant may name the origins whose pages are its own; others get no leave. */
-export function narrowOrigins(
+/** A tenant may list its own origins; other origins are then not allowed. */
+export function restrictOrigins(
   request: FastifyRequest,
   reply: FastifyReply,
   { openRules }: Pick<Tenant, 'openRules'>,
@@ -40,21 +40,21 @@ export function narrowOrigins(
 }
 
 /**
- * A browser that holds a key (a person typed it once) sends it along wherever a page points; its
- * own mark says that the page was another site's. @throws {ApiError} FORBIDDEN.
+ * A browser that remembers an operator's key sends it wherever a page points; `Sec-Fetch-Site` says
+ * that the page was another site's. @throws {ApiError} FORBIDDEN.
  */
-export function refuseOtherSites({ headers }: FastifyRequest): void {
+export function refuseCrossSite({ headers }: FastifyRequest): void {
   const site = [headers['sec-fetch-site'] ?? []].flat().join(',').toLowerCase();
   if (/\b(?:cross|same)-site\b/.test(site)) throw new ApiError('FORBIDDEN');
 }
 
-/** A browser asks before it sends a page's call. */
+/** A browser sends a preflight request before a page's call. */
 export const isPreflight = (request: FastifyRequest): boolean =>
   request.method === 'OPTIONS' &&
   request.headers.origin !== undefined &&
   isOpenPath(request.raw.url ?? '');
 
-/** @param methods that the path has. */
+/** @param methods of the path. */
 export function answerPreflight(reply: FastifyReply, methods: readonly string[]): void {
   void reply
     .code(204)

@@ -23,11 +23,11 @@ import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
 import { trustOf, type AddressRange } from './client-address.js';
 import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
 import {
-  allowOtherOrigins,
+  allowCrossOrigin,
   answerPreflight,
   isPreflight,
-  narrowOrigins,
-  refuseOtherSites,
+  restrictOrigins,
+  refuseCrossSite,
 } from './cross-origin.js';
 import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
 import { checkContentType, checkTypeIsGiven, installBodyParser } from './json-body.js';
@@ -36,12 +36,12 @@ import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
 
-/** Bounds of the service towards its clients. Times in milliseconds. */
+/** Limits of the service towards its clients. Times in milliseconds. */
 export interface HttpLimits {
-  /** Requests in flight; more are turned away with 503, so that those inside finish in time. */
+  /** Requests in flight; more are answered with 503, so that the accepted ones finish in time. */
   readonly inFlightMax: number;
   /**
-   * From the arrival of the head to the answer; then 503, or 408 when the body is still missing.
+   * From the arrival of the head to the answer; then 503, or 408 when the body is still incomplete.
    */
   readonly deadlineMs: number;
   /** For the head of a request to arrive. */
@@ -49,22 +49,22 @@ export interface HttpLimits {
   /** For a whole request to arrive, body included. */
   readonly requestTimeoutMs: number;
   /**
-   * How long an idle connection is kept. Longer than that of a proxy in front, or it would send
+   * How long an idle connection is kept. Longer than the proxy's own limit, or the proxy would send
    * into a closing socket.
    */
   readonly keepAliveTimeoutMs: number;
-  /** How often late requests are looked for. */
+  /** How often late requests are searched for. */
   readonly timeoutCheckMs: number;
   /**
-   * Of a body whose request is answered before it is there, so many bytes are read on and dropped;
-   * more, and the connection is torn down.
+   * Bytes of an unread body that are read and dropped after the answer; beyond it the connection is
+   * destroyed.
    */
   readonly restBytesMax: number;
-  /** As long at most. */
+  /** The time limit for the same. */
   readonly restTimeMs: number;
   /**
-   * Bytes of all bodies together that have not arrived as a whole; more, and the one that holds
-   * most of them gets 503.
+   * Limit for all incomplete bodies together; beyond it the request with the most bytes is answered
+   * with 503.
    */
   readonly arrivingBytesMax: number;
 }
@@ -84,40 +84,37 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
 export interface HttpEdgeOptions {
   readonly logger: Logger;
   readonly limits?: Partial<HttpLimits>;
-  /** Proxies whose word on the client's address is believed. */
+  /** Proxies that may name the client's address. */
   readonly trustedProxies?: readonly AddressRange[];
 }
 
 export interface HttpEdgeParts {
   readonly tenants: TenantDirectory;
-  /** Who may call routes for operators. Default: nobody. */
+  /** Who may call routes for operators. Default: no one. */
   readonly operators?: Operators;
   readonly metrics: HttpMetrics;
-  /** Counts what clients without an API key call. */
+  /** Counts calls of clients without an API key. */
   readonly calls: CallCounter;
   /**
-   * True for an error that says that a store is away: the answer is 503 with Retry-After. Default:
-   * the log's and the database's own.
+   * True for an error of an unavailable store: 503 with Retry-After. Default: the errors of the log
+   * and the database.
    */
   readonly isUnavailable?: (error: unknown) => boolean;
-  /** Whether the stores answer now. Default: they do. */
+  /** Whether the stores answer at the moment. Default: always. */
   readonly storesAnswer?: StoresAnswer;
-  /**
-   * False while what tenants would be shown is not complete: their routes answer 503. Default:
-   * always true.
-   */
+  /** False while read models are incomplete: tenants' routes answer 503. Default: always true. */
   readonly isComplete?: () => boolean;
 }
 
 const isStoreAway = (error: unknown): boolean =>
   error instanceof EventLogUnavailable || isUnavailable(error);
 
-/** Methods whose body, if there is one, nobody reads. */
+/** Methods whose body is never read. */
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 
 /**
- * Everything between the socket and a controller. Use: make it, create the Nest application with
- * `adapter` and `applicationOptions`, call `configure` before `init` or `listen`.
+ * Everything between the socket and a controller. Usage: construct it, create the Nest application
+ * with `adapter` and `applicationOptions`, call `configure` before `init` or `listen`.
  */
 export class HttpEdge {
   readonly adapter: FastifyAdapter;
@@ -145,8 +142,8 @@ export class HttpEdge {
       this.routes.add(route.method, route.url);
     });
     this.adapter.getInstance().addHook('preClose', () => {
-      // In the same moment: who is asked to close before would come back to a server that no longer
-      // listens when it says hello.
+      // At the same moment: a client that is asked to close before would reconnect to a server that
+      // no longer listens.
       this.beginShutdown();
       return this.connections.drain(this.adapter.getHttpServer());
     });
@@ -159,13 +156,13 @@ export class HttpEdge {
 
   /**
    * From now on every answer asks the client to close its connection; requests are still served.
-   * Closing the server begins with it.
+   * Closing the server begins with this call.
    */
   beginShutdown(): void {
     this.draining = true;
   }
 
-  /** Installs the checks, the error answers, the log line and the metrics of every request. */
+  /** Installs the checks, error answers, log line and metrics of every request. */
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
     const {
       metrics,
@@ -180,14 +177,14 @@ export class HttpEdge {
     server.decorateRequest('operator', null);
     server.addHook('onRequest', async (request, reply) => {
       setHeadersOfEveryAnswer(request, reply);
-      allowOtherOrigins(request, reply);
+      allowCrossOrigin(request, reply);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
       refuseWhenStoresHang(request, reply, storesAnswer, mapping);
       await this.admit(request, reply, parts);
     });
-    // With the answer, not with the request: one that was under way when the shutdown began must
-    // not leave its connection open.
+    // At the answer, not at the request: a request in progress when the shutdown began must not
+    // leave its connection open.
     server.addHook('onSend', (_request, reply, _payload, done) => {
       if (this.draining) void reply.header('Connection', 'close');
       done();
@@ -206,9 +203,9 @@ export class HttpEdge {
       done();
     });
     this.answerFrameworkError = (error, request, reply) => {
-      // What the router itself refuses has no route, and runs no hook.
+      // The router's own refusals have no route and run no hook.
       setHeadersOfEveryAnswer(request, reply);
-      allowOtherOrigins(request, reply);
+      allowCrossOrigin(request, reply);
       reply.raw.once('finish', () => record(request, reply));
       answerWithError(error, request, reply, mapping);
     };
@@ -216,7 +213,7 @@ export class HttpEdge {
     app.useGlobalPipes(new RequestValidationPipe());
   }
 
-  /** Until `configure` has run there is no route either, so nothing can get here. */
+  /** Before `configure` there is no route, so no request arrives here. */
   private answerFrameworkError: (
     error: Error,
     request: FastifyRequest,
@@ -235,13 +232,12 @@ export class HttpEdge {
       handlerTimeout: limits.deadlineMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
-      // Requests that arrive on open connections during a shutdown are served, with `Connection:
-      // close` (see `beginShutdown`).
+      // Requests on open connections during a shutdown are served, with `Connection: close` (see
+      // `beginShutdown`).
       return503OnClosing: false,
       forceCloseConnections: 'idle',
       frameworkErrors: (error, request, reply) => this.answerFrameworkError(error, request, reply),
-      // Broken messages are answered by `Connections`, which knows what else is going on on the
-      // socket.
+      // Broken messages are answered by `Connections`, which knows the state of the socket.
       clientErrorHandler: () => undefined,
       serverFactory: (handle) =>
         connections.createServer(
@@ -251,13 +247,14 @@ export class HttpEdge {
             requestTimeout: limits.requestTimeoutMs,
             keepAliveTimeout: limits.keepAliveTimeoutMs,
             connectionsCheckingInterval: limits.timeoutCheckMs,
-            // Node would answer a missing Host field without a body; `checkTarget` does it in JSON.
+            // Node would answer a missing Host header without a body; `checkTarget` answers in
+            // JSON.
             requireHostHeader: false,
           },
           handle,
         ),
     };
-    // No middleware is used: it would see paths that the router has not matched.
+    // No middleware: it would run for paths that the router has not matched.
     return new FastifyAdapter({ ...options, skipMiddie: true });
   }
 
@@ -287,8 +284,8 @@ export class HttpEdge {
   }
 
   /**
-   * A browser's question whether a page may call: answered whoever the page's user is, and whether
-   * the open endpoints are on or off.
+   * Answers preflight requests whoever the user is, and whether or not the open endpoints are
+   * enabled.
    */
   private async isAnsweredPreflight(
     request: FastifyRequest,
@@ -302,7 +299,7 @@ export class HttpEdge {
     const alias = tenantAliasIn(target);
     const tenant = isTenantAlias(alias) ? await tenants.find(alias) : undefined;
     if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
-    narrowOrigins(request, reply, tenant);
+    restrictOrigins(request, reply, tenant);
     answerPreflight(reply, methods);
     return true;
   }
@@ -315,7 +312,7 @@ export class HttpEdge {
     const { tenants, calls, isComplete = () => true } = parts;
     const { access } = request.routeOptions.config;
     if (access === undefined) throw new ApiError('FORBIDDEN');
-    // Health and metrics answer however busy the service is.
+    // Health and metrics are answered under any load.
     if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax)
       throw unavailable();
     if (access.kind === 'operator') {
@@ -324,14 +321,14 @@ export class HttpEdge {
         access,
         parts.operators ?? new Operators(),
       );
-      refuseOtherSites(request);
+      refuseCrossSite(request);
       if (!access.emptyBody) checkTypeIsGiven(request);
       return checkContentTypeOf(request, access.emptyBody);
     }
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
-    if (isOpenEndpoint(access)) narrowOrigins(request, reply, await tenantOf(request, tenants));
+    if (isOpenEndpoint(access)) restrictOrigins(request, reply, await tenantOf(request, tenants));
     request.caller = await authenticate(request, access, tenants);
-    if (access.kind === 'key' || access.kind === 'key-open') refuseOtherSites(request);
+    if (access.kind === 'key' || access.kind === 'key-open') refuseCrossSite(request);
     if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
     checkContentTypeOf(request, access.emptyBody);
   }
@@ -342,8 +339,7 @@ async function limit(call: Call, access: AccessRule, calls: CallCounter): Promis
   if (counted === undefined) return;
   if (counted !== 'create-user') return limitCalls(call, counted, calls);
   const { token } = call;
-  // A token's call is about its own user, but for a visitor's: whom that one is about, only the
-  // body says.
+  // A token's call is about its own user, except for a visitor's, whose user is named in the body.
   if (token?.kind === 'user' && access.kind !== 'visitor-open')
     await limitNewUsers(call, token, calls);
 }

@@ -7,7 +7,7 @@ import { isError, loggedError, routeOf } from './request-log.js';
 
 export interface ErrorMapping {
   readonly logger: Logger;
-  /** True for an error that says that a store is away or too slow: 503 instead of 500. */
+  /** True for an error of an unavailable or slow store: 503 instead of 500. */
   readonly isUnavailable: (error: unknown) => boolean;
 }
 
@@ -27,10 +27,7 @@ export class HttpErrorFilter implements ExceptionFilter {
   }
 }
 
-/**
- * Sends the answer to an error, unless an answer is under way. Errors that are nobody's expectation
- * get a log line.
- */
+/** Sends the answer to an error, unless an answer has begun. Unexpected errors are logged. */
 export function answerWithError(
   exception: unknown,
   request: FastifyRequest,
@@ -41,10 +38,10 @@ export function answerWithError(
   if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE')
     logFailure(error, exception, request, mapping.logger);
   if (reply.sent || reply.raw.headersSent) return;
-  // The framework would close the connection for what is left of the body; it is read on and
-  // dropped (see `Connections`).
+  // The framework would close the connection because of the unread body; `Connections` reads and
+  // drops it.
   reply.removeHeader('connection');
-  // What the controller had set was meant for another answer.
+  // The controller set these headers for another answer.
   reply.removeHeader('content-length');
   void reply
     .code(error.body.statusCode)
@@ -59,8 +56,7 @@ function logFailure(
   request: FastifyRequest,
   logger: Logger,
 ): void {
-  // Turning clients away is no failure of a request, and would write a line for each just when
-  // there is least time for it.
+  // Turned-away clients are no failure, and a line for each would add load at the worst moment.
   if (exception instanceof ApiError) return;
   logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
     {
@@ -93,8 +89,7 @@ export function apiErrorOf(
 function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefined {
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      // A wrong content type comes before a size; it could not be told earlier that the body is not
-      // empty.
+      // A wrong content type is reported before a size; until here an empty body was possible.
       return new ApiError(
         wrongTypeTolerated(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE',
       );
@@ -118,7 +113,7 @@ function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefi
             headers: { Connection: 'close' },
           });
     case 'ECONNRESET':
-      // The client went away while it was sending; nobody reads this answer.
+      // The client disconnected while it was sending.
       return request.raw.complete
         ? undefined
         : new ApiError('BAD_REQUEST', { message: 'The body did not arrive' });

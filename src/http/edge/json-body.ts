@@ -6,16 +6,16 @@ export const BODY_BYTES_MAX = 1024 * 1024;
 const DEPTH_MAX = 32;
 
 /**
- * Requests whose content type is wrong, on a route whose body is empty anyhow: tolerated as long as
- * nothing is in it.
+ * Requests with a wrong content type on a route with an empty body: accepted as long as the body is
+ * empty.
  */
 const tolerated = new WeakSet<FastifyRequest>();
 
 export const wrongTypeTolerated = (request: FastifyRequest): boolean => tolerated.has(request);
 
 /**
- * Checks the content type before anything of the body is read, so that it precedes the size (413)
- * and the content (400).
+ * Checks the content type before the body is read, so that it precedes the size (413) and the
+ * content (400).
  * @throws {ApiError} UNSUPPORTED_MEDIA_TYPE.
  */
 export function checkContentType(request: FastifyRequest, emptyBody: boolean): void {
@@ -25,14 +25,14 @@ export function checkContentType(request: FastifyRequest, emptyBody: boolean): v
       throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
     tolerated.add(request);
   }
-  // What is left for the framework is the one parser for everything; it would judge the type again
-  // and by other rules.
+  // The one parser takes every content type; the framework would check the type again, by other
+  // rules.
   delete headers['content-type'];
 }
 
 /**
- * A page can send a body without a type to wherever it likes. @throws {ApiError}
- * UNSUPPORTED_MEDIA_TYPE for a body that does not name its own.
+ * A page can send a body without a content type anywhere. @throws {ApiError} UNSUPPORTED_MEDIA_TYPE
+ * for a body without one.
  */
 export function checkTypeIsGiven({ raw: { headers } }: FastifyRequest): void {
   const hasBody =
@@ -44,8 +44,7 @@ const isIdentity = (encoding: string | undefined): boolean =>
   encoding === undefined || encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity';
 
 /**
- * A missing type is JSON. `application/json` alone is; its parameters are free, but a charset must
- * be UTF-8.
+ * A missing type is JSON, as is `application/json` with any parameters; a charset must be UTF-8.
  */
 export function isJsonInUtf8(contentType: string | undefined): boolean {
   const [type = '', ...parameters] = (contentType ?? '')
@@ -82,10 +81,10 @@ function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
 }
 
 /**
- * Reads a body. Nothing, or white space alone, is undefined.
- * @throws {ApiError} BAD_REQUEST for what is no JSON text in UTF-8, could poison a prototype, is
- * nested deeper than 32, or holds a NUL or half a surrogate pair: such text can be neither stored
- * nor compared.
+ * Parses a body. An empty one, or white space alone, is undefined.
+ * @throws {ApiError} BAD_REQUEST for text that is not JSON in UTF-8, that names `__proto__` or
+ * `constructor.prototype`, that is nested deeper than 32, or that contains a NUL or half a
+ * surrogate pair: such text can be neither stored nor compared.
  */
 export function parseJson(bytes: Buffer): unknown {
   const text = decode(bytes);
@@ -93,8 +92,8 @@ export function parseJson(bytes: Buffer): unknown {
   if (isDeeperThan(text, DEPTH_MAX))
     throw badRequest(`the body is nested deeper than ${DEPTH_MAX}`);
   const value = parseText(text);
-  // Only an escape can bring what cannot be stored into valid UTF-8, so texts without one are not
-  // searched.
+  // In valid UTF-8 only an escape can produce characters that cannot be stored: without one there
+  // is nothing to search.
   if (text.includes('\\u') && holdsUnstorable(value))
     throw badRequest('the body holds a NUL character or half a surrogate pair');
   return value;
@@ -118,7 +117,7 @@ function parseText(text: string): unknown {
     });
     return value;
   } catch (error) {
-    // The parser's own words quote the text; ours do not.
+    // The parser's message quotes the text.
     const poisoned = error instanceof SyntaxError && error.message.includes('forbidden prototype');
     throw badRequest(
       poisoned
@@ -136,8 +135,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Looks at the text, before it is parsed: building a million nested arrays only to refuse them
- * takes a hundred times as long.
+ * Scans the text before it is parsed: building a million nested arrays only to refuse them takes a
+ * hundred times as long.
  */
 function isDeeperThan(text: string, max: number): boolean {
   let depth = 0;
@@ -152,7 +151,7 @@ function isDeeperThan(text: string, max: number): boolean {
   return false;
 }
 
-/** Where the string that begins at `begin` has its closing quote, or the text ends. */
+/** The index of the closing quote of the string that begins at `begin`, or the end of the text. */
 function endOfString(text: string, begin: number): number {
   let i = begin + 1;
   while (i < text.length && text.charCodeAt(i) !== QUOTE)
@@ -160,12 +159,10 @@ function endOfString(text: string, begin: number): number {
   return i;
 }
 
-/** Half a surrogate pair, or NUL: Postgres takes neither, and UTF-8 has no form for the first. */
+/** Half a surrogate pair, or NUL: Postgres accepts neither, and UTF-8 cannot encode the first. */
 const UNSTORABLE = /[\p{Surrogate}\0]/u;
 
-/**
- * Walks with an own stack: a body chooses its shape, and must not choose that of the call stack.
- */
+/** Iterative: the depth of a body must not become the depth of the call stack. */
 function holdsUnstorable(root: unknown): boolean {
   const open: unknown[] = [root];
   while (open.length > 0) {

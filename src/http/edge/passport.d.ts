@@ -1,6 +1,6 @@
 /**
- * The two strategies as they are used here. Their published types are bound to Express and leave
- * out the key objects that jsonwebtoken takes.
+ * The parts of the two strategies that are used here. Their published types are bound to Express
+ * and lack the key objects that jsonwebtoken accepts.
  */
 declare module 'passport-http' {
   namespace passportHttp {
@@ -26,7 +26,7 @@ declare module 'passport-jwt' {
   namespace passportJwt {
     type Done<Value> = (error: unknown, value?: Value) => void;
 
-    /** What one verification is about, in place of a request. */
+    /** The input of one verification, in place of a request. */
     interface Signature {
       readonly token: string;
       readonly secret: KeyObject;

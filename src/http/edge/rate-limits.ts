@@ -4,9 +4,7 @@ import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
-/**
- * One client's call of one tenant. `address`: the client's, as text; it is stored as a keyed hash.
- */
+/** One client's call of one tenant. `address`: the client's, as text; stored as a keyed hash. */
 export interface ClientCall {
   readonly tenant: { readonly alias: string; readonly openRules: OpenRules };
   readonly call: CountedCall;
@@ -14,10 +12,10 @@ export interface ClientCall {
 }
 
 export interface CallCount {
-  /** Calls that the window allows, and its length. */
+  /** The number of calls per window, and its length. */
   readonly limit: number;
   readonly windowSeconds: number;
-  /** Calls left in it after this one. */
+  /** Calls left in the window after this one. */
   readonly left: number;
   /** Until the next window; at least 1. */
   readonly resetSeconds: number;
@@ -25,9 +23,9 @@ export interface CallCount {
 }
 
 /**
- * Counts calls per tenant, kind of call and address, for all processes together: a window begins
- * with a client's first call and the next one with the first call after its end. Counting and
- * asking are one statement, so calls that come together cannot pass together.
+ * Counts calls per tenant, kind of call and address, for all processes together. A window begins
+ * with a client's first call, the next one with the first call after its end. One statement counts
+ * and checks, so that concurrent calls cannot pass together.
  */
 export class RateLimits {
   constructor(
@@ -40,8 +38,7 @@ export class RateLimits {
     const { calls: byDefault, windowSeconds } = CALL_WINDOWS[call];
     const limit = tenant.openRules.rateLimits[call] ?? byDefault;
     const client = this.names.digest('client', tenant.alias, address);
-    // What is beyond the limit is not counted further, so that the number never grows out of its
-    // type.
+    // Calls beyond the limit are not counted, so that the number cannot overflow.
     const { rows } = await this.pool.query<{ calls: number; left_seconds: number }>(
       `insert into ledger.call_counts as known (tenant, call, client, began, calls) values ($1, $2, $3, now(), 1)
        on conflict (tenant, call, client) do update set
@@ -60,9 +57,7 @@ export class RateLimits {
     };
   }
 
-  /**
-   * Whether there is such a user; ids as a client gave them. Asked of the log, as a decision is.
-   */
+  /** Whether the user exists, according to the log; ids as the client sent them. */
   async isKnown(scope: Scope, accountId: string, userId: string): Promise<boolean> {
     const { state } = await this.streams.accounts.load(
       this.names.accountStream(scope, this.names.accountRef(scope, accountId)),
@@ -70,7 +65,7 @@ export class RateLimits {
     return state.status === 'open' && state.personsByUserId.has(userId);
   }
 
-  /** Removes windows that are over whatever their length. @returns how many. */
+  /** Deletes windows that have ended, whatever their length. @returns how many. */
   async purge(): Promise<number> {
     const longest = Math.max(
       ...Object.values(CALL_WINDOWS).map(({ windowSeconds }) => windowSeconds),

@@ -1,19 +1,19 @@
 /**
- * Whether a JSON text names a member of some object twice. A parser keeps the last of them, another
- * program's parser may keep the first: what two of them read in one signed text must be the same.
- * `value` is what the text parses to.
+ * Whether a JSON text names a member of an object twice. A parser keeps the last one, another
+ * program's parser may keep the first: both must read a signed text the same way. `value` is the
+ * parsed text.
  */
 export function hasRepeatedMembers(text: string, value: unknown): boolean {
   return namesIn(text) !== membersOf(value);
 }
 
-/** Strings that a colon follows; the text is valid JSON. */
+/** Counts strings that are followed by a colon, in valid JSON. */
 function namesIn(text: string): number {
   return (text.match(/"(?:[^"\\]|\\.)*"(\s*:)?/gs) ?? []).filter((piece) => piece.endsWith(':'))
     .length;
 }
 
-/** Members of all objects in it, however deep. */
+/** Counts the members of all objects, at any depth. */
 function membersOf(root: unknown): number {
   const open: unknown[] = [root];
   let members = 0;

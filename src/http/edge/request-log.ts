@@ -3,8 +3,8 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 
 /**
- * What an error may say in a log: its kind and where it came from. Its message may quote a client's
- * words, so it stays out.
+ * An error's kind and origin for the log. Its message may quote the client's text, so it is left
+ * out.
  */
 export interface LoggedError {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** Errors of another realm included: Node's own are, wherever code runs in a context of its own. */
+/** Includes errors of other realms: Node's own are, inside of a vm context. */
 export const isError = (value: unknown): value is Error =>
   value instanceof Error || types.isNativeError(value);
 
@@ -32,17 +32,11 @@ export function loggedError(error: unknown): LoggedError {
   };
 }
 
-/**
- * The pattern of the route, never the path: paths hold ids that clients chose, often e-mail
- * addresses.
- */
+/** The pattern of the route, never the path: paths contain clients' ids, often e-mail addresses. */
 export const routeOf = (request: FastifyRequest): string =>
   request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
 
-/**
- * One line per request. Everything in it is ours or the framework's: nothing that the client could
- * fill.
- */
+/** One line per request, without any text of the client. */
 export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
   logger.info(
     {
@@ -60,8 +54,8 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
 type Line = (...args: readonly unknown[]) => void;
 
 /**
- * The logger that the framework gets. Its own lines quote request targets, headers and messages; of
- * each only the error's kind is kept.
+ * The framework's logger. Its lines quote request targets, headers and messages; only the error's
+ * kind is kept.
  */
 export function frameworkLogger(logger: Logger): FastifyBaseLogger {
   const line =
@@ -78,7 +72,7 @@ export function frameworkLogger(logger: Logger): FastifyBaseLogger {
     fatal: line('fatal'),
     error: line('error'),
     warn: line('warn'),
-    // Below warnings the framework has nothing to say that our own lines do not say better.
+    // Below warnings the framework reports nothing beyond our own lines.
     info: () => undefined,
     debug: () => undefined,
     trace: () => undefined,

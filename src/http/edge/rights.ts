@@ -5,11 +5,10 @@ import type { AccessRule, Caller } from './access.js';
 import type { TokenSubject } from './user-token.js';
 
 /**
- * What a caller may do with what it brought. An API key opens everything of its mode; a token opens
- * what is its user's own.
+ * What a caller may do. An API key opens everything of its mode; a token opens its user's own data.
  */
 
-/** Whether tokens count on a route at all. */
+/** Whether a route accepts tokens. */
 export const takesTokens = ({ kind }: AccessRule): boolean =>
   kind === 'user-open' || kind === 'visitor-open' || kind === 'anyone-open';
 
@@ -27,7 +26,7 @@ export function mayCall(
     : isUserOfPath(token, request.params);
 }
 
-/** A write token carries something of its user that can be written, beyond the ids. */
+/** A write token carries writable fields of its user, besides the ids. */
 export function isWriteToken({ fields }: TokenSubject): boolean {
   const { id: _id, accountId: _accountId, ...writable } = readShape(UserRequest, fields);
   return Object.values(writable).some((value) => value !== undefined);
@@ -40,8 +39,8 @@ function isUserOfPath({ accountId, userId }: NamedUser, params: unknown): boolea
 }
 
 /**
- * One side of the referrals that are asked for is the token's user. A query that names no side
- * whole is the parser's to refuse.
+ * The token's user must be one side of the requested referrals. The parser refuses a query that
+ * names no complete side.
  */
 function isPartyAskedFor({ accountId, userId }: NamedUser, query: unknown): boolean {
   const sides = (['referring', 'referred'] as const)

@@ -6,16 +6,14 @@ export const ROUTER_OPTIONS = {
   // `/reward/{id}/` and `/reward/{id}` are one route.
   ignoreTrailingSlash: true,
   caseSensitive: true,
-  // More than a whole request line can hold: a parameter that is too long is for the parsers to
-  // judge, not for the router.
+  // Longer than a whole request line: the parsers refuse a parameter that is too long, not the
+  // router.
   maxParamLength: 64 * 1024,
 } as const;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-/**
- * Remembers which methods a path has, so that another method is told apart from an unknown path.
- */
+/** The methods of each path, to distinguish another method (405) from an unknown path (404). */
 export class RouteTable {
   private readonly router = findMyWay(ROUTER_OPTIONS);
 
@@ -26,7 +24,7 @@ export class RouteTable {
     }
   }
 
-  /** The methods that this request target has; empty: it is no route. */
+  /** The methods of this request target; empty: not a route. */
   methodsOf(target: string): readonly string[] {
     return METHODS.filter((method) => {
       const found = this.router.find(method, target);

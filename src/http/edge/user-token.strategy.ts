@@ -9,7 +9,7 @@ import { readUserToken, type TokenRules, type TokenSubject } from './user-token.
 
 /**
  * User tokens. passport-jwt verifies with one secret, and a tenant has several: it runs once for
- * each of them. What is wrong with a token is told to nobody.
+ * each. The answer never says why a token is invalid.
  */
 export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'user-token') {
   constructor() {
@@ -29,16 +29,14 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
     );
   }
 
-  /**
-   * Signature, algorithm and times are good. What else a token must say, `readUserToken` checks.
-   */
+  /** Checks signature, algorithm and times; `readUserToken` checks the claims. */
   validate(claims: object): object {
     return claims;
   }
 
   /**
-   * The subject of a token and the secret that it was signed with; undefined: no good, for whatever
-   * reason. Every secret is tried with a whole signature, so that each "no" takes the same time.
+   * The subject of a token and the secret that signed it; undefined: invalid. Every secret is tried
+   * with a whole signature, so that each failure takes the same time.
    */
   async verify<S extends Pick<Signature, 'secret'>>(
     token: string,
@@ -54,15 +52,16 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
   }
 
   /**
-   * A token counts before a key. Where no token counts, a good one is as bad as any; two that
-   * differ are none.
+   * A token takes precedence over a key. Where tokens are not accepted, a valid one is refused like
+   * an invalid one; two different tokens are invalid.
    */
   private callerOf(
     tokens: readonly string[],
     { access, tenant, tenants }: TokenCheck,
   ): Promise<Caller | undefined> {
     const [first = ''] = tokens;
-    // What cannot count is verified as the empty token is: its refusal takes as long as any other.
+    // A token that cannot be accepted is replaced by the empty token: its refusal takes as long as
+    // any other.
     const token = takesTokens(access) && tokens.every((other) => other === first) ? first : '';
     return tenants.verifyToken(tenant, async (secrets, mustExpire) => {
       const rules = { tenant: tenant.alias, now: Date.now(), mustExpire };
@@ -74,7 +73,7 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
     });
   }
 
-  /** One run of the library, as passport starts it: on an object of its own. */
+  /** One run of the library, on an object of its own, as passport starts it. */
   private isSigned(signature: Signature): Promise<boolean> {
     return new Promise((resolve) => {
       const run = Object.assign(Object.create(this) as object, {
@@ -87,7 +86,7 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
   }
 }
 
-/** The tokens that a request carries; an empty field is none. */
+/** The tokens of a request, without empty headers. */
 function tokensIn(headers: IncomingHttpHeaders): readonly string[] {
   const own = headers['x-saasquatch-user-token'];
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(headers.authorization?.trim() ?? '');

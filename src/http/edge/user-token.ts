@@ -3,9 +3,9 @@ import { isIdentifier } from '../shapes/parameters.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 import { hasRepeatedMembers } from './repeated-members.js';
 
-/** What a user token says: a JSON Web Token with HMAC SHA-256 and nothing else. */
+/** The claims of a user token, a JSON Web Token with HMAC SHA-256. */
 
-/** Whom a token names. `anonymous`: nobody that anybody vouches for. */
+/** The user that a token names. `anonymous`: a visitor without a user. */
 export type TokenSubject =
   | {
       readonly kind: 'user';
@@ -24,14 +24,14 @@ export interface TokenRules {
   readonly mustExpire: boolean;
 }
 
-/** More than a header field can hold beside others; a longer one is not looked into. */
+/** Longer than a header can be beside others; a longer token is not parsed. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
 const PART = /^[A-Za-z0-9_-]+$/;
 const WHOLE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 const partOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 /**
- * Verified in place of what the library would turn down without a look at its signature. Nobody has
- * signed it; it is about as long as a token usually is.
+ * Verified in place of a token that the library would refuse before it checks the signature. It has
+ * no valid signature and the length of a usual token.
  */
 const STAND_IN = [
   partOf({ alg: 'HS256', typ: 'JWT' }),
@@ -41,15 +41,15 @@ const STAND_IN = [
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export interface ReadToken {
-  /**
-   * What the library verifies: the token, or a stand-in for one that it would turn down unverified.
-   */
+  /** The token, or a stand-in for one that the library would refuse unverified. */
   readonly verifiable: string;
-  /** Undefined: no good, whoever signed it. */
+  /** Undefined: invalid, whichever secret signed it. */
   readonly subject: TokenSubject | undefined;
 }
 
-/** Reads every claim in each case, so that the time of a "no" says as little as its words. */
+/**
+ * Reads every claim in each case, so that the time of a failure is as uninformative as its message.
+ */
 export function readUserToken(token: string, rules: TokenRules): ReadToken {
   const readable = token.length <= TOKEN_LENGTH_MAX ? token : '';
   const [header = '', payload = ''] = readable.split('.');
@@ -59,16 +59,13 @@ export function readUserToken(token: string, rules: TokenRules): ReadToken {
   return isWhole ? { verifiable: readable, subject } : { verifiable: STAND_IN, subject: undefined };
 }
 
-/**
- * Which key to use, where to find it (`kid`, `jku`, `jwk`, `x5u`), is not for the token to say:
- * such members are not read.
- */
+/** A token does not choose its key: `kid`, `jku`, `jwk` and `x5u` are ignored. */
 const isExpectedHeader = (header: Json | undefined): boolean =>
   header?.['alg'] === 'HS256' && header['crit'] === undefined;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A part as the object that it spells; undefined: it is none, or says something twice. */
+/** A part parsed as an object; undefined: not an object, or with a repeated member. */
 function jsonOf(part: string): Json | undefined {
   if (!PART.test(part)) return undefined;
   try {
@@ -96,7 +93,7 @@ function subjectOf(claims: Json | undefined, rules: TokenRules): TokenSubject | 
   return { kind: 'anonymous', fields: named.kind === 'user' ? named.fields : {} };
 }
 
-/** Both times in seconds. The library has looked at them too; its clock is not the caller's. */
+/** Times in seconds. The library has checked them by the system's clock, not by the caller's. */
 function isTimely({ exp, nbf }: Json, { now, mustExpire }: TokenRules): boolean {
   const hasTime = (value: unknown): value is number =>
     typeof value === 'number' && Number.isFinite(value);
@@ -111,8 +108,8 @@ function ofUser(user: unknown): TokenSubject | undefined {
 }
 
 /**
- * `ACCOUNT:USER@TENANT:users`: a user's id may hold colons and at signs, an account's id here no
- * colon, an alias neither.
+ * `ACCOUNT:USER@TENANT:users`: a user id may contain colons and at signs, an account id no colon,
+ * an alias neither.
  */
 function ofSub(sub: unknown, tenant: string): TokenSubject | undefined {
   const [, accountId, userId, alias] =
@@ -135,7 +132,7 @@ function subjectNamed(
   return { kind: 'user', accountId, userId, fields };
 }
 
-/** Ids may come as JSON numbers, as in bodies. */
+/** Ids may be JSON numbers, as in bodies. */
 function idOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'number' &&

@@ -2,24 +2,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { unavailable } from './api-error.js';
 import { answerWithError, type ErrorMapping } from './http-error-filter.js';
 
-/** Whether the stores that a write needs answer; itself answered within two seconds. */
+/** Whether the stores of a write answer; itself answered within two seconds. */
 export type StoresAnswer = () => Promise<boolean>;
 
 /**
- * A write that takes so long asks whether its stores answer. With that question's own time it is
- * refused within five seconds.
+ * After this time a write checks its stores; with the check's own time it is refused within five
+ * seconds.
  */
-const ASK_AFTER_MS = 2_400;
-const ASK_AGAIN_MS = 500;
+const CHECK_AFTER_MS = 2_400;
+const CHECK_AGAIN_MS = 500;
 
 /** Methods that change nothing. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses a write with 503 as soon as it is known that a store hangs. The steps of a write have a
- * time limit each, which may run out one after the other; and a single limit for all of them would
- * refuse long writes that are well under way. What was begun goes on behind the answer: whether it
- * had an effect is told by a repetition with the same idempotency key, as after any lost answer.
+ * Refuses a write with 503 as soon as a store is known to hang. Each step of a write has its own
+ * time limit, and these may expire one after the other; one limit for all would refuse long writes
+ * that progress. The write continues behind the answer: a repetition with the same idempotency key
+ * shows its effect, as after any lost answer.
  */
 export function refuseWhenStoresHang(
   request: FastifyRequest,
@@ -29,12 +29,12 @@ export function refuseWhenStoresHang(
 ): void {
   if (READS.has(request.method)) return;
   let timer: NodeJS.Timeout;
-  const ask = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const answered = await stores();
     if (reply.sent || reply.raw.destroyed) return;
-    if (answered) timer = setTimeout(() => void ask(), ASK_AGAIN_MS);
+    if (answered) timer = setTimeout(() => void check(), CHECK_AGAIN_MS);
     else answerWithError(unavailable(), request, reply, mapping);
   };
-  timer = setTimeout(() => void ask(), ASK_AFTER_MS);
+  timer = setTimeout(() => void check(), CHECK_AFTER_MS);
   reply.raw.once('close', () => clearTimeout(timer));
 }

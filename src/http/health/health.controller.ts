@@ -10,26 +10,25 @@ import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { errorJson } from '../edge/api-error.js';
 
-/** The state of one thing the service needs, or of one projection. */
+/** The state of one dependency of the service, or of one projection. */
 export interface HealthCheck {
   readonly ok: boolean;
   /**
-   * What an operator wants to know: lag, position, generation … Never an address, a secret or a
-   * client's id.
+   * Details for operators: lag, position, generation … Never an address, a secret or a client's id.
    */
   readonly [detail: string]: boolean | number | string | null;
 }
 
 export interface Readiness {
-  /** Requests can be served. A single parked stream does not make the whole service unready. */
+  /** Requests can be served. A single parked stream does not make the service unready. */
   readonly ready: boolean;
-  /** They can, and something behind them stands still, which its part says. */
+  /** Requests can be served, but background work has stopped; its check says where. */
   readonly degraded?: boolean;
   /** By name: `postgres`, `event-log`, `projection rewards` … */
   readonly checks: Readonly<Record<string, HealthCheck>>;
 }
 
-/** Answers quickly (it has own, short time limits) and does not reject. */
+/** Answers within its own short time limits and does not reject. */
 export interface ReadinessProbe {
   check(): Promise<Readiness>;
 }
@@ -65,8 +64,8 @@ const readiness = (
 export class HealthController {
   constructor(@Inject(READINESS_PROBE) private readonly probe: ReadinessProbe) {}
 
-  /** 200 as long as the process answers at all. */
-  @ApiOperation({ summary: 'Whether the process answers at all' })
+  /** 200 as long as the process answers. */
+  @ApiOperation({ summary: 'Whether the process answers' })
   @ApiOkResponse({
     schema: {
       type: 'object',
@@ -80,17 +79,17 @@ export class HealthController {
     return { status: 'live' };
   }
 
-  /** 200 while requests can be served, else 503; either way with the state of every part. */
+  /** 200 while requests can be served, else 503; both with the state of every part. */
   @ApiOperation({ summary: 'Whether requests can be served, and the state of every part' })
   @ApiOkResponse(
     readiness(
-      'Requests can be served; `degraded`: and reactions to single accounts stand still',
+      'Requests can be served; `degraded`: reactions to single accounts are parked',
       'ready',
       'degraded',
     ),
   )
   @ApiServiceUnavailableResponse(
-    readiness('Not yet, or not now; with the members of an error', 'not ready'),
+    readiness('Not at the moment; with the members of an error', 'not ready'),
   )
   @Get('ready')
   @Access('none')

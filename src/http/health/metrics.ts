@@ -4,10 +4,10 @@ import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { Access } from '../edge/access.js';
 
-/** The injection token of the registry that everything in the process registers its metrics on. */
+/** The injection token of the process's metrics registry. */
 export const METRICS_REGISTRY = Symbol('metrics registry');
 
-/** A registry with the process's own metrics (memory, event loop, garbage collection). */
+/** A registry with the default metrics of the process (memory, event loop, garbage collection). */
 export function createMetricsRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -16,13 +16,13 @@ export function createMetricsRegistry(): Registry {
 
 export interface AnsweredRequest {
   readonly method: string;
-  /** The route's pattern, or `unmatched`: a path would make a time series per id, and show it. */
+  /** The route's pattern, or `unmatched`: paths would make a time series per id, and expose it. */
   readonly route: string;
   readonly status: number;
   readonly seconds: number;
 }
 
-/** What is counted of requests. */
+/** The metrics of requests. */
 export class HttpMetrics {
   private readonly durations: Histogram<'method' | 'route' | 'status'>;
   private inFlight: () => number = () => 0;
@@ -46,7 +46,7 @@ export class HttpMetrics {
     });
   }
 
-  /** Where the number of requests in flight comes from whenever it is asked for. */
+  /** Reads the number of requests in flight at each scrape. */
   watchInFlight(source: () => number): void {
     this.inFlight = source;
   }

@@ -19,10 +19,10 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { pages, recordText } from './personal-record.js';
 import { personalRecordJson, PersonalRecordResponse } from './personal-record.response.js';
 
-/** Of referrals and rewards: so many are in memory at once. */
+/** Referrals and rewards in memory at a time. */
 const PAGE = 200;
 
-/** People ask to be shown what is known of them, and to be forgotten. */
+/** Shows and erases the data of people. */
 @ApiTags('Personal data')
 @Controller(TENANT_PATH)
 export class PersonalDataController {
@@ -38,7 +38,7 @@ export class PersonalDataController {
 
   @ApiOperation({
     summary:
-      'The record of a user: profile, referrals, rewards; not what clients posted as events. Each look is on record',
+      'The record of a user: profile, referrals, rewards; without the user events. Each access is recorded',
   })
   @Get('account/:accountId/user/:userId/pii')
   @Access('key')
@@ -85,7 +85,7 @@ export class PersonalDataController {
 
   @ApiOperation({
     summary:
-      'Forget a user: what is known of the person is gone from every read and cannot be decrypted any more',
+      "Forget a user: the person's data disappear from every read and cannot be decrypted any more",
   })
   @Delete('open/account/:accountId/user/:userId')
   @HttpCode(204)

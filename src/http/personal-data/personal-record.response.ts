@@ -17,7 +17,7 @@ class RewardsOfPersonResponse {
   @Integer()
   totalCount: number;
 
-  @ApiProperty({ type: [RewardResponse], description: 'All of them, newest first' })
+  @ApiProperty({ type: [RewardResponse], description: 'All rewards, newest first' })
   data: readonly RewardResponse[];
 }
 
@@ -25,7 +25,10 @@ class ReferralsOfPersonResponse {
   @Integer()
   totalCount: number;
 
-  @ApiProperty({ type: [ReferralResponse], description: 'All that the person made, newest first' })
+  @ApiProperty({
+    type: [ReferralResponse],
+    description: 'All referrals that the person started, newest first',
+  })
   data: readonly ReferralResponse[];
 }
 
@@ -61,14 +64,14 @@ export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {
   @ApiProperty({
     type: LocationResponse,
     nullable: true,
-    description: 'Null: addresses are not looked up',
+    description: 'Null: addresses are not geolocated',
   })
   firstSeenIPLocation: LocationResponse | null;
 
   @ApiProperty({
     type: LocationResponse,
     nullable: true,
-    description: 'Null: addresses are not looked up',
+    description: 'Null: addresses are not geolocated',
   })
   lastSeenIPLocation: LocationResponse | null;
 
@@ -92,8 +95,8 @@ export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {
 }
 
 /**
- * What the record of a person holds besides the user, and besides what may be any number: rewards,
- * and referrals that the person made.
+ * A person's record without the user, rewards and started referrals, of which there may be any
+ * number.
  */
 export interface PersonalRecordParts {
   readonly referredByReferral: ReferralResponse | null;
@@ -101,8 +104,8 @@ export interface PersonalRecordParts {
 }
 
 /**
- * What is known of a person, but for rewards and referrals. Places are never looked up from
- * addresses: those members are always null.
+ * A person's record without rewards and referrals. Addresses are never geolocated: those members
+ * are always null.
  */
 export function personalRecordJson(
   facts: UserFacts,

@@ -1,4 +1,4 @@
-/** A page of a list, and where the next one begins; undefined: this was the last one. */
+/** A page of a list and the start of the next one; undefined: the last page. */
 export interface PageOf<T, Place> {
   readonly items: readonly T[];
   readonly next: Place | undefined;
@@ -6,7 +6,7 @@ export interface PageOf<T, Place> {
 
 export type ReadPage<T, Place> = (after: Place | undefined) => Promise<PageOf<T, Place>>;
 
-/** All pages of a list, one after the other; the next one is read when it is asked for. */
+/** All pages of a list; each is read on demand. */
 export async function* pages<T extends object, Place>(
   read: ReadPage<T, Place>,
 ): AsyncGenerator<readonly T[]> {
@@ -19,9 +19,9 @@ export async function* pages<T extends object, Place>(
 }
 
 /**
- * The JSON of a record with its lists as `{data, totalCount}`, written page by page: somebody with
- * very many referrals is held in memory by nobody. The count comes last, so it is that of what was
- * written, whatever happens meanwhile.
+ * The JSON of a record with its lists as `{data, totalCount}`, written page by page: very many
+ * referrals are never in memory at once. The count is written last and counts the written rows,
+ * whatever changes in the meantime.
  */
 export async function* recordText(
   record: object,

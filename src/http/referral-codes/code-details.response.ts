@@ -22,7 +22,7 @@ class ProspectResponse {
 }
 
 export class CodeDetailsResponse {
-  @Text({ description: 'As its owner spells it' })
+  @Text({ description: "In the owner's spelling" })
   code: string;
 
   @Time()
@@ -37,7 +37,7 @@ export class CodeDetailsResponse {
   @ApiProperty({
     type: ProspectResponse,
     nullable: true,
-    description: 'What the referred side would earn; null: nothing',
+    description: 'The reward of the referred side; null: none',
   })
   reward: ProspectResponse | null;
 }
@@ -47,13 +47,13 @@ export class AppliedCodeResponse extends OmitType(CodeDetailsResponse, ['code'])
   code: string | null;
 }
 
-/** A code and what its use would earn the referred side. */
+/** A code and the reward of the referred side. */
 export interface CodeDetails {
   readonly code: string;
   readonly dateCreated: number;
   readonly programId: string;
   readonly owner: Pick<UserFacts, 'firstName' | 'lastName'>;
-  /** Null: the program gives none. */
+  /** Null: the program grants none. */
   readonly reward: PromisedValue | null;
 }
 
@@ -98,7 +98,7 @@ function prospectJson(value: PromisedValue): ProspectResponse {
           : { monthsDiscountIsValid: value.monthsDiscountIsValid }),
       };
     case 'FUELTANK':
-      // The code itself is handed out with the reward, not before.
+      // The fuel-tank code itself is part of the granted reward.
       return { type: value.type, unit: value.unit };
   }
 }

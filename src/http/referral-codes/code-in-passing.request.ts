@@ -5,8 +5,8 @@ import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { Member } from '../shapes/request-shape.js';
 
 /**
- * A code that comes with something else never fails the call: what cannot be a code is passed over
- * like one that nobody holds.
+ * A code inside of another request never fails the call: an impossible code is skipped like an
+ * unknown one.
  */
 export function codeInPassing(value: unknown): unknown {
   const text = numberAsText(value);
@@ -22,7 +22,7 @@ export class CodeInPassingRequest {
   @ApiPropertyOptional({
     type: String,
     nullable: true,
-    description: 'A code that cannot be used is passed over: the call succeeds.',
+    description: 'A code that cannot be used is ignored: the call succeeds.',
   })
   code?: string;
 }

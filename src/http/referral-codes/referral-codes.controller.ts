@@ -10,7 +10,7 @@ import { Fails } from '../shapes/openapi.js';
 import { identifier, referralCode } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway, type Written } from '../writing/command-gateway.js';
-import { namedInCode } from '../writing/named-in-answers.js';
+import { personalFieldsOfCode } from '../writing/personal-fields.js';
 import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
 
 @ApiTags('Referral Code')
@@ -24,7 +24,7 @@ export class ReferralCodesController {
     private readonly names: KeyedNames,
   ) {}
 
-  @ApiOperation({ summary: 'Whose code it is, and what it earns the referred side' })
+  @ApiOperation({ summary: 'The owner of a code and the reward of the referred side' })
   @Get('code/:code')
   @Access('key')
   @ApiOkResponse({ type: CodeDetailsResponse })
@@ -33,7 +33,7 @@ export class ReferralCodesController {
     return this.lookUp(call, code);
   }
 
-  @ApiOperation({ summary: 'Whose code it is, and what it earns the referred side' })
+  @ApiOperation({ summary: 'The owner of a code and the reward of the referred side' })
   @Get('open/code/:code')
   @ApiTags('Open Endpoint')
   @Access('anyone-open', { counted: 'code' })
@@ -67,11 +67,10 @@ export class ReferralCodesController {
     @Param('userId') userId: string,
   ) {
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    // Also what cannot be a code is looked up, and found nowhere: a refusal like that of any
-    // unknown code.
+    // An impossible code is looked up as well, so that its refusal is that of an unknown code.
     const present = async ({ state }: Written) => {
       const found = await this.owners.find(call.scope, code);
-      // Gone since: what was applied stays applied, and the answer names nobody.
+      // Deleted since: the referral stays, the answer names no one.
       if (!found)
         return this.presentation.appliedCode(
           call.scope,
@@ -97,7 +96,7 @@ export class ReferralCodesController {
       account,
       command: asked,
       respond: present,
-      personalFields: namedInCode,
+      personalFields: personalFieldsOfCode,
     });
   }
 
@@ -105,7 +104,7 @@ export class ReferralCodesController {
     const wanted = referralCode(code);
     await this.gateway.readable(call, ['referral-codes']);
     const found = await this.codes.byCode(call.scope, wanted);
-    // A blocked user's code looks like one that does not exist.
+    // A blocked user's code looks like an unknown one.
     if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
     return this.presentation.codeDetails(call.scope, {

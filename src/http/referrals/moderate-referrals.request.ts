@@ -26,8 +26,7 @@ const actionOf = (action: unknown): unknown =>
 
 /** POST referrals/moderate: all or nothing. */
 export class ModerateReferralsRequest {
-  // No more than what shows that there are too many: the rules of each would be checked before
-  // their number.
+  // Kept up to one more than the limit, to refuse the number before the rules of each are checked.
   @Member((value) => (Array.isArray(value) ? value.slice(0, ACTIONS_MAX + 1).map(actionOf) : value))
   @Must(
     `be an array of 1 to ${ACTIONS_MAX} actions`,

@@ -15,12 +15,12 @@ export class ReferralResponse {
   @Text()
   programId: string;
 
-  @TextOrNull({ description: 'Null once its owner is forgotten' })
+  @TextOrNull({ description: 'Null once the owner is forgotten' })
   referralCodeUsed: string | null;
 
   @TextOrNull({
     description:
-      'Null: no call says by which link somebody came, and visits of links are not tied to visitors',
+      'Null: no call names the link of a referral, and visits of links are not tied to visitors',
   })
   shareLinkUsed: string | null;
 
@@ -79,7 +79,7 @@ export class ReferralListResponse {
   referrals: readonly ReferralResponse[];
 }
 
-/** What belongs to a referral and is presented with it; null: deleted, or not granted. */
+/** The people and rewards of a referral; null: deleted, or not granted. */
 export interface ReferralSides {
   readonly referredUser: UserResponse | null;
   readonly referrerUser: UserResponse | null;

@@ -33,10 +33,10 @@ import { ModerateReferralsRequest } from './moderate-referrals.request.js';
 import { ReferralListResponse, ReferralResponse } from './referral.response.js';
 
 const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
-/** A referral is shown with its people and rewards. */
-const SHOWN_FROM = ['referrals', 'users', 'rewards'];
+/** A referral is answered with its people and rewards. */
+const READ_MODELS = ['referrals', 'users', 'rewards'];
 
-/** Describes what both lists read. */
+/** Describes the query of both lists. */
 const ApiReferralFilter = (): MethodDecorator =>
   applyDecorators(
     ApiTextQuery('referringAccountId'),
@@ -98,7 +98,7 @@ export class ReferralsController {
   @Fails('REFERRAL_NOT_FOUND')
   async one(@Call() call: Call, @Param('referralId') referralId: string) {
     const id = resourceId(referralId, 'REFERRAL_NOT_FOUND');
-    await this.gateway.readable(call, SHOWN_FROM);
+    await this.gateway.readable(call, READ_MODELS);
     const found = await this.referrals.byId(call.scope, id);
     if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
     return (await this.presentation.referrals(call.scope, [found]))[0];
@@ -106,7 +106,7 @@ export class ReferralsController {
 
   @ApiOperation({
     summary:
-      "Approve or deny sides of referrals, all or nothing; denying cancels the side's reward, approving brings it back",
+      "Approve or deny sides of referrals, all or nothing; denying cancels the side's reward, approving restores it",
   })
   @Post('referrals/moderate')
   @HttpCode(200)
@@ -120,7 +120,7 @@ export class ReferralsController {
   private async page(call: Call, query: Query) {
     const filter = this.filter(call.scope, query);
     const wanted = page(query);
-    await this.gateway.readable(call, SHOWN_FROM);
+    await this.gateway.readable(call, READ_MODELS);
     const { totalCount, items } = await this.referrals.list(call.scope, filter, wanted);
     const viewer = call.token?.kind === 'user' ? call.token : undefined;
     return {

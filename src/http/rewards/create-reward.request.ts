@@ -22,7 +22,7 @@ const isUnit = (value: unknown): boolean =>
 const nullAsMissing = (value: unknown): unknown =>
   value === null || value === '' ? undefined : value;
 
-/** A member of another type of reward: null says nothing about this one, a value contradicts it. */
+/** A member of another type of reward: null is allowed, a value is refused. */
 function OfOtherType(): PropertyDecorator {
   return applyDecorators(
     Member(nullAsMissing),
@@ -76,8 +76,8 @@ export class CreditRewardRequest extends RewardRequest {
   unit: string;
 
   /**
-   * A single value beyond 2^53-1 cannot be told exactly in JSON, so it is a malformed request
-   * rather than too large a sum.
+   * JSON cannot carry a value above 2^53-1 exactly: a single one is malformed, while a sum may be
+   * too large.
    */
   @Member(nullAsMissing)
   @Must(
@@ -184,7 +184,7 @@ export class FuelTankRewardRequest extends RewardRequest {
 }
 
 /**
- * POST rewards/account/{accountId}/user/{userId}: members depend on the type; unknown ones are
+ * POST rewards/account/{accountId}/user/{userId}: the members depend on the type; unknown ones are
  * refused.
  */
 export type CreateRewardRequest =
@@ -192,10 +192,7 @@ export type CreateRewardRequest =
 
 const REFUSE_UNKNOWN = { unknownMembers: 'refused' } as const;
 
-/**
- * @throws {ApiError} BAD_REQUEST. Whether the dates make sense is for the decision: it knows the
- * time.
- */
+/** @throws {ApiError} BAD_REQUEST. The decision checks the dates, since it has the time. */
 export function parseCreateReward(body: unknown): CreateRewardRequest {
   const type = isPlainObject(body) ? body['type'] : undefined;
   switch (type) {
@@ -214,7 +211,7 @@ export function parseCreateReward(body: unknown): CreateRewardRequest {
   }
 }
 
-/** For `@Body(CreateRewardPipe)`: the type of the reward chooses the shape. */
+/** For `@Body(CreateRewardPipe)`: the type of the reward selects the shape. */
 export class CreateRewardPipe implements PipeTransform<unknown, CreateRewardRequest> {
   transform(body: unknown): CreateRewardRequest {
     return parseCreateReward(body);
@@ -234,7 +231,7 @@ export const ApiCreateRewardBody = (): MethodDecorator =>
     }),
   );
 
-/** What the reward is worth, as the ledger records it. */
+/** The reward's value as the ledger records it. */
 export function rewardValueOf(request: CreateRewardRequest): RewardValue {
   switch (request.type) {
     case 'CREDIT':

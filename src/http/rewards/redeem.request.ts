@@ -5,9 +5,8 @@ import { Member } from '../shapes/request-shape.js';
 /** POST credit/{id}/redeem. */
 export class RedeemRequest {
   /**
-   * Any JSON number, also one that is fractional, negative or beyond 2^53-1 (a number too large to
-   * parse is Infinity): whether so much can be redeemed is for the decision to say, not a matter of
-   * form.
+   * Any JSON number, also a fractional, a negative or one beyond 2^53-1 (Infinity when it is too
+   * large to parse): the decision refuses the amount, not the validation.
    */
   @Member()
   @Must('be a number', (value) => typeof value === 'number' && !Number.isNaN(value))

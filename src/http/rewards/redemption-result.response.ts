@@ -8,7 +8,7 @@ export class RedemptionResultResponse {
   @Integer({ description: 'By this call' })
   creditRedeemed: number;
 
-  @Integer({ description: 'What is left: of the reward, or in bulk of the unit' })
+  @Integer({ description: 'The remaining credit: of the reward, or in bulk of the unit' })
   creditAvailable: number;
 
   @Text()
@@ -27,7 +27,7 @@ export function rewardRedemptionJson(
   };
 }
 
-/** As of the redemption: in a repeated answer, too. */
+/** As of the redemption, also in a repeated answer. */
 export function accountRedemptionJson(
   { state, events }: Written,
   unit: string,

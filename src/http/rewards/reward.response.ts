@@ -23,7 +23,7 @@ class RedemptionResponse {
   quantityRedeemed: number;
 }
 
-/** Members of other types than the reward's own are null. */
+/** Members of other types are null. */
 export class RewardResponse {
   @Text()
   id: string;
@@ -102,18 +102,18 @@ export class WrittenRewardResponse extends OmitType(RewardResponse, ['accountId'
   userId: string | null;
 }
 
-/** Members that belong to another type are null. */
+/** Members of other types are null. */
 export class RewardBalanceResponse {
   @ApiProperty({ enum: REWARD_TYPES })
   type: RewardType;
 
-  @TextOrNull({ description: 'In the first spelling that was used; `%` for percentages' })
+  @TextOrNull({ description: 'In its first spelling; `%` for percentages' })
   unit: string | null;
 
-  @IntegerOrNull({ description: 'CREDIT; rewards that contribute' })
+  @IntegerOrNull({ description: 'CREDIT; number of contributing rewards' })
   count: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT; what was redeemed and what is available now' })
+  @IntegerOrNull({ description: 'CREDIT; redeemed plus available' })
   totalAssignedCredit: number | null;
 
   @IntegerOrNull({ description: 'CREDIT' })
@@ -167,7 +167,7 @@ export function rewardJson(facts: RewardFacts): RewardResponse {
     currency: facts.currency,
     amount: facts.amount,
     fuelTankCode: facts.fuelTankCode,
-    // The input's spelling is another one.
+    // The request spells it differently.
     fueltankType: facts.fuelTankType,
   };
 }
@@ -185,8 +185,7 @@ const redemptionJson = ({
 });
 
 /**
- * Members that belong to another type are null. What was assigned is what was redeemed and what is
- * available now.
+ * Members of other types are null. `assigned` is the sum of the redeemed and the available amount.
  */
 export function balanceJson(facts: BalanceFacts): RewardBalanceResponse {
   const ofType = (type: RewardType, figure: number): number | null =>

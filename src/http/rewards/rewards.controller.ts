@@ -31,7 +31,7 @@ import {
   type Query,
 } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { namedInFigures, namedInReward } from '../writing/named-in-answers.js';
+import { noPersonalFields, personalFieldsOfReward } from '../writing/personal-fields.js';
 import {
   ApiCreateRewardBody,
   CreateRewardPipe,
@@ -69,7 +69,7 @@ export class RewardsController {
     private readonly names: KeyedNames,
   ) {}
 
-  @ApiOperation({ summary: 'What an account has, an entry per type and unit' })
+  @ApiOperation({ summary: 'The reward balances of an account' })
   @Get('reward/balance')
   @Access('key')
   @ApiRewardFilter()
@@ -91,7 +91,7 @@ export class RewardsController {
     return (await this.rewards.list(call.scope, filter)).map(rewardJson);
   }
 
-  /** 201, as the interface shows it. */
+  /** 201, as the contract specifies. */
   @ApiOperation({ summary: 'A reward; answers 201' })
   @Get('reward/:id')
   @HttpCode(201)
@@ -106,7 +106,7 @@ export class RewardsController {
     return rewardJson(found);
   }
 
-  @ApiOperation({ summary: 'Give a user a reward' })
+  @ApiOperation({ summary: 'Grant a user a reward' })
   @Post('rewards/account/:accountId/user/:userId')
   @HttpCode(201)
   @Access('key')
@@ -135,7 +135,7 @@ export class RewardsController {
       },
       respond: ({ state, events }) => rewardShown(state, account, granted(events)),
       status: 201,
-      personalFields: (written) => namedInReward(written, granted(written.events)),
+      personalFields: (written) => personalFieldsOfReward(written, granted(written.events)),
     });
   }
 
@@ -152,7 +152,7 @@ export class RewardsController {
       account: this.names.accountRef(call.scope, accountId),
       command: { type: 'RedeemAccountCredit', amount, unit },
       respond: (written) => accountRedemptionJson(written, unit),
-      personalFields: namedInFigures,
+      personalFields: noPersonalFields,
     });
   }
 
@@ -168,11 +168,11 @@ export class RewardsController {
       account: () => accountOf(id),
       command: { type: 'RedeemCredit', rewardId: id, amount, unit },
       respond: (written) => rewardRedemptionJson(written, { rewardId: id, unit }),
-      personalFields: namedInFigures,
+      personalFields: noPersonalFields,
     });
   }
 
-  @ApiOperation({ summary: 'Cancel a reward; the second time changes nothing' })
+  @ApiOperation({ summary: 'Cancel a reward; a repetition changes nothing' })
   @Post('reward/:id/cancel')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
@@ -185,7 +185,7 @@ export class RewardsController {
       account,
       command: { type: 'CancelReward', rewardId: id },
       respond: ({ state }) => rewardShown(state, account(), id),
-      personalFields: (written) => namedInReward(written, id),
+      personalFields: (written) => personalFieldsOfReward(written, id),
     });
   }
 
@@ -199,7 +199,7 @@ export class RewardsController {
   }
 }
 
-/** A reward lives in the account that its id names; another id is nobody's. */
+/** A reward is recorded in the account that its id names; any other id is unknown. */
 function accountOf(rewardId: string): AccountRef {
   const account = accountOfId(rewardId);
   if (account === undefined) throw new ApiError('REWARD_NOT_FOUND');

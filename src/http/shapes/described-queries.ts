@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 
-/** Describe what the parsers of `parameters.ts` read: `limit` and `offset`. */
+/** Describes `limit` and `offset`, as `parameters.ts` parses them. */
 export const ApiPage = (): MethodDecorator =>
   applyDecorators(
     ApiQuery({
@@ -18,7 +18,7 @@ export const ApiPage = (): MethodDecorator =>
     }),
   );
 
-/** A text, one of a few values where they are given. An empty one counts as not given. */
+/** A text, or one of the given values. An empty one counts as missing. */
 export const ApiTextQuery = (
   name: string,
   {
@@ -45,14 +45,14 @@ export const ApiBooleanQuery = (
 ): MethodDecorator =>
   ApiQuery({ name, required: false, description, schema: { type: 'boolean', default: fallback } });
 
-/** One point in time, or two with a comma between them. */
+/** A point in time, or two separated by a comma. */
 export const ApiDateQuery = (name: string): MethodDecorator =>
   ApiTextQuery(name, {
     description:
       'Exactly this time, or `from,to`: both included, either may be missing. Epoch milliseconds or ISO 8601.',
   });
 
-/** Which members of a user are shown. */
+/** The selection of a user's members. */
 export const ApiFieldSelection = (): MethodDecorator =>
   applyDecorators(
     ApiTextQuery('fields', {
@@ -60,6 +60,6 @@ export const ApiFieldSelection = (): MethodDecorator =>
         'Names of the members to show, with commas between them; not together with `extraFields`.',
     }),
     ApiTextQuery('extraFields', {
-      description: 'Names of members to show besides the usual ones: `dateBlocked`.',
+      description: 'Names of members to show besides the default ones: `dateBlocked`.',
     }),
   );

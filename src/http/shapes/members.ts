@@ -5,11 +5,11 @@ import { isIdentifier, ID_LENGTH_MAX } from './parameters.js';
 import { isPlainObject, Member, readShape, type Shape } from './request-shape.js';
 
 /**
- * What the members of request shapes are made of. A text `""` counts as not given; null clears
- * where the member can be cleared.
+ * Decorators of the members of request shapes. A text `""` counts as missing; null clears a member
+ * that can be cleared.
  */
 
-/** A rule: its test, and what it demands, in words that follow the member's name. */
+/** A rule: its test, and its demand in words that follow the member's name. */
 export function Must(
   words: string,
   test: (value: unknown, object: object) => boolean,
@@ -27,7 +27,7 @@ export function Must(
   );
 }
 
-/** A member that is an object of another shape. Anything else is left for the rules to refuse. */
+/** A member that is an object of another shape. Other values are left to the rules. */
 export function Nested(shape: () => Shape): PropertyDecorator {
   return applyDecorators(
     Member((value) =>
@@ -41,11 +41,11 @@ export function Nested(shape: () => Shape): PropertyDecorator {
   );
 }
 
-const notGiven = (value: unknown): unknown => (value === '' ? undefined : value);
-const notGivenNorNull = (value: unknown): unknown =>
+const emptyAsMissing = (value: unknown): unknown => (value === '' ? undefined : value);
+const emptyOrNullAsMissing = (value: unknown): unknown =>
   value === '' || value === null ? undefined : value;
 
-/** A number as text, as long as no digit of it was lost in parsing. */
+/** A number as text, as long as parsing lost no digit of it. */
 export function numberAsText(value: unknown): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value)) return value;
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : String(value);
@@ -58,7 +58,7 @@ interface MemberOptions extends Pick<ApiPropertyOptions, 'description' | 'exampl
 /** An id that a client chose. A JSON number becomes a string. */
 export function Id({ required = false, ...about }: MemberOptions = {}): PropertyDecorator {
   return applyDecorators(
-    Member((value) => numberAsText(notGivenNorNull(value))),
+    Member((value) => numberAsText(emptyOrNullAsMissing(value))),
     ...(required ? [] : [IsOptional()]),
     Must(
       `be 1 to ${ID_LENGTH_MAX} characters without control characters`,
@@ -69,8 +69,8 @@ export function Id({ required = false, ...about }: MemberOptions = {}): Property
 }
 
 /**
- * Longest text field, in UTF-16 units. No rule of the interface: it keeps what a person is
- * described with within one append.
+ * Longest text, in UTF-16 units. Not part of the contract: it keeps a person's description within
+ * one append.
  */
 export const TEXT_LENGTH_MAX = 2048;
 
@@ -81,10 +81,10 @@ export interface TextRule {
   readonly rsCode?: string;
 }
 
-/** A text that may be left out or, by null, cleared. */
+/** A text that may be missing, or null to clear it. */
 export function ClearableText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
   return applyDecorators(
-    Member(notGiven),
+    Member(emptyAsMissing),
     IsOptional(),
     Must(
       rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
@@ -103,10 +103,10 @@ export function ClearableText(rule?: TextRule, about: MemberOptions = {}): Prope
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= TEXT_LENGTH_MAX;
 
-/** A text that may be left out; null is the same as leaving it out. */
+/** A text that may be missing; null counts as missing. */
 export function OptionalText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
   return applyDecorators(
-    Member(notGivenNorNull),
+    Member(emptyOrNullAsMissing),
     IsOptional(),
     Must(
       rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
@@ -122,14 +122,14 @@ export function OptionalText(rule?: TextRule, about: MemberOptions = {}): Proper
   );
 }
 
-/** A member with a rule of its own; null is the same as leaving it out. */
+/** A member with its own rule; null counts as missing. */
 export function Optional(
   words: string,
   test: (value: unknown) => boolean,
   about: ApiPropertyOptions,
 ): PropertyDecorator {
   return applyDecorators(
-    Member(notGivenNorNull),
+    Member(emptyOrNullAsMissing),
     IsOptional(),
     Must(words, test),
     ApiPropertyOptional({ nullable: true, ...about }),

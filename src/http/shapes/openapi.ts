@@ -24,10 +24,7 @@ import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
 
-/**
- * States which errors of its own a route can answer with; what every route can answer is added by
- * itself.
- */
+/** States the errors of a route; errors of every route are added automatically. */
 export const Fails = (...codes: readonly ApiErrorCode[]): MethodDecorator =>
   ApiExtension(FAILS_EXTENSION, codes);
 
@@ -38,7 +35,7 @@ type Response = Extract<Operation['responses'][string], { description: string }>
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 const TOKEN_DESCRIPTION =
-  "A JSON Web Token of one user (HS256), signed with the mode's signing secret or API key. A read token names account and user, a write token says more of the user.";
+  "A JSON Web Token of one user (HS256), signed with the mode's signing secret or API key. A read token names account and user, a write token carries fields of the user.";
 
 /**
  * Describes the whole interface: controllers, shapes, and every error by status and code. The
@@ -93,7 +90,7 @@ export function describeInterface(
   return document;
 }
 
-/** Adds what the decorators imply: path parameters, header fields, errors. */
+/** Adds what the decorators imply: path parameters, headers, errors. */
 function complete(operation: Operation, method: string, path: string): void {
   const access = accessOf(operation);
   const isOfTenant = access.kind !== 'none' && access.kind !== 'operator';
@@ -133,7 +130,7 @@ function headerParameters(method: string): readonly Parameter[] {
           in: 'header',
           required: false,
           description:
-            'A `Ledger-Position` that an earlier answer gave: waits, bounded, until it is visible.',
+            'The `Ledger-Position` of an earlier answer: the request waits, bounded, until it is visible.',
           schema: { type: 'string' },
         },
       ]
@@ -143,7 +140,7 @@ function headerParameters(method: string): readonly Parameter[] {
           in: 'header',
           required: false,
           description:
-            'The same key with the same request gives the same answer and has no second effect.',
+            'The same key with the same request returns the same answer and has no second effect.',
           schema: { type: 'string', minLength: 1, maxLength: 255 },
         },
       ];
@@ -153,11 +150,11 @@ function addWriteHeaders(response: Response): void {
   response.headers = {
     ...response.headers,
     'Ledger-Position': {
-      description: 'Where the write stands in the ledger; for `Ledger-Position-At-Least`.',
+      description: 'The position of the write in the ledger; for `Ledger-Position-At-Least`.',
       schema: { type: 'string' },
     },
     'Idempotency-Replayed': {
-      description: '`true` when the answer was given before.',
+      description: '`true` for a repeated answer.',
       schema: { type: 'string', enum: ['true'] },
     },
   };
@@ -203,7 +200,7 @@ function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode
     ...CREDENTIALS[access.kind],
     ...(access.counted === undefined ? [] : (['RATE_LIMITED'] as const)),
     ...(access.apiOnlyPrograms ? (['API_REQUEST_NOT_SUPPORTED'] as const) : []),
-    // Also where the body is to be empty: one that is not may be too large, or no JSON.
+    // Also where the body must be empty: a non-empty one may be too large, or no JSON.
     ...(method === 'get'
       ? (['POSITION_INVALID', 'POSITION_NOT_REACHED'] as const)
       : ([
@@ -287,7 +284,7 @@ const PAGE = `<!doctype html>
 const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, presets: [SwaggerUIBundle.presets.apis] });
 `;
 
-/** The page loads nothing from anywhere else, and says so to the browser. */
+/** The page loads nothing from other origins, and forbids it to the browser. */
 const PAGE_POLICY =
   "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -298,8 +295,8 @@ const ASSETS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Serves the description at `/openapi.json` and a page to read and try it at `/docs`. Call before
- * the application is initialised.
+ * Serves the description at `/openapi.json` and a page to read and try it at `/docs`. Call it
+ * before the application is initialised.
  */
 export function serveInterfaceDescription(
   app: NestFastifyApplication,
@@ -341,7 +338,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The page's parts come with the package that describes the interface. */
+/** The assets are part of the package that describes the interface. */
 function assetsFolder(): string {
   const swagger = createRequire(import.meta.url).resolve('@nestjs/swagger');
   return dirname(createRequire(swagger).resolve('swagger-ui-dist/package.json'));

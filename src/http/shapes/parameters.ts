@@ -1,25 +1,19 @@
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 
-/**
- * Parsers for what stands in paths and queries. All throw {ApiError}; a parameter that is not given
- * is undefined.
- */
+/** Parsers of paths and queries. All throw {ApiError}; a missing parameter is undefined. */
 
-/**
- * A query as the framework parsed it: a repeated name is an array. Names that nobody asks for are
- * ignored.
- */
+/** A query as the framework parsed it: a repeated name is an array. Unknown names are ignored. */
 export type Query = Readonly<Record<string, unknown>>;
 
 export const ID_LENGTH_MAX = 255;
 const CONTROL = /\p{Cc}|\p{Surrogate}/u;
 
 /**
- * 1 to 255 characters, no control characters, no half of a surrogate pair; anything else printable,
- * e-mail addresses included.
+ * 1 to 255 characters, no control characters, no half of a surrogate pair; any printable character
+ * is allowed, e-mail addresses included.
  */
 export function isIdentifier(text: string): boolean {
-  // Counted as a reader counts: a character outside the basic plane is one.
+  // In code points: a character outside of the basic plane counts once.
   return (
     text !== '' &&
     text.length <= 2 * ID_LENGTH_MAX &&
@@ -37,7 +31,7 @@ export function identifier(value: unknown, name: string): string {
 export const REFERRAL_CODE = /^[0-9A-Za-z]{1,15}$/;
 
 /**
- * A referral code in a path or query. What cannot be a code is one that does not exist. @throws
+ * A referral code in a path or query. An impossible code is an unknown one. @throws
  * REFERRAL_CODE_NOT_FOUND.
  */
 export function referralCode(value: unknown): string {
@@ -46,8 +40,8 @@ export function referralCode(value: unknown): string {
 }
 
 /**
- * An id that this service made (of a referral, reward, export …). What cannot be one is one that
- * does not exist. @throws the given 404.
+ * An id that this service made (of a referral, reward, export …). An impossible id is an unknown
+ * one. @throws the given 404.
  */
 export function resourceId(value: unknown, notFound: ApiErrorCode): string {
   if (typeof value === 'string' && isIdentifier(value)) return value;
@@ -55,7 +49,7 @@ export function resourceId(value: unknown, notFound: ApiErrorCode): string {
 }
 
 /**
- * A text; an empty one counts as not given. @throws BAD_REQUEST when it is given twice or holds
+ * A text; an empty one counts as missing. @throws BAD_REQUEST when it is repeated or contains
  * control characters.
  */
 export function textQuery(query: Query, name: string): string | undefined {
@@ -65,7 +59,7 @@ export function textQuery(query: Query, name: string): string | undefined {
   return value;
 }
 
-/** A text that must be given. @throws BAD_REQUEST. */
+/** A required text. @throws BAD_REQUEST. */
 export function requiredTextQuery(query: Query, name: string): string {
   const value = textQuery(query, name);
   if (value === undefined) throw badRequest(`${name} is required`);
@@ -78,7 +72,7 @@ export function identifierQuery(query: Query, name: string): string | undefined 
   return value === undefined || value === '' ? undefined : identifier(value, name);
 }
 
-/** The id of an account or user that must be given. @throws BAD_REQUEST. */
+/** The required id of an account or user. @throws BAD_REQUEST. */
 export function requiredIdentifierQuery(query: Query, name: string): string {
   const value = identifierQuery(query, name);
   if (value === undefined) throw badRequest(`${name} is required`);
@@ -86,7 +80,7 @@ export function requiredIdentifierQuery(query: Query, name: string): string {
 }
 
 export interface Page {
-  /** 0 to 1000; 0: only the totals are asked for. */
+  /** 0 to 1000; 0: only the totals. */
   readonly limit: number;
   readonly offset: number;
 }
@@ -115,8 +109,7 @@ function integerQuery(
 }
 
 /**
- * Epoch milliseconds, both ends included; an end that is missing is open. `from` after `to` matches
- * nothing.
+ * Epoch milliseconds, both ends included; a missing end is open. `from` after `to` matches nothing.
  */
 export interface DateFilter {
   readonly from?: number;
@@ -124,7 +117,7 @@ export interface DateFilter {
 }
 
 /**
- * One point in time, or `from,to`: epoch milliseconds or ISO 8601, in UTC unless it names a zone.
+ * A point in time, or `from,to`: epoch milliseconds or ISO 8601, in UTC unless it names a zone.
  * @throws BAD_REQUEST.
  */
 export function dateFilter(query: Query, name: string): DateFilter | undefined {
@@ -147,7 +140,7 @@ const INSTANT_MAX = 8.64e15;
 const ISO =
   /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+\- ]\d{2}(?::?\d{2})?)?)?$/i;
 
-/** Null: no point in time. */
+/** Null: not a point in time. */
 export function instant(text: string): number | null {
   if (/^-?\d{1,16}$/.test(text)) {
     const epoch = Number(text);
@@ -159,7 +152,7 @@ export function instant(text: string): number | null {
   return Number.isNaN(parsed) ? null : parsed;
 }
 
-/** A parser of dates would roll 30 February over into March. */
+/** `Date.parse` would turn 30 February into March. */
 function isCalendarDay(day: string): boolean {
   const parsed = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(day);
@@ -179,7 +172,7 @@ export function booleanQuery(query: Query, name: string, fallback: boolean): boo
   throw badRequest(`${name} must be true or false`);
 }
 
-/** One of the values, exactly; an empty one counts as not given. @throws BAD_REQUEST. */
+/** Exactly one of the values; an empty one counts as missing. @throws BAD_REQUEST. */
 export function choiceQuery<T extends string>(
   query: Query,
   name: string,
@@ -193,9 +186,9 @@ export function choiceQuery<T extends string>(
 }
 
 /**
- * `fields` (these alone) or `extraFields` (these besides the default ones), comma-separated; an
- * empty one counts as not given. Gives the names to show. @throws BAD_REQUEST for both together and
- * for unknown names.
+ * `fields` (only these) or `extraFields` (these besides the default ones), comma-separated; an
+ * empty one counts as missing. @returns the names to show. @throws BAD_REQUEST for both together
+ * and for unknown names.
  */
 export function fieldSelection(
   query: Query,

@@ -28,7 +28,7 @@ import type {
 } from '../share-links/share-links.response.js';
 import { codeForLinks, ShareLinks } from '../share-links/share-links.js';
 import {
-  asOtherParty,
+  reducedForOtherParty,
   publicUserJson,
   selectedUserJson,
   userJson,
@@ -39,7 +39,7 @@ import {
   type UserResponse,
 } from '../users/user.response.js';
 import type { Written } from '../writing/command-gateway.js';
-import { personWritten } from '../writing/named-in-answers.js';
+import { personOfWrite } from '../writing/personal-fields.js';
 
 interface Viewer {
   readonly accountId: string;
@@ -51,9 +51,7 @@ export interface UserOfAccount {
   readonly userId: string;
 }
 
-/**
- * Puts facts and their surroundings (links, programs, the other party) together for the presenters.
- */
+/** Combines facts with links, programs and other parties for the presenters. */
 export class Presentation {
   constructor(
     private readonly tenants: TenantDirectory,
@@ -66,17 +64,14 @@ export class Presentation {
     return userJson(facts, { ...(await this.surroundings(scope)), newlyReferred });
   }
 
-  /**
-   * The user whom a write was about, right after it. @throws {ApiError} USER_NOT_FOUND when it was
-   * about nobody.
-   */
+  /** The user after a write. @throws {ApiError} USER_NOT_FOUND when the write has no user. */
   async written(
     scope: Scope,
     { state, events }: Written,
     { account, userId }: UserOfAccount,
     selection?: readonly string[],
   ) {
-    const person = personWritten({ state, events }, userId);
+    const person = personOfWrite({ state, events }, userId);
     const facts = person === undefined ? undefined : userFacts(state, account, person);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     const newlyReferred = events.some(
@@ -87,7 +82,7 @@ export class Presentation {
       : this.selectedUser(scope, facts, selection, newlyReferred);
   }
 
-  /** A user's members that were asked for (see `fieldSelection`). */
+  /** The selected members of a user (see `fieldSelection`). */
   async selectedUser(
     scope: Scope,
     facts: UserFacts,
@@ -137,9 +132,8 @@ export class Presentation {
   }
 
   /**
-   * Referrals with full users and rewards; a side that is gone is null. Two queries, however many
-   * referrals. `viewer`: the user whose token asks, who sees less of others than of itself; left
-   * out: the key asks.
+   * Referrals with full users and rewards; a deleted side is null. Two queries for any number of
+   * referrals. `viewer`: the user of the token, who sees less of others; undefined: an API key.
    */
   async referrals(
     scope: Scope,
@@ -165,7 +159,7 @@ export class Presentation {
         const isOther =
           viewer !== undefined &&
           (user.accountId !== viewer.accountId || user.id !== viewer.userId);
-        return isOther ? asOtherParty(user) : user;
+        return isOther ? reducedForOtherParty(user) : user;
       });
     const rewardOf = (id: string | null) =>
       presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) =>
@@ -181,7 +175,7 @@ export class Presentation {
     );
   }
 
-  /** What a code promises the referred side, by the program as it is now. */
+  /** The reward of the referred side, by the program's current version. */
   async codeDetails(
     { tenant }: Scope,
     details: Omit<CodeDetails, 'reward'>,
@@ -191,8 +185,8 @@ export class Presentation {
   }
 
   /**
-   * A code that was applied, and whose owner is gone. @param programId of the referral; undefined:
-   * of nobody's any more.
+   * A code that was applied, whose owner is deleted. @param programId of the referral; undefined:
+   * unknown.
    */
   async appliedCode(
     scope: Scope,

@@ -1,7 +1,7 @@
 /**
- * How a parsed body becomes a request shape: of each declared member the shape says how it is read,
- * and nothing else of the body is looked at. (A general transformer walks through the whole body
- * first; one megabyte of empty objects keeps it busy for seconds.)
+ * Turns a parsed body into a request shape: the shape declares how each member is read, and other
+ * members are ignored. (A general transformer walks the whole body first; one megabyte of empty
+ * objects keeps it busy for seconds.)
  */
 
 type Read = (value: unknown) => unknown;
@@ -10,7 +10,7 @@ export type Shape<T extends object = object> = new () => T;
 
 const membersOf = new WeakMap<object, Map<string, Read>>();
 
-/** Declares a member and how it is read; what is not in the body is read as undefined. */
+/** Declares a member and its reader; a missing member is read as undefined. */
 export function Member(read: Read = (value) => value): PropertyDecorator {
   return (prototype, name) => {
     if (typeof name !== 'string') throw new TypeError('a member of a body has a name');
@@ -32,9 +32,9 @@ function declaredMembers(shape: Shape): ReadonlyMap<string, Read> {
 }
 
 /**
- * Reads the declared members; those that come out as undefined are not there. The shape is not
- * constructed: whether a declared field becomes an own property, undefined, is a setting of the
- * compiler, and nothing that counts members may depend on it.
+ * Reads the declared members and omits those that are undefined. The class is not constructed:
+ * whether a declared field becomes an own property is a compiler setting, and code that counts
+ * members must not depend on it.
  */
 export function readShape<T extends object>(
   shape: Shape<T>,

@@ -1,6 +1,6 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
-/** What the members of answers are made of. All are always there unless they say otherwise. */
+/** Decorators of the members of answers. Members are always there unless described otherwise. */
 
 export const Text = (options: ApiPropertyOptions = {}): PropertyDecorator =>
   ApiProperty(Object.assign({ type: 'string' as const }, options));
@@ -11,12 +11,12 @@ export const Integer = (options: ApiPropertyOptions = {}): PropertyDecorator =>
 export const IntegerOrNull = (options: ApiPropertyOptions = {}): PropertyDecorator =>
   ApiProperty(Object.assign({ type: 'integer' as const, nullable: true }, options));
 /**
- * In the answer to a write: kept with its idempotency key, and given again when the person may be
- * gone.
+ * A member of an answer to a write, which is kept with the idempotency key and repeated, possibly
+ * after the person was forgotten.
  */
 export const TextUntilForgotten = (): PropertyDecorator =>
   TextOrNull({
-    description: 'Null in a kept answer that is given again after whoever it names was forgotten',
+    description: 'Null in an answer that is repeated after the person was forgotten',
   });
 /** Epoch milliseconds. */
 export const Time = (description?: string): PropertyDecorator =>

@@ -3,12 +3,12 @@ import { validateSync, type ValidationError } from 'class-validator';
 import { ApiError, badRequest } from '../edge/api-error.js';
 import { isPlainObject, readShape, undeclaredMembers, type Shape } from './request-shape.js';
 
-/** More reasons help nobody, and a body can be made to have a great many. */
+/** Limits the answer: a body can break any number of rules. */
 const REASONS_MAX = 100;
 
 /**
- * Turns a parsed body into a request shape. Unknown members are ignored, unless the caller says
- * otherwise.
+ * Turns a parsed body into a request shape. Unknown members are ignored, unless the caller refuses
+ * them.
  * @throws {ApiError} BAD_REQUEST with one line per broken rule, each beginning with the member's
  * path; `rsCode` is that of the first rule that has one.
  */
@@ -54,7 +54,7 @@ function brokenRules(error: ValidationError, parent: string): readonly BrokenRul
       ? error.property
       : `${parent}.${error.property}`;
   const own = Object.entries(error.constraints ?? {})
-    // That there is an object to look into is said by a rule of our own.
+    // A rule of our own requires the object.
     .filter(([rule]) => rule !== 'nestedValidation')
     .map(([rule, message]) => ({
       line: `${path}${message.startsWith(error.property) ? message.slice(error.property.length) : ` ${message}`}`,
@@ -71,8 +71,8 @@ function rsCodeOf(error: ValidationError, rule: string): { readonly rsCode?: str
 }
 
 /**
- * Parses every `@Body()` whose declared type is a request shape. Paths and queries are read by the
- * parsers of `parameters.ts`.
+ * Parses every `@Body()` whose declared type is a request shape. `parameters.ts` parses paths and
+ * queries.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {

@@ -14,25 +14,25 @@ export interface FollowedLink {
   readonly code: string;
   readonly shareMedium: ShareMedium;
   readonly engagementMedium: EngagementMedium;
-  /** False for who only asks where the link leads. */
+  /** False for a HEAD request. */
   readonly isVisit: boolean;
 }
 
-/** Where short links lead, and how often they are followed. Of the visitor nothing is looked at. */
+/** The targets of short links, and their counts. Nothing about the visitor is read. */
 export class ShareLinkRedirects {
   constructor(
     private readonly commands: Commands,
     private readonly owners: CodeOwners,
     private readonly tenants: TenantDirectory,
-    /** Where a program without a landing page leads. */
+    /** The target for a program without a landing page. */
     private readonly publicUrl: () => string,
     private readonly logger: Pick<Logger, 'warn'>,
   ) {}
 
   /**
-   * The address of the program's landing page with code and media in its query. It comes from the
-   * tenant's settings alone.
-   * @throws {ApiError} REFERRAL_CODE_NOT_FOUND for a code that is nobody's, or a blocked user's.
+   * The address of the program's landing page with code and media in its query. The address itself
+   * is the tenant's setting.
+   * @throws {ApiError} REFERRAL_CODE_NOT_FOUND for an unknown code or a blocked user's.
    */
   async targetOf(link: FollowedLink): Promise<string> {
     const { scope, code, shareMedium, engagementMedium } = link;
@@ -51,7 +51,7 @@ export class ShareLinkRedirects {
     return target.href;
   }
 
-  /** A visitor gets to the page, counted or not. */
+  /** Redirects the visitor even if counting fails. */
   private async count(
     { scope, code, shareMedium, engagementMedium }: FollowedLink,
     owner: { person: string; programId: string },
@@ -70,7 +70,7 @@ export class ShareLinkRedirects {
         new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }),
       );
     } catch (error) {
-      this.logger.warn({ error: errorName(error) }, 'a share link was followed and not counted');
+      this.logger.warn({ error: errorName(error) }, 'a followed share link could not be counted');
     }
   }
 }

@@ -59,7 +59,7 @@ class DirectLinkResponse {
 }
 
 export class ProgramShareLinksResponse {
-  @Text({ description: 'Says nothing of where it was shared' })
+  @Text({ description: 'Without the medium' })
   cleanShareLink: string;
   @ApiProperty({ type: DirectLinkResponse })
   MOBILE: DirectLinkResponse;
@@ -73,7 +73,7 @@ export class ShareUrlsResponse {
   @ApiProperty({
     type: 'object',
     properties: {
-      cleanShareLink: { type: 'string', description: 'Says nothing of where it was shared' },
+      cleanShareLink: { type: 'string', description: 'Without the medium' },
     },
     required: ['cleanShareLink'],
     additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },

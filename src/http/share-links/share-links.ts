@@ -12,25 +12,25 @@ import {
 } from './share-links.response.js';
 
 /**
- * The links that a user shares. This service answers them itself, with a redirect to the program's
- * landing page.
+ * The links that a user shares. This service answers them with a redirect to the program's landing
+ * page.
  */
 
 /** The links of one tenant and mode. */
 export class ShareLinks {
   private readonly prefix: string;
 
-  /** `publicUrl`: how this service is reached from outside, with or without a slash at its end. */
+  /** `publicUrl`: the service's external address, with or without a trailing slash. */
   constructor(publicUrl: string, { tenant, mode }: Scope) {
     this.prefix = `${publicUrl.replace(/\/+$/, '')}/s/${encodeURIComponent(tenant)}/${mode === 'test' ? 'test/' : ''}`;
   }
 
-  /** The link that says nothing of where it was shared. */
+  /** The link without media. */
   clean(code: string): string {
     return `${this.prefix}${encodeURIComponent(code)}`;
   }
 
-  /** That of two unknown media says nothing either: it is the clean one. */
+  /** With two unknown media it is the clean link. */
   link(code: string, share: ShareMedium, engagement: EngagementMedium): string {
     if (share === 'UNKNOWN' && engagement === 'UNKNOWN') return this.clean(code);
     return `${this.clean(code)}?m=${share}&e=${engagement}`;
@@ -101,8 +101,8 @@ export class ShareLinks {
 }
 
 /**
- * The code of the asked program, or of the default one. @throws PROGRAM_NOT_FOUND; BAD_REQUEST when
- * the user has no code in it.
+ * The code of the requested program, or of the default one. @throws PROGRAM_NOT_FOUND; BAD_REQUEST
+ * when the user has no code in it.
  */
 export function codeForLinks(
   codes: Readonly<Record<string, string>>,

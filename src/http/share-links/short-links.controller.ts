@@ -16,35 +16,39 @@ import { referralCode, type Query } from '../shapes/parameters.js';
 import { ShareLinkRedirects } from './share-link-redirects.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.response.js';
 
-/** A route that leads to a landing page. */
-const Leads = (): MethodDecorator =>
+/** A route that redirects to a landing page. */
+const Redirects = (): MethodDecorator =>
   applyDecorators(
     HttpCode(302),
     Access('tenant'),
-    ApiTextQuery('m', { description: 'Where it was shared; what is not known is UNKNOWN.' }),
-    ApiTextQuery('e', { description: 'From where it was shared; what is not known is UNKNOWN.' }),
+    ApiTextQuery('m', {
+      description: 'The medium where it was shared; an unknown one becomes UNKNOWN.',
+    }),
+    ApiTextQuery('e', {
+      description: 'The medium from which it was shared; an unknown one becomes UNKNOWN.',
+    }),
     ApiFoundResponse({
       description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`',
     }),
     Fails('REFERRAL_CODE_NOT_FOUND'),
   );
 
-/** The short links themselves, as they are shared: see `ShareLinks`. */
+/** The short links: see `ShareLinks`. */
 @ApiTags('Share link')
 @Controller(`s/:${TENANT_PARAMETER}`)
 export class ShortLinksController {
   constructor(private readonly redirects: ShareLinkRedirects) {}
 
-  @ApiOperation({ summary: "Leads to the landing page of the code's program" })
+  @ApiOperation({ summary: "Redirects to the landing page of the code's program" })
   @Get(':code')
-  @Leads()
+  @Redirects()
   live(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {
     return this.lead(call, 'live', code, query);
   }
 
   @ApiOperation({ summary: 'The same, for a code of the test mode' })
   @Get('test/:code')
-  @Leads()
+  @Redirects()
   test(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {
     return this.lead(call, 'test', code, query);
   }
@@ -57,11 +61,11 @@ export class ShortLinksController {
       engagementMedium: mediumIn(query['e'], ENGAGEMENT_MEDIA),
       isVisit: call.method === 'GET',
     });
-    // A link is shared for good, its program's page is not.
+    // A link is shared for good; the program's page may change.
     void call.reply.header('Location', target).header('Cache-Control', 'no-store');
   }
 }
 
-/** A link that somebody mangled on its way still leads to the page. */
+/** A mangled medium still redirects to the page. */
 const mediumIn = <T extends string>(value: unknown, media: readonly T[]): T | 'UNKNOWN' =>
   media.find((medium) => medium === value) ?? 'UNKNOWN';

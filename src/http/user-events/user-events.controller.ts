@@ -7,7 +7,7 @@ import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { namedInEvents } from '../writing/named-in-answers.js';
+import { personalFieldsOfEvents } from '../writing/personal-fields.js';
 import { UserEventsRequest } from './user-events.request.js';
 import { userEventsJson, UserEventsResponse } from './user-events.response.js';
 
@@ -20,7 +20,8 @@ export class UserEventsController {
   ) {}
 
   @ApiOperation({
-    summary: 'What a user did: may convert the referral and earn rewards, as the programs say',
+    summary:
+      'Record events of a user: they may convert the referral and earn rewards, by the rules of the programs',
   })
   @Post('open/account/:accountId/user/:userId/events')
   @HttpCode(200)
@@ -58,7 +59,7 @@ export class UserEventsController {
         idempotencyKey: body.idempotencyKey,
       },
       respond: (written) => userEventsJson({ accountId, userId }, written.events),
-      personalFields: (written) => namedInEvents(written, userId),
+      personalFields: (written) => personalFieldsOfEvents(written, userId),
     });
   }
 }

@@ -6,7 +6,7 @@ import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 
 const EVENTS_MAX = 100;
 const TEXT_BYTES_MAX = 1500;
-/** The last millisecond that a date can name. */
+/** The last millisecond that a date can represent. */
 const TIME_MAX = 8.64e15;
 
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES_MAX;
@@ -14,8 +14,8 @@ const isTime = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Math.abs(Number(value)) <= TIME_MAX;
 
 /**
- * Texts and names within their bounds, and no array directly in an array. A body is not nested so
- * deep that this could be a burden.
+ * Texts and names within their limits, no array directly in an array. The depth of a body is
+ * limited before.
  */
 function isField(value: unknown, isInArray = false): boolean {
   if (typeof value === 'string') return isShort(value);
@@ -55,7 +55,7 @@ export class UserEventRequest {
   })
   fields: Readonly<Record<string, EventField>>;
 
-  @Id({ description: 'Echoed; made when left out.' })
+  @Id({ description: 'Echoed; generated when left out.' })
   id?: string;
 
   @Optional('be epoch milliseconds', isTime, {
@@ -76,8 +76,7 @@ export class UserEventsRequest {
   @Id({ required: true, description: 'As in the path.' })
   accountId: string;
 
-  // No more than what shows that there are too many: the rules of each would be checked before
-  // their number.
+  // Kept up to one more than the limit, to refuse the number before the rules of each are checked.
   @Member((value) => (Array.isArray(value) ? value.slice(0, EVENTS_MAX + 1).map(eventOf) : value))
   @Must(
     `be an array of 1 to ${EVENTS_MAX} events`,
@@ -98,7 +97,7 @@ export class UserEventsRequest {
       type: String,
       pattern: '^[A-Za-z0-9._-]{8,64}$',
       description:
-        'Of this user, for at least a day: events that come with it again are refused with 409.',
+        'Of this user, for at least a day: events sent again with it are refused with 409.',
     },
   )
   idempotencyKey?: string;

@@ -3,7 +3,7 @@ import type { AccountEvent } from '../../domain/account/account.events.js';
 import { Text, TextUntilForgotten, Time } from '../shapes/shape.js';
 
 export class UserEventResponse {
-  @Text({ description: 'As it was sent, or made' })
+  @Text({ description: 'As sent, or generated' })
   id: string;
 
   @Text()
@@ -12,7 +12,7 @@ export class UserEventResponse {
   @ApiProperty({ type: 'object', additionalProperties: true })
   fields: Readonly<Record<string, unknown>>;
 
-  @Time('As it was sent, or when it was received')
+  @Time('As sent, or the time of receipt')
   dateTriggered: number;
 
   @Time()
@@ -33,7 +33,7 @@ export class UserEventsResponse {
     type: [UserEventResponse],
     nullable: true,
     description:
-      'In the order in which they were sent; null in a kept answer that is given again after the user was forgotten',
+      'In the order of the request; null in an answer that is repeated after the user was forgotten',
   })
   events: readonly UserEventResponse[] | null;
 }
@@ -45,7 +45,7 @@ export function userEventsJson(
   return { userId, accountId, events: events.flatMap(receivedEventJson) };
 }
 
-/** A program decides on an event when it is received: that is when it is processed. */
+/** A program decides on an event when it is received: that is its processing time. */
 function receivedEventJson(fact: AccountEvent): readonly UserEventResponse[] {
   if (fact.type !== 'UserEventReceived' || !fact.content.value) return [];
   const { id, key, fields, dateTriggered } = fact.content.value;

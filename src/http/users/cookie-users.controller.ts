@@ -10,14 +10,12 @@ import { RateLimits } from '../edge/rate-limits.js';
 import { Fails } from '../shapes/openapi.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { namedInUser } from '../writing/named-in-answers.js';
+import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { grantedFields } from './granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './user.request.js';
 import { WrittenUserResponse } from './user.response.js';
 
-/**
- * Visitors whom nobody has identified: known by a cookie, with an account and a user of their own.
- */
+/** Visitors known only by a cookie, with an account and a user of their own. */
 @ApiTags('Open Endpoint')
 @Controller(TENANT_PATH)
 export class CookieUsersController {
@@ -28,7 +26,7 @@ export class CookieUsersController {
     private readonly limits: RateLimits,
   ) {}
 
-  @ApiOperation({ summary: 'The user of a cookie; made at the first call, with ids of our own' })
+  @ApiOperation({ summary: 'The user of a cookie; created by the first call, with generated ids' })
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
   @ApiOkResponse({ type: WrittenUserResponse })
@@ -43,7 +41,7 @@ export class CookieUsersController {
     const { scope, token } = call;
     const cookieId = body.cookieId ?? this.newCookieId(call);
     const { accountId, userId } = this.idsOf(scope, cookieId);
-    // Only the body tells whether the user is new.
+    // Only the body says whether the user is new.
     await limitNewUsers(call, { accountId, userId }, this.limits);
     const account = this.names.accountRef(scope, accountId);
     const { changes, ...fields } = userFieldsOf(body);
@@ -60,11 +58,11 @@ export class CookieUsersController {
         changes: { ...changes, cookieId },
       },
       respond: (written) => this.presentation.written(scope, written, { account, userId }),
-      personalFields: (written, user) => namedInUser(written, userId, user),
+      personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
 
-  /** A call that comes again with its idempotency key means the same visitor. */
+  /** A repeated call with the same idempotency key means the same visitor. */
   private newCookieId({ headers, scope: { tenant, mode } }: Call): string {
     const key = headers['idempotency-key'];
     return typeof key === 'string'
@@ -73,8 +71,7 @@ export class CookieUsersController {
   }
 
   /**
-   * Made from the cookie's id, so that it finds its user without a look-up; who knows one does not
-   * know the other.
+   * Derived from the cookie's id, so that no look-up is needed; one id does not reveal the other.
    */
   private idsOf(
     { tenant, mode }: Scope,

@@ -4,15 +4,15 @@ import { parseRequest } from '../shapes/validation.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
 
 /**
- * What a token's claims about its user allow to be written, read as a body would be. A claim that
- * no body could hold allows nothing: it is left out, and the others count.
+ * The fields that a token's claims allow to be written, validated like a body. An invalid claim is
+ * ignored.
  */
 export function grantedFields(claims: Readonly<Record<string, unknown>>): UserFields {
-  const sound = Object.entries(claims).filter(([name, value]) => isSound({ [name]: value }));
-  return userFieldsOf(parseRequest(UserRequest, Object.fromEntries(sound)));
+  const valid = Object.entries(claims).filter(([name, value]) => isValid({ [name]: value }));
+  return userFieldsOf(parseRequest(UserRequest, Object.fromEntries(valid)));
 }
 
-function isSound(claim: Readonly<Record<string, unknown>>): boolean {
+function isValid(claim: Readonly<Record<string, unknown>>): boolean {
   try {
     parseRequest(UserRequest, claim);
     return true;

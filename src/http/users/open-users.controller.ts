@@ -27,7 +27,7 @@ import {
 } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { namedInUser } from '../writing/named-in-answers.js';
+import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { grantedFields } from './granted-fields.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
 import {
@@ -47,7 +47,7 @@ const UPSERT_FAILS = [
 
 const USER_PATH = 'open/account/:accountId/user/:userId';
 
-/** Users as client applications write and read them, with their user's token or a server's key. */
+/** Users, as client applications write and read them with a user's token or an API key. */
 @ApiTags('Open Endpoint')
 @Controller(TENANT_PATH)
 export class OpenUsersController {
@@ -61,7 +61,7 @@ export class OpenUsersController {
 
   @ApiOperation({
     summary:
-      'Create or update a user, and the account if it is not there; members left out keep what is stored, null clears',
+      'Create or update a user, and the account if it is missing; missing members keep the stored value, null clears it',
   })
   @Put(USER_PATH)
   @Access('user-open', { token: 'write', counted: 'create-user' })
@@ -77,7 +77,7 @@ export class OpenUsersController {
     return this.write(call, path, { query, body, mustBeNew: false });
   }
 
-  @ApiOperation({ summary: 'Create a user, and the account if it is not there' })
+  @ApiOperation({ summary: 'Create a user, and the account if it is missing' })
   @Post(USER_PATH)
   @HttpCode(201)
   @Access('user-open', { token: 'write', counted: 'create-user' })
@@ -113,7 +113,7 @@ export class OpenUsersController {
     return this.presentation.selectedUser(call.scope, facts, selection);
   }
 
-  @ApiOperation({ summary: 'What everybody may know of the user who owns a code' })
+  @ApiOperation({ summary: 'The public view of the user who owns a code' })
   @Get('open/user')
   @Access('anyone-open', { counted: 'user-by-code' })
   @ApiTextQuery('referralCode', { required: true })
@@ -123,7 +123,7 @@ export class OpenUsersController {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
     await this.gateway.readable(call, ['referral-codes', 'users']);
     const found = await this.codes.byCode(call.scope, code);
-    // A blocked user's code looks like one that does not exist.
+    // A blocked user's code looks like an unknown one.
     const owner =
       found && !found.ownerBlocked
         ? (await this.users.byPersons(call.scope, [found.person])).get(found.person)
@@ -154,7 +154,7 @@ export class OpenUsersController {
       respond: (written) =>
         this.presentation.written(call.scope, written, { account, userId }, selection),
       status: mustBeNew ? 201 : 200,
-      personalFields: (written, user) => namedInUser(written, userId, user),
+      personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
 }
@@ -170,7 +170,7 @@ interface UserWrite {
   readonly mustBeNew: boolean;
 }
 
-/** @throws {ApiError} BAD_REQUEST when the body names somebody else than the path. */
+/** @throws {ApiError} BAD_REQUEST when body and path name different users. */
 function checkSameIds({ accountId, userId }: UserPath, body: UserRequest): void {
   const others = [
     ...(body.id === undefined || body.id === userId ? [] : ['id must be the one in the path']),

@@ -9,7 +9,7 @@ import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 export const CUSTOM_FIELDS_MAX = 100;
 const SEGMENTS_MAX = 1000;
-/** Each is looked up. */
+/** Limit: each is looked up. */
 const CODES_IN_PASSING_MAX = 100;
 const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -46,7 +46,7 @@ const isSegmentOperation = (value: unknown): boolean =>
 const textsOf = (value: unknown): unknown =>
   Array.isArray(value) ? value.map(numberAsText) : (value ?? undefined);
 
-/** Codes by program; empty ones count as not given. */
+/** Codes by program; empty ones count as missing. */
 function codesByProgram(value: unknown): unknown {
   if (!isPlainObject(value)) return value ?? undefined;
   return Object.fromEntries(
@@ -56,7 +56,7 @@ function codesByProgram(value: unknown): unknown {
   );
 }
 
-/** What can be said of a user: members left out keep what is stored. */
+/** The fields of a user: missing members keep the stored value. */
 abstract class UserMembers {
   @ClearableText({ words: 'be an e-mail address', test: isEmail, rsCode: 'RS023' })
   email?: string | null;
@@ -82,7 +82,7 @@ abstract class UserMembers {
   @ApiPropertyOptional({
     type: Boolean,
     nullable: true,
-    description: 'Null: the default again, true.',
+    description: 'Null: the default, true.',
   })
   referable?: boolean | null;
 
@@ -96,7 +96,7 @@ abstract class UserMembers {
         oneOf: [{ type: 'string', maxLength: 1024 }, { type: 'number' }, { type: 'boolean' }],
       },
       maxProperties: CUSTOM_FIELDS_MAX,
-      description: 'Merged into what is stored; null removes a field.',
+      description: 'Merged into the stored fields; null removes a field.',
     },
   )
   customFields?: Readonly<Record<string, CustomFieldValue | null>>;
@@ -122,7 +122,7 @@ abstract class UserMembers {
     type: String,
     pattern: '^[0-9A-Za-z]{1,15}$',
     nullable: true,
-    description: 'Made by the service when a new user has none.',
+    description: 'Generated when a new user has none.',
   })
   referralCode?: string;
 
@@ -165,7 +165,7 @@ abstract class UserMembers {
   @ApiPropertyOptional({
     type: [String],
     nullable: true,
-    description: 'The first one that somebody holds counts; the others are passed over.',
+    description: 'The first one with an owner counts; the others are ignored.',
   })
   referredByCodes?: readonly string[];
 
@@ -173,16 +173,16 @@ abstract class UserMembers {
   paymentProviderId?: string;
 }
 
-/** The open routes: the ids are in the path. */
+/** The open routes, with the ids in the path. */
 export class UserRequest extends UserMembers {
-  @Id({ description: 'Equal to the one in the path.' })
+  @Id({ description: 'Equal to the id in the path.' })
   id?: string;
 
-  @Id({ description: 'Equal to the one in the path.' })
+  @Id({ description: 'Equal to the id in the path.' })
   accountId?: string;
 }
 
-/** POST user: the ids are in the body. */
+/** POST user, with the ids in the body. */
 export class IdentifiedUserRequest extends UserMembers {
   @Id({ required: true })
   id: string;
@@ -191,13 +191,13 @@ export class IdentifiedUserRequest extends UserMembers {
   accountId: string;
 }
 
-/** A visitor who is known by a cookie alone: the ids are made here. */
+/** A visitor known by a cookie; the service makes the ids. */
 export class CookieUserRequest extends UserMembers {
-  @Id({ description: 'As an earlier answer gave it; left out: a new one is made.' })
+  @Id({ description: 'From an earlier answer; generated when left out.' })
   cookieId?: string;
 }
 
-/** What a body says of a user, as it goes to the ledger. */
+/** The fields of a user in a body, in the form of the ledger's request. */
 export function userFieldsOf(body: UserMembers): UserFields {
   const {
     email,
@@ -230,8 +230,8 @@ export function userFieldsOf(body: UserMembers): UserFields {
 }
 
 /**
- * Codes of a referrer that came with the user, in the order in which they are tried. All of them
- * could be codes.
+ * Codes of a referrer in the user's request, in the order in which they are tried; only possible
+ * codes.
  */
 export function codesInPassing({
   referredBy,

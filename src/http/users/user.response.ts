@@ -16,13 +16,13 @@ import {
 import type { ShareLinks } from '../share-links/share-links.js';
 
 class ReferredByResponse {
-  @TextOrNull({ description: 'Null once its owner is forgotten' })
+  @TextOrNull({ description: 'Null once the owner is forgotten' })
   code: string | null;
 
   @ApiProperty({ type: Boolean })
   isConverted: boolean;
 
-  @ApiProperty({ type: Boolean, description: 'This very call started the referral' })
+  @ApiProperty({ type: Boolean, description: 'This call started the referral' })
   newlyReferred: boolean;
 }
 
@@ -112,7 +112,7 @@ export class UserResponse {
   paymentProviderId: string | null;
 }
 
-/** With `fields`, those alone; with `extraFields`, more. */
+/** With `fields` only those; with `extraFields` more. */
 export class SelectedUserResponse extends PartialType(UserResponse) {
   @ApiProperty({
     type: 'integer',
@@ -182,7 +182,7 @@ export interface UserSurroundings {
   readonly links: ShareLinks;
   /** `referralCode` and `shareLinks` are of this program. */
   readonly defaultProgramId: string;
-  /** True in the answer to the very call that started the referral. */
+  /** True in the answer to the call that started the referral. */
   readonly newlyReferred?: boolean;
 }
 
@@ -226,7 +226,7 @@ export function userJson(
   };
 }
 
-/** What `fields` and `extraFields` may name. */
+/** The values of `fields` and `extraFields`. */
 export const USER_FIELDS = {
   standard: [
     'id',
@@ -260,7 +260,7 @@ export const USER_FIELDS = {
   readonly extra: readonly 'dateBlocked'[];
 };
 
-/** A full user, narrowed or widened to the selected members (see `fieldSelection`). */
+/** A full user, reduced or extended to the selected members (see `fieldSelection`). */
 export function selectedUserJson(
   facts: UserFacts,
   surroundings: UserSurroundings,
@@ -274,7 +274,7 @@ export function selectedUserJson(
   return Object.fromEntries(Object.entries(all).filter(isSelected));
 }
 
-/** What everybody may see of a user, found by a code. */
+/** The public view of a user, found by a code. */
 export function publicUserJson(facts: UserFacts, defaultProgramId: string): PublicUserResponse {
   return {
     id: facts.userId,
@@ -306,18 +306,15 @@ const ownCode = (facts: UserFacts, programId: string): string | null =>
 export const emailHash = (email: string | null): string | null =>
   email === null ? null : createHash('md5').update(email.trim().toLowerCase()).digest('hex');
 
-/**
- * A user as the other party of a referral may see it: without what tells more of a person than a
- * name and a code.
- */
-export function asOtherParty(user: UserResponse): UserResponse {
+/** A user as the other party of a referral sees it: only name and code of the person. */
+export function reducedForOtherParty(user: UserResponse): UserResponse {
   return {
     ...user,
     email: null,
     emailHash: null,
     firstSeenIP: null,
     lastSeenIP: null,
-    // Who knows it can write as that visitor.
+    // Whoever knows the cookie id can write as that visitor.
     cookieId: null,
     paymentProviderId: null,
     customFields: {},
@@ -325,6 +322,6 @@ export function asOtherParty(user: UserResponse): UserResponse {
   };
 }
 
-/** By characters, not by halves of one. */
+/** In code points, to keep surrogate pairs whole. */
 export const initialOf = (lastName: string | null): string | null =>
   [...(lastName ?? '').trim()][0] ?? null;

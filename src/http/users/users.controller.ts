@@ -27,7 +27,7 @@ import {
 } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { namedInUser } from '../writing/named-in-answers.js';
+import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';
 import { UserListResponse, UserResponse, WrittenUserResponse } from './user.response.js';
 
@@ -49,7 +49,7 @@ export class UsersController {
 
   @ApiOperation({
     summary:
-      'Create or update a user of an existing account; members left out keep what is stored, null clears',
+      'Create or update a user of an existing account; missing members keep the stored value, null clears it',
   })
   @Post('user')
   @HttpCode(200)
@@ -64,7 +64,7 @@ export class UsersController {
       account,
       command: { type: 'UpsertUser', userId, ...userFieldsOf(body) },
       respond: (written) => this.presentation.written(call.scope, written, { account, userId }),
-      personalFields: (written, user) => namedInUser(written, userId, user),
+      personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
 
@@ -134,7 +134,7 @@ export class UsersController {
   @Get('users')
   @Access('key')
   @ApiTextQuery('query', {
-    description: 'A piece of the e-mail address, a name or the id, in any case.',
+    description: 'A part of the e-mail address, a name or the id, in any case.',
   })
   @ApiPage()
   @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })

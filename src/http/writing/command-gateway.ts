@@ -18,7 +18,7 @@ import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { Writes } from './writes.js';
 
-/** What a write has to show: the account after it, and what it brought about. */
+/** The account after a write, and the write's events. */
 export interface Written {
   readonly state: OpenAccount;
   readonly events: readonly AccountEvent[];
@@ -28,26 +28,23 @@ export interface Written {
 export interface AccountWrite {
   readonly call: Call;
   /**
-   * A function where it may turn out that the account is not there: its refusal is then part of the
-   * answer that is kept with a key.
+   * A function when the account may be missing: its refusal is then part of the answer that is kept
+   * with the key.
    */
   readonly account: AccountRef | (() => AccountRef);
   readonly command: AccountRequest;
   /** The body of the answer. */
   readonly respond: (written: Written) => unknown;
   /**
-   * Under whose keys the members of the answer are kept with an idempotency key. Default: the
-   * person that the write was about, or else the account.
+   * The subjects under whose keys the answer's members are kept with an idempotency key. Default:
+   * the person of the write, or else the account.
    */
   readonly personalFields?: (written: Written, body: unknown) => readonly Named[];
   /** Default 200. */
   readonly status?: number;
 }
 
-/**
- * Unless a route says otherwise, a kept answer goes with the person that the write was about, or
- * else with the account.
- */
+/** The default subject of a kept answer: the person of the write, or else the account. */
 function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[] {
   const about = events.find((event) => 'person' in event);
   const subject = about && 'person' in about ? about.person : state.account;
@@ -55,21 +52,21 @@ function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[
 }
 
 /**
- * The controllers' way to the ledger: writes go through the command bus, reads wait for what was
- * written.
+ * The controllers' access to the ledger: writes go through the command bus, reads wait for earlier
+ * writes.
  */
 export class CommandGateway {
   constructor(
     private readonly commands: Commands,
     private readonly writes: Writes,
     private readonly ownWrites: OwnWrites,
-    /** Types that some policy reacts to. */
+    /** Types of events that trigger a policy. */
     private readonly settingOff: ReadonlySet<string>,
   ) {}
 
   /**
-   * Sends a command to an account and answers with what `respond` makes of the outcome. @throws
-   * {ApiError} for a refusal.
+   * Sends a command to an account and answers with the result of `respond`. @throws {ApiError} for
+   * a refusal.
    */
   write({
     call,
@@ -89,10 +86,10 @@ export class CommandGateway {
       );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       const { events, state, position, replayed } = outcome;
-      if (state.status === 'absent') throw new Error('a write was accepted and left no account');
-      // What changes nothing comes behind what somebody else did, perhaps a moment ago and in
-      // another process: that may have set something off.
-      const setsOff =
+      if (state.status === 'absent') throw new Error('an accepted write left no account');
+      // Without events of its own, the write may still follow a recent one of another process that
+      // triggers a policy.
+      const triggersPolicy =
         events.length === 0 || events.some((event) => this.settingOff.has(event.type));
       const body = await respond({ state, events });
       return {
@@ -100,7 +97,7 @@ export class CommandGateway {
         body,
         named: personalFields({ state, events }, body),
         position,
-        setsOff,
+        triggersPolicy,
         replayed,
       };
     });
@@ -124,13 +121,13 @@ export class CommandGateway {
         status: 204,
         body: undefined,
         position: outcome.position,
-        setsOff: true,
+        triggersPolicy: true,
         replayed: outcome.replayed,
       };
     });
   }
 
-  /** Puts on record that somebody looks at a person's data, before they are shown. */
+  /** Records a look at a person's data before they are shown. */
   async recordLook(call: Call, account: AccountRef, person: PersonId): Promise<void> {
     const { id, scope, actor } = call;
     const cause = {
@@ -158,13 +155,13 @@ export class CommandGateway {
       );
       if (refused) throw refusalAnswer(refused);
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
-      return { status: 200, body: {}, position, setsOff: true, replayed };
+      return { status: 200, body: {}, position, triggersPolicy: true, replayed };
     });
   }
 
   /**
-   * Waits, bounded, until these projections show what was written before, and what the client asks
-   * to be there.
+   * Waits, bounded, until these projections include earlier writes and the position that the client
+   * requires.
    */
   async readable(call: Call, projections: readonly string[]): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];

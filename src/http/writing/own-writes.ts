@@ -2,9 +2,9 @@ import type { Scope } from '../../domain/scope.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { ApiError } from '../edge/api-error.js';
 
-/** How far the read models are, and the policies. */
+/** The progress of the read models and of the policies. */
 export interface Progress {
-  /** False when the time is over first. */
+  /** False on a time-out. */
   projectionsReach(
     position: Position,
     projections: readonly string[],
@@ -14,24 +14,23 @@ export interface Progress {
 }
 
 interface Written {
-  /** The newest write of this service in the scope, by anybody. */
+  /** The newest write of this service in the scope, by any caller. */
   readonly newest: Position;
-  /** The newest one that policies react to, until its consequences are known to be in the log. */
-  readonly setsOff: Position | null;
+  /** The newest one that triggers policies, until their reactions are known to be recorded. */
+  readonly triggering: Position | null;
 }
 
-// Tells how long consequences may have consequences; today a policy's command sets off at most one
-// more.
+// How long chains of reactions may be; today a policy's command triggers at most one more.
 const ROUNDS_MAX = 4;
 
 /**
- * Makes a client see what it has written: a read waits, bounded, until the read models include the
- * newest write of its tenant and mode that went through this service, on whatever connection and
- * with whatever key, and what policies made of it.
+ * Read-your-writes: a read waits, bounded, until the read models include the newest write of its
+ * tenant and mode through this service, on any connection and with any key, and the policies'
+ * reactions to it.
  */
 export class OwnWrites {
   private readonly written = new Map<string, Written>();
-  /** Waiting for a position that the log lost would never end. */
+  /** A wait for a position that the log lost would never end. */
   private readonly losses = new Set<() => void>();
 
   constructor(
@@ -45,28 +44,29 @@ export class OwnWrites {
     });
   }
 
-  /** To be called before a write is answered. `setsOff`: some policy reacts to it. */
-  note(scope: Scope, position: Position | null, setsOff: boolean): void {
+  /** Call it before a write is answered. `triggersPolicy`: the write triggers a policy. */
+  note(scope: Scope, position: Position | null, triggersPolicy: boolean): void {
     if (position === null) return;
     const key = keyOf(scope);
     const before = this.written.get(key);
     this.written.set(key, {
       newest: this.later(before?.newest ?? null, position) ?? position,
-      setsOff: setsOff ? this.later(before?.setsOff ?? null, position) : (before?.setsOff ?? null),
+      triggering: triggersPolicy
+        ? this.later(before?.triggering ?? null, position)
+        : (before?.triggering ?? null),
     });
   }
 
   /**
-   * A position that was kept. One that the database has left behind with another log says nothing
-   * any more: the newest one stands in for it.
+   * A stored position. If the database follows another log by now, the newest position replaces it.
    */
   async inThisLog(kept: Position | null): Promise<Position | null> {
     return kept === null || this.log.isPosition(kept) ? kept : ((await this.log.head()) ?? null);
   }
 
   /**
-   * @throws {ApiError} POSITION_INVALID for a token that is none of ours or beyond the log,
-   * POSITION_NOT_REACHED when the time is over.
+   * @throws {ApiError} POSITION_INVALID for a token of another service or beyond the log,
+   * POSITION_NOT_REACHED on a time-out.
    */
   async visible(
     scope: Scope,
@@ -85,20 +85,20 @@ export class OwnWrites {
     const reached = await this.unlessLost(
       this.progress.projectionsReach(needed, projections, Math.max(0, deadline - Date.now())),
     );
-    // What was waited for may be in no log any more: what is left to wait for is found out anew.
+    // The position may be lost with the log's end: it is determined again.
     if (reached === 'lost') return this.visible(scope, projections, atLeast);
     if (!reached) throw notReached();
   }
 
-  /** A number for a position; null: for the newest one that is known. Undefined: none is known. */
+  /** A number for a position; null: the newest known one. Undefined: none is known. */
   order(position: Position | null): bigint | undefined {
     const known = position ?? this.log.newestSeen?.position;
     return known === undefined || !this.log.isPosition(known) ? undefined : this.log.order(known);
   }
 
   /**
-   * Whether the position is beyond the newest one of the log. The log is only asked about what this
-   * process does not know.
+   * Whether the position is beyond the newest one of the log. Reads the log only for positions that
+   * this process does not know.
    */
   async isBeyondLog(position: Position): Promise<boolean> {
     if (!this.log.isPosition(position)) return false;
@@ -107,7 +107,7 @@ export class OwnWrites {
     try {
       return this.log.compare(position, await this.log.head()) > 0;
     } catch (error) {
-      // It is waited for, as for any other position, while the log is away.
+      // While the log is unavailable it is waited for, like any other position.
       if (error instanceof EventLogUnavailable) return false;
       throw error;
     }
@@ -127,28 +127,27 @@ export class OwnWrites {
   }
 
   /**
-   * Waits until the policies have appended what the writes set off; what they appended counts as
-   * written from then on.
+   * Waits until the policies have recorded their reactions to the writes; those then count as
+   * written.
    */
   private async consequences(scope: Scope, deadline: number): Promise<void> {
     const key = keyOf(scope);
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      const setsOff = this.written.get(key)?.setsOff ?? null;
-      if (setsOff === null) return;
+      const triggering = this.written.get(key)?.triggering ?? null;
+      if (triggering === null) return;
       const reached = await this.unlessLost(
-        this.progress.policiesReach(setsOff, Math.max(0, deadline - Date.now())),
+        this.progress.policiesReach(triggering, Math.max(0, deadline - Date.now())),
       );
       if (reached === 'lost') continue;
       if (!reached) throw notReached();
-      // The policies may run in another process: everything up to the head of now includes what
-      // they appended.
+      // The policies may run in another process: the log's head includes their events.
       const head = (await this.log.head()) ?? null;
       const after = this.written.get(key);
       if (!after || head === null) return;
-      const isNewest = this.log.compare(after.setsOff ?? undefined, setsOff) <= 0;
+      const isNewest = this.log.compare(after.triggering ?? undefined, triggering) <= 0;
       this.written.set(key, {
         newest: this.later(after.newest, head) ?? after.newest,
-        setsOff: isNewest ? null : after.setsOff,
+        triggering: isNewest ? null : after.triggering,
       });
     }
   }

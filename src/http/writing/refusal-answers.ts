@@ -47,7 +47,7 @@ const LISTS_DETAILS: ReadonlySet<ApiErrorCode> = new Set([
   'MODERATION_NOT_POSSIBLE',
 ]);
 
-/** `details`: what the decision said of the reasons, one line each. */
+/** `details`: the decision's reasons, one line each. */
 export function refusalAnswer(refusal: Refusal, details: readonly string[] = []): ApiError {
   const code = ANSWERS[refusal];
   if (LISTS_DETAILS.has(code)) return new ApiError(code, { validationErrors: details });

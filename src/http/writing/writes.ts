@@ -18,29 +18,23 @@ import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
 import type { OwnWrites } from './own-writes.js';
 
-/** What a write came to. */
+/** The result of a write. */
 export interface WriteAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly position: Position | null;
-  /** Whom the body tells of; left out: nobody. */
+  /** The subjects of the body; undefined: none. */
   readonly named?: readonly Named[];
-  /** Some policy reacts to what was written. */
-  readonly setsOff: boolean;
-  /** The effect stood in the log already. */
+  /** The events trigger a policy. */
+  readonly triggersPolicy: boolean;
+  /** The effect was already recorded. */
   readonly replayed: boolean;
 }
 
-/**
- * Errors that a decision gives are part of the answer and are kept with the key; outages and faults
- * are not.
- */
+/** Refusals are part of the answer and are kept with the key; outages and faults are not. */
 const KEPT_ERRORS: ReadonlySet<number> = new Set([400, 403, 404, 409]);
 
-/**
- * The frame around every write: its command's envelope, its idempotency key, its position, and the
- * memory of own writes.
- */
+/** The frame of every write: command envelope, idempotency key, position, read-your-writes. */
 export class Writes {
   constructor(
     private readonly answers: KeptAnswers,
@@ -72,10 +66,7 @@ export class Writes {
     );
   }
 
-  /**
-   * An answer that tells of an effect beyond the log, which lost it, is none: the request takes
-   * effect again.
-   */
+  /** A kept answer whose effect the log has lost is dropped: the request is executed again. */
   private async claim(keyed: KeyedRequest): Promise<ClaimedKey> {
     const claimed = await this.answers.claim(keyed);
     if (!('answer' in claimed) || claimed.answer.position === null) return claimed;
@@ -105,8 +96,8 @@ export class Writes {
           body: error.body,
           position: null,
         });
-        // A refusal leaves nothing in the log: asked again, it might come to something else than
-        // the client was told.
+        // A refusal records no event: executed again, the request might have another outcome than
+        // the client received.
         if (!isKept) throw unavailable();
       } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
         await this.answers.drop(keyed);
@@ -124,8 +115,8 @@ export class Writes {
   }
 
   /**
-   * False when it could not be kept. An effect is in the log whatever becomes of that, and its
-   * client gets the answer all the same.
+   * False when the answer could not be stored. The effect is recorded anyway, and the client
+   * receives its answer.
    */
   private async keep(
     keyed: KeyedRequest,
@@ -136,7 +127,7 @@ export class Writes {
       await this.answers.keep(keyed, answer, named, this.ownWrites.order(answer.position));
       return true;
     } catch {
-      this.logger.warn({}, 'an answer could not be kept for its idempotency key');
+      this.logger.warn({}, 'an answer could not be stored for its idempotency key');
       this.answers.abandon(keyed);
       return false;
     }
@@ -145,9 +136,9 @@ export class Writes {
   private send(
     reply: FastifyReply,
     { scope }: CommandMeta,
-    { status, body, position, setsOff, replayed }: WriteAnswer,
+    { status, body, position, triggersPolicy, replayed }: WriteAnswer,
   ): unknown {
-    this.ownWrites.note(scope, position, setsOff);
+    this.ownWrites.note(scope, position, triggersPolicy);
     if (position !== null) void reply.header('Ledger-Position', position);
     if (replayed) void reply.header('Idempotency-Replayed', 'true');
     void reply.status(status);
@@ -160,8 +151,8 @@ export class Writes {
     { status, body, ...kept }: KeptAnswer,
   ): Promise<unknown> {
     const position = await this.ownWrites.inThisLog(kept.position);
-    // The write may have gone through another service: this one is to show it in the next read,
-    // with what it set off.
+    // The write may have gone through another service: the next read here must include it, and the
+    // reactions to it.
     this.ownWrites.note(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);

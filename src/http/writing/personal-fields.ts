@@ -3,14 +3,14 @@ import type { Named } from '../../kept-answers/idempotency-key.js';
 import type { Written } from './command-gateway.js';
 
 /**
- * Whom the members of kept answers tell of: each is kept under that subject's key, and null or
- * empty once the key is destroyed.
+ * The subject of each member of a kept answer: the member is encrypted with that subject's key, and
+ * null or empty once the key is destroyed.
  */
 
 const OF_ACCOUNT = ['accountId', 'paymentProviderId'];
 const OF_REFERRER = ['referredBy', 'referredByCodes'];
-/** They tell of nobody, and clients rely on them. */
-const OF_NOBODY = ['dateCreated', 'dateBlocked', 'referable'];
+/** Members without personal data, which clients rely on. */
+const IMPERSONAL = ['dateCreated', 'dateBlocked', 'referable'];
 /** Never null in any answer. */
 const EMPTY = {
   imageUrl: '',
@@ -22,23 +22,27 @@ const EMPTY = {
 };
 
 /**
- * Of whom a write was, by the client's id; also when it is told again and that person is forgotten
- * since.
+ * The client's id of a write's user; also in an answer that is repeated after the user was
+ * forgotten.
  */
-export function personWritten({ state, events }: Written, userId: string): PersonId | undefined {
+export function personOfWrite({ state, events }: Written, userId: string): PersonId | undefined {
   const known = state.personsByUserId.get(userId);
   const about = known === undefined ? events.find((event) => 'person' in event) : undefined;
   return about && 'person' in about ? about.person : known;
 }
 
 /**
- * A user's answer, whole or in part, tells of the person, of the account, and by a code of who
- * referred it.
+ * A user's answer, whole or in part, is about the person, the account and, through a code, the
+ * referrer.
  */
-export function namedInUser(written: Written, userId: string, user: unknown): readonly Named[] {
+export function personalFieldsOfUser(
+  written: Written,
+  userId: string,
+  user: unknown,
+): readonly Named[] {
   const { state } = written;
-  const person = personWritten(written, userId);
-  const known = new Set([...OF_ACCOUNT, ...OF_REFERRER, ...OF_NOBODY]);
+  const person = personOfWrite(written, userId);
+  const known = new Set([...OF_ACCOUNT, ...OF_REFERRER, ...IMPERSONAL]);
   const others = Object.keys(Object(user) as object).filter((member) => !known.has(member));
   return [
     { subject: state.account, members: OF_ACCOUNT },
@@ -49,8 +53,11 @@ export function namedInUser(written: Written, userId: string, user: unknown): re
   ];
 }
 
-/** Whose a reward is, and what is said of it; what it is worth names nobody. */
-export function namedInReward({ state }: Written, rewardId: string | undefined): readonly Named[] {
+/** A reward's user and texts; its value identifies no one. */
+export function personalFieldsOfReward(
+  { state }: Written,
+  rewardId: string | undefined,
+): readonly Named[] {
   const reward = rewardId === undefined ? undefined : state.rewards.get(rewardId);
   return [
     { subject: state.account, members: ['accountId'] },
@@ -60,21 +67,21 @@ export function namedInReward({ state }: Written, rewardId: string | undefined):
   ];
 }
 
-/** For answers that hold figures alone. */
-export const namedInFigures = (): readonly Named[] => [];
+/** For answers of figures alone. */
+export const noPersonalFields = (): readonly Named[] => [];
 
-/** What a user did is the user's own. */
-export function namedInEvents(written: Written, userId: string): readonly Named[] {
+/** A user's events belong to the user. */
+export function personalFieldsOfEvents(written: Written, userId: string): readonly Named[] {
   const { state } = written;
-  const person = personWritten(written, userId);
+  const person = personOfWrite(written, userId);
   return [
     { subject: state.account, members: ['accountId'] },
     ...(person === undefined ? [] : [{ subject: person, members: ['userId', 'events'] }]),
   ];
 }
 
-/** The answer to a code that was applied tells of the owner of the code, not of who used it. */
-export function namedInCode({ state }: Written): readonly Named[] {
+/** The answer to an applied code is about the owner of the code, not about its user. */
+export function personalFieldsOfCode({ state }: Written): readonly Named[] {
   return state.attribution
     ? [{ subject: state.attribution.codeSubject, members: ['code', 'referrerName'] }]
     : [];
