@@ -3,8 +3,8 @@ import type { EventLog, Position } from '../event-log/event-log.js';
 import { lagAfter } from '../event-log/lag.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import type { Logger } from '../foundation/logger.js';
-import { backOffMs, pause } from '../foundation/pause.js';
-import { Leadership } from '../postgres/leadership.js';
+import { pause } from '../foundation/pause.js';
+import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
 import type { ChainSealing } from './chain-sealing.js';
 import { ChainSeals } from './chain-seals.js';
 import type { SealingStop } from './log-seal.js';
@@ -60,10 +60,7 @@ export class ChainSealer {
   private stopped: SealingStop | null = null;
 
   constructor(private readonly options: ChainSealerOptions) {
-    this.leadership = new Leadership(options.pool, [LOCK], {
-      answerWithinMs: 5_000,
-      onLost: () => undefined,
-    });
+    this.leadership = new Leadership(options.pool, [LOCK]);
   }
 
   start(): void {
@@ -98,22 +95,29 @@ export class ChainSealer {
   }
 
   private async run(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        if ((await this.leadership.renew()).size > 0) await this.round(signal);
+    const everyMs = this.options.everyMs ?? EVERY_MS;
+    await leadWhileStarted(
+      {
+        leadership: this.leadership,
+        started: this.stopping.signal,
+        everyMs,
+        retryMs: RETRY,
+        onInterrupted: (error) => this.noteInterruption(errorNameAndCode(error)),
+        onStandby: () => (this.interruption = null),
+      },
+      // A turn for each round: failures are counted from the last round that was sealed.
+      async (_, signal) => {
+        await this.round(signal);
         this.interruption = null;
-        failures = 0;
-        await pause(this.options.everyMs ?? EVERY_MS, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        const problem = errorNameAndCode(error);
-        if (problem !== this.interruption)
-          this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
-        this.interruption = problem;
-        await pause(backOffMs(failures++, RETRY), signal);
-      }
-    }
+        await pause(everyMs, signal);
+      },
+    );
+  }
+
+  private noteInterruption(problem: string): void {
+    if (problem !== this.interruption)
+      this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
+    this.interruption = problem;
   }
 
   private async round(signal: AbortSignal): Promise<void> {

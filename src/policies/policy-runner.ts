@@ -2,9 +2,9 @@ import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
-import { backOffMs, pause } from '../foundation/pause.js';
+import { pause } from '../foundation/pause.js';
 import { ping } from '../postgres/database.js';
-import { Leadership } from '../postgres/leadership.js';
+import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
 import { PositionWaiters } from '../projecting/following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
@@ -40,6 +40,7 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
 const CHECKPOINT = 'policies';
 const PAGE = 500;
 const POLL_MS = 15;
+const RETRY = { first: 50, max: 5_000 };
 /**
  * A page without reactions is written down so much later, at the latest: other processes wait for
  * its position, too.
@@ -66,7 +67,6 @@ export class PolicyRunner {
   private readonly waiters: PositionWaiters;
   private readonly leadership: Leadership;
   private readonly stopping = new AbortController();
-  private endTurn: AbortController | undefined;
   private running: Promise<void> | undefined;
   private reached: Position | undefined;
   private trail = new PolicyTrail([]);
@@ -100,11 +100,8 @@ export class PolicyRunner {
       storesAnswer: () => this.storesAnswer(),
       onWaiting: (error) => (this.problem = describeFailure(error)),
     });
-    options.log.onWentBack(() => this.endTurn?.abort());
-    this.leadership = new Leadership(options.pool, [CHECKPOINT], {
-      answerWithinMs: 5_000,
-      onLost: () => this.endTurn?.abort(),
-    });
+    this.leadership = new Leadership(options.pool, [CHECKPOINT]);
+    options.log.onWentBack(() => this.leadership.endTurn());
   }
 
   start(): void {
@@ -114,7 +111,6 @@ export class PolicyRunner {
   /** Finishes the page in hand. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.endTurn?.abort();
     await this.running;
     this.leadership.release();
   }
@@ -149,61 +145,46 @@ export class PolicyRunner {
     return this.parked.counts();
   }
 
-  private async run(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        const held = await this.leadership.renew();
-        if (held.size > 0) await this.lead();
-        else {
-          this.problem = null;
-          await pause(this.leaseEveryMs, signal);
-        }
-        failures = 0;
-      } catch (error) {
-        this.problem = describeFailure(error);
-        this.options.logger.warn({ error: this.problem }, 'policies are interrupted, trying again');
-        await pause(backOffMs(failures++, { first: 50, max: 5_000 }), signal);
-      }
-    }
+  private run(): Promise<void> {
+    return leadWhileStarted(
+      {
+        leadership: this.leadership,
+        started: this.stopping.signal,
+        everyMs: this.leaseEveryMs,
+        retryMs: RETRY,
+        onInterrupted: (error) => {
+          this.problem = describeFailure(error);
+          this.options.logger.warn(
+            { error: this.problem },
+            'policies are interrupted, trying again',
+          );
+        },
+        onStandby: () => (this.problem = null),
+      },
+      (_, signal) => this.lead(signal),
+    );
   }
 
-  private async lead(): Promise<void> {
-    const turn = new AbortController();
-    this.endTurn = turn;
-    if (this.stopping.signal.aborted) return;
-    const alive = this.renewWhile(turn);
+  private async lead(signal: AbortSignal): Promise<void> {
+    const { log, pool, settle } = this.options;
     try {
-      await this.options.settle?.();
-      this.epoch = this.options.log.epoch;
-      const { position, trail, losses } = await loadPolicyCheckpoint(this.options.pool);
+      await settle?.();
+      this.epoch = log.epoch;
+      const { position, trail, losses } = await loadPolicyCheckpoint(pool);
       this.reached = position ?? undefined;
       this.trail = new PolicyTrail(trail);
       this.losses = losses;
-      await this.takeUpFirst(turn.signal);
+      await this.takeUpFirst(signal);
       this.leading = true;
       if (this.reached !== undefined) this.waiters.advanced(CHECKPOINT, this.reached);
       await this.noteWhetherAtHead();
-      for await (const page of this.options.log.follow(this.reached, {
-        signal: turn.signal,
-        pageSize: PAGE,
-      })) {
-        await this.reactTo(page, turn.signal);
-        if (turn.signal.aborted) break;
+      for await (const page of log.follow(this.reached, { signal, pageSize: PAGE })) {
+        await this.reactTo(page, signal);
+        if (signal.aborted) break;
       }
     } finally {
       this.leading = false;
       await this.writeReached().catch(() => undefined);
-      turn.abort();
-      await alive;
-    }
-  }
-
-  /** The lock shows that the connection lives; when it does not, the turn ends. */
-  private async renewWhile(turn: AbortController): Promise<void> {
-    while (!turn.signal.aborted) {
-      await pause(this.leaseEveryMs, turn.signal);
-      if (!turn.signal.aborted) await this.leadership.renew().catch(() => turn.abort());
     }
   }
 
@@ -284,7 +265,7 @@ export class PolicyRunner {
     try {
       await writePolicyCheckpoint(pool, this.reached, { witness, trail, losses: this.losses });
     } catch (error) {
-      if (error instanceof PoliciesPutBack) this.endTurn?.abort();
+      if (error instanceof PoliciesPutBack) this.leadership.endTurn();
       throw error;
     }
   }

@@ -1,9 +1,17 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTime } from '../foundation/in-time.js';
+import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
 import { SERVER_LOOKS_AFTER_IT } from './kept-connection.js';
 
 // With the hash of a name it makes the two-part key of its advisory lock.
 const LOCK_CLASS = 720_250;
+const ANSWER_WITHIN_MS = 5_000;
+
+/** A time of leading: from when locks were found to be held until something ends it. */
+interface Turn {
+  readonly held: ReadonlySet<string>;
+  readonly ending: AbortController;
+}
 
 /**
  * In what this process leads (a projection, the policies, the sealing): a session advisory lock for
@@ -15,11 +23,14 @@ export class Leadership {
   private client: PoolClient | undefined;
   private locked: ReadonlySet<string> = new Set();
   private renewing: Promise<ReadonlySet<string>> | undefined;
+  private turn: Turn | undefined;
+  private isReleased = false;
 
+  /** One connection of the pool is kept from the first lock on. */
   constructor(
     private readonly pool: Pool,
     private readonly names: readonly string[],
-    private readonly options: { readonly answerWithinMs: number; readonly onLost: () => void },
+    private readonly answerWithinMs = ANSWER_WITHIN_MS,
   ) {}
 
   /** The names that this process holds, as far as it knows. */
@@ -37,6 +48,24 @@ export class Leadership {
     return this.renewing;
   }
 
+  /** @returns what aborts when the locks are lost or the turn is ended otherwise. */
+  beginTurn(): AbortSignal {
+    this.turn = { held: this.locked, ending: new AbortController() };
+    if (this.locked.size === 0) this.endTurn();
+    return this.turn.ending.signal;
+  }
+
+  /** The work of the turn is over, or has to begin anew for a reason of its own. */
+  endTurn(): void {
+    this.turn?.ending.abort();
+  }
+
+  /** Renews, and ends the turn unless exactly what it began with is still held. */
+  async confirmTurn(): Promise<void> {
+    const held = await this.renew().catch(() => new Set());
+    if (held.size !== this.turn?.held.size) this.endTurn();
+  }
+
   private async tryLocks(): Promise<ReadonlySet<string>> {
     const client = this.client ?? (await this.connect());
     const missing = this.names.filter((name) => !this.locked.has(name));
@@ -46,7 +75,7 @@ export class Leadership {
           `select name from unnest($1::text[]) as name where pg_try_advisory_lock($2, hashtext(name))`,
           [missing, LOCK_CLASS],
         ),
-        this.options.answerWithinMs,
+        this.answerWithinMs,
       );
       if (this.client !== client) throw new Error('the connection that holds the locks was lost');
       if (rows.length > 0) this.locked = new Set([...this.locked, ...rows.map((row) => row.name)]);
@@ -57,19 +86,25 @@ export class Leadership {
     }
   }
 
-  /** Gives everything up: the connection is closed, so that no lock can stay behind. */
+  /** Gives everything up for good: the connection is closed, so that no lock can stay behind. */
   release(): void {
+    this.isReleased = true;
     if (this.client) this.drop(this.client);
   }
 
   private async connect(): Promise<PoolClient> {
     const client = await this.pool.connect();
+    // Released while the connection was being opened: nobody would release this one.
+    if (this.isReleased) {
+      client.release(true);
+      throw new Error('the leadership was released');
+    }
     this.client = client;
     // Kept on: a connection that dies may say so more than once, and an error without a listener
     // would end the process.
     client.on('error', () => this.drop(client));
     client.on('end', () => this.drop(client));
-    await inTime(client.query(SERVER_LOOKS_AFTER_IT), this.options.answerWithinMs).catch(
+    await inTime(client.query(SERVER_LOOKS_AFTER_IT), this.answerWithinMs).catch(
       (error: unknown) => {
         this.drop(client);
         throw error;
@@ -81,9 +116,83 @@ export class Leadership {
   private drop(client: PoolClient): void {
     if (this.client !== client) return;
     this.client = undefined;
-    const hadLocks = this.locked.size > 0;
     this.locked = new Set();
     client.release(true);
-    if (hadLocks) this.options.onLost();
+    this.endTurn();
+  }
+}
+
+export interface Leading {
+  readonly leadership: Leadership;
+  /** Its abort ends the turn and the loop. */
+  readonly started: AbortSignal;
+  /** How often a standby tries to take over, and a leader shows that its connection is alive. */
+  readonly everyMs: number;
+  readonly retryMs: BackOff;
+  /** The work, or the way to the locks, failed; both are tried again. Not called after a stop. */
+  readonly onInterrupted: (error: unknown) => void;
+  /** Other processes hold all locks. */
+  readonly onStandby?: () => void;
+  /** Called after each renewal of a turn. An error is left to the next one. */
+  readonly onRenewed?: () => Promise<void>;
+}
+
+/**
+ * Does the work whenever this process holds any of the locks, turn after turn, through every
+ * outage, until stopped. A turn ends when the work returns or fails; its signal aborts when the
+ * locks are lost or become more, at `endTurn`, and at the stop. The next turn begins once the work
+ * of the last has returned. Work that returned is begun anew at once, work that failed after a
+ * pause that doubles.
+ *
+ * The locks are held until the caller releases them: what he does beside the loop may rest on them.
+ */
+export async function leadWhileStarted(
+  leading: Leading,
+  work: (held: ReadonlySet<string>, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { leadership, started, everyMs, retryMs } = leading;
+  for (let failures = 0; !started.aborted;) {
+    try {
+      const held = await leadership.renew();
+      if (held.size > 0) await leadOneTurn(leading, (signal) => work(held, signal));
+      else {
+        leading.onStandby?.();
+        await pause(everyMs, started);
+      }
+      failures = 0;
+    } catch (error) {
+      if (started.aborted) return;
+      leading.onInterrupted(error);
+      await pause(backOffMs(failures++, retryMs), started);
+    }
+  }
+}
+
+async function leadOneTurn(
+  leading: Leading,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { leadership, started } = leading;
+  const turn = leadership.beginTurn();
+  // The locks may be lost, or a stop asked for, before anything listens.
+  if (turn.aborted || started.aborted) return;
+  const end = (): void => leadership.endTurn();
+  started.addEventListener('abort', end);
+  const renewing = renewWhile(turn, leading);
+  try {
+    await work(turn);
+  } finally {
+    end();
+    started.removeEventListener('abort', end);
+    await renewing;
+  }
+}
+
+async function renewWhile(turn: AbortSignal, leading: Leading): Promise<void> {
+  for (;;) {
+    await pause(leading.everyMs, turn);
+    if (turn.aborted) return;
+    await leading.leadership.confirmTurn();
+    if (!turn.aborted) await leading.onRenewed?.().catch(() => undefined);
   }
 }

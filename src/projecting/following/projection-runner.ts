@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent, SeenEvent } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
-import { backOffMs, pause } from '../../foundation/pause.js';
-import { Leadership } from '../../postgres/leadership.js';
+import { backOffMs, pause, type BackOff } from '../../foundation/pause.js';
+import { Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import {
   liveCheckpoints,
   moveCheckpoints,
@@ -36,7 +36,7 @@ export interface ProjectionRunnerOptions {
   /** Rows about a forgotten person that are cleaned at once. Default 100. */
   readonly pieceRowsMax?: number;
   /** Back-off after failures. Default 100 to 5 000. */
-  readonly retryMs?: { readonly first: number; readonly max: number };
+  readonly retryMs?: BackOff;
   readonly logger?: Logger;
   /** Called before the log is followed: renews read models when the log lost what they show. */
   readonly settle?: () => Promise<unknown>;
@@ -80,17 +80,13 @@ export class ProjectionRunner {
   private running: Promise<void> | undefined;
   private polling = false;
   private turn: Turn | undefined;
-  private endTurn: AbortController | undefined;
 
   constructor(private readonly options: ProjectionRunnerOptions) {
     this.names = options.projectors.map((projector) => projector.name);
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
-    options.log.onWentBack(() => this.endTurn?.abort());
-    this.leadership = new Leadership(options.pool, this.names, {
-      answerWithinMs: 5_000,
-      onLost: () => this.endTurn?.abort(),
-    });
+    this.leadership = new Leadership(options.pool, this.names);
+    options.log.onWentBack(() => this.leadership.endTurn());
   }
 
   /** Begins in the background and goes on through every outage until `stop`. */
@@ -101,8 +97,8 @@ export class ProjectionRunner {
   /** Finishes the batches in hand, with their checkpoints, and lets another process lead. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.endTurn?.abort();
     await this.running;
+    this.leadership.release();
   }
 
   /** Whether this process writes the projection at present. */
@@ -162,47 +158,38 @@ export class ProjectionRunner {
     }));
   }
 
-  private async run(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        await ensureLiveGenerations(this.options.pool, this.options.projectors);
-        const held = await this.leadership.renew();
-        if (held.size > 0) await this.lead(held);
-        else await pause(this.leaseEveryMs, signal);
-        failures = 0;
-      } catch (error) {
-        this.options.logger?.warn(
-          { error: describeError(error) },
-          'projections are interrupted, trying again',
-        );
-        await pause(backOffMs(failures++, this.retryMs), signal);
-      }
-    }
-    this.leadership.release();
+  private run(): Promise<void> {
+    return leadWhileStarted(
+      {
+        leadership: this.leadership,
+        started: this.stopping.signal,
+        everyMs: this.options.leaseEveryMs ?? 1_000,
+        retryMs: this.retryMs,
+        onInterrupted: (error) =>
+          this.options.logger?.warn(
+            { error: describeError(error) },
+            'projections are interrupted, trying again',
+          ),
+        onRenewed: () => this.endTurnOfOldGenerations(),
+      },
+      (held, signal) => this.lead(held, signal),
+    );
   }
 
-  /**
-   * Leads until stopped, until the locks are lost or grown, or until another generation became
-   * live.
-   */
-  private async lead(held: ReadonlySet<string>): Promise<void> {
-    const ending = new AbortController();
-    this.endTurn = ending;
-    // The lock can be lost, or a stop asked for, while nobody could be told yet.
-    if (this.leadership.held.size === 0 || this.stopping.signal.aborted) return;
-    const turn = await this.beginTurn(held, ending.signal);
+  private async lead(held: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const { pool, projectors, logger } = this.options;
+    await ensureLiveGenerations(pool, projectors);
+    const turn = await this.beginTurn(held, signal);
     this.turn = turn;
-    this.options.logger?.info({ projections: [...held] }, 'leading projections');
-    const watch = this.watchLease(turn, ending);
+    logger?.info({ projections: [...held] }, 'leading projections');
     try {
       await this.followLog(turn);
     } finally {
-      ending.abort();
-      await Promise.all([watch, ...turn.catchingUp]);
+      // Whatever ended it: tracks that catch up on their own go by the signal.
+      this.leadership.endTurn();
+      await Promise.all(turn.catchingUp);
       this.turn = undefined;
-      this.endTurn = undefined;
-      this.options.logger?.info({ projections: [...held] }, 'no longer leading projections');
+      logger?.info({ projections: [...held] }, 'no longer leading projections');
       // Who waited for a batch of ours now looks at the checkpoints.
       void this.pollWhileAwaited();
     }
@@ -238,29 +225,20 @@ export class ProjectionRunner {
     if (checkpoint?.generation !== track.generation) {
       // The next turn takes it up. Not left to the watch: until then whoever waits for this
       // projection would wait in vain.
-      this.endTurn?.abort();
+      this.leadership.endTurn();
       throw new Error(`another generation of ${track.name} became live`);
     }
     await track.restoreFrom(checkpoint);
     if (track.position !== undefined) this.waiters.advanced(track.name, track.position);
   }
 
-  private async watchLease(turn: Turn, ending: AbortController): Promise<void> {
-    while (!turn.signal.aborted) {
-      await pause(this.leaseEveryMs, turn.signal);
-      if (turn.signal.aborted) return;
-      try {
-        const held = await this.leadership.renew();
-        await this.options.generations.refresh();
-        const swapped = [...turn.tracks.values()].some(
-          (track) => this.options.generations.generationOf(track.name) !== track.generation,
-        );
-        if (swapped || held.size !== turn.tracks.size) ending.abort();
-      } catch {
-        // Losing the connection ends the turn by itself (onLost); a failed look at the generations
-        // is made up for by the next one.
-      }
-    }
+  /** Another generation became live: the next turn takes it up. */
+  private async endTurnOfOldGenerations(): Promise<void> {
+    const { generations } = this.options;
+    await generations.refresh();
+    const tracks = [...(this.turn?.tracks.values() ?? [])];
+    if (tracks.some((track) => generations.generationOf(track.name) !== track.generation))
+      this.leadership.endTurn();
   }
 
   private async followLog(turn: Turn): Promise<void> {
@@ -413,24 +391,15 @@ export class ProjectionRunner {
     failures: number,
     turn: Turn,
   ): Promise<void> {
-    // A repair wrote beside this one: no error, when going on from what is stored is all that it
-    // takes.
-    if (failure instanceof CheckpointMoved && failures === 0) return this.makeSureOfLease(turn);
+    // A repair wrote beside this one, which is no error; or another leader did, because the locks
+    // are lost and the connection has not said so yet.
+    if (failure instanceof CheckpointMoved && failures === 0) return this.leadership.confirmTurn();
     await this.noteError(track, failure);
     const wait =
       failure instanceof StoppedAtUndecodable
         ? this.retryMs.max
         : backOffMs(failures, this.retryMs);
     await pause(wait, turn.signal);
-  }
-
-  /**
-   * Somebody else wrote: a repair, which is fine, or another leader, because the locks are gone and
-   * nobody said so.
-   */
-  private async makeSureOfLease(turn: Turn): Promise<void> {
-    const held = await this.leadership.renew().catch(() => new Set());
-    if (held.size !== turn.tracks.size) this.endTurn?.abort();
   }
 
   private async applied(track: ProjectionTrack): Promise<void> {
@@ -487,11 +456,7 @@ export class ProjectionRunner {
     return this.options.pageSize ?? 500;
   }
 
-  private get leaseEveryMs(): number {
-    return this.options.leaseEveryMs ?? 1_000;
-  }
-
-  private get retryMs(): { readonly first: number; readonly max: number } {
+  private get retryMs(): BackOff {
     return this.options.retryMs ?? { first: 100, max: 5_000 };
   }
 }

@@ -1,0 +1,291 @@
+import { openPool } from '../../src/postgres/database.js';
+import { Leadership, leadWhileStarted, type Leading } from '../../src/postgres/leadership.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+
+const SOON = { everyMs: 10, retryMs: { first: 1, max: 10 } };
+const ANSWER_WITHIN_MS = 200;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false });
+});
+afterAll(() => database.drop());
+
+type Work = (held: ReadonlySet<string>, signal: AbortSignal) => Promise<void>;
+
+const ended = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
+
+/** A process that leads while it can, and what a test sees of it. */
+class Candidate {
+  readonly pool;
+  readonly leadership;
+  readonly errors: unknown[] = [];
+  readonly turns: string[][] = [];
+  /** Turns whose work has not returned. */
+  working = 0;
+  timesStandby = 0;
+  private readonly stopping = new AbortController();
+  private running: Promise<void> | undefined;
+
+  constructor(names: readonly string[], { url = database.url, connections = 1 } = {}) {
+    this.pool = openPool({ url, max: connections, applicationName: 'candidate' });
+    this.leadership = new Leadership(this.pool, names, ANSWER_WITHIN_MS);
+  }
+
+  start(work: Work = (_, signal) => ended(signal), how: Partial<Leading> = {}): this {
+    const leading = {
+      leadership: this.leadership,
+      started: this.stopping.signal,
+      onInterrupted: (error: unknown) => void this.errors.push(error),
+      onStandby: () => void (this.timesStandby += 1),
+    };
+    this.running = leadWhileStarted({ ...leading, ...SOON, ...how }, async (held, signal) => {
+      this.turns.push([...held].sort());
+      this.working += 1;
+      try {
+        await work(held, signal);
+      } finally {
+        this.working -= 1;
+      }
+    });
+    return this;
+  }
+
+  askToStop(): Promise<void> | undefined {
+    this.stopping.abort();
+    return this.running;
+  }
+
+  /** Hangs while the loop or a connection is left behind. */
+  async stop(): Promise<void> {
+    await this.askToStop();
+    this.leadership.release();
+    await this.pool.end();
+  }
+}
+
+const cutOff = async (application: string): Promise<void> => {
+  const pool = openPool({ url: database.url, max: 1, applicationName: 'test' });
+  await pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where application_name = $1 and datname = current_database()`,
+    [application],
+  );
+  await pool.end();
+};
+
+describe('of several processes', () => {
+  it('one leads; another takes over once the work of the first has returned', async () => {
+    let finish: () => void = () => undefined;
+    const first = new Candidate(['seal']).start(
+      () => new Promise<void>((resolve) => (finish = resolve)),
+    );
+    await eventually(async () => first.working === 1);
+    const second = new Candidate(['seal']).start();
+    await eventually(async () => second.timesStandby > 5);
+    const stopped = first.stop();
+    const tries = second.timesStandby;
+    await eventually(async () => second.timesStandby > tries + 5);
+    expect([first.working, second.working]).toEqual([1, 0]);
+    finish();
+    await stopped;
+    await eventually(async () => second.working === 1);
+    expect(first.turns).toEqual([['seal']]);
+    await second.stop();
+  });
+
+  it('each leads in what it could lock; more locks begin a new turn', async () => {
+    const first = new Candidate(['a']).start();
+    await eventually(async () => first.working === 1);
+    const second = new Candidate(['a', 'b']).start();
+    await eventually(async () => second.working === 1);
+    await first.stop();
+    await eventually(async () => second.turns.length === 2);
+    expect(second.turns).toEqual([['b'], ['a', 'b']]);
+    await second.stop();
+  });
+});
+
+describe('a turn', () => {
+  it('ends when the connection is lost; the next begins when its work has returned', async () => {
+    let finish: () => void = () => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const first = new Candidate(['lost']).start(async (_, signal) => {
+      await ended(signal);
+      await finished;
+    });
+    await eventually(async () => first.working === 1);
+    await cutOff('candidate');
+    await eventually(async () => first.leadership.held.size === 0);
+    const second = new Candidate(['lost']).start();
+    await eventually(async () => second.working === 1);
+    expect([first.working, first.turns.length]).toEqual([1, 1]);
+    finish();
+    await eventually(async () => first.timesStandby > 0);
+    expect(first.turns).toHaveLength(1);
+    await second.stop();
+    await eventually(async () => first.turns.length === 2);
+    await first.stop();
+  });
+
+  it('ends as soon as the connection is lost, and not with the next renewal', async () => {
+    const candidate = new Candidate(['at-once']).start(undefined, { everyMs: 3_600_000 });
+    await eventually(async () => candidate.working === 1);
+    await cutOff('candidate');
+    await eventually(async () => candidate.turns.length + candidate.timesStandby === 2);
+    await candidate.stop();
+  });
+
+  it('ends when a renewal is not answered', async () => {
+    const url = new URL(database.url);
+    const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+    url.port = String(proxy.port);
+    const candidate = new Candidate(['silent'], { url: url.href }).start();
+    await eventually(async () => candidate.working === 1);
+    proxy.forget();
+    // The server knows nothing of it yet: what is left of the first connection keeps the lock.
+    await eventually(async () => candidate.working === 0 && candidate.timesStandby > 0);
+    await candidate.stop();
+    await proxy.close();
+  });
+
+  it('ends on request, and the next begins at once with the same locks', async () => {
+    const candidate = new Candidate(['anew']).start();
+    await eventually(async () => candidate.working === 1);
+    candidate.leadership.endTurn();
+    await eventually(async () => candidate.turns.length === 2);
+    expect(candidate.working).toBe(1);
+    expect(candidate.timesStandby).toBe(0);
+    await candidate.stop();
+  });
+
+  it('is looked at after each renewal; a look that fails ends nothing', async () => {
+    let looks = 0;
+    const onRenewed = async (): Promise<void> => {
+      looks += 1;
+      if (looks < 3) throw new Error('not now');
+      if (looks === 3) candidate.leadership.endTurn();
+    };
+    const candidate = new Candidate(['looked-at']).start(undefined, { onRenewed });
+    await eventually(async () => candidate.turns.length === 2);
+    expect(looks).toBe(3);
+    expect(candidate.errors).toEqual([]);
+    await candidate.stop();
+  });
+});
+
+describe('work that fails', () => {
+  it('is begun anew after pauses that double', async () => {
+    const times: number[] = [];
+    const candidate = new Candidate(['failing']).start(
+      async () => {
+        times.push(performance.now());
+        throw new Error(`failure ${times.length}`);
+      },
+      { retryMs: { first: 20, max: 160 } },
+    );
+    await eventually(async () => times.length === 6);
+    // A pause is at least half of what it is at most.
+    const tooShort = [10, 20, 40, 80, 80].filter(
+      (leastMs, index) => (times[index + 1] ?? 0) - (times[index] ?? 0) < leastMs - 1,
+    );
+    expect(tooShort).toEqual([]);
+    expect(candidate.errors[0]).toEqual(new Error('failure 1'));
+    await candidate.stop();
+  });
+
+  it('counts its failures from the last turn that returned', async () => {
+    const candidate = new Candidate(['sometimes-failing']).start(
+      async () => {
+        if (candidate.turns.length % 3 !== 0) throw new Error('again');
+      },
+      // Thirty failures in a row would pause for minutes.
+      { retryMs: { first: 1, max: 1_000_000 } },
+    );
+    await eventually(async () => candidate.errors.length >= 30);
+    await candidate.stop();
+  });
+
+  it('keeps the locks meanwhile', async () => {
+    const first = new Candidate(['kept']).start(() => Promise.reject(new Error('again')));
+    await eventually(async () => first.turns.length > 0);
+    const second = new Candidate(['kept']).start();
+    await eventually(async () => second.timesStandby > 5);
+    expect(second.turns).toEqual([]);
+    await first.stop();
+    await second.stop();
+  });
+});
+
+describe('a stop', () => {
+  it('ends the work, and waits for it', async () => {
+    let finish: () => void = () => undefined;
+    const candidate = new Candidate(['stopped']).start(async (_, signal) => {
+      await ended(signal);
+      await new Promise<void>((resolve) => (finish = resolve));
+      throw new Error('cut short');
+    });
+    await eventually(async () => candidate.working === 1);
+    let isStopped = false;
+    const stopped = candidate.stop().then(() => (isStopped = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([isStopped, candidate.working, candidate.leadership.held.size]).toEqual([false, 1, 1]);
+    finish();
+    await stopped;
+    expect(candidate.errors).toEqual([]);
+    expect(candidate.turns).toHaveLength(1);
+  });
+
+  it('ends the pause of a standby at once', async () => {
+    const leader = new Candidate(['standby']).start();
+    await eventually(async () => leader.working === 1);
+    const standby = new Candidate(['standby']).start(undefined, { everyMs: 3_600_000 });
+    await eventually(async () => standby.timesStandby === 1);
+    await standby.stop();
+    await leader.stop();
+  });
+
+  it('ends the pause after a failure at once', async () => {
+    const candidate = new Candidate(['backing-off']).start(
+      () => Promise.reject(new Error('again')),
+      { retryMs: { first: 3_600_000, max: 3_600_000 } },
+    );
+    await eventually(async () => candidate.errors.length === 1);
+    await candidate.stop();
+  });
+
+  it('while the locks are tried for begins no work', async () => {
+    const candidate = new Candidate(['trying']);
+    const { renew } = candidate.leadership;
+    candidate.leadership.renew = async () => {
+      const held = await renew.call(candidate.leadership);
+      void candidate.askToStop();
+      return held;
+    };
+    candidate.start();
+    await candidate.askToStop();
+    expect(candidate.leadership.held.size).toBe(1);
+    expect(candidate.turns).toEqual([]);
+    await candidate.stop();
+  });
+
+  it('leaves no connection behind that was being opened when the locks were released', async () => {
+    const candidate = new Candidate(['connecting']);
+    const only = await candidate.pool.connect();
+    candidate.start();
+    await eventually(async () => candidate.pool.waitingCount === 1);
+    const running = candidate.askToStop();
+    candidate.leadership.release();
+    only.release();
+    await running;
+    await candidate.pool.end();
+    expect(candidate.errors).toEqual([]);
+    expect(candidate.pool.totalCount).toBe(0);
+  });
+});
