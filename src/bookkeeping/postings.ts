@@ -4,15 +4,15 @@ import { listedRedemptions } from '../domain/account/bulk-redemption.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**
- * The credit of one account in double entry, derived from its events: every posting takes an amount
- * from one ledger account (debit) and gives it to another (credit), so debits equal credits in
- * every unit. The picture is in docs/ledger.md.
+ * The credit of one account in double entry, derived from its events: every posting moves an amount
+ * from one ledger account (debit) to another (credit), so debits equal credits in every unit.
+ * docs/ledger.md has a picture.
  */
 
 /**
- * `programme`: what the programmes of the tenant have cost. `scheduled` and `available`: what is
- * owed, later or now. `redeemed`, `expired`, `cancelled`: what became of it. `forfeited`: what
- * belonged to people who are forgotten.
+ * `programme`: the cost of the tenant's programmes. `scheduled` and `available`: the liability,
+ * later or now. `redeemed`, `expired`, `cancelled`: its end. `forfeited`: the credit of people who
+ * were forgotten.
  */
 export const LEDGER_ACCOUNTS = [
   'programme',
@@ -35,7 +35,7 @@ export type PostingType =
   | 'restored'
   | 'forfeited';
 
-/** The facts that move credit. */
+/** The events that move credit. */
 export const POSTED_TYPES = [
   ...(['RewardGranted', 'RewardBecameAvailable', 'RewardExpired', 'CreditRedeemed'] as const),
   ...([
@@ -50,7 +50,7 @@ export const POSTED_TYPES = [
 export type PostedEvent = AccountEventOf<(typeof POSTED_TYPES)[number]>;
 
 /**
- * An event of the account's stream, with what a line of a statement says of it. Times are epoch
+ * An event of the account's stream, with the envelope's part of a statement line. Times are epoch
  * milliseconds.
  */
 export interface Entry {
@@ -65,16 +65,16 @@ export interface Entry {
 export interface Posting {
   readonly type: PostingType;
   readonly rewardId: string;
-  /** In lower case: units compare without case. */
+  /** In lower case: units are compared without case. */
   readonly unitKey: string;
   /** Above zero. */
   readonly amount: number;
   readonly debit: LedgerAccount;
   readonly credit: LedgerAccount;
-  /** The event that says so; of what the clock brought about, the event that set the date. */
+  /** The event behind the posting; when a date passed, the event that set the date. */
   readonly entry: Entry;
   readonly effectiveAt: number;
-  /** The date has passed and the log has no event of it yet. */
+  /** The date has passed and no event records it yet. */
   readonly byClock: boolean;
   readonly adjustment: Adjustment | undefined;
 }
@@ -94,15 +94,15 @@ interface CreditReward {
   phase: RewardPhase;
   cancelled: boolean;
   forgotten: boolean;
-  /** The clock has posted its automatic redemption ahead of the log. */
+  /** The automatic redemption was posted by its date, before its event. */
   redeemedByClock: boolean;
-  /** What stands in each ledger account for this reward so far. */
+  /** The amount in each ledger account for this reward so far. */
   readonly posted: Standing;
 }
 
 /**
- * Folds the entries of one account, in order, into postings. Never throws: facts that no rule of
- * today would produce may stand in the log.
+ * Folds the entries of one account, in order, into postings. Never throws: the log may contain
+ * events that no current rule would produce.
  */
 export class AccountPostings {
   private readonly rewards = new Map<string, CreditReward>();
@@ -136,7 +136,7 @@ export class AccountPostings {
           reward.redeemedByClock = false;
         });
       case 'AccountCreditRedeemed':
-        // What it came from is posted as it is listed.
+        // The source rewards are posted when they are listed.
         if (event.adjustment) this.adjustments.set(event.redemptionId, event.adjustment);
         return [];
       case 'RedeemedRewardsListed':
@@ -159,8 +159,8 @@ export class AccountPostings {
   }
 
   /**
-   * Posts what the dates say up to `now` and the log has not recorded yet. When an event of it
-   * comes later, it posts nothing more: so the figures at the end of a month stay what they were.
+   * Posts the dates up to `now` that the log has not recorded. Their later events post nothing
+   * more, so the figures at the end of a month stay the same.
    */
   settle(now: number): readonly Posting[] {
     this.clock = Math.max(this.clock, now);
@@ -173,12 +173,12 @@ export class AccountPostings {
       );
   }
 
-  /** Every unit that the account ever had credit in, in lower case, as it was first spelled. */
+  /** Every unit in which the account ever had credit, in lower case, in its first spelling. */
   get units(): ReadonlyMap<string, string> {
     return this.spellings;
   }
 
-  /** What the account may spend, by unit in lower case, as far as it was posted. */
+  /** The account's available credit, by unit in lower case, as far as posted. */
   available(): Map<string, number> {
     const sums = new Map([...this.spellings.keys()].map((key) => [key, 0]));
     for (const { unitKey: key, posted } of this.rewards.values())
@@ -186,7 +186,7 @@ export class AccountPostings {
     return sums;
   }
 
-  /** Units in which somebody who is not forgotten was ever given credit. */
+  /** Units in which a person who is not forgotten was ever granted credit. */
   unitsOfThePresent(): ReadonlySet<string> {
     return new Set(
       [...this.rewards.values()]
@@ -195,7 +195,7 @@ export class AccountPostings {
     );
   }
 
-  /** Rewards whose date passed before `before`, of which the log has no event. */
+  /** Rewards with a date before `before` that no event records. */
   overdue(before: number): readonly { readonly unitKey: string }[] {
     return [...this.rewards.values()].filter(
       ({ phase, scheduledFor, expires, cancelled, forgotten }) =>
@@ -267,7 +267,7 @@ export class AccountPostings {
     });
   }
 
-  /** Scheduled credit that was redeemed in bulk: its date had come. */
+  /** Scheduled credit in a bulk redemption: its date had passed. */
   private becomeAvailable(entry: Entry, reward: CreditReward, at: number): readonly Posting[] {
     reward.phase = 'AVAILABLE';
     return this.move(reward, 'available', entry, reward.scheduledFor ?? at);
@@ -322,7 +322,7 @@ export class AccountPostings {
   }
 
   /**
-   * Where the reward's credit belongs by its events, and by the clock as far as that was settled.
+   * The ledger account of the reward's credit, by its events and by the dates that were settled.
    */
   private targetOf(reward: CreditReward): Standing {
     const { assigned, phase, scheduledFor, expires, cancelled, forgotten, redeemedByClock } =
@@ -356,7 +356,7 @@ const nothing = (): Standing => ({
   forfeited: 0,
 });
 
-/** Brings what stands to the target, by as few transfers as that takes. */
+/** Moves the current amounts to the target with the fewest transfers. */
 function transfers(reward: CreditReward, target: Standing, said: Said): Posting[] {
   const { posted, rewardId, unitKey: key, assigned } = reward;
   const wanted = { ...target, programme: -assigned };

@@ -2,35 +2,32 @@ import { LEDGER_ACCOUNTS, type LedgerAccount, type Posting } from './postings.js
 import { effectOnAvailable } from './statement.js';
 
 /**
- * What became of all accounts' credit in one unit over a period: opening + issued − redeemed −
- * expired − cancelled + restored = closing. All of it is credit that may be spent: what is
- * scheduled counts as issued on its date.
+ * All accounts' credit in one unit over a period: opening + issued − redeemed − expired − cancelled
+ * + restored = closing. Only available credit: scheduled credit is issued on its date.
  */
 export interface RollForward {
-  /** As the first account spelled it. */
+  /** In the first account's spelling. */
   readonly unit: string;
   readonly opening: number;
   readonly issued: number;
   readonly redeemed: number;
   readonly expired: number;
-  /** What people who are forgotten left behind is in it. */
+  /** Includes the credit of people who were forgotten. */
   readonly cancelled: number;
   readonly restored: number;
   readonly closing: number;
-  /** Owed at a later date, at the end of the period; in no other figure here. */
+  /** Scheduled at the end of the period; in no other figure here. */
   readonly scheduled: number;
-  /** Since the beginning of the ledger. */
+  /** Since the first event of the ledger. */
   readonly trialBalance: readonly TrialBalanceLine[];
   readonly debits: number;
   readonly credits: number;
   /**
-   * Dates that the log recorded more than an hour late within the period. The figures go by the
+   * Dates within the period that the log recorded more than an hour late. The figures follow the
    * dates.
    */
   readonly recordedLate: number;
-  /**
-   * Dates that passed more than an hour ago, of which the log has no event. The figures have them.
-   */
+  /** Dates of more than an hour ago that no event records. The figures include them. */
   readonly overdue: number;
 }
 
@@ -44,7 +41,7 @@ const LATE_MS = 3_600_000;
 
 type Movement = 'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored';
 
-/** Which movement it is when credit comes from there, or goes there. */
+/** The movement that a transfer from or to each ledger account means. */
 const FROM: Readonly<Record<LedgerAccount, Movement>> = {
   programme: 'issued',
   scheduled: 'issued',
@@ -74,13 +71,13 @@ interface UnitSums {
 }
 
 /**
- * Adds up the accounts of a tenant, one after the other. Sums are exact, however many accounts
- * there are.
+ * Adds up the accounts of a tenant, one after the other. The sums are exact for any number of
+ * accounts.
  */
 export class RollForwardSums {
   private readonly units = new Map<string, UnitSums>();
 
-  /** @param inPeriod whether the posting lies within the period; else before it. */
+  /** @param inPeriod whether the posting is within the period; otherwise it is before it. */
   addPosting(posting: Posting, spelled: string, inPeriod: boolean): void {
     const sums = this.of(posting.unitKey, spelled);
     const amount = BigInt(posting.amount);
@@ -172,15 +169,15 @@ function rollForward({
   };
 }
 
-/** @throws {RangeError} rather than to say a figure that is not quite right. */
+/** @throws {RangeError} instead of an inexact figure. */
 function exact(amount: bigint): number {
   const number = Number(amount);
   if (!Number.isSafeInteger(number))
-    throw new RangeError('a sum is beyond 2^53 and cannot be said exactly');
+    throw new RangeError('a sum is beyond 2^53 and cannot be represented exactly');
   return number;
 }
 
-/** Why the figures do not hold together; empty: they do. */
+/** The contradictions between the figures; empty: none. */
 export function faultsOf(
   figures: RollForward,
 ): readonly { readonly ledger: number; readonly against: number; readonly kind: string }[] {

@@ -3,20 +3,20 @@ import { digestOf } from '../foundation/canonical-json.js';
 import { AccountPostings, type Entry, type Posting, type PostingType } from './postings.js';
 
 /**
- * What an account had of each unit, and why. Times are ISO 8601; amounts are integers in the unit.
+ * An account's credit in each unit and its movements. Times are ISO 8601; amounts are integers in
+ * the unit.
  */
 export interface Statement {
   readonly account: string;
-  /** The newest position that counts; null: nothing of the account stood in the log. */
+  /** The newest position included; null: the log has no event of the account. */
   readonly position: Position | null;
   readonly units: readonly StatementUnit[];
-  /** SHA-256 of everything else in canonical JSON, hex. */
+  /** SHA-256 of the rest of the document in canonical JSON, hex. */
   readonly digest: string;
 }
 
 /**
- * `opening` and `closing` are what the account may spend: assigned less redeemed of what is
- * available.
+ * `opening` and `closing` are the available credit: assigned less redeemed of available rewards.
  */
 export interface StatementUnit {
   readonly unit: string;
@@ -33,7 +33,7 @@ export interface StatementLine {
   readonly type: PostingType;
   readonly actor: string;
   readonly rewardId: string;
-  /** What it does to the balance; 0 for credit that is only scheduled. */
+  /** The change of the balance; 0 for scheduled credit. */
   readonly amount: number;
   readonly balance: number;
 }
@@ -43,9 +43,7 @@ export interface StatementOf {
   readonly position: Position | null;
   /** Of one account, in order, and no later than the statement. */
   readonly entries: readonly Entry[];
-  /**
-   * What was recorded before is in the opening; undefined: the opening is zero. Epoch milliseconds.
-   */
+  /** Earlier postings are in the opening; undefined: the opening is zero. Epoch milliseconds. */
   readonly from: number | undefined;
   /** Dates up to here have passed. Epoch milliseconds. */
   readonly clock: number;
@@ -95,10 +93,7 @@ function unitOf(unit: string, opening: number, postings: readonly Posting[]): St
   return { unit, opening, closing: balance, lines };
 }
 
-/**
- * What moves between other ledger accounts than these is no business of the account's owner any
- * more.
- */
+/** Moves between the other ledger accounts do not concern the account's owner. */
 const isShown = ({ debit, credit }: Posting): boolean =>
   [debit, credit].some((account) => account === 'available' || account === 'scheduled');
 

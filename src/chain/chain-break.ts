@@ -2,21 +2,21 @@ import type { Position } from '../event-log/event-log.js';
 import type { SealedEvents } from './chain-seals.js';
 
 /**
- * What became of the first event that is not as it was sealed.
+ * The kind of the first break of a chain.
  *
- * - `changed`: bytes, names, position or recording time are other ones.
- * - `removed`: it was sealed and is not there any more.
- * - `inserted`: it stands among sealed events and was never sealed.
- * - `reordered`: it stands elsewhere in the log than when it was sealed.
- * - `seal-signature`: the events are as the seal says, but nobody here signed the seal. The event
- *   is the first one under it.
- * - `outside-digest`: the log and its seals agree with each other and not with the digest that was
- *   kept outside: both were made anew. The event is the last one that the digest covers; the one
- *   that was changed is that one or stands before it.
- * - `lost`: the log lost its end from this event on, which nobody has acknowledged yet.
- * - `seal-removed`: the log holds events, and the seal of the whole log is not there.
- * - `digest-signature`: the digest that was kept outside is not as it was signed. Nothing is said
- *   about the log by that.
+ * - `changed`: bytes, names, position or recording time differ.
+ * - `removed`: a sealed event is missing.
+ * - `inserted`: an event among sealed ones was never sealed.
+ * - `reordered`: an event is at another place in the log than when it was sealed.
+ * - `seal-signature`: the events match the seal, but this installation did not sign the seal. The
+ * event is the first one under it.
+ * - `outside-digest`: the log matches its seals and not the digest that was kept outside: log and
+ * seals were both replaced. The event is the last one that the digest covers; the changed one is
+ * that one or an earlier one.
+ * - `lost`: the log lost its end from this event on, and the loss is not acknowledged.
+ * - `seal-removed`: the log has events, and the seal of the whole log is missing.
+ * - `digest-signature`: the signature of the digest that was kept outside is invalid; the log was
+ * not compared.
  */
 export type BreakReason =
   | 'changed'
@@ -31,27 +31,27 @@ export type BreakReason =
 
 export interface ChainBreak {
   readonly position: Position | null;
-  /** Null: not known. */
+  /** Null: unknown. */
   readonly eventId: string | null;
   readonly reason: BreakReason;
 }
 
-/** An event as it was met in the log. */
+/** An event as read from the log. */
 export interface FoundEvent {
   readonly id: string;
   readonly position: Position;
   readonly mark: string;
 }
 
-/** The first place where what was found is not what was sealed. */
+/** The first place where the log differs from the seals. */
 export interface Divergence {
-  /** Undefined: nothing more was sealed. */
+  /** Undefined: the sealed events end here. */
   readonly sealed: { readonly id: string; readonly position: Position } | undefined;
-  /** Undefined: nothing more was found. */
+  /** Undefined: the events of the log end here. */
   readonly found: FoundEvent | undefined;
 }
 
-/** Both from the same seal on. Undefined: they agree. */
+/** Compares both from the same seal on. Undefined: no difference. */
 export function divergence(
   sealed: SealedEvents,
   found: readonly FoundEvent[],
@@ -68,13 +68,13 @@ export function divergence(
 }
 
 export interface Elsewhere {
-  /** The sealed event stands further on in the log. */
+  /** The sealed event is further on in the log. */
   readonly isSealedFound: boolean;
-  /** The event that was found instead was sealed some time. */
+  /** The event in its place is sealed elsewhere. */
   readonly isFoundSealed: boolean;
 }
 
-/** What a divergence comes from, once it is known what became of the two events. */
+/** The kind of a divergence, once both events were searched for. */
 export function breakOf(
   { sealed, found }: Divergence,
   { isSealedFound, isFoundSealed }: Elsewhere,
@@ -89,7 +89,7 @@ export function breakOf(
       ? { ...expected, reason: 'reordered' }
       : { position: found.position, eventId: found.id, reason: 'inserted' };
   }
-  // Another one in its very place: its id is among what was changed.
+  // Another event in the same place: the change includes the id.
   return {
     ...expected,
     reason: !isFoundSealed && found.position === sealed.position ? 'changed' : 'removed',

@@ -3,19 +3,19 @@ import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { firstPosition } from '../event-log/first-recorded.js';
 
 /**
- * Where a chain stands behind one of its events. Both digests are SHA-256 in hex and hold
- * everything before:
+ * The state of a chain behind one of its events. Both digests are SHA-256 in hex over everything
+ * before:
  *
- * - `digest`: what was recorded.
- * - `places`: besides, where and when it was recorded first; statements go by recording time.
+ * - `digest`: the recorded content.
+ * - `places`: in addition, where and when it was recorded first; statements use the recording time.
  *
- * Both are the same in every copy of the log. A copy that was made before copies kept origins has
- * places of its own.
+ * Both are the same in every copy of the log. A copy from before copies kept origins has its own
+ * places.
  */
 export interface ChainLink {
-  /** How many events the chain has up to here. */
+  /** Number of events in the chain up to here. */
   readonly events: number;
-  /** Of the last of them; null: there is none. */
+  /** Of the last event; null: none. */
   readonly position: Position | null;
   readonly digest: string;
   readonly places: string;
@@ -50,8 +50,8 @@ export function nextLink(before: ChainLink, event: RecordedEvent): ChainLink {
 }
 
 /**
- * Bytes of the places digest that are kept for each event, in hex digits: enough to tell which one
- * broke, not meant to prove anything.
+ * Bytes of the places digest kept for each event, in hex digits: enough to locate a break, not a
+ * proof.
  */
 export const MARK_DIGITS = 16;
 

@@ -3,16 +3,16 @@ import { STREAM_PREFIX, type KeyedNames } from '../privacy/keyed-names.js';
 
 const TENANT_STREAM = `${STREAM_PREFIX}tenant-`;
 const SCOPED_STREAM = /^referral-[a-z]+-(live|test)\.([^.]+)\./;
-/** Of the hyphen behind the kind of a stream. */
+/** Index of the hyphen after the kind of a stream. */
 const KIND_ENDS_AFTER = STREAM_PREFIX.length;
 
 /**
- * Which events make up which chain. There is one chain for each tenant and mode: all streams of
- * that tenant and mode, and the tenant's own stream (keys, switches, programs), which counts for
- * both modes. The list of all tenants is in none of them.
+ * Maps events to chains. There is one chain for each tenant and mode: all streams of that tenant
+ * and mode, and the tenant's own stream (keys, switches, programs), which is part of both modes.
+ * The list of all tenants is in no chain.
  *
- * A chain is called after the mode and the hash in the name of the tenant's own stream: that event
- * says no alias in its name.
+ * A chain is named after the mode and the hash in the name of the tenant's own stream, which does
+ * not contain the alias.
  */
 export class ChainNames {
   private readonly known = new Map<string, string>();
@@ -32,8 +32,8 @@ export class ChainNames {
   }
 
   /**
-   * Whether a stream is in the chain of this scope: as `ofStream` says, and fast, for it is asked
-   * for every event of a log.
+   * Whether a stream is in the chain of this scope, like `ofStream` but faster: it is called for
+   * every event of a log.
    */
   membership({ tenant, mode }: Scope): (stream: string) => boolean {
     const own = this.names.tenantStream(tenant);

@@ -25,38 +25,35 @@ export interface ChainSealingOptions {
   readonly log: EventLog;
   readonly chains: ChainNames;
   readonly signer: ChainSigner;
-  /** Events of the log under one set of seals, at most. */
+  /** Limit of events of the log under one set of seals. */
   readonly batchMax?: number;
 }
 
 export interface SealedBatch {
-  /**
-   * How many events of the log were sealed; 0: the sealer is at the head, or somebody else was
-   * first.
-   */
+  /** How many events of the log were sealed; 0: none were left, or another process sealed them. */
   readonly events: number;
   readonly checkpoint: ChainCheckpoint;
-  /** Chains that were left as they are because this installation did not sign their newest seal. */
+  /** Chains that were skipped because this installation did not sign their newest seal. */
   readonly broken: readonly string[];
-  /** Why nothing more is sealed, although there may be more; null: nothing is in the way. */
+  /** Why sealing stopped; null: no obstacle. */
   readonly stopped: SealingStop | null;
 }
 
-/** Hashing a batch takes some milliseconds, in which the process does nothing else. */
+/** Hashing a batch blocks the process for some milliseconds. */
 const BATCH_MAX = 1_000;
 
 /**
- * Follows the log in order and seals what came, chain by chain. Any number of processes may do so
- * at the same time: each batch begins with what is stored, and counts only if the checkpoint is
- * still where it was then.
+ * Seals new events in the order of the log, chain by chain. Any number of processes may do so at
+ * the same time: each batch starts from the stored checkpoint and is written only if the checkpoint
+ * has not moved.
  *
- * A chain whose newest seal was not signed here is not gone on with. To build on it would give a
- * signature of ours to whatever somebody put there.
+ * A chain whose newest seal was not signed here is skipped: a new seal would put our signature on
+ * content of unknown origin.
  */
 export class ChainSealing {
   constructor(private readonly options: ChainSealingOptions) {}
 
-  /** The next batch. @throws {EventLogUnavailable}, and what the database throws. */
+  /** Seals the next batch. @throws {EventLogUnavailable} and the database's errors. */
   async sealNext(): Promise<SealedBatch> {
     const { log, pool, batchMax = BATCH_MAX } = this.options;
     const seals = new ChainSeals(pool, await log.id());
@@ -77,7 +74,7 @@ export class ChainSealing {
     return { events: events.length, checkpoint: moved, broken, stopped: null };
   }
 
-  /** Where the whole log stands at the checkpoint, or why nothing is sealed on top of that. */
+  /** The seal of the whole log at the checkpoint, or the reason why it must not be continued. */
   private async logLinkAt(
     seals: ChainSeals,
     checkpoint: ChainCheckpoint,
@@ -98,7 +95,7 @@ export class ChainSealing {
     if (seal.events > checkpoint.events)
       return (await seals.checkpoint()).version === checkpoint.version ? 'seal-signature' : seal;
     let link: LogLink = seal;
-    // A release that knew no seal of the log has sealed chains since.
+    // A release without seals of the whole log has sealed chains in the meantime.
     while (link.events < checkpoint.events) {
       const events = await log.readAll(
         link.position ?? undefined,
@@ -116,8 +113,8 @@ export class ChainSealing {
   }
 
   /**
-   * Seals everything up to where the head is now.
-   * @param onProgress how many events of the log are sealed.
+   * Seals everything up to the current head.
+   * @param onProgress called with the number of sealed events.
    */
   async sealToHead({
     signal,

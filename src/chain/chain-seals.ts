@@ -12,31 +12,28 @@ export interface ChainSeal extends ChainLink {
   readonly signature: string;
 }
 
-/** The events of a chain that came since the seal before, in order. */
+/** The events of a chain since the previous seal, in order. */
 export interface SealedEvents {
   readonly ids: readonly string[];
   readonly positions: readonly Position[];
   readonly marks: readonly string[];
 }
 
-/** A seal as it is read for checking. */
+/** A seal, as read for verification. */
 export interface StoredSeal extends ChainSeal {
-  /** How many events came since the seal before. */
+  /** Number of events since the previous seal. */
   readonly count: number;
 }
 
 export interface ChainCheckpoint {
-  /** The last event of the whole log that was sealed; undefined: none. */
+  /** The last sealed event of the whole log; undefined: none. */
   readonly position: Position | undefined;
-  /** How many events of the whole log that are. */
+  /** Number of sealed events of the whole log. */
   readonly events: number;
   readonly version: bigint;
 }
 
-/**
- * What a seal's signature is made over. The first line keeps it apart from everything else that the
- * key may sign.
- */
+/** The signed text of a seal. Its first line separates it from other texts that the key signs. */
 export const sealText = (
   logId: string,
   { chain, events, position, digest, places }: Omit<ChainSeal, 'signature'>,
@@ -53,7 +50,7 @@ interface SealRow {
   readonly count: number;
 }
 
-/** What was sealed at one moment, as Postgres writes it. */
+/** The seals of one moment, as Postgres stores them. */
 interface SealedAt {
   readonly at: string;
   readonly ids: readonly string[];
@@ -65,7 +62,7 @@ const SEAL_COLUMNS = `chain, events, position, encode(digest, 'hex') as digest, 
 
 const PAGE = 500;
 
-/** The seals of one log, in Postgres. Everything throws when the database is away. */
+/** The seals of one log, in Postgres. Every method throws while the database is unavailable. */
 export class ChainSeals {
   constructor(
     private readonly pool: Pool,
@@ -88,7 +85,7 @@ export class ChainSeals {
     };
   }
 
-  /** The newest seal of each of these chains that has one. */
+  /** The newest seal of each of these chains, where there is one. */
   async newest(chains: readonly string[]): Promise<readonly StoredSeal[]> {
     const { rows } = await this.pool.query<SealRow>(
       `select seal.* from unnest($2::text[]) as wanted (name) cross join lateral (
@@ -113,7 +110,7 @@ export class ChainSeals {
     }
   }
 
-  /** What the seal says of each event under it; nothing when the seal is gone. */
+  /** The marks of each event under the seal; empty when the seal is missing. */
   async eventsUnder({ chain, events }: ChainSeal): Promise<SealedEvents> {
     const { rows } = await this.pool.query<{ ids: string[]; positions: string[]; marks: string }>(
       `select event_ids::text[] as ids, positions, encode(marks, 'hex') as marks
@@ -133,7 +130,7 @@ export class ChainSeals {
     return rows[0]?.sealed ?? false;
   }
 
-  /** Whether the log lost its end and nobody has acknowledged that. */
+  /** Whether there is an unacknowledged loss of the log's end. */
   async isLossOpen(): Promise<boolean> {
     const { rows } = await this.pool.query(
       'select from ledger.log_losses where log_id = $1 and acknowledged_at is null',
@@ -142,7 +139,7 @@ export class ChainSeals {
     return rows.length > 0;
   }
 
-  /** The sealed events of all chains, those of one moment together, the newest moments first. */
+  /** The sealed events of all chains, grouped by moment, newest first. */
   async *eventsBackwards(): AsyncGenerator<readonly SeenEvent[], void, undefined> {
     let before: string | null = null;
     for (;;) {
@@ -171,8 +168,8 @@ export class ChainSeals {
   }
 
   /**
-   * Adds seals and moves the checkpoint, both or neither. False: somebody else has moved it since
-   * it was read.
+   * Adds seals and moves the checkpoint, both or neither. False: the checkpoint has moved since it
+   * was read.
    */
   add(
     before: ChainCheckpoint,
@@ -213,7 +210,7 @@ export class ChainSeals {
     seals: readonly (ChainSeal & SealedEvents)[],
   ): Promise<void> {
     const rows = seals.map(({ marks, ...seal }) => ({ ...seal, marks: marks.join('') }));
-    // One statement however many chains a batch touches.
+    // One statement for any number of chains.
     await client.query(
       `insert into ledger.chain_seals (log_id, chain, events, position, digest, places, signature, event_ids, positions, marks)
        select $1, chain, events, position, decode(digest, 'hex'), decode(places, 'hex'), decode(signature, 'base64'), ids, positions, decode(marks, 'hex')

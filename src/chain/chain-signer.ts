@@ -1,17 +1,17 @@
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
 
-/** What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+/** The prefix of a 32-byte Ed25519 key in PKCS #8 (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * Signs with Ed25519. The key comes from the master key, so all processes of an installation have
- * it, nobody who has the database alone has it, and there is no second file to lose. The same text
- * has the same signature always.
+ * Signs with Ed25519. The key is derived from the master key: all processes of an installation have
+ * it, access to the database does not reveal it, and no second file can be lost. Signatures are
+ * deterministic.
  */
 export class ChainSigner {
   private readonly privateKey: KeyObject;
   private readonly publicKeyObject: KeyObject;
-  /** DER (SubjectPublicKeyInfo) in base64: what `openssl pkey -pubin -inform DER` reads. */
+  /** DER (SubjectPublicKeyInfo) in base64, as `openssl pkey -pubin -inform DER` reads it. */
   readonly publicKey: string;
 
   /** @param seed 32 bytes. */

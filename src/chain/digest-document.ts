@@ -17,26 +17,26 @@ const DIGEST_DOCUMENT = z.object({
   publicKey: z.string().max(200).optional(),
 });
 
-/** What a chain held at some time, to be kept elsewhere. */
+/** The state of a chain at some time, to be kept elsewhere. */
 export interface DigestDocument extends Scope {
-  /** The identity of the log that it was taken of. */
+  /** The identity of the log. */
   readonly log: string;
   /** Of the newest event of the chain. */
   readonly position: Position;
-  /** How many events the chain had. */
+  /** Number of events in the chain. */
   readonly events: number;
-  /** Both in hex, as src/chain/chain-link.ts makes them. */
+  /** Both in hex, as chain-link.ts computes them. */
   readonly digest: string;
   readonly places: string;
   /** Ed25519 over `digestText`, in base64. */
   readonly signature?: string | undefined;
-  /** What the signature is checked with: DER (SubjectPublicKeyInfo) in base64. */
+  /** The public key: DER (SubjectPublicKeyInfo) in base64. */
   readonly publicKey?: string | undefined;
 }
 
 /**
- * What the signature of a digest document is made over. The first line keeps it apart from
- * everything else that the key may sign.
+ * The signed text of a digest document. Its first line separates it from other texts that the key
+ * signs.
  */
 export const digestText = ({
   log,
@@ -51,15 +51,13 @@ export const digestText = ({
     '\n',
   );
 
-/** Undefined: this is no digest document. */
+/** Undefined: not a digest document. */
 export function asDigestDocument(value: unknown): DigestDocument | undefined {
   const { success, data } = DIGEST_DOCUMENT.safeParse(value);
   return success ? data : undefined;
 }
 
-/**
- * False: it says that it is signed, but not by this installation, or something in it was changed.
- */
+/** False: this installation did not sign it, or the document was changed. */
 export function isAuthentic(document: DigestDocument, signer: ChainSigner): boolean {
   const { signature, publicKey } = document;
   if (signature === undefined && publicKey === undefined) return true;

@@ -4,13 +4,13 @@ import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import type { ChainSigner } from './chain-signer.js';
 
 /**
- * Where the whole log stands behind one of its events: which events there are, in which places.
- * What they say the chains hold.
+ * The state of the whole log behind one of its events: which events are in which places. The chains
+ * cover their content.
  */
 export interface LogLink {
-  /** How many events the log has up to here. */
+  /** Number of events up to here. */
   readonly events: number;
-  /** Of the last of them; null: there is none. */
+  /** Of the last event; null: none. */
   readonly position: Position | null;
   readonly eventId: string | null;
   /** SHA-256 in hex over all of them; empty before the first one. */
@@ -27,7 +27,7 @@ export interface LogSeal extends LogLink {
 export const LOG_START: LogLink = { events: 0, position: null, eventId: null, digest: '' };
 
 /**
- * The log with one event more: `digest = SHA-256( digest before ‖ position ‖ " " ‖ id ‖ " " ‖
+ * The seal extended by one event: `digest = SHA-256( previous digest ‖ position ‖ " " ‖ id ‖ " " ‖
  * revision ‖ " " ‖ stream )`.
  */
 export function nextLogLink(
@@ -38,10 +38,7 @@ export function nextLogLink(
   return { events: before.events + 1, position, eventId: id, digest };
 }
 
-/**
- * What the signature is made over. The first line keeps it apart from everything else that the key
- * may sign.
- */
+/** The signed text. Its first line separates it from other texts that the key signs. */
 const logSealText = (logId: string, { events, position, eventId, digest }: LogLink): string =>
   ['referral-ledger log seal 1', logId, events, position ?? '', eventId ?? '', digest, ''].join(
     '\n',
@@ -58,7 +55,7 @@ export const isLogSealed = (
   { signature, ...link }: LogSeal,
 ): boolean => signer.isSigned(logSealText(logId, link), signature);
 
-/** @throws when the database is away. */
+/** @throws while the database is unavailable. */
 export async function readLogSeal(
   db: Pool | PoolClient,
   logId: string,
@@ -84,9 +81,8 @@ export async function writeLogSeal(
 }
 
 /**
- * Sealing of a log begins. Said once, when a database meets the log, and never by who seals: a log
- * with events and without a seal would else be sealed as it stands, whoever removed the seals.
- * Nothing happens when it has begun.
+ * Begins the sealing of a log, once, when a database first meets the log, and never in the sealer:
+ * otherwise a log whose seals were removed would be sealed as it is. Idempotent.
  */
 export async function beginLogSeal(
   db: Pool | PoolClient,
@@ -100,13 +96,15 @@ export async function beginLogSeal(
   );
 }
 
-/** Why the log is not sealed any further, which `ledger verify` says as well. */
+/** Why the log is not sealed any further; `ledger verify` reports the same. */
 export type SealingStop =
-  /** It lost its end, which nobody has acknowledged. */
+  /** The log lost its end, and the loss is not acknowledged. */
   | 'lost'
-  /** What was sealed last is not there, which no process has noticed. */
+  /** The last sealed event is missing, and no process has noticed a loss. */
   | 'removed'
-  /** The seal of the log is not there, though the log holds events. */
+  /** The seal of the log is missing, though the log has events. */
   | 'seal-removed'
-  /** The seal of the log was not signed here, or the sealer's checkpoint was set back behind it. */
+  /**
+   * The seal of the log was not signed here, or the sealer's checkpoint was moved back before it.
+   */
   | 'seal-signature';

@@ -2,16 +2,15 @@ import type { EventLog, SeenEvent } from '../event-log/event-log.js';
 import type { ChainSeals } from './chain-seals.js';
 import type { LogSeal } from './log-seal.js';
 
-/** The newest sealed event that the log still holds where it was sealed, and the one behind it. */
+/** The newest sealed event that is still at its place in the log, and the one after it. */
 export interface SealedTail {
   readonly standing: SeenEvent | undefined;
   readonly firstMissing: SeenEvent | undefined;
 }
 
 /**
- * Looks from the newest sealed event backwards, through the seals of all chains and that of the
- * log, until one is found that stands where it was sealed. A log that lost its end lost nothing
- * before that one.
+ * Searches backwards from the newest sealed event, through the seals of all chains and of the log,
+ * for one that is still at its place. A log that lost its end lost nothing before it.
  */
 export async function sealedTail(
   log: EventLog,
@@ -35,10 +34,7 @@ export async function sealedTail(
   return { standing: undefined, firstMissing };
 }
 
-/**
- * The first sealed event behind which nothing is as it was sealed; undefined: the newest one
- * stands.
- */
+/** The first sealed event after the last intact one; undefined: the newest one is intact. */
 export async function firstMissing(
   log: EventLog,
   seals: ChainSeals,

@@ -29,7 +29,7 @@ export interface Cidr {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** The environment, parsed. Paths are absolute. */
+/** The parsed environment. Paths are absolute. */
 export interface Config {
   readonly dataDir: string;
   readonly host: string;
@@ -41,10 +41,10 @@ export interface Config {
   readonly eventStore: EventStoreAddress | undefined;
   readonly eventStoreNamespace: string | undefined;
   readonly masterKeyFile: string;
-  /** Undefined: nobody may call the operations interface. */
+  /** Undefined: the operations interface is closed. */
   readonly operatorsFile: string | undefined;
   /**
-   * As configured, without a trailing slash; `publicUrlAt` gives the default once the port is
+   * As configured, without a trailing slash; `publicUrlAt` computes the default once the port is
    * known.
    */
   readonly publicUrl: string | undefined;
@@ -55,13 +55,13 @@ export interface Config {
   readonly databaseConnectionsMax: number;
   readonly statementTimeoutMs: number;
   readonly requestsInFlightMax: number;
-  /** For folded streams of all kinds together. */
+  /** For the cached streams of all kinds together. */
   readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
   readonly shutdownGraceMs: number;
 }
 
-/** The environment cannot be used. One line a problem; never a value, which may be a secret. */
+/** The environment is invalid. One line per problem; never a value, which may be a secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {
@@ -156,10 +156,7 @@ function eventStoreAddress() {
   });
 }
 
-/**
- * Everything that the service reads from its environment: how it is parsed, what stands in for it,
- * and what it is for.
- */
+/** Every environment variable of the service: its parser, default and meaning. */
 const VARIABLES = {
   DATA_DIR: {
     schema: text.default('.data'),
@@ -312,8 +309,8 @@ const environmentSchema = z.object({
 } satisfies Record<keyof typeof VARIABLES, z.ZodType>);
 
 /**
- * Parses the environment. An empty variable counts as unset; unknown variables are none of ours.
- * @throws {ConfigError} with one line for each variable that cannot be used.
+ * Parses the environment. An empty variable counts as unset; unknown variables are ignored.
+ * @throws {ConfigError} with one line for each invalid variable.
  */
 export function loadConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -326,7 +323,7 @@ export function loadConfig(
   );
   const parsed = environmentSchema.safeParse(given);
   const problems = new Map<string, string>();
-  // The first complaint about a variable says it all.
+  // One problem per variable is enough.
   for (const { path, message } of parsed.error?.issues ?? []) {
     const name = String(path[0]);
     if (!problems.has(name)) problems.set(name, `${name} ${message}`);
@@ -364,16 +361,13 @@ export function loadConfig(
   };
 }
 
-/**
- * How the outside reaches the service that listens on `port`: PUBLIC_URL, else made from the
- * address it listens on.
- */
+/** The service's external address: PUBLIC_URL, or derived from the listening address. */
 export function publicUrlAt(
   { publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>,
   port: number,
 ): string {
   if (publicUrl !== undefined) return publicUrl;
-  // "All addresses" is nothing that a client can call.
+  // A client cannot call the wildcard address.
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}`;
 }

@@ -4,12 +4,12 @@ import * as z from 'zod';
 import { errorCode } from '../foundation/error-code.js';
 import { ConfigError } from './config.js';
 
-/** What an operator may do: look after the money, or after the read models. */
+/** What an operator may work on: the money, or the read models. */
 export type OperatorRole = 'finance' | 'support';
 export const OPERATOR_ROLES: readonly OperatorRole[] = ['finance', 'support'];
 
 export interface Operator {
-  /** Stands in audit entries as who did it. */
+  /** Recorded as the actor in audit entries. */
   readonly name: string;
   readonly roles: readonly OperatorRole[];
 }
@@ -24,13 +24,13 @@ const file = z.array(
 export type OperatorEntry = z.infer<typeof file>[number];
 
 /**
- * The operators of the HTTP interface, as their file lists them: names, roles and hashes of keys,
- * never a key.
+ * The operators of the HTTP interface, from their file: names, roles and hashes of keys, never a
+ * key.
  */
 export class Operators {
   constructor(private readonly entries: readonly OperatorEntry[] = []) {}
 
-  /** Nobody without a path. @throws {ConfigError} that shows nothing of the file. */
+  /** No operators without a path. @throws {ConfigError} without any content of the file. */
   static async from(path: string | undefined): Promise<Operators> {
     if (path === undefined) return new Operators();
     const content = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -48,7 +48,7 @@ export class Operators {
     return new Operators(parsed.data);
   }
 
-  /** Undefined: nobody's key. In the same time whoever it is. */
+  /** Undefined: unknown key. Takes the same time for every key. */
   find(key: string): Operator | undefined {
     const hash = hashOf(key);
     let found: OperatorEntry | undefined;
@@ -57,13 +57,13 @@ export class Operators {
     return found && { name: found.name, roles: found.roles };
   }
 
-  /** Whether somebody of that name is an operator. */
+  /** Whether an operator has this name. */
   has(name: string): boolean {
     return this.entries.some((entry) => entry.name === name);
   }
 }
 
-/** A new key of 192 random bits, and what the file is to hold of it. */
+/** A new key of 192 random bits, and its entry for the file. */
 export function makeOperatorKey(
   name: string,
   roles: readonly OperatorRole[],
@@ -72,7 +72,7 @@ export function makeOperatorKey(
   return { key, entry: { name, roles: [...roles], keySha256: hashOf(key).toString('hex') } };
 }
 
-// A key has 192 random bits: a plain hash is enough, there is nothing to guess.
+// A key has 192 random bits, so a plain hash cannot be guessed.
 const hashOf = (key: string): Buffer => createHash('sha256').update(key).digest();
 
 function jsonOf(content: string): unknown {

@@ -1,29 +1,29 @@
 /**
- * Who in a process has how many connections to Postgres, at most; together no more than
+ * Upper bound of the Postgres connections of each part of a process; together at most
  * DATABASE_CONNECTIONS_MAX.
  */
 export interface ConnectionBudget {
-  /** Requests and commands, all their statements. */
+  /** Requests and commands. */
   readonly requests: number;
   /**
-   * Presence, the two announcements, three leases, and the batches of the read models, policies and
-   * the sealer.
+   * Presence, the two notification channels, three leases, and the batches of the read models,
+   * policies and the sealer.
    */
   readonly background: number;
-  /** One hears of new jobs, two work, one notes what became of them, one takes new ones. */
+  /** One listens for new jobs, two work, one records outcomes, one fetches new jobs. */
   readonly jobs: number;
   /** Readers of a log in Postgres. */
   readonly logReaders: number;
   /**
-   * Operations on read models over HTTP, all together: one holds the lock, one a snapshot, one does
-   * the rest.
+   * Operations on read models over HTTP, all together: one connection holds the lock, one a
+   * snapshot, one does the work.
    */
   readonly operations: number;
 }
 
 type Share = keyof ConnectionBudget;
 
-/** With fewer, one part would wait for another one until its time is up. */
+/** With fewer, a part would wait for another one until it times out. */
 const LEAST: ConnectionBudget = {
   requests: 3,
   background: 9,
@@ -31,7 +31,7 @@ const LEAST: ConnectionBudget = {
   logReaders: 1,
   operations: 3,
 };
-/** More would not be used; requests take what is left. */
+/** The useful maximum; the rest is for requests. */
 const MOST: Omit<ConnectionBudget, 'requests'> = {
   background: 12,
   jobs: 5,
@@ -39,8 +39,8 @@ const MOST: Omit<ConnectionBudget, 'requests'> = {
   operations: 3,
 };
 /**
- * Outside these pools: the log's writer and its listener, and the one that keeps the embedded
- * server.
+ * Outside these pools: the log's writer and its listener, and the connection that keeps the
+ * embedded server running.
  */
 const SINGLE = 3;
 
@@ -58,7 +58,7 @@ export function connectionBudget({
   const budget: Record<Share, number> = { ...LEAST };
   let left = databaseConnectionsMax - SINGLE - sum(LEAST);
   while (left > 0) {
-    // Every second one goes to requests; the others to whoever is furthest from its most.
+    // Every second one is for requests; the others go to the pool furthest below its maximum.
     const missing = (Object.keys(MOST) as (keyof typeof MOST)[]).filter(
       (share) => budget[share] < MOST[share],
     );

@@ -37,13 +37,13 @@ import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
 
 /**
- * What every entry (service, command line, benchmark) stands on: the database, the log, and the one
- * door for commands.
+ * The shared parts of every entry point (service, command line, benchmark): the database, the log,
+ * the command bus.
  */
 export interface Core {
   readonly pool: pg.Pool;
   readonly log: EventLog;
-  /** Which log the database goes by. */
+  /** Which log the database follows. */
   readonly followedLog: FollowedLog;
   readonly codec: EventCodec;
   readonly keys: SubjectKeys;
@@ -51,24 +51,22 @@ export interface Core {
   readonly streams: ReadableStreams;
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;
-  /** The one door for every change of a ledger: Nest's CommandBus. */
+  /** Every change of a ledger is a command on this bus: Nest's CommandBus. */
   readonly commands: Commands;
   readonly tenantCommands: TenantCommands;
-  /** What user tokens are signed and verified with. */
+  /** Signs and verifies user tokens. */
   readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  /**
-   * Drops what this process remembers of people whose keys were destroyed; undefined: of everybody.
-   */
+  /** Evicts the data of people whose keys were destroyed; undefined: of all people. */
   readonly forget: (subjects?: readonly SubjectId[]) => void;
   /** Signs the seals of the chains. */
   readonly chainSigner: ChainSigner;
   /** Encrypts kept answers. */
   readonly answersKey: Buffer;
-  /** Where the database is now; contains a password. */
+  /** The database's address; contains a password. */
   readonly databaseUrl: () => string;
-  /** The embedded server, when it is one. */
+  /** The embedded server, when it is in use. */
   readonly embedded: EmbeddedPostgres | undefined;
   close(): Promise<void>;
 }
@@ -76,12 +74,14 @@ export interface Core {
 export interface CoreOptions extends LedgerDatabaseOptions {
   readonly actor: Actor;
   readonly observe?: EventLogObserver;
-  /** The read models, of a process that may move the database to a copy of its log: a service. */
+  /**
+   * The read models; passed only by a service, which may move the database to a copy of its log.
+   */
   readonly projectors?: readonly Projector[];
 }
 
 /**
- * Opens the database and its log, and wires what stands on them. @throws {AnotherLogFollowed}
+ * Opens the database and its log, and wires the parts on top. @throws {AnotherLogFollowed}
  * {WrongMasterKey}
  */
 export async function openCore(options: CoreOptions): Promise<Core> {
@@ -113,8 +113,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
             ...observed,
           });
     closing.unshift(() => log.close());
-    // The one in the database is at hand; EventStoreDB may be away yet and is asked who it is when
-    // it is reached.
+    // The log in Postgres can be identified at once; EventStoreDB may be unavailable and is
+    // identified on the first connection.
     if (config.eventStore === undefined)
       await followedLog.accept(await log.id(), (await log.head()) === undefined);
     return {
@@ -131,8 +131,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 /**
- * A log on EventStoreDB at this address, of the ledger with these names. It may be away yet:
- * whoever asks it waits, or is told so.
+ * A log on EventStoreDB at this address, with the ledger's names. It may be unavailable: calls then
+ * wait or fail.
  */
 export async function openEventStoreDbLog(
   address: EventStoreAddress,
@@ -154,8 +154,8 @@ export async function openEventStoreDbLog(
 }
 
 /**
- * In the words of the log, whose users know what to do when it is away, and whose health check
- * shows the line.
+ * As an error of the log, whose callers handle an unavailable store, and whose health check shows
+ * the line.
  */
 function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string) => Promise<void> {
   return async (logId) => {
@@ -164,7 +164,9 @@ function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string
     } catch (error) {
       if (error instanceof AnotherLogFollowed) throw new EventLogUnavailable(error.message);
       if (isUnavailable(error))
-        throw new EventLogUnavailable('the database, which says whose log this is, is away');
+        throw new EventLogUnavailable(
+          'the database, which names the log to follow, is unavailable',
+        );
       throw error;
     }
   };
@@ -237,7 +239,7 @@ function wire({
   };
 }
 
-/** @throws what the announcement throws, after it was noted. */
+/** @throws the announcement's error, after it was logged. */
 async function announcedTenant(
   pool: pg.Pool,
   alias: string,
@@ -248,14 +250,14 @@ async function announcedTenant(
   } catch (error) {
     logger.warn(
       { tenant: alias },
-      'a change of this tenant stands and could not be announced: other processes learn of it within seconds',
+      'a recorded change of a tenant could not be announced: other processes read it within seconds',
     );
     throw error;
   }
 }
 
 /**
- * The bus is opened for the first command: an operator's command that changes nothing does without
+ * The bus is opened by the first command: an operator's command that changes nothing does not load
  * the framework.
  */
 function commandsOf(parts: CommandBusParts): Commands {
@@ -268,12 +270,12 @@ function commandsOf(parts: CommandBusParts): Commands {
 }
 
 /**
- * An error that says that a store is away or not ready, or that too much is asked of one stream:
- * 503 outside, tried again inside.
+ * An error of an unavailable or unready store, or of an overloaded stream: 503 outside, retried
+ * inside.
  */
 export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
 
-/** An error that says that a store is away or not ready, for everybody. */
+/** An error of an unavailable or unready store, for all callers. */
 export const isOutage = (error: unknown): boolean =>
   error instanceof EventLogUnavailable ||
   error instanceof ReadModelsIncomplete ||

@@ -9,14 +9,14 @@ import { replaceLiveGeneration } from '../projecting/generations/generations.js'
 import type { Projector } from '../projecting/projector.js';
 
 /**
- * The log that was opened is not the one that this database follows. The message says what an
- * operator can do.
+ * The opened log is not the one that this database follows. The message says what an operator can
+ * do.
  */
 export class AnotherLogFollowed extends Error {
   override readonly name = 'AnotherLogFollowed';
 }
 
-/** A log that holds the same events as another one, in the same order, all of them. */
+/** A complete copy of another log, with the same events in the same order. */
 export interface LogCopy {
   readonly sourceId: string;
   readonly targetId: string;
@@ -24,9 +24,7 @@ export interface LogCopy {
   readonly sourceHead: Position | null;
   readonly targetHead: Position | null;
   readonly events: number;
-  /**
-   * Of the event in the target to which policies had come in the source; null: they had not begun.
-   */
+  /** The target's event up to which policies had run in the source; null: none. */
   readonly policiesPosition: Position | null;
 }
 
@@ -37,30 +35,28 @@ const NOT_MOVED_YET =
   'the log was copied to this one and is not used from here yet: start the service once, which moves over';
 
 /**
- * A database follows one log: its read models, policies and kept answers go by that log's positions
- * and would make nonsense of another one's. Which log it is stands in one row, and changes to a
- * complete copy only, when a service starts on that.
+ * A database follows one log: its read models, policies and kept answers refer to that log's
+ * positions. One row names the log; it changes only to a complete copy, when a service starts on
+ * that.
  */
 export class FollowedLog {
   private accepted: string | undefined;
 
   /**
-   * @param projectors the read models, of a process that may move the database to a copy: a
-   * service.
+   * @param projectors the read models; passed only by a service, which may move the database to a
+   * copy.
    */
   constructor(
     private readonly pool: Pool,
     private readonly projectors?: readonly Projector[],
-    /** Signs that the sealing of a log begins when this database meets it. */
+    /** Signs the beginning of a log's seal when this database first meets the log. */
     private readonly signer?: ChainSigner,
   ) {}
 
   /**
-   * To be called before anything is read from or appended to the log of this identity. The first
-   * log that a database meets becomes its own; copies of its own log are forgotten, for it may grow
-   * from now on.
-   * @param mayBegin false: the log is known to hold events, so nobody here can vouch for what it
-   * holds.
+   * Call it before anything is read from or appended to the log of this identity. A new database
+   * adopts its first log; records of copies are deleted, since the log may now grow.
+   * @param mayBegin false: the log already has events, so this installation cannot vouch for them.
    * @throws {AnotherLogFollowed}
    */
   async accept(logId: string, mayBegin = true): Promise<void> {
@@ -70,23 +66,23 @@ export class FollowedLog {
   }
 
   /**
-   * A copy may have been finished between `accept` and the first sign of life of this process: it
-   * is forgotten, too.
-   * @throws {AnotherLogFollowed} when the database was moved meanwhile.
+   * A copy may have been completed between `accept` and this process's presence: its record is
+   * deleted, too.
+   * @throws {AnotherLogFollowed} when the database has moved in the meantime.
    */
   async confirm(): Promise<void> {
     if (this.accepted !== undefined) await this.settle(this.accepted, false);
   }
 
-  /** Which read models are live. */
+  /** The live generation of each read model. */
   async liveGenerations(): Promise<string> {
     const { rows } = await this.pool.query<{ live: string | null }>(LIVE);
     return rows[0]?.live ?? '';
   }
 
   /**
-   * Sealing begins for the log that this database followed before there was a seal of whole logs:
-   * once, with the migration that made room for it.
+   * Begins the sealing of a log that this database followed before whole logs were sealed: once,
+   * with the migration that introduced it.
    */
   async beginSealing(): Promise<void> {
     const followed = await followedLogId(this.pool);
@@ -94,8 +90,8 @@ export class FollowedLog {
   }
 
   /**
-   * The read models have caught up. @param live those that have, as `liveGenerations` said before
-   * that was looked at: others may have come since.
+   * Records that the read models have caught up. @param live the ones that have, from
+   * `liveGenerations` before the check: there may be others by now.
    */
   async markRebuilt(live: string): Promise<void> {
     await this.pool.query(
@@ -105,9 +101,9 @@ export class FollowedLog {
   }
 
   /**
-   * Read models that came back with a backup may still show who was forgotten since: the next
-   * service answers 503 until they have caught up. One that runs keeps them up anyway, and would
-   * not look again.
+   * Read models from a backup may show people who were forgotten later: the next service answers
+   * 503 until they have caught up. A running service keeps them up to date anyway and would not
+   * check again.
    */
   async hideUntilCaughtUp(): Promise<void> {
     await this.pool.query(
@@ -133,7 +129,7 @@ export class FollowedLog {
   }
 }
 
-/** The identity of the log that this database follows; undefined when it has met none yet. */
+/** The identity of the log that this database follows; undefined: none yet. */
 export async function followedLogId(db: Pool): Promise<string | undefined> {
   const { rows } = await db.query<{ log_id: string }>('select log_id from ledger.followed_log');
   return rows[0]?.log_id;
@@ -147,7 +143,7 @@ export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> 
   return rows[0]?.running ?? false;
 }
 
-/** Whether a service, or a command of an operator, runs on this database: its log may grow. */
+/** Whether a service or an operator's command runs on this database, so that its log may grow. */
 export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
   const { rows } = await db.query<{ mayGrow: boolean }>(
     `select ${ProcessPresence.isAnybody} or ${CommandPresence.isAnybody} as "mayGrow"`,
@@ -156,9 +152,9 @@ export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
 }
 
 /**
- * Puts a finished copy on record: the next service that starts on the target moves over. False,
- * with nothing written, when a service or a command runs, or has run meanwhile on another log, so
- * that the source may hold more by now.
+ * Records a finished copy: the next service that starts on the target moves the database to it.
+ * False, with nothing written, when a service or a command runs, or has run on another log in the
+ * meantime: the source may have more events by now.
  */
 export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
   return inTransaction(pool, async (client) => {
@@ -177,8 +173,8 @@ export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
 }
 
 /**
- * Held until the end of the transaction: who opens the log, records a copy or moves to one takes
- * turns.
+ * Held until the end of the transaction: opening the log, recording a copy and moving to one
+ * exclude each other.
  */
 async function lockFollowedLog(client: PoolClient): Promise<string | undefined> {
   const { rows } = await client.query<{ log_id: string }>(
@@ -206,9 +202,8 @@ async function copyBetween(
 }
 
 /**
- * Read models begin again, empty, since their positions mean nothing any more; policies go on where
- * they were, since what they set off has happened already. Old generations are kept, as after any
- * other change of generation.
+ * Read models start again, empty, since their positions are the other log's; policies continue,
+ * since their reactions have happened. Old generations are kept, as after every switch.
  */
 async function moveTo(
   client: PoolClient,
@@ -218,7 +213,7 @@ async function moveTo(
   for (const projector of projectors) await replaceLiveGeneration(client, projector);
   await replacePolicyCheckpoint(client, policiesPosition);
   await client.query('delete from ledger.log_copies');
-  // Numbers of the other log: what they say of this one nobody knows.
+  // Positions of the other log mean nothing in this one.
   await client.query(
     'update ledger.idempotency_keys set log_position = null where log_position is not null',
   );

@@ -12,16 +12,16 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { loadMasterKey, purposeKey } from '../privacy/master-key.js';
 import { connectionBudget } from './connection-budget.js';
 
-/** The database of the configuration, ready for use, and the master key that belongs to it. */
+/** The configured database, ready for use, and its master key. */
 export interface LedgerDatabase {
   readonly pool: pg.Pool;
-  /** Where it is now; contains a password. */
+  /** The database's address; contains a password. */
   readonly url: () => string;
-  /** The embedded server, when it is one. */
+  /** The embedded server, when it is in use. */
   readonly embedded: EmbeddedPostgres | undefined;
   readonly masterKey: Buffer;
   readonly names: KeyedNames;
-  /** Of the migrations that this start carried out. */
+  /** The migrations that this start ran. */
   readonly migrated: readonly string[];
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export class WrongMasterKey extends Error {
 }
 
 /**
- * Opens the database (starts it, if it is the embedded one) and brings its schema up to date.
+ * Opens the database (and starts the embedded one) and migrates its schema.
  * @throws {WrongMasterKey}
  */
 export async function openLedgerDatabase({
@@ -71,7 +71,7 @@ export async function openLedgerDatabase({
     await embedded?.stop();
   };
   try {
-    // By a connection of its own: the limit of a request's statement is not meant for a migration.
+    // On a connection of its own: a request's statement timeout is too short for a migration.
     const migrated = await migrateToLatest(url());
     const names = new KeyedNames(purposeKey(masterKey, 'stream-names'));
     await checkMasterKey(pool, names);
@@ -83,7 +83,7 @@ export async function openLedgerDatabase({
 }
 
 /**
- * The first process leaves a digest of its key; later ones compare. A wrong key would split every
+ * The first process stores a digest of its key; later ones compare. A wrong key would change every
  * name and lose every person.
  */
 async function checkMasterKey(pool: pg.Pool, names: KeyedNames): Promise<void> {

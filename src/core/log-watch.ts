@@ -9,28 +9,25 @@ import { pause } from '../foundation/pause.js';
 export interface LogWatchOptions {
   readonly log: EventLog;
   readonly logger: { error(fields: object, message: string): void };
-  /**
-   * What is kept in the database is put right. Called once for each loss, after what this process
-   * remembers was forgotten.
-   */
+  /** Repairs the database. Called once per loss, after this process's caches were emptied. */
   readonly onLost?: (loss: LogLoss) => Promise<void>;
   readonly everyMs?: number;
 }
 
-/** A log that lost its end. */
+/** A loss of the log's end. */
 export interface LogLoss {
-  /** The newest event that was seen before. */
+  /** The newest event seen before. */
   readonly from: SeenEvent;
-  /** Where the log ended when that was noticed; undefined: it was empty. */
+  /** The end of the log when the loss was noticed; undefined: it was empty. */
   readonly to: Position | undefined;
 }
 
 const EVERY_MS = 500;
 
 /**
- * Looks every half second whether the log still ends in, or goes on behind, what this process has
- * seen of it: for processes that neither follow it nor append at the moment. Everything else that
- * notices a loss says so here as well.
+ * Checks every half second that the log still contains the newest event that this process has seen:
+ * for processes that neither follow it nor append at the moment. Every other part that notices a
+ * loss reports it here.
  */
 export class LogWatch {
   private readonly stopping = new AbortController();
@@ -59,7 +56,7 @@ export class LogWatch {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       await pause(everyMs, signal);
-      // A log that is away is compared when it is back.
+      // An unavailable log is compared later.
       if (!signal.aborted) await log.look().catch(() => undefined);
     }
   }
@@ -74,14 +71,14 @@ export class LogWatch {
       try {
         return await onLost?.({ from, to });
       } catch {
-        // A store that is away is waited for; whoever follows the log next does the same.
+        // Unavailable stores are retried; every follower of the log repairs as well.
         if (this.stopping.signal.aborted) return;
         await pause(EVERY_MS, this.stopping.signal);
       }
     }
   }
 
-  /** A log that is away again is waited for. Undefined: this process ends. */
+  /** Retries while the log is unavailable. Undefined: this process ends. */
   private async head(): Promise<{ readonly to: Position | undefined } | undefined> {
     while (!this.stopping.signal.aborted) {
       try {

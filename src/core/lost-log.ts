@@ -18,8 +18,8 @@ export interface SettlingParts {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-// Any number that nothing else in this database takes: processes that notice a loss at once settle
-// it one after the other.
+// An advisory lock key, unique in this database: processes that notice a loss together repair it
+// one after the other.
 const SETTLING_LOCK = 7_202_514;
 
 interface GenerationMark {
@@ -30,29 +30,24 @@ interface GenerationMark {
   readonly witness: string | null;
 }
 
-/**
- * What is kept in the database of how far the log was, sorted by whether the log still stands
- * there.
- */
+/** The positions that the database refers to, by whether the log still has them. */
 interface Marks {
   readonly lost: readonly GenerationMark[];
   readonly policies: PolicyCheckpoint;
   readonly arePoliciesLost: boolean;
-  /** Positions at which the log is what it was. */
+  /** Positions that the log still has. */
   readonly standing: readonly Position[];
-  /** The newest that is gone; undefined: none is. */
+  /** The newest lost one; undefined: none. */
   readonly from: Position | undefined;
 }
 
 /**
- * Puts right what the database holds of a log that lost its end: read models that show what is gone
- * begin anew (the API answers 503 until they have caught up), policies go back to where all that
- * they had appended is still there, answers kept behind that are dropped, and the loss is put on
- * record for `ledger verify`. Cheap where nothing was lost. Any number of processes may do so at
- * any time.
- * @param noticed the newest event that a process had seen and that is gone.
- * @throws {EventLogUnavailable}, and what the database throws while it is away; then nothing was
- * changed.
+ * Repairs the database after the log lost its end: read models that include lost events start again
+ * (the API answers 503 until they have caught up), policies go back to the last checkpoint whose
+ * reactions are all in the log, kept answers beyond are dropped, and the loss is recorded for
+ * `ledger verify`. Cheap without a loss. Any number of processes may call it at any time.
+ * @param noticed the newest event that a process had seen and that is lost.
+ * @throws {EventLogUnavailable} and the database's errors; nothing was changed then.
  */
 export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Promise<void> {
   const { pool, log } = parts;
@@ -61,7 +56,7 @@ export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Pro
   if (!isGone && (await readMarks(pool, log, 'those in use')).from === undefined) return;
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [SETTLING_LOCK]);
-    // Another process may have done so meanwhile.
+    // Another process may have repaired it in the meantime.
     const marks = await readMarks(client, log, 'all');
     const from =
       isGone && log.compare(noticed.position, marks.from) > 0 ? noticed.position : marks.from;
@@ -84,7 +79,7 @@ async function settle(
   );
   const renewed = projectors.filter(({ name }) => live.has(name));
   for (const projector of renewed) await replaceLiveGeneration(client, projector);
-  // A definition of nobody's: no generation of these is ever read, swapped to or gone back to.
+  // A definition that matches no release: such a generation is never read, switched to or restored.
   for (const { projection, generation } of marks.lost)
     await client.query(
       'update ledger.projection_generations set definition = null where projection = $1 and generation = $2',
@@ -93,7 +88,7 @@ async function settle(
   if (renewed.length > 0) await client.query('update ledger.followed_log set shown = false');
   if (marks.arePoliciesLost) await putBack(client, log, marks.policies);
   await dropParked(client, log);
-  // Nobody's claims: the same request runs again, and finds what is left of its effect by its
+  // Claims without an owner: the same request runs again, and finds the rest of its effect by its
   // command.
   await client.query(
     'update ledger.idempotency_keys set answer = null, owner = 0 where answer is not null and (log_position is null or log_position > $1)',
@@ -110,13 +105,13 @@ async function settle(
       readModels: renewed.map(({ name }) => name),
       policies: marks.arePoliciesLost,
     },
-    'what the database held of the lost end of the log was put right',
+    'the database was repaired after the log lost its end',
   );
 }
 
 /**
- * Where all that policies had appended by then is still there; without such a point, from the
- * beginning: a reaction twice is harmless.
+ * The last checkpoint of policies whose reactions are all in the log; without one, the first event:
+ * a repeated reaction is harmless.
  */
 async function putBack(
   client: PoolClient,
@@ -133,7 +128,7 @@ async function putBack(
   await putPoliciesBack(client, left.at(-1), left);
 }
 
-/** Reactions to events that are gone are nobody's any more. */
+/** Deletes parked reactions to lost events. */
 async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
   const { rows } = await client.query<SeenEvent>(
     'select distinct position, event_id as "eventId" from ledger.parked_reactions',
@@ -148,8 +143,8 @@ async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
 }
 
 /**
- * One row until somebody acknowledges it, from the newest event that was lost to where the log is
- * known to be what it was.
+ * One row until it is acknowledged, from the newest lost event to the last position that is known
+ * to be intact.
  */
 async function record(
   client: PoolClient,
@@ -190,7 +185,7 @@ async function readMarks(
     position: Position | null,
     witness: SeenEvent | undefined,
   ): Promise<boolean> => {
-    // Nothing was made of the log yet, or of another log.
+    // Nothing refers to the log yet, or it is another log.
     if (position === null || !log.isPosition(position)) return true;
     const isThere =
       witness === undefined ? log.compare(position, head) <= 0 : await log.holds(witness);

@@ -2,8 +2,8 @@ import type { InNeed } from './need.js';
 import type { Refused } from './refusal.js';
 
 /**
- * Another process holds what the command needs; it is finished first, then the command is decided
- * again.
+ * A process over many accounts holds something that the command needs; it is finished first, then
+ * the command is decided again.
  */
 export interface Held {
   readonly heldBy: string;
@@ -14,7 +14,6 @@ export interface Accepted<E> {
 }
 
 /**
- * What a decision comes to: facts to append (none: nothing left to do), the reason why not, what it
- * must wait for, or what it needs first.
+ * The result of a decision: events to append (none: no change), a refusal, a wait, or its needs.
  */
 export type Decision<E> = Accepted<E> | Refused | Held | InNeed;

@@ -9,7 +9,7 @@ import type { ShareLinkEvent } from './share-link/share-link.decider.js';
 import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
 import type { TenantEvent } from './tenant/tenant.decider.js';
 
-/** Every fact that can stand in the log. */
+/** Every event of the log. */
 export type DomainEvent =
   | AccountEvent
   | ReservationEvent

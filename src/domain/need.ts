@@ -6,12 +6,12 @@ import type { PromisedTank } from './program.js';
 import type { Refusal } from './refusal.js';
 
 /**
- * What a decision turns out to need from another stream. It is fetched, and then the command is
- * decided again with it: a decider cannot read, and only the decision knows what it comes to.
+ * Facts of other streams that a decision turns out to need. They are fetched, and the command is
+ * decided again: a decider cannot read, and only the decision knows what it needs.
  */
 export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | Lookup;
 
-/** What is only read: fetching it changes nothing. */
+/** Needs that are only read: fetching them changes nothing. */
 export type Lookup = NeededCodeOwner | NeededReferrer | NeededSubject;
 
 /** A code of a pool for the reward that is about to be granted. */
@@ -27,8 +27,8 @@ export interface NeededTankCode {
 }
 
 /**
- * The referrer's account must know of the referral that is about to start, and say which ones it
- * made lately.
+ * The referrer's account must record the referral that is about to start, and returns its recent
+ * ones.
  */
 export interface NeededAnnouncement {
   readonly kind: 'announcement';
@@ -36,7 +36,7 @@ export interface NeededAnnouncement {
   readonly referrer: Party;
 }
 
-/** A code or a payment provider id must be reserved for the account before it records it. */
+/** A code or a payment provider id must be reserved before the account records it. */
 export interface NeededReservation {
   readonly kind: 'reservation';
   readonly what:
@@ -46,7 +46,7 @@ export interface NeededReservation {
         readonly person: SubjectId;
         readonly programId: string;
       }
-    /** A free one after the name. */
+    /** A free one made from the name. */
     | {
         readonly kind: 'generated-code';
         readonly name: string;
@@ -55,25 +55,25 @@ export interface NeededReservation {
       }
     | { readonly kind: 'payment-provider-id'; readonly id: string; readonly subject: SubjectId };
   /**
-   * How often reservations of the account have lapsed: one that was made before the newest lapse is
-   * not to be relied on.
+   * How often reservations of the account have lapsed: one made before the newest lapse is not
+   * valid.
    */
   readonly lapses: number;
 }
 
-/** Whose code it is: of the first of these codes, in order, that anybody has. */
+/** The owner of the first of these codes, in order, that has one. */
 export interface NeededCodeOwner {
   readonly kind: 'code-owner';
   readonly codes: readonly string[];
 }
 
-/** The referrer of a referral or an attribution that exists. */
+/** The referrer of an existing referral or attribution. */
 export interface NeededReferrer {
   readonly kind: 'referrer';
   readonly party: Party;
 }
 
-/** A name for a person or an account that is about to come into being. */
+/** A name for a new person or account. */
 export interface NeededSubject {
   readonly kind: 'subject';
   /** The same for all commands that create the same person or account. */
@@ -82,11 +82,11 @@ export interface NeededSubject {
   readonly from: number;
 }
 
-/** What was fetched so far. */
+/** The needs that were fetched. */
 export interface Provided {
   /** By reward. */
   readonly tankCodes: Readonly<Record<string, ProvidedTankCode>>;
-  /** By referral: what the referrer has announced, oldest first, the referral itself included. */
+  /** By referral: the referrer's announcements, oldest first, this referral included. */
   readonly announced: Readonly<Record<string, Announced>>;
   /** By `reservationKey`. */
   readonly reservations: Readonly<Record<string, Reservation>>;
@@ -101,21 +101,21 @@ export interface Provided {
 export interface ProvidedTankCode {
   /** Null: the pool is empty. */
   readonly code: string | null;
-  /** The account's lapses when it was asked for. */
+  /** The account's lapses at the time of the need. */
   readonly lapses: number;
 }
 
-/** The code that is reserved (null for a payment provider id), or why it is not. */
+/** The reserved code (null for a payment provider id), or the refusal. */
 export type Reservation = { readonly code: string | null } | { readonly refused: Refusal };
 
-/** Nulls: nobody has any of the codes. */
+/** Nulls: none of the codes has an owner. */
 export interface ProvidedCodeOwner {
   readonly owner: CodeOwner | null;
   readonly referrer: Referrer | null;
 }
 
 export interface ProvidedSubject {
-  /** Its place in the order of the cause. */
+  /** Its number in the order of the cause. */
   readonly from: number;
   readonly subject: SubjectId;
 }
@@ -137,8 +137,7 @@ export interface InNeed {
 export const codesKey = (codes: readonly string[]): string => JSON.stringify(codes);
 
 /**
- * The name that a generated code is made of is left out: the code is not made anew when the name
- * changes meanwhile.
+ * Without the name that a generated code is made from: a changed name does not need another code.
  */
 export function reservationKey({ what, lapses }: NeededReservation): string {
   switch (what.kind) {

@@ -1,12 +1,12 @@
 /**
- * A program as the deciders see it: what is paid, to whom, when. Parsed from a program file; terms
- * never change under their version.
+ * A program as the deciders see it: what is paid, to whom, when. Parsed from a program file; the
+ * terms of a version never change.
  */
 
 export type RewardType = 'CREDIT' | 'PCT_DISCOUNT' | 'FUELTANK';
 export const REWARD_TYPES: readonly RewardType[] = ['CREDIT', 'PCT_DISCOUNT', 'FUELTANK'];
 
-/** What a reward is worth; one variant per type. Amounts are integers, up to 2^53-1. */
+/** The value of a reward; one variant per type. Amounts are integers, up to 2^53-1. */
 export type RewardValue =
   | {
       readonly type: 'CREDIT';
@@ -30,15 +30,13 @@ export type RewardValue =
 type TankValue = Extract<RewardValue, { type: 'FUELTANK' }>;
 
 /**
- * What a program promises to somebody: a tank code is taken from the pool only when it is handed
+ * The reward that a program promises: a tank code is taken from the pool only when it is handed
  * out.
  */
 export type PromisedValue = Exclude<RewardValue, TankValue> | PromisedTank;
 export type PromisedTank = Omit<TankValue, 'fuelTankCode'>;
 
-/**
- * How many rewards of one rule an account may be granted; null: no bound. Days are those of UTC.
- */
+/** How many rewards of one rule an account may be granted; null: unlimited. Days are in UTC. */
 export interface RewardLimit {
   readonly total: number | null;
   readonly perDay: number | null;
@@ -55,7 +53,7 @@ export interface GrantTerms {
   /** Days from earning until it becomes available. */
   readonly delayDays: number;
   readonly limit: RewardLimit | null;
-  /** Credit alone: it is redeemed in full the moment it becomes available. */
+  /** Credit only: it is redeemed in full when it becomes available. */
   readonly redeemsAutomatically: boolean;
 }
 
@@ -66,21 +64,21 @@ export interface RewardTerms extends GrantTerms {
 
 export type SideStatus = 'PENDING' | 'APPROVED' | 'DENIED';
 
-/** Which user events count. */
+/** The condition on user events. */
 export interface EventCondition {
   readonly key: string;
-  /** The first event of the user that fits, `minimum` included; later ones do not count. */
+  /** Only the first matching event of the user, `minimum` included. */
   readonly firstTimeOnly: boolean;
-  /** The field must hold a number that is at least the value. */
+  /** The field must be a number of at least the value. */
   readonly minimum: { readonly field: string; readonly value: number } | null;
 }
 
-/** What converts a referral. */
+/** The conversion condition of a referral. */
 export type Conversion = { readonly on: 'PAID' } | ({ readonly on: 'EVENT' } & EventCondition);
 
-/** A reward for an event of a user: to that user, or to whoever referred them. */
+/** A reward for an event of a user: to that user, or to the referrer. */
 export interface EventReward extends EventCondition {
-  /** Names the rule within its program, whatever stands before it in the file. */
+  /** Names the rule within its program, independent of its place in the file. */
   readonly rule: string;
   readonly to: 'USER' | 'REFERRER';
   readonly terms: GrantTerms;
@@ -94,7 +92,7 @@ export const FRAUD_CRITERIA = ['name', 'email', 'ip', 'rate'] as const;
 export type FraudCriterion = (typeof FRAUD_CRITERIA)[number];
 export type FraudHandling = 'ignore' | 'pending' | 'deny';
 
-/** More than so many referrals of one referrer in so many minutes are too many. */
+/** More referrals of one referrer in this many minutes raise the rate signal. */
 export interface RateLimit {
   readonly referrals: number;
   readonly minutes: number;
@@ -113,6 +111,6 @@ export interface Program {
   readonly moderation: { readonly referred: SideStatus; readonly referrer: SideStatus };
   readonly fraud: Readonly<Record<FraudCriterion, FraudHandling>>;
   readonly rateLimit: RateLimit;
-  /** Types that are redeemed in full the moment they become available. */
+  /** Types that are redeemed in full when they become available. */
   readonly automaticRedemption: readonly RewardType[];
 }

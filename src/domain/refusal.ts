@@ -1,6 +1,6 @@
 /**
- * Why a command was refused. A closed set: each code is mapped to its answer in one place
- * (src/http/writing/refusal-answers.ts).
+ * The refusals of commands. A closed set: each code is mapped to its answer in
+ * src/http/writing/refusal-answers.ts.
  */
 export type Refusal =
   | 'ACCOUNT_NOT_FOUND'
@@ -16,7 +16,7 @@ export type Refusal =
   | 'CODE_PROGRAM_CONFLICT'
   | 'TOO_MANY_USERS'
   | 'USER_EXISTS'
-  /** A user token does not carry what was asked to be written. */
+  /** A user token does not allow a requested field. */
   | 'FIELD_NOT_GRANTED'
   | 'DO_NOT_TRACK'
   | 'PAYMENT_PROVIDER_ID_SET'
@@ -34,15 +34,17 @@ export type Refusal =
   | 'EVENTS_ALREADY_RECEIVED'
   /** The ledger has an effect of another request with this key. */
   | 'IDEMPOTENCY_KEY_REUSED'
-  /** The command's id was used for another reward before: it is never given a second time. */
+  /** The command's id belongs to another reward: ids are never granted twice. */
   | 'REWARD_EXISTS'
   | 'PERIOD_NOT_OVER'
   | 'PERIOD_ALREADY_CLOSED'
   | 'PERIOD_NOT_CLOSED'
-  /** Texts and lists, each within its bounds, come to more than can be recorded at once. */
+  /** Texts and lists, each within its limit, exceed the limit of one append together. */
   | 'RECORD_TOO_LARGE';
 
-/** The command was refused: nothing changed. `details` say why, one line each, for people. */
+/**
+ * The command was refused: nothing changed. `details` are the reasons, one line each, for people.
+ */
 export interface Refused {
   readonly refused: Refusal;
   readonly details?: readonly string[];

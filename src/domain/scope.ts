@@ -1,15 +1,15 @@
-/** A tenant's data comes in two halves that never mix; the credentials of a call decide which. */
+/** A tenant's data are in two halves that never mix; the credentials of a call select one. */
 export type Mode = 'live' | 'test';
 export const MODES: readonly Mode[] = ['live', 'test'];
 
-/** What every key, stream and row starts with. */
+/** The first part of every key, stream and row. */
 export interface Scope {
   readonly tenant: string;
   readonly mode: Mode;
 }
 
 /**
- * The keyed hash of an account id within its scope, 32 hex digits. Stands in streams, ids and rows
- * instead of the id.
+ * The keyed hash of an account id within its scope, 32 hex digits. Replaces the id in streams, ids
+ * and rows.
  */
 export type AccountRef = string;

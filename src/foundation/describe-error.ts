@@ -1,6 +1,6 @@
 import { errorCode } from './error-code.js';
 
-/** Its name alone, for log lines: messages of databases and libraries may quote values. */
+/** The error's name, for log lines: messages of databases and libraries may quote values. */
 export const errorName = (error: unknown): string =>
   error instanceof Error ? error.name : 'unknown error';
 
@@ -8,6 +8,6 @@ export const errorName = (error: unknown): string =>
 export const errorNameAndCode = (error: unknown): string =>
   [errorName(error), errorCode(error)].filter((part) => part !== undefined).join(' ');
 
-/** The first line of its message, for an operator's eyes. */
+/** The first line of the message, for an operator. */
 export const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message.split('\n')[0] : '') || 'unknown error';

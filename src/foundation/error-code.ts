@@ -1,7 +1,6 @@
 /**
- * The `code` of an error of Node or Postgres (`ENOENT`, `57P01`), undefined when it has none. Looks
- * at the shape instead of the class: errors of Node's own modules are of another realm's `Error`
- * inside jest and inside `vm`.
+ * The `code` of an error of Node or Postgres (`ENOENT`, `57P01`), or undefined. Checks the shape,
+ * not the class: Node's own errors belong to another realm inside jest and `vm`.
  */
 export function errorCode(error: unknown): string | undefined {
   return typeof error === 'object' &&
@@ -17,7 +16,7 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return code !== undefined && codes.includes(code);
 }
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function errorMessage(error: unknown): string {
   return typeof error === 'object' &&
     error !== null &&

@@ -1,11 +1,11 @@
-/** What is asked hangs. */
+/** The work did not finish in time. */
 export class NoAnswerInTime extends Error {
   override readonly name = 'NoAnswerInTime';
 }
 
 /**
- * The work's result. What comes of it later is dropped. @throws {NoAnswerInTime}, or what `late`
- * makes, after so many milliseconds.
+ * The work's result; a late result is dropped. @throws {NoAnswerInTime}, or the result of `late`,
+ * after this many milliseconds.
  */
 export async function inTime<T>(
   work: Promise<T>,

@@ -1,7 +1,4 @@
-/**
- * What a part of the service says of itself; a pino logger fits. Never personal data, never a
- * secret.
- */
+/** The log of a part of the service; a pino logger fits. Never personal data or secrets. */
 export interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

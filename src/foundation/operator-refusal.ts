@@ -1,6 +1,6 @@
 /**
- * A member of a request, named in a sentence for an operator: `asOf` over HTTP, `--as-of` on the
- * command line.
+ * A member of a request in a sentence for operators: `asOf` over HTTP, `--as-of` on the command
+ * line.
  */
 export class Argument {
   constructor(readonly name: string) {}
@@ -8,14 +8,14 @@ export class Argument {
 
 export const argument = (name: string): Argument => new Argument(name);
 
-/** A sentence in which members of the request are named. */
+/** A sentence that names members of the request. */
 export type Sentence = readonly (string | number | Argument)[];
 
 export function sentence(texts: TemplateStringsArray, ...values: Sentence): Sentence {
   return texts.flatMap((text, index) => [text, ...values.slice(index, index + 1)]);
 }
 
-/** Why an operation did not happen. `message` names members as the request has them. */
+/** The reason why an operation was refused. `message` names members as in the request. */
 export class OperatorRefusal extends Error {
   override readonly name: string = 'OperatorRefusal';
 
@@ -23,7 +23,7 @@ export class OperatorRefusal extends Error {
     super(worded(said, (name) => name));
   }
 
-  /** @param wordFor how clients of this way in write a member of the request. */
+  /** @param wordFor how this interface spells a member of the request. */
   inWords(wordFor: (name: string) => string): string {
     return worded(this.said, wordFor);
   }

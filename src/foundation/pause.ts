@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits, or less when the signal aborts; never throws. */
+/** Waits; shorter when the signal aborts; never throws. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
@@ -12,8 +12,8 @@ export interface BackOff {
 }
 
 /**
- * Doubling up to a limit, spread over the upper half, so that processes which failed together do
- * not come back together.
+ * Exponential back-off up to a limit with random jitter over the upper half, so that processes that
+ * failed together do not retry together.
  */
 export function backOffMs(failures: number, { first, max }: BackOff): number {
   const full = Math.min(max, first * 2 ** Math.min(failures, 20));

@@ -5,19 +5,16 @@ import { ProcessPresence } from '../postgres/process-presence.js';
 import { nameOf, type ClaimedCommand, type KeyedRequest } from './idempotency-key.js';
 
 /**
- * The owner of a claim that was given back: no process has this id, so the next one takes it over.
- * The row stays, since the effect may stand in the log although its answer was lost: another
- * request with the key would otherwise be told that effect as its own.
+ * The owner of a released claim: no process has this id, so the next request takes it over. The row
+ * stays, since the effect may be recorded although its answer was lost: a different request with
+ * the key must not receive that effect as its own.
  */
 const NOBODY = 0;
 
-/**
- * As long as an effect in the log answers for its key: after that, whoever comes with the key is
- * another command.
- */
+/** As long as a recorded effect answers for its key: after that, the key is free. */
 const IS_OLD = "known.created_at < now() - interval '7 days'";
 
-/** What is known of a key: whose it is, and its sealed answer. */
+/** The row of a key: its request's fingerprint and its sealed answer. */
 export interface AnswerRow {
   readonly fingerprint: string;
   readonly answer: Buffer | null;
@@ -33,15 +30,15 @@ export class AnswerRows {
     private readonly presence: ProcessPresence,
   ) {}
 
-  /** False once nobody can be reached through it any more. */
+  /** False after the end of this process's presence. */
   get isOpen(): boolean {
     return !this.pool.ended;
   }
 
   /**
-   * Undefined when somebody has it: another process that lives, or an answer, or another request.
-   * The command id is kept from the first try on, so that an effect whose answer was lost is found
-   * again; but never for longer than an effect answers for its key.
+   * Undefined when the key is taken: by another live process, an answer, or another request. The
+   * command id is kept from the first try, so that an effect with a lost answer is found again; but
+   * never longer than an effect answers for its key.
    */
   async take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
     const { scope, key, fingerprint } = request;
@@ -58,7 +55,7 @@ export class AnswerRows {
       [scope.tenant, scope.mode, key, fingerprint, this.presence.id, randomUUID()],
     );
     const [row] = rows;
-    // Releases before named the command of a key after it, and kept no id in the row.
+    // Earlier releases derived the command id from the key and stored none.
     return (
       row && {
         commandId: row.commandId ?? deterministicId(nameOf(request), 'request'),
@@ -76,9 +73,9 @@ export class AnswerRows {
   }
 
   /**
-   * The claim may be gone, given back late on behalf of an earlier try; the answer is kept all the
-   * same, and for its whole time from now.
-   * @param logPosition how far the log was, as a number; left out: not known.
+   * Stores the answer even if the claim is gone (released late for an earlier try), for the full
+   * time from now.
+   * @param logPosition the log's position as a number; undefined: unknown.
    */
   async keep(
     { scope, key, fingerprint }: KeyedRequest,
@@ -95,7 +92,7 @@ export class AnswerRows {
     );
   }
 
-  /** The claim is nobody's then: whoever comes with the key next runs the request. */
+  /** Leaves the claim without an owner: the next request with the key runs. */
   async forgetAnswer({ scope, key }: KeyedRequest): Promise<void> {
     await this.pool.query(
       `update ledger.idempotency_keys set answer = null, owner = $4
@@ -113,7 +110,7 @@ export class AnswerRows {
     );
   }
 
-  /** Gives a claim of this process back. */
+  /** Releases a claim of this process. */
   async release({ scope, key }: KeyedRequest): Promise<void> {
     await this.pool.query(
       `update ledger.idempotency_keys set owner = $5

@@ -8,7 +8,8 @@ interface SealedAnswer extends KeptAnswer {
 }
 
 /**
- * Encrypts kept answers: each as a whole, and under it what names somebody with that subject's key.
+ * Encrypts kept answers: each as a whole, and inside it the personal members with their subject's
+ * key.
  */
 export class AnswerSeal {
   constructor(
@@ -30,8 +31,8 @@ export class AnswerSeal {
   }
 
   /**
-   * An answer that is made again from the log: it names nobody whose key is destroyed, as a kept
-   * one would not.
+   * An answer that is made again from the log, without the members of people whose key is
+   * destroyed, like a kept one.
    */
   async withoutForgotten(body: unknown, named: readonly Named[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;

@@ -2,14 +2,14 @@ import type { SubjectId } from '../domain/personal.js';
 import type { Refusal } from '../domain/refusal.js';
 import type { Scope } from '../domain/scope.js';
 
-/** A request that carries an idempotency key; both parts as keyed hashes. */
+/** A request with an idempotency key; both parts as keyed hashes. */
 export interface KeyedRequest {
   readonly scope: Scope;
   readonly key: string;
   readonly fingerprint: string;
 }
 
-/** An answer as it was given, to be given again. */
+/** A stored answer, to be repeated. */
 export interface KeptAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -17,20 +17,23 @@ export interface KeptAnswer {
 }
 
 /**
- * Members of an answer's body that tell of somebody: kept under that subject's key, and null once
- * it is destroyed.
+ * Personal members of an answer's body: encrypted with the subject's key, and null once it is
+ * destroyed.
  */
 export interface Named {
   readonly subject: SubjectId;
   readonly members: readonly string[];
-  /** What stands in place of members that are never null. */
+  /** Replacements for members that are never null. */
   readonly empty?: Readonly<Record<string, unknown>>;
 }
 
 /** The key is used for another request, or its first request is running. */
 export type KeyRefusal = Extract<Refusal, 'IDEMPOTENCY_KEY_REUSED'> | 'REQUEST_IN_PROGRESS';
 
-/** The key is the caller's to run, as this command; or the answer was given before; or neither. */
+/**
+ * Either the command id under which the caller runs the request, or the stored answer, or a
+ * refusal.
+ */
 export type ClaimedKey =
   ClaimedCommand | { readonly answer: KeptAnswer } | { readonly refused: KeyRefusal };
 
@@ -43,6 +46,6 @@ export interface ClaimedCommand {
 /** Whether a text can be an idempotency key: 1 to 255 printable characters. */
 export const isIdempotencyKey = (text: string): boolean => /^[\x20-\x7e]{1,255}$/.test(text);
 
-/** Of one key: no two tenants or modes share it. */
+/** Unique over tenants and modes. */
 export const nameOf = ({ scope, key }: KeyedRequest): string =>
   `${scope.tenant}/${scope.mode}/${key}`;

@@ -12,28 +12,26 @@ import {
   type Named,
 } from './idempotency-key.js';
 
-/** How often a claim that could not be given back, the database being away, is tried again. */
+/** Retry interval for releasing claims while the database is unavailable. */
 const RELEASE_EVERY_MS = 500;
 
 /**
- * Runs a request once per idempotency key, and remembers its answer. It is a memory for answers
- * only: that an effect happens once is promised by the log, where the key rides with the events. So
- * a process may die at any point: whoever comes with the key next finds its claim abandoned, runs
- * the request again, and the log answers with the effect that stands there.
+ * Runs a request once per idempotency key, and stores its answer. Only answers are stored here: the
+ * log guarantees that an effect happens once, since events carry the key. So a process may die at
+ * any point: the next request with the key finds the abandoned claim and runs again, and the log
+ * answers with the recorded effect.
  *
- * A database that is away can leave a claim behind, too: made or given back by a statement whose
- * answer never came. So this process knows which requests it really runs. A claim of its own
- * without one is taken over at once; for others it is given back as soon as the database answers
- * again.
+ * An unavailable database can leave a claim behind, too: the answer of a statement that made or
+ * released it was lost. Therefore this process knows which requests run in it. A claim of its own
+ * without a running request is taken over at once; other processes see it released as soon as the
+ * database answers.
  */
 export class KeptAnswers {
   private readonly rows: AnswerRows;
   private readonly seal: AnswerSeal;
-  /** Requests that run here now, by name. */
+  /** Requests that run in this process, by name. */
   private readonly running = new Set<string>();
-  /**
-   * Claims of requests that ended without an answer, and how often they are still to be given back.
-   */
+  /** Claims of requests that ended without an answer, and how many releases remain. */
   private readonly unreleased = new Map<
     string,
     { readonly request: KeyedRequest; times: number }
@@ -46,9 +44,9 @@ export class KeptAnswers {
   }
 
   /**
-   * The kept answer, or else what the caller is to run the request as; it then has to `keep` its
-   * answer or `abandon` it.
-   * @throws what the database throws while it is away; then nothing has to be given back.
+   * The stored answer, or the command id under which the caller runs the request; the caller must
+   * then call `keep` or `abandon`.
+   * @throws the database's errors while it is unavailable; then there is nothing to release.
    */
   async claim(request: KeyedRequest): Promise<ClaimedKey> {
     const name = nameOf(request);
@@ -68,14 +66,14 @@ export class KeptAnswers {
 
   private async known(request: KeyedRequest): Promise<ClaimedKey> {
     const row = await this.rows.find(request);
-    // Abandoned between the two statements: the client's next try claims it.
+    // Released between the two statements: the client's next try claims it.
     if (!row) return { refused: 'REQUEST_IN_PROGRESS' };
     if (row.fingerprint !== request.fingerprint) return { refused: 'IDEMPOTENCY_KEY_REUSED' };
     if (row.answer === null) return { refused: 'REQUEST_IN_PROGRESS' };
     return { answer: await this.seal.open(request, row.answer) };
   }
 
-  /** @param logPosition how far the log was, as a number; left out: not known. */
+  /** @param logPosition the log's position as a number; undefined: unknown. */
   async keep(
     request: KeyedRequest,
     answer: KeptAnswer,
@@ -86,7 +84,7 @@ export class KeptAnswers {
     this.running.delete(nameOf(request));
   }
 
-  /** Forgets an answer whose effect is in no log any more. */
+  /** Deletes an answer whose effect the log has lost. */
   forgetAnswer(request: KeyedRequest): Promise<void> {
     return this.rows.forgetAnswer(request);
   }
@@ -97,8 +95,8 @@ export class KeptAnswers {
   }
 
   /**
-   * The log knows another request by this key, and this one took effect nowhere: its claim goes, so
-   * that the other one is answered again. Never fails.
+   * The log has another request under this key, and this one took no effect: its claim is deleted,
+   * so that the other one is answered again. Never fails.
    */
   async drop(request: KeyedRequest): Promise<void> {
     try {
@@ -110,35 +108,35 @@ export class KeptAnswers {
   }
 
   /**
-   * The request came to no answer that is worth keeping (an outage): the next try runs it again.
-   * Returns at once, and never fails.
+   * The request ended without an answer to store (an outage): the next try runs it again. Returns
+   * at once, and never fails.
    */
   abandon(request: KeyedRequest): void {
     const name = nameOf(request);
     this.running.delete(name);
-    // Twice: a statement whose answer never came may be carried out after the first time.
+    // Twice: a statement with a lost answer may be executed after the first release.
     this.unreleased.set(name, { request, times: 2 });
     if (!this.releasing) void this.releaseAll();
   }
 
-  /** Until all are given back or nobody is there any more to give them to. Never rejects. */
+  /** Until all are released or this process's presence has ended. Never rejects. */
   private async releaseAll(): Promise<void> {
     this.releasing = true;
     while (this.unreleased.size > 0 && this.rows.isOpen) {
       for (const [name, entry] of [...this.unreleased]) {
-        // Taken up again meanwhile: that request answers for the claim now.
+        // Claimed again in the meantime: that request is responsible for the claim.
         if (this.running.has(name)) entry.times = 0;
         else if (await this.isReleased(entry.request)) entry.times -= 1;
         else break;
         if (entry.times === 0 && this.unreleased.get(name) === entry) this.unreleased.delete(name);
       }
-      // Unreferenced: a process that ends gives back everything that it held.
+      // Unreferenced: at its end a process releases all of its claims anyway.
       if (this.unreleased.size > 0) await delay(RELEASE_EVERY_MS, undefined, { ref: false });
     }
     this.releasing = false;
   }
 
-  /** False: not yet, the database is away. */
+  /** False: the database is unavailable. */
   private async isReleased(request: KeyedRequest): Promise<boolean> {
     try {
       await this.rows.release(request);

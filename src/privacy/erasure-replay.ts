@@ -6,20 +6,20 @@ import type { EventData } from '../event-log/event-schemas.js';
 import type { SubjectKeys } from './subject-keys.js';
 
 export interface ReplayedErasures {
-  /** Events that were looked at. */
+  /** Number of events read. */
   readonly events: number;
-  /** Keys that should have been gone and were there. */
+  /** Keys that should have been destroyed and were not. */
   readonly destroyed: number;
 }
 
 const PAGE = 1_000;
 
 /**
- * Destroys the keys of everybody whose erasure stands in the log. The vault itself remembers how
- * far that is known to be done, so a vault that was restored from a copy brings the mark of that
- * time along: what came later is carried out again. Usually there is little behind the mark.
- * Nothing is decrypted; harmless at any time and in several processes at once.
- * @throws whatever log and database throw while they are away; then nothing was marked.
+ * Destroys the keys of all people whose erasure is in the log. The vault stores up to which
+ * position that is done, so a vault restored from a backup has that time's mark, and later erasures
+ * are repeated. Usually there is little behind the mark. Nothing is decrypted; safe at any time and
+ * in several processes at once.
+ * @throws errors of the log and the database while they are unavailable; then no mark is written.
  */
 export async function replayErasures(
   pool: Pool,
@@ -30,8 +30,8 @@ export async function replayErasures(
   const logId = await log.id();
   const head = await log.head();
   const mark = fromStart ? undefined : await readMark(pool, logId);
-  // A mark beyond the head is of a log that was itself restored: what comes on these positions now
-  // is not what was checked.
+  // A mark beyond the head belongs to a log that was restored: those positions now have other,
+  // unchecked events.
   let at = log.compare(head, mark) < 0 ? undefined : mark;
   let events = 0;
   let destroyed = 0;
@@ -59,7 +59,7 @@ async function destroyAlive(
     'select count(*) as alive from vault.subject_keys where subject = any ($1::uuid[]) and wrapped is not null',
     [erased],
   );
-  // Those without a row as well: none is made for them later.
+  // Also subjects without a row: no key is made for them later.
   await keys.destroy(erased);
   return Number(rows[0]?.alive ?? 0);
 }
@@ -81,8 +81,8 @@ async function writeMark(pool: Pool, logId: string, position: Position | undefin
 }
 
 /**
- * Keys that are given out only once the log's erasures are known to be carried out: nothing is
- * decrypted before.
+ * Subject keys that are available only after the log's erasures were repeated: nothing is decrypted
+ * before.
  */
 export class SubjectKeysAfterReplay implements SubjectKeys {
   private checked: Promise<unknown> | undefined;
@@ -112,9 +112,7 @@ export class SubjectKeysAfterReplay implements SubjectKeys {
     this.keys.forget(subjects);
   }
 
-  /**
-   * Once per process; a check that failed, a store being away, is made again for the next caller.
-   */
+  /** Once per process; after a failure the next caller tries again. */
   private check(): Promise<unknown> {
     this.checked ??= this.replay().catch((error: unknown) => {
       this.checked = undefined;

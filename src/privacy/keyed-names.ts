@@ -2,9 +2,9 @@ import { createHash, createHmac } from 'node:crypto';
 import type { AccountRef, Scope } from '../domain/scope.js';
 
 /**
- * Names of streams and things. What a client chose (often an e-mail address) never stands in a
- * name, because a name cannot be erased: a keyed hash stands for it, and scope and kind go into the
- * hash, so equal ids of two tenants or modes have nothing in common.
+ * Names of streams and things. A name cannot be erased, so it never contains a client's text (often
+ * an e-mail address) but a keyed hash of it; scope and kind are hashed, too, so equal ids of two
+ * tenants or modes have different names.
  */
 export class KeyedNames {
   constructor(private readonly key: Buffer) {}
@@ -13,17 +13,17 @@ export class KeyedNames {
     return this.hash('account', scope.tenant, scope.mode, accountId);
   }
 
-  /** Names a user within its account where the id itself may not stand, 32 hex digits. */
+  /** Names a user within its account, where the id itself must not appear; 32 hex digits. */
   userRef(scope: Scope, account: AccountRef, userId: string): string {
     return this.hash('user', scope.tenant, scope.mode, account, userId);
   }
 
-  /** Who looked at the personal data of an account's people. */
+  /** The accesses to the personal data of an account. */
   auditStream(scope: Scope, account: AccountRef): string {
     return this.stream('audit', scope, account);
   }
 
-  /** Codes compare without case. */
+  /** Codes are compared without case. */
   codeStream(scope: Scope, code: string): string {
     return this.stream(
       'code',
@@ -44,14 +44,14 @@ export class KeyedNames {
     return this.stream('moderation', scope, moderationId);
   }
 
-  /** Which tank codes are not free; one per tenant and mode. */
+  /** The codes that are not free; one stream per tenant and mode. */
   tankCodesStream(scope: Scope): string {
     return this.stream('tank', scope, this.hash('tank', scope.tenant, scope.mode));
   }
 
   /**
-   * Where a code's link was followed, on one day (UTC): a link that everybody follows makes many
-   * short streams, not one without end.
+   * The visits of a code's link on one day (UTC): a popular link has many short streams, not an
+   * endless one.
    */
   shareLinkStream(scope: Scope, code: string, day: string): string {
     return this.stream(
@@ -61,12 +61,12 @@ export class KeyedNames {
     );
   }
 
-  /** Which months of the ledger are closed; one per tenant and mode. */
+  /** The closed months of the ledger; one stream per tenant and mode. */
   periodsStream(scope: Scope): string {
     return this.stream('periods', scope, this.hash('periods', scope.tenant, scope.mode));
   }
 
-  /** What operators did, on one day (UTC): so that no stream grows without end. */
+  /** Operators' actions on one day (UTC), so that no stream grows without limit. */
   operationsStream(scope: Scope, day: string): string {
     return this.stream('operations', scope, this.hash('operations', scope.tenant, scope.mode, day));
   }
@@ -80,7 +80,7 @@ export class KeyedNames {
     return `${STREAM_PREFIX}tenants`;
   }
 
-  /** A keyed digest of anything a client sent, 64 hex digits. */
+  /** A keyed digest of a client's text, 64 hex digits. */
   digest(...parts: readonly string[]): string {
     return this.hmac(parts).toString('hex');
   }
@@ -94,26 +94,25 @@ export class KeyedNames {
   }
 
   private hmac(parts: readonly string[]): Buffer {
-    // JSON keeps the parts apart: ["a","bc"] and ["ab","c"] differ.
+    // JSON separates the parts: ["a","bc"] and ["ab","c"] differ.
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
   }
 }
 
-/** All streams of this service begin so, whatever else lives in the same store. */
+/** The prefix of all streams of this service, in a store that others may share. */
 export const STREAM_PREFIX = 'referral-';
 
 const OWN =
   /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /**
- * Whether a name is one that this service gives. In a store that others use, too, somebody may have
- * taken a name that begins like ours.
+ * Whether a name has the form of this service's names. In a shared store others may use our prefix.
  */
 export const isOwnStream = (stream: string): boolean => OWN.test(stream);
 
 /**
- * What an account's stream is called after: the last part of its name. Undefined for streams of
- * another kind.
+ * The account hash in an account's stream name (its last part). Undefined for other kinds of
+ * streams.
  */
 export function accountRefOf(stream: string): AccountRef | undefined {
   return stream.startsWith(`${STREAM_PREFIX}account-`)
@@ -121,10 +120,7 @@ export function accountRefOf(stream: string): AccountRef | undefined {
     : undefined;
 }
 
-/**
- * The tenant and mode that a stream is of; undefined for those of a tenant's settings, and for
- * streams of others.
- */
+/** The tenant and mode of a stream; undefined for tenants' settings and for foreign streams. */
 export function scopeOfStream(stream: string): Scope | undefined {
   const [, mode, tenant] = /^referral-[a-z]+-(live|test)\.([^.]+)\.[^.]+$/.exec(stream) ?? [];
   return tenant !== undefined && (mode === 'live' || mode === 'test')
@@ -133,14 +129,13 @@ export function scopeOfStream(stream: string): Scope | undefined {
 }
 
 /**
- * Ids of referrals and rewards begin with the account they live in, so that they are found without
- * a look-up table.
+ * Ids of referrals and rewards begin with their account's hash, so that no look-up table is needed.
  */
 export function idWithin(account: AccountRef, cause: string): string {
   return account + createHash('sha256').update(cause).digest('hex').slice(0, 16);
 }
 
-/** The account that an id of ours lives in; undefined when it is none of ours. */
+/** The account of such an id; undefined for foreign ids. */
 export function accountOfId(id: string): AccountRef | undefined {
   return /^[0-9a-f]{48}$/.test(id) ? id.slice(0, 32) : undefined;
 }

@@ -5,14 +5,14 @@ import type { Config } from '../config/config.js';
 import { errorCode, hasCode } from '../foundation/error-code.js';
 
 /**
- * The master key cannot be used; the message is one line for the operator and never shows a byte of
- * it.
+ * The master key cannot be used; the message is one line for the operator, without a byte of the
+ * key.
  */
 export class MasterKeyError extends Error {
   override readonly name = 'MasterKeyError';
 }
 
-/** What a key is derived for. One key never serves two purposes. */
+/** The purposes of derived keys. One key never serves two purposes. */
 export type KeyPurpose =
   'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency' | 'chain-signing';
 
@@ -20,10 +20,10 @@ const KEY_BYTES = 32;
 
 /**
  * Reads the master key: 32 bytes as 64 hex digits in a file that only its owner can read. With the
- * embedded Postgres a missing one is made, but only before there is a database: to be called before
- * Postgres is started. A new key beside old data would turn every personal field into noise without
- * anybody noticing.
- * @throws {MasterKeyError} when it is missing, readable for others, or no key.
+ * embedded Postgres a missing one is made, but only before the database exists: call it before
+ * Postgres is started. A new key beside old data would silently make every personal field
+ * unreadable.
+ * @throws {MasterKeyError} when it is missing, readable for others, or not a key.
  */
 export async function loadMasterKey(
   config: Pick<Config, 'dataDir' | 'databaseUrl' | 'masterKeyFile'>,
@@ -45,10 +45,7 @@ export async function loadMasterKey(
   return made;
 }
 
-/**
- * The key for one purpose, 32 bytes, by HKDF-SHA256. The same master key and purpose give the same
- * key for ever.
- */
+/** The key for one purpose, 32 bytes, by HKDF-SHA256. Deterministic. */
 export function purposeKey(masterKey: Buffer, purpose: KeyPurpose): Buffer {
   return Buffer.from(
     hkdfSync('sha256', masterKey, Buffer.alloc(0), `referral-ledger/${purpose}`, KEY_BYTES),
@@ -83,7 +80,7 @@ async function readKey(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Written aside and linked into place: two first starts at once end up with one key, and a crash
+ * Written to a temporary file and linked: two concurrent first starts use one key, and a crash
  * leaves none rather than half of one.
  */
 async function makeKey(dataDir: string, path: string): Promise<void> {

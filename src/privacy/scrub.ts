@@ -4,50 +4,54 @@ import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
 
 /**
- * Makes erased bytes leave the files of Postgres. A deleted row stays in its table's file until its
- * place is used again, and in the write-ahead log until its segment is removed; so the tables that
- * held it are rewritten, and the log is switched and cut.
+ * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until
+ * its space is reused, and in the write-ahead log until its segment is removed; so the tables are
+ * rewritten, and the log is switched and cut.
  */
 export interface Scrubbed {
-  /** Tables that were rewritten. */
+  /** The rewritten tables. */
   readonly tables: number;
   /**
-   * False: the role may not switch the write-ahead log of this server; its segments go as the
-   * server's operator has set it up.
+   * False: the role may not switch the write-ahead log of this server; its segments expire as the
+   * server is configured.
    */
   readonly walRemoved: boolean;
 }
 
 export interface ScrubOptions {
-  /** Notes where the log ends, and gives what tells whether the read models have come so far. */
+  /** Captures the head of the log, and returns a check whether the read models have reached it. */
   readonly readModels: () => Promise<() => Promise<boolean>>;
-  /** Is told of each table. */
+  /** Called for each table. */
   readonly progress?: (line: string) => void;
 }
 
 /**
- * Nobody waits longer than this behind a table that is still in use; the rewriting gives way and
- * comes again.
+ * Longest wait for a table lock, so that other statements do not queue longer behind it; the
+ * rewriting tries again.
  */
 const LOCK_WAIT = '2s';
 const TRIES_MAX = 30;
 const AGAIN_MS = 500;
 const OLD_TRANSACTIONS_WAIT_MS = 30_000;
-/** Any number that nothing else in this database takes: one scrub at a time. */
+/** An advisory lock key, unique in this database: one scrub at a time. */
 const SCRUB_LOCK = 7_202_509;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** Something older than the erasure still reads: what it might see cannot leave the files yet. */
+/**
+ * A transaction older than the erasure is open: the rows that it may see cannot leave the files
+ * yet.
+ */
 export class ScrubNotPossible extends Error {
   override readonly name = 'ScrubNotPossible';
 }
 
 /**
- * One table after the other; a table is locked only while it is rewritten, and reads of it wait so
- * long.
- * @throws {ScrubNotPossible} in one line for the operator; what was rewritten until then stays so.
+ * Rewrites one table after the other; a table is locked only while it is rewritten, and reads of it
+ * wait for that.
+ * @throws {ScrubNotPossible} with one line for the operator; tables rewritten until then stay
+ * rewritten.
  */
 export async function scrub(
   pool: Pool,
@@ -66,7 +70,7 @@ export async function scrub(
       await rewrite(client, table);
       progress(`rewrote ${table}`);
     }
-    // The planner's samples of what the tables held before.
+    // The planner's statistics contain samples of the old content.
     await rewrite(client, 'pg_catalog.pg_statistic');
     const walRemoved = await removeOldWal(client);
     await client.query(
@@ -75,12 +79,12 @@ export async function scrub(
     );
     return { tables: tables.length, walRemoved };
   } finally {
-    // Its settings and its lock end with it.
+    // The connection's settings and lock end with it.
     client.release(true);
   }
 }
 
-/** Scrubs when somebody was erased since the last time. */
+/** Scrubs when there was an erasure since the last scrub. */
 export async function scrubIfNeeded(
   pool: Pool,
   options: ScrubOptions,
@@ -92,7 +96,7 @@ export async function scrubIfNeeded(
 }
 
 /**
- * A read model that is behind still holds who was erased; rewriting it would only move the bytes.
+ * A read model that is behind still contains erased people; rewriting it would only move the bytes.
  */
 async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void> {
   for (
@@ -107,8 +111,8 @@ async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void>
 }
 
 /**
- * A generation that is kept for going back, or waits to become live, is not kept up: it would go on
- * holding who was erased.
+ * A generation kept for going back, or waiting to become live, is not updated: it would keep erased
+ * people.
  */
 async function dropAllButLive(client: PoolClient): Promise<void> {
   if (!(await tryGenerationsLock(client)))
@@ -137,8 +141,7 @@ async function tablesToRewrite(client: PoolClient): Promise<string[]> {
 }
 
 /**
- * Rewriting keeps what a transaction that is still open might see: those from before come to their
- * end first.
+ * Rewriting keeps the rows that an open transaction might see: older transactions must end first.
  */
 async function oldTransactionsEnd(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ id: string }>(
@@ -182,8 +185,7 @@ async function removeOldWal(client: PoolClient): Promise<boolean> {
   try {
     await client.query('checkpoint');
     await client.query('select pg_switch_wal()');
-    // The first one ends in the new segment; the second one no longer needs anything of the old
-    // ones.
+    // The first checkpoint ends in the new segment; the second one no longer needs the old ones.
     await client.query('checkpoint');
     await client.query('checkpoint');
     return true;

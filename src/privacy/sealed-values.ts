@@ -2,8 +2,8 @@ import type { Personal, SubjectId } from '../domain/personal.js';
 import { openBytes, sealBytes } from './subject-keys.js';
 
 /**
- * How personal values stand in stored JSON: `{"subject": …, "sealed": base64 or null}` in place of
- * `{subject, value}`.
+ * Personal values in stored JSON: `{"subject": …, "sealed": base64 or null}` in place of `{subject,
+ * value}`.
  */
 
 type Json = unknown;
@@ -13,7 +13,7 @@ interface SealedValue {
 }
 type Keys = ReadonlyMap<SubjectId, Buffer | null>;
 
-/** The subjects of all personal values in memory or in stored JSON, wherever they stand. */
+/** The subjects of all personal values in memory or in stored JSON, at any depth. */
 export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<SubjectId> {
   if (Array.isArray(json)) for (const item of json) subjectsIn(item, found);
   else if (isObject(json)) {
@@ -23,7 +23,7 @@ export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<Subjec
   return found;
 }
 
-/** Encrypts every personal value. Without a key (forgotten) the value is lost on purpose. */
+/** Encrypts every personal value. Without a key (forgotten) the value is dropped on purpose. */
 export function sealValues(json: Json, keys: Keys): Json {
   return replace(json, isPersonal, ({ subject, value }) => {
     const key = keys.get(subject);
@@ -35,7 +35,7 @@ export function sealValues(json: Json, keys: Keys): Json {
   });
 }
 
-/** Where a personal value stands in stored JSON. */
+/** The place of a personal value in stored JSON. */
 export interface StoredPlace {
   readonly holder: Record<string, Json>;
   readonly name: string;
@@ -43,8 +43,7 @@ export interface StoredPlace {
 }
 
 /**
- * The places of all personal values among the members of stored JSON, in one walk: for who opens
- * many, `openAt` needs no second one.
+ * The places of all personal values in stored JSON, in one walk; `openAt` then needs no second one.
  */
 export function storedPlaces(json: Json, found: StoredPlace[] = []): StoredPlace[] {
   if (!isObject(json)) return found;
@@ -59,16 +58,16 @@ export function storedPlaces(json: Json, found: StoredPlace[] = []): StoredPlace
 }
 
 /**
- * Puts the opened values, as `openValues` has them, in the place of the stored ones: in JSON that
- * nobody else holds.
+ * Replaces the stored values by the opened ones of `openValues`, in place: the JSON must not be
+ * shared.
  */
 export function openAt(places: readonly StoredPlace[], keys: Keys): void {
   for (const { holder, name, stored } of places) holder[name] = opened(stored, keys);
 }
 
 /**
- * Decrypts every personal value that a key is left for; the others become null, also those that an
- * older version stored in plain.
+ * Decrypts every personal value whose key exists; the others become null, also those that an older
+ * version stored in plain.
  */
 export function openValues(json: Json, keys: Keys): Json {
   return replace(json, isStored, (stored) => opened(stored, keys));

@@ -5,25 +5,25 @@ import type { SubjectId } from '../domain/personal.js';
 
 /**
  * One AES-256 key per person (and per account, for what identifies the account), wrapped with a key
- * derived from the master key. Destroying a key is how somebody is forgotten: what it encrypted can
- * no longer be read anywhere, backups of the log included.
+ * derived from the master key. Destroying a key forgets its subject: what it encrypted can never be
+ * read again, backups of the log included.
  */
 export interface SubjectKeys {
-  /** Keys by subject; null for one that was destroyed or never was. */
+  /** Keys by subject; null: destroyed or never made. */
   load(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
   /**
-   * The same, but subjects that never had a key get one, durably, before this returns. A destroyed
+   * Like `read`, but subjects without a key receive one, durably, before this returns. A destroyed
    * key stays destroyed.
    */
   loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
   /**
-   * Destroys keys for good and durably, also of subjects that have none: none is made for them
-   * later. Harmless twice.
+   * Destroys keys for good and durably, also of subjects without a key: none is made for them
+   * later. Idempotent.
    */
   destroy(subjects: readonly SubjectId[]): Promise<void>;
   /**
-   * Drops what is remembered of these subjects (undefined: of all): their keys may have been
-   * destroyed by another process.
+   * Evicts these subjects (undefined: all) from the cache: another process may have destroyed their
+   * keys.
    */
   forget(subjects?: Iterable<SubjectId>): void;
 }
@@ -31,9 +31,9 @@ export interface SubjectKeys {
 const CACHED_KEYS_MAX = 50_000;
 
 export class PostgresSubjectKeys implements SubjectKeys {
-  // Only keys that exist: one that does not may be made by another process at any moment.
+  // Only existing keys: another process may make a missing one at any moment.
   private readonly cache = new LRUCache<SubjectId, Buffer>({ max: CACHED_KEYS_MAX });
-  /** How often something was to be forgotten: what was read while that happened is not kept. */
+  /** A key that was read across an eviction is not cached. */
   private forgets = 0;
 
   constructor(
@@ -64,8 +64,7 @@ export class PostgresSubjectKeys implements SubjectKeys {
     subjects: Iterable<SubjectId>,
   ): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
     const known = await this.load(subjects);
-    // In one order everywhere: two processes that make the keys of the same people do not wait for
-    // each other.
+    // In one order everywhere: two processes that make keys of the same people cannot deadlock.
     const missing = [...known]
       .filter(([, key]) => key === null)
       .map(([subject]) => subject)
@@ -76,13 +75,12 @@ export class PostgresSubjectKeys implements SubjectKeys {
       'insert into vault.subject_keys (subject, wrapped) select * from unnest($1::uuid[], $2::bytea[]) on conflict (subject) do nothing',
       [missing, wrapped],
     );
-    // Read back: another process may have been first, and a destroyed key must not come to life
-    // again.
+    // Read back: another process may have been first, and a destroyed key must stay destroyed.
     return this.load(known.keys());
   }
 
   async destroy(subjects: readonly SubjectId[]): Promise<void> {
-    // In one order everywhere, as they are made.
+    // In the same order as when they are made.
     await this.pool.query(
       `insert into vault.subject_keys as known (subject, wrapped, destroyed_at)
        select subject, null, now() from unnest($1::uuid[]) as gone (subject) order by subject
@@ -109,13 +107,13 @@ export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** @throws when the key or the context is another one, or the bytes were changed. */
+/** @throws when key or context differ, or the bytes were changed. */
 export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12))
     .setAAD(Buffer.from(context))
     .setAuthTag(sealed.subarray(12, 28));
   const plain = decipher.update(sealed.subarray(28));
-  // Gives no further bytes in this mode; it is what checks the tag, so nothing is returned before.
+  // Returns no bytes in this mode; it checks the tag, so nothing is returned before.
   decipher.final();
   return plain;
 }

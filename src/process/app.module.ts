@@ -53,7 +53,7 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import type { LiveGenerations } from '../projecting/generations/generations.js';
 
-/** What the module is made of, opened before (and closed after) by src/process/service.ts. */
+/** The parts of the module; src/process/service.ts opens them before and closes them after it. */
 export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
@@ -63,15 +63,15 @@ export interface ModuleParts {
   readonly registry: Registry;
   readonly logger: Logger;
   readonly progress: Progress;
-  /** Who operates the service. */
+  /** The operators of the service. */
   readonly operators: Operators;
-  /** For what they do with read models. */
+  /** For operations on read models. */
   readonly operationsPool: Pool;
-  /** What operators have started here. */
+  /** The operations that operators have started in this process. */
   readonly runs: OperationRuns;
   readonly positionWaitMs: number;
   readonly publicUrl: () => string;
-  /** Whether tenants are served here; health and metrics are in every process. */
+  /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
 }
 
@@ -97,8 +97,8 @@ const OPERATOR_CONTROLLERS = [
 ];
 
 /**
- * The one composition root of the process: everything that controllers and command handlers are
- * given is made here.
+ * The composition root of the Nest application: makes everything that controllers and command
+ * handlers need.
  */
 @Module({})
 export class AppModule {

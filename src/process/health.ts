@@ -11,14 +11,13 @@ import type { LiveGenerations } from '../projecting/generations/generations.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;
-/** Behind by less than this, a read model counts as following. */
+/** Lag below which a read model counts as following. */
 const LAG_SECONDS_MAX = 30;
-/** A reaction that stands still for so long is more than a moment's trouble. */
+/** Age from which a parked reaction makes the service degraded. */
 const STANDSTILL_SECONDS = 10;
 
 /**
- * Readiness of the whole process: its stores answer, its read models have caught up once and
- * follow.
+ * Readiness of the process: its stores answer, and its read models have caught up once and follow.
  */
 export class ServiceReadiness implements ReadinessProbe {
   private readonly stopping = new AbortController();
@@ -36,8 +35,8 @@ export class ServiceReadiness implements ReadinessProbe {
   ) {}
 
   /**
-   * After a start a client must find its earlier writes: what stood in the log then must show
-   * first, consequences included.
+   * After a start a client must find its earlier writes: the read models must reach the head of the
+   * start, policies' reactions included.
    */
   async catchUp(): Promise<void> {
     const { signal } = this.stopping;
@@ -45,7 +44,7 @@ export class ServiceReadiness implements ReadinessProbe {
     let live: string | undefined;
     while (!this.caughtUp && !signal.aborted) {
       const liveNow = await this.core.followedLog.liveGenerations().catch(() => undefined);
-      // Others are live by now, maybe of a log that has another head.
+      // Others are live by now, maybe of a log with another head.
       if (liveNow !== live) head = undefined;
       live = liveNow;
       head = await this.notBeyondLog(head);
@@ -58,8 +57,8 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   /**
-   * What was the head when this began; where the log lost its end since, its head of now: nobody
-   * reaches what is gone. Undefined: not known.
+   * The head at the start; after a loss of the log's end its current head, since lost events cannot
+   * be reached. Undefined: unknown.
    */
   private async notBeyondLog(head: string | null | undefined): Promise<string | null | undefined> {
     const { log } = this.core;
@@ -74,8 +73,8 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   /**
-   * Read models were renewed while the process runs, here or by another one: they are shown when
-   * they have caught up.
+   * The read models were replaced while the process runs, here or by another one: they are shown
+   * after they have caught up.
    */
   catchUpAgain(): void {
     if (!this.caughtUp) return;
@@ -174,8 +173,7 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   /**
-   * Both stores are asked for the state of a read model: which of them it was that did not answer,
-   * their own checks say.
+   * The state of a read model needs both stores; their own checks report which one did not answer.
    */
   private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
     const lastError = !postgres.ok
@@ -192,7 +190,7 @@ export class ServiceReadiness implements ReadinessProbe {
     try {
       return await inTime(check(), ANSWER_WITHIN_MS);
     } catch (error) {
-      // The log's own words: they say what an operator can do about it.
+      // The log's message says what an operator can do.
       return {
         ok: false,
         ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime
@@ -204,8 +202,8 @@ export class ServiceReadiness implements ReadinessProbe {
 }
 
 /**
- * Tells whether the database and the log answer in time. Asked by many at once, it asks them once.
- * @returns the question; it never rejects.
+ * Checks that the database and the log answer in time. Concurrent callers share one check.
+ * @returns the check; it never rejects.
  */
 export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
   let asking: Promise<boolean> | undefined;

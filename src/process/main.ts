@@ -10,9 +10,7 @@ import { startService, type Service } from './service.js';
 
 const LATER_MS = 1_000;
 
-/**
- * Starts the service and stops it on SIGTERM or SIGINT. What cannot be started is said in one line.
- */
+/** Starts the service and stops it on SIGTERM or SIGINT. A failed start is reported in one line. */
 async function main(): Promise<void> {
   const config = loadConfig();
   const logger = pino({
@@ -33,8 +31,8 @@ async function main(): Promise<void> {
       try {
         welcome = await makeDemoTenant(core);
       } catch (error) {
-        // The log is elsewhere and away yet: the service starts all the same, and the tenant is
-        // made when the log is there.
+        // The log is remote and unavailable: the service starts anyway, and the tenant is created
+        // when the log answers.
         if (!isStoreAway(error)) throw error;
         late = makeDemoTenantLater(core);
       }
@@ -48,16 +46,14 @@ async function main(): Promise<void> {
     const lateWelcome = await late;
     if (lateWelcome) process.stdout.write(lateWelcome(url));
   } catch (error) {
-    // The tenant was made and its keys are shown at no other start, so they are shown although this
-    // one failed, e.g. for its port.
+    // The tenant exists and its keys are shown only once, so they are shown although this start
+    // failed, e.g. for its port.
     if (welcome) process.stdout.write(welcome(publicUrlAt(config, config.port)));
     throw error;
   }
 }
 
-/**
- * From the nearest package.json above this file, whose folder is another one when it is bundled.
- */
+/** From the nearest package.json above this file; the bundle is in another folder. */
 function ownVersion(): string {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const description = new URL('package.json', folder);
@@ -79,8 +75,8 @@ async function makeDemoTenantLater(core: Core): ReturnType<typeof makeDemoTenant
 }
 
 /**
- * Also while it starts: it is stopped then as soon as it stands, for its Postgres must not be left
- * behind.
+ * Also during the start: the service is then stopped as soon as it has started, so that no embedded
+ * Postgres is left running.
  */
 function stopOnSignals(
   starting: Promise<Service>,
@@ -92,11 +88,11 @@ function stopOnSignals(
     if (stopping) return;
     stopping = true;
     logger.info({ signal }, 'stopping');
-    // Whatever hangs, the process ends; what was acknowledged is in the log.
+    // The process ends even if a part hangs; acknowledged writes are in the log.
     setTimeout(() => process.exit(1), shutdownGraceMs + 20_000).unref();
     void starting.then(
       (service) => endAfter(service.stop(), logger),
-      // A start that failed has cleaned up, and says why itself.
+      // A failed start has cleaned up and reports its reason.
       () => undefined,
     );
   };
@@ -110,7 +106,7 @@ async function endAfter(stopped: Promise<void>, logger: Logger): Promise<void> {
     logger.info({}, 'stopped');
     process.exit(0);
   } catch (error) {
-    logger.error({ error: errorName(error) }, 'the stop was not clean');
+    logger.error({ error: errorName(error) }, 'the service did not stop cleanly');
     process.exit(1);
   }
 }

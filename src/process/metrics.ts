@@ -10,12 +10,9 @@ interface WatchedRunners {
   readonly sealer: ChainSealer;
 }
 
-/**
- * What is counted of the log, the read models and the policies. Labels are names of ours, never
- * ids.
- */
+/** Metrics of the log, the read models and the policies. Labels are our own names, never ids. */
 export class LedgerMetrics {
-  /** To be handed to the log. */
+  /** To be passed to the log. */
   readonly eventLog: EventLogObserver;
 
   constructor(private readonly registry: Registry) {
@@ -57,7 +54,7 @@ export class LedgerMetrics {
     };
   }
 
-  /** Asked whenever the metrics are; a database that is away leaves the gauges as they were. */
+  /** Called at each scrape; while the database is unavailable the gauges keep their values. */
   // eslint-disable-next-line max-lines-per-function -- a list of gauges
   watch({ projections, policies, sealer }: WatchedRunners): void {
     const registers = [this.registry];

@@ -8,6 +8,6 @@ export interface ServiceOptions {
   readonly version: string;
   /** False for benchmarks and tests of the embedded server. */
   readonly fsync?: boolean;
-  /** Called when the stores are open, before anything listens. */
+  /** Called after the stores are open and before the service listens. */
   readonly prepare?: (core: Core) => Promise<void>;
 }

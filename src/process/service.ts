@@ -44,7 +44,7 @@ import {
 export interface Service {
   readonly core: Core;
   readonly app: NestFastifyApplication;
-  /** Where it listens. */
+  /** The listening address. */
   readonly url: string;
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
@@ -52,10 +52,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/**
- * Starts the whole process: stores, read models, policies, jobs, HTTP, as far as its roles ask for
- * them.
- */
+/** Starts the whole process: stores, read models, policies, jobs, HTTP, by its roles. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const operators = await Operators.from(options.config.operatorsFile);
   const registry = createMetricsRegistry();

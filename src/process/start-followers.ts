@@ -30,8 +30,8 @@ const LOOK_AGAIN_MS = 100;
 export const PROJECTION_NAMES = accountProjectors.map(({ name }) => name);
 
 /**
- * What follows the log: made before the application, which shows how far it is, and started behind
- * it.
+ * The followers of the log: made before the application, which reports their progress, and started
+ * after it.
  */
 export interface Followers {
   readonly projections: ProjectionRunner;
@@ -46,8 +46,7 @@ export function startJobsPool(
 ): Started<Pool> {
   const max = connectionBudget(config).jobs;
   const jobsPool = openPool({ url, max, applicationName: 'ledger-jobs', bigintAsText: true });
-  // The queue's library asks for listeners of its own kind, although the pool's connections have
-  // theirs.
+  // The queue's library types its listeners differently, although the pool's connections have them.
   jobsPool.on('connect', (client) => client.on('error', () => undefined));
   return { part: jobsPool, undo: () => jobsPool.end() };
 }
@@ -113,7 +112,7 @@ function jobsOf(
   return new Jobs(jobsPool, stores.presence, { handlers, isUnavailable: isStoreAway, logger });
 }
 
-/** Stopped last of the followers: what the others have brought about may still be shown. */
+/** Stopped last of the followers, so that the others' results are still shown. */
 export function startProjecting({ projections }: Followers): Started<ProjectionRunner> {
   return { part: projections, undo: () => projections.stop() };
 }
@@ -137,7 +136,7 @@ export function startSealing({ sealer }: Followers): Started<ChainSealer> {
   return { part: sealer, undo: () => sealer.stop() };
 }
 
-/** Lets them follow the log once it is known to be the database's own. */
+/** Starts them once the log is known to be the database's own. */
 export function startFollowing(
   { projections, policies, sealer }: Followers,
   { log }: Core,
@@ -159,14 +158,14 @@ export function startReadiness(ready: ServiceReadiness): Started<undefined> {
 }
 
 /**
- * Read models and policies go by positions, and whose positions those are is settled when the log
- * is reached for the first time: the database may move to this log then.
+ * Read models and policies use positions, and the log of those positions is known when the log is
+ * reached for the first time: the database may then move to this log.
  */
 async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => void): Promise<void> {
   while (!signal.aborted) {
     const isAccepted = await log.id().then(
       () => true,
-      // Why, the health page says.
+      // The health page reports the reason.
       () => false,
     );
     if (isAccepted && !signal.aborted) return begin();
@@ -174,14 +173,14 @@ async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => voi
   }
 }
 
-/** At the end, brings what was acknowledged into the read models and has it reacted to. */
+/** At the end, lets read models and policies reach the acknowledged writes. */
 export function startCatchingUpAtEnd(core: Core, followers: Followers): Started<undefined> {
   return { part: undefined, undo: () => catchUpBeforeEnd(core, followers) };
 }
 
 /**
- * As far as this process leads them, so that the next process has nothing to catch up with.
- * Whatever is in the way, nothing is lost by ending: it stands in the log.
+ * As far as this process leads them, so that the next process has nothing to catch up with. A
+ * failure loses nothing: the log has the events.
  */
 async function catchUpBeforeEnd(
   { log }: Core,

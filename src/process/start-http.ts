@@ -29,7 +29,7 @@ export function startOperationRuns({ logger }: ServiceOptions): Started<Operatio
   return { part: runs, undo: () => runs.close() };
 }
 
-/** Where the service is reached; empty until it listens. */
+/** The service's address; empty until it listens. */
 export interface Address {
   url: string;
 }
@@ -76,7 +76,7 @@ export async function startApplication(
   return { part: { app, edge }, undo: () => app.close() };
 }
 
-/** Everything of an application that only listens after this. */
+/** Starts the parts that the listening application needs. */
 export async function configureApplication(
   { app, edge }: Application,
   { stores, rateLimits, registry, operators, generations }: ApplicationParts,
@@ -111,8 +111,8 @@ export async function startListening(
 }
 
 /**
- * No new connections; requests in flight finish, within the grace. What runs behind them is stopped
- * after that.
+ * Refuses new connections; requests in flight finish within the grace period. The parts behind them
+ * are stopped after that.
  */
 async function stopAnswering(app: NestFastifyApplication, graceMs: number): Promise<void> {
   const patience = new AbortController();

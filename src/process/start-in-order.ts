@@ -1,20 +1,20 @@
-/** What a start function has started, and how that is undone. */
+/** A started part and its undo. */
 export interface Started<T> {
   readonly part: T;
   readonly undo: () => unknown;
 }
 
-/** Keeps the undo of what was started, and hands on the part. */
+/** Registers the undo of a started part, and returns the part. */
 export type Start = <T>(starting: Started<T> | Promise<Started<T>>) => Promise<T>;
 
-/** What was started, and its end. */
+/** The result of the starts, and its stop. */
 export type Stoppable<T> = T & { stop(): Promise<void> };
 
 /**
- * Starts parts one after the other. `stop` undoes all of them in reverse order, also when one
- * cannot be undone: the stores are opened first and closed last, and an embedded Postgres would be
- * left running. A start that fails undoes what was started before it.
- * @throws what a start throws; of several failures of `stop` the first one.
+ * Starts parts one after the other. `stop` undoes all of them in reverse order, even if one undo
+ * fails: the stores are opened first and closed last, and an embedded Postgres must not be left
+ * running. A failing start undoes the parts before it.
+ * @throws the error of a start; of several failures of `stop` the first one.
  */
 export async function startInOrder<T extends object>(
   starts: (start: Start) => Promise<T>,

@@ -19,17 +19,14 @@ import type { LedgerMetrics } from './metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
 
-/**
- * A batch that takes longer meets a server that does not answer: without a limit it would hold up
- * the stop.
- */
+/** A longer batch means a server that does not answer: without a limit it would delay the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
-/** A start does not wait longer for a log that is away. */
+/** Longest wait of a start for an unavailable log. */
 const START_WITHOUT_LOG_MS = 2_000;
 
 const ACTOR = { kind: 'system' as const, id: 'service' };
 
-/** The stores, and what of them runs behind requests. */
+/** The stores, and their background work. */
 export interface Stores {
   readonly core: Core;
   readonly background: Pool;
@@ -71,9 +68,9 @@ export async function startPresence(core: Core, background: Pool): Promise<Start
   return { part: { core, background, presence }, undo: () => presence.stop() };
 }
 
-/** What the database holds of the end of the log, brought in line with a log that lost it. */
+/** Repairs the database when the log has lost its end. */
 export class LossSettlement {
-  /** Called when read models were hidden by a loss. */
+  /** Called when a loss has hidden read models. */
   onHidden: () => void = () => undefined;
 
   constructor(
@@ -95,10 +92,7 @@ export class LossSettlement {
   }
 }
 
-/**
- * The read models in use, hidden from the moment when the log is found to have lost its end until
- * that is settled.
- */
+/** The read models in use, hidden from the detection of a loss until the repair. */
 export interface WatchedLog {
   readonly generations: LiveGenerations;
   readonly loss: LossSettlement;
@@ -139,7 +133,7 @@ export async function startHearingErasures({
   return { part: undefined, undo: () => erased.stop() };
 }
 
-/** Before the first request: without tables there is no answer. */
+/** Before the first request: queries need the tables. */
 export async function prepareReadModels(
   { background }: Stores,
   { loss }: WatchedLog,
@@ -150,14 +144,16 @@ export async function prepareReadModels(
   if (renewed.length > 0)
     logger.warn(
       { projections: renewed },
-      'the tables of read models have changed: they are built anew',
+      'the tables of read models have changed: they are rebuilt',
     );
   // The log may have been restored while no process ran.
   const settling = loss.settle();
   await (config.eventStore === undefined ? settling : whileThere(settling, START_WITHOUT_LOG_MS));
 }
 
-/** Waits for work on a log that may be away; its outcome is found out when the log is followed. */
+/**
+ * Waits for work on a log that may be unavailable; the follower of the log observes the outcome.
+ */
 async function whileThere(work: Promise<void>, ms: number): Promise<void> {
   const patience = new AbortController();
   await Promise.race([work.catch(() => undefined), pause(ms, patience.signal)]);

@@ -115,7 +115,9 @@ test('a verification that is stopped ends, and says how far it was', async () =>
   const stopping = new AbortController();
   const said: string[] = [];
   const verified = verifyLedger(ledger, {
-    ...{ scope: ACME, signal: stopping.signal, awayMsMax: 10_000 },
+    scope: ACME,
+    signal: stopping.signal,
+    awayMsMax: 10_000,
     onProgress: (phase, events, total) => {
       said.push(`${phase} ${events} ${total}`);
       stopping.abort();

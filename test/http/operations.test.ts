@@ -203,7 +203,12 @@ describe('for finance', () => {
     const head = await running.service.head();
     const adjust = (approvedBy: string, key = keys.fay) =>
       call('POST', `/operations/ledger/${alias}/adjustment`, `:${key}`, {
-        ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy },
+        account,
+        user,
+        unit: 'CENTS',
+        amount: 5,
+        reason: 'r',
+        approvedBy,
       });
     for (const approver of ['fay', 'Fay', 'somebody else', 'fay ', 'sam,both'])
       expect(await adjust(approver)).toMatchObject({
@@ -228,7 +233,12 @@ describe('for finance', () => {
         `/operations/ledger/${alias}/adjustment`,
         `:${keys.fay}`,
         {
-          ...{ account, user, unit: 'CENTS', amount, reason: 'r', approvedBy: 'both' },
+          account,
+          user,
+          unit: 'CENTS',
+          amount,
+          reason: 'r',
+          approvedBy: 'both',
         },
       );
     const first = await adjust(5, 'one');
@@ -266,7 +276,12 @@ describe('for finance', () => {
         `/operations/ledger/${alias}/adjustment`,
         `:${keys.fay}`,
         {
-          ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy: 'both' },
+          account,
+          user,
+          unit: 'CENTS',
+          amount: 5,
+          reason: 'r',
+          approvedBy: 'both',
         },
       );
     const answers = await Promise.all(Array.from({ length: 6 }, adjust));

@@ -399,7 +399,9 @@ test('1 000 accounts at random positions have what an independent fold says', as
     );
     const wanted = independently(upTo, upTo.at(-1)?.recordedAt ?? 0);
     expect({ seed, account: account.accountId, position, units: lower(statement.units) }).toEqual({
-      ...{ seed, account: account.accountId, position },
+      seed,
+      account: account.accountId,
+      position,
       units: wanted,
     });
     for (const { opening, closing, lines: shown } of statement.units) {

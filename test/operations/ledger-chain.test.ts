@@ -62,12 +62,10 @@ const file = async (name: string, content: string): Promise<string> => {
 
 const verified = (outside?: DigestDocument): Promise<Verification> =>
   verifyLedger(service.service.core, {
-    ...{
-      scope: { tenant: tenant.alias, mode: 'live' },
-      outside,
-      signal: new AbortController().signal,
-      awayMsMax: 10_000,
-    },
+    scope: { tenant: tenant.alias, mode: 'live' },
+    outside,
+    signal: new AbortController().signal,
+    awayMsMax: 10_000,
   });
 
 test('the service seals by itself, and says so', async () => {
@@ -128,19 +126,16 @@ test('a digest is kept, somebody is forgotten, the chain is whole; then one byte
   const path = await file('kept.json', digest.out);
   const kept = await readDigest(path, { tenant: tenant.alias, mode: 'live' });
   expect(await verified(kept)).toEqual({
-    ...{
-      ok: true,
-      tenant: tenant.alias,
-      mode: 'live',
-      log: document.log,
-      events: expect.any(Number),
-      position: await service.head(),
-    },
-    ...{
-      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-      seals: expect.any(Number),
-      firstBroken: null,
-    },
+    ok: true,
+    tenant: tenant.alias,
+    mode: 'live',
+    log: document.log,
+    events: expect.any(Number),
+    position: await service.head(),
+
+    digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    seals: expect.any(Number),
+    firstBroken: null,
   });
 
   const { pool } = service.service.core;

@@ -86,7 +86,9 @@ async function give(
   const { status, body } = await live.post<{ id: string }>(
     `/rewards/account${path(accountId)}/user${path(userId)}`,
     {
-      ...{ type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 },
+      type: 'CREDIT',
+      unit: 'CENTS',
+      assignedCredit: 1_000,
       ...reward,
     },
   );
@@ -264,7 +266,10 @@ describe('a replay', () => {
       (await statementOfAccount(core, scopeOf(tenant), { accountId: referrer })).units[0]?.lines ??
       [];
     const wrong = {
-      ...{ account: referrer, readModel: 'reward-balances', ledger: 700, live: 9_999 },
+      account: referrer,
+      readModel: 'reward-balances',
+      ledger: 700,
+      live: 9_999,
       field: expect.stringMatching(/\.available_credit$/) as unknown,
       eventIds: lines.map(({ eventId }) => eventId),
     };
@@ -476,8 +481,12 @@ describe('a replay', () => {
       `update ${table} set account_ref = 'nobody' where reward_id like '%0123456789abcdef'`,
     );
     expect((await replayLedger(core, scopeOf(tenant), {})).differences).toContainEqual({
-      ...{ account: 'unknown', readModel: 'rewards', field: 'rewards', eventIds: [] },
-      ...{ ledger: 2, live: 3 },
+      account: 'unknown',
+      readModel: 'rewards',
+      field: 'rewards',
+      eventIds: [],
+      ledger: 2,
+      live: 3,
     });
   });
 
@@ -525,7 +534,8 @@ describe('a reconciliation', () => {
       expect(
         await reconcileLedger(core, scopeOf(tenant), { against: agrees, period }),
       ).toMatchObject({
-        ...{ ok: true, differences: [] },
+        ok: true,
+        differences: [],
         units: [
           {
             unit: 'CENTS',
@@ -772,20 +782,23 @@ describe('an adjustment', () => {
       amount: string,
       key: string,
     ): readonly string[] => [
-      ...[
-        'ledger',
-        'adjust',
-        tenant.alias,
-        accountId,
-        '--user',
-        userId,
-        '--unit',
-        'CENTS',
-        '--amount',
-        amount,
-        '--json',
-      ],
-      ...['--reason', 'charged twice', '--approved-by', 'Ada', '--idempotency-key', key],
+      'ledger',
+      'adjust',
+      tenant.alias,
+      accountId,
+      '--user',
+      userId,
+      '--unit',
+      'CENTS',
+      '--amount',
+      amount,
+      '--json',
+      '--reason',
+      'charged twice',
+      '--approved-by',
+      'Ada',
+      '--idempotency-key',
+      key,
     ];
 
     test('is the same correction again, and another one is refused', async () => {
@@ -827,7 +840,9 @@ describe('an adjustment', () => {
       void adjustLedger(core, scope, request, { key: 'one', answers: dead.answers });
       await eventually(async () => (await creditOf(tenant, owner))['CENTS'] === 25);
       expect(await cli(...wordsOf(tenant, owner, '+25', 'one'))).toEqual({
-        ...{ code: 1, out: '', err: 'a correction with this idempotency key is still under way\n' },
+        code: 1,
+        out: '',
+        err: 'a correction with this idempotency key is still under way\n',
       });
       await dead.stop();
       const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
@@ -948,8 +963,11 @@ describe('who did what', () => {
     const { digest } = JSON.parse(ran.out) as { digest: string };
     const account = core.names.accountRef(scopeOf(tenant), accountId);
     const recorded = {
-      ...{ type: 'OperationRecorded', operation: 'ledger statement', by: { value: 'Sam Staff' } },
-      ...{ parameters: { account }, resultDigest: digest },
+      type: 'OperationRecorded',
+      operation: 'ledger statement',
+      by: { value: 'Sam Staff' },
+      parameters: { account },
+      resultDigest: digest,
     };
     expect(await operationsOf(tenant)).toMatchObject([recorded, recorded]);
     await recordOperation(core, scopeOf(tenant), {

@@ -103,7 +103,14 @@ async function all(log: EventLog): Promise<readonly RecordedEvent[]> {
 /** What has to be the same in a copy. */
 const stored = async (log: EventLog) =>
   (await all(log)).map(({ id, type, data, metadata, stream, revision, recordedAt, ...place }) => ({
-    ...{ id, type, data, metadata, stream, revision, recordedAt, position: firstPosition(place) },
+    id,
+    type,
+    data,
+    metadata,
+    stream,
+    revision,
+    recordedAt,
+    position: firstPosition(place),
   }));
 
 async function copied(source: EventLog, target: EventLog, options: Partial<CopyOptions> = {}) {
@@ -118,11 +125,9 @@ async function copied(source: EventLog, target: EventLog, options: Partial<CopyO
 
 const compared = async (source: EventLog, target: EventLog) =>
   compareLogs(source, target, {
-    ...{
-      upTo: (await source.head()) ?? null,
-      signal: new AbortController().signal,
-      awayMsMax: 20_000,
-    },
+    upTo: (await source.head()) ?? null,
+    signal: new AbortController().signal,
+    awayMsMax: 20_000,
     translate: null,
   });
 
@@ -340,16 +345,14 @@ test.each([
 
 test('what a copy came to is said by the exit code, too', () => {
   const equal = {
-    ...{
-      events: 1,
-      streams: 1,
-      found: 0,
-      appended: 1,
-      digest: 'd',
-      differences: [],
-      isOrderSame: true,
-      targetHead: null,
-    },
+    events: 1,
+    streams: 1,
+    found: 0,
+    appended: 1,
+    digest: 'd',
+    differences: [],
+    isOrderSame: true,
+    targetHead: null,
   };
   const result: LogMoveResult = {
     ...equal,

@@ -87,8 +87,13 @@ async function copy(
   const target = await openLogAt(parseLogAddress('--to', to), true, surroundings);
   try {
     return await copyWholeLog({
-      ...{ database, source: around(source.log), target: target.log, whileRunning: false },
-      ...{ signal: new AbortController().signal, awayMsMax: 20_000, ...options },
+      database,
+      source: around(source.log),
+      target: target.log,
+      whileRunning: false,
+      signal: new AbortController().signal,
+      awayMsMax: 20_000,
+      ...options,
     });
   } finally {
     await source.close();

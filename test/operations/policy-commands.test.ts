@@ -221,7 +221,7 @@ async function putBack(row: object): Promise<void> {
   const { event_id, policy, stream, position, reason } = row as Record<string, unknown>;
   await core.pool.query(
     'insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, $2, $3, $4, $5)',
-    [...[event_id, policy, stream, position, reason]],
+    [event_id, policy, stream, position, reason],
   );
 }
 

@@ -145,10 +145,15 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   expect(diff).toMatchObject({ code: 2, err: '1 rows of reward-balances differ\n' });
   const position = await service.head();
   expect(JSON.parse(diff.out)).toMatchObject({
-    ...{ projection: 'reward-balances', position, count: 1 },
+    projection: 'reward-balances',
+    position,
+    count: 1,
     differences: [
       {
-        ...{ table: 'reward_balances', tenant: tenant.alias, mode: 'live', kind: 'changed' },
+        table: 'reward_balances',
+        tenant: tenant.alias,
+        mode: 'live',
+        kind: 'changed',
         columns: [{ column: 'available_credit', live: 105, new: 100 }],
       },
     ],
@@ -194,7 +199,9 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   const accountRef = core.names.accountRef(scope, account);
   expect(await recordedOperations(core, scope)).toMatchObject([
     {
-      ...{ operation: 'projection rebuild', by: { value: 'test' }, resultDigest: digestOf(repair) },
+      operation: 'projection rebuild',
+      by: { value: 'test' },
+      resultDigest: digestOf(repair),
       parameters: { projections: 'reward-balances', account: accountRef },
     },
   ]);

@@ -17,97 +17,96 @@ import type { Spendable } from './ordered-credit.js';
 import type { GrantedOfRule } from './rule-counts.js';
 
 /**
- * An account, folded from its events. Persistent maps (Immutable): a fold of 100 000 events costs
- * as many small steps, and a decision may try events on a state that others hold. A fold never
- * throws: facts that no rule of today would produce may stand in the log.
+ * An account, folded from its events. Persistent maps (Immutable): folding 100 000 events takes as
+ * many small steps, and a decision may try events on a state that others share. Folding never
+ * throws: the log may contain events that no current rule would produce.
  */
 export type AccountState = AbsentAccount | OpenAccount;
 
-/** Never opened, or deleted since. */
+/** Never opened, or deleted. */
 export interface AbsentAccount {
   readonly status: 'absent';
   readonly remains: Remains;
 }
 
-/** What outlasts people and the account itself, without a name. */
+/** The part of the state that outlasts its people and the account, without names. */
 export interface Remains {
-  /** People who are gone, and accounts that are, by the name of their key. */
+  /** People and accounts that were deleted, by the name of their key. */
   readonly forgotten: Set<SubjectId>;
-  /** Keyed hashes of user ids that asked not to be tracked. */
+  /** Keyed hashes of the user ids that asked not to be tracked. */
   readonly suppressed: Set<string>;
-  /** Requests whose keys are not known to be destroyed yet. */
+  /** Erasures whose keys are not known to be destroyed yet. */
   readonly erasures: Map<string, Erased>;
   /**
-   * All credit that was ever assigned before the account was deleted, by unit in lower case: it
-   * still stands in the ledger.
+   * All credit ever assigned before the account was deleted, by unit in lower case: it is still in
+   * the ledger.
    */
   readonly assignedEver: Map<string, number>;
-  /** What rules granted before the account was deleted: it still counts towards their limits. */
+  /** Rewards that rules granted before the account was deleted: they still count towards limits. */
   readonly grantedByRule: Map<string, GrantedOfRule>;
   /** Referrals of the account before it was deleted: they can still be moderated. */
   readonly formerReferrals: FormerReferrals;
   /**
-   * Tank codes that went to the account before it was deleted, by reward: nobody else is given
-   * them.
+   * Tank codes of the account before it was deleted, by reward: they are never handed out again.
    */
   readonly tankCodes: Map<string, string>;
-  /** Redemptions from very many rewards, until it is written down which; oldest first. */
+  /** Bulk redemptions whose rewards are not completely listed yet; oldest first. */
   readonly unlisted: OrderedMap<string, UnlistedRedemption>;
-  /** How often something reserved for the account lapsed before the account recorded it. */
+  /** How many reservations lapsed before the account recorded them. */
   readonly lapses: number;
 }
 
 export interface OpenAccount {
   readonly status: 'open';
   readonly remains: Remains;
-  /** The key that encrypts what identifies the account. */
+  /** The name of the key that encrypts the account's identifying values. */
   readonly account: SubjectId;
   readonly accountId: string | null;
   readonly currency: string;
   readonly subscription: Subscription | null;
-  /** Whether the subscription was PAID at any time: no attribution after that. */
+  /** Whether the subscription was ever PAID: no attribution after that. */
   readonly everPaid: boolean;
   readonly paymentProviderId: string | null;
   readonly attribution: Attribution | null;
   readonly referral: ReferralState | null;
   readonly users: Map<PersonId, UserState>;
   readonly personsByUserId: Map<string, PersonId>;
-  /** In the order they were identified. */
+  /** In the order of identification. */
   readonly persons: List<PersonId>;
   readonly rewards: Map<string, RewardState>;
-  /** What may be spent of the rewards, in the order in which it is spent. */
+  /** The credit that can be spent, in the order of spending. */
   readonly spendable: Spendable;
-  /** Reward ids per referral that paid this account as its referrer or referred party. */
+  /**
+   * Reward ids by the referral that this account was rewarded for, as its referrer or referred
+   * party.
+   */
   readonly rewardsByReferral: Map<string, List<string>>;
   /** All credit ever assigned, by unit in lower case. */
   readonly assignedEver: Map<string, number>;
-  /** What moderation said of the referrals that this account made. Absent: nothing yet. */
+  /** The moderated status of referrals that this account made. Absent: not moderated. */
   readonly referrerSides: Map<string, SideStatus>;
   /** Referrals whose rewards a moderation holds, with its id. */
   readonly holds: Map<string, string>;
-  /** Every reward that a rule ever granted here, whatever became of it, by program and rule. */
+  /** Number of rewards that each rule ever granted here, by program and rule. */
   readonly grantedByRule: Map<string, GrantedOfRule>;
-  /** Rewards that were due and not given. */
+  /** Rewards that were due and not granted. */
   readonly withheld: Set<string>;
-  /** What each user did, as far as a rule may ask whether it is the first time. */
+  /** Each user's events, as far as a rule needs them to recognise a first time. */
   readonly eventsSeen: Map<PersonId, EventsSeen>;
-  /**
-   * Idempotency keys of user events, by person, as keyed hashes, with the time they came; oldest
-   * first.
-   */
+  /** Idempotency keys of user events, by person, as keyed hashes with their time; oldest first. */
   readonly batches: OrderedMap<string, number>;
   /**
-   * Referrals that users of this account have made, oldest first; null in the place of one that was
-   * withdrawn.
+   * Referrals that users of this account announced, oldest first; null in the place of a withdrawn
+   * one.
    */
   readonly announced: Announced;
-  /** Where in `announced` a referral stands. */
+  /** Index of each referral in `announced`. */
   readonly announcedAt: Map<string, number>;
-  /** Signals that came upon a referral of this account before it started. */
+  /** Signals of later referrals on a referral of this account that has not started yet. */
   readonly flagged: Map<string, Readonly<Record<string, FraudSignal>>>;
 }
 
-/** A redemption whose effect stands, and the rewards that it came from, in order. */
+/** A recorded bulk redemption and its rewards, in order. */
 export interface UnlistedRedemption {
   readonly redemptionId: string;
   readonly at: number;
@@ -116,16 +115,16 @@ export interface UnlistedRedemption {
     readonly rewardId: string;
     readonly person: PersonId;
     readonly amount: number;
-    /** Before it was redeemed. */
+    /** Before the redemption. */
     readonly phase: RewardPhase;
   }[];
-  /** So many of the lines are written down. */
+  /** Number of lines listed so far. */
   readonly listed: number;
 }
 
 export type Announced = List<AnnouncedReferral | null>;
 
-/** Who brought the account, before and after the referral starts. */
+/** The referrer of the account, before and after the referral starts. */
 export interface Attribution {
   readonly code: string | null;
   readonly codeSubject: SubjectId;
@@ -142,7 +141,7 @@ export interface ReferralState {
   readonly referredStatus: SideStatus;
   readonly referrerStatus: SideStatus;
   readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
-  /** Terms under which a side has earned its reward so far; null: nothing earned yet. */
+  /** Terms under which a side has earned its reward; null: none earned yet. */
   readonly referredEarned: RewardTerms | null;
   readonly referrerEarned: RewardTerms | null;
   readonly dateStarted: number;
@@ -180,7 +179,7 @@ export interface RewardState {
   readonly dateExpires: number | null;
   readonly referralId: string | null;
   readonly redeemed: number;
-  /** As the ledger shows it; a command first records what its clock says is due. */
+  /** The recorded state; a command first records what is due by its clock. */
   readonly phase: RewardPhase;
   readonly dateCancelled: number | null;
   readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
@@ -188,9 +187,9 @@ export interface RewardState {
 }
 
 /**
- * A referral of an account in a life that it had before: the account was deleted, perhaps opened
- * anew and referred again. Its referrer's reward stands, so it can be moderated. One per life,
- * without a name.
+ * A referral from before the account was deleted. The account may have been opened and referred
+ * again. The referrer's reward remains, so the referral can be moderated. One for each deletion,
+ * without names.
  */
 export interface FormerReferral extends ReferralState {
   /** The moderation that holds it; null: none. */
@@ -201,7 +200,7 @@ export type FormerReferrals = Map<string, FormerReferral>;
 
 export const unitKey = (unit: string): string => unit.toLowerCase();
 
-/** What is left of a credit reward; 0 for other types. */
+/** The remaining amount of a credit reward; 0 for other types. */
 export const amountLeft = (reward: RewardState): number =>
   reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
 
@@ -216,8 +215,8 @@ export const rewardRef = (reward: RewardState): RewardRef => ({
 });
 
 /**
- * A reward that somebody may still use or see: what belonged to people who are gone stays in the
- * ledger and in no answer.
+ * A reward that can still be used or shown: the rewards of deleted people stay in the ledger and in
+ * no answer.
  */
 export function presentReward(state: OpenAccount, rewardId: string): RewardState | undefined {
   const reward = state.rewards.get(rewardId);

@@ -51,7 +51,7 @@ import {
 import { syncAccount, type SyncAccount } from './sync-account.js';
 import { receiveUserEvents, type ReceiveUserEvents } from './user-events.js';
 
-/** Everything that can be asked of an account. */
+/** Every command of an account. */
 export type AccountCommand =
   | SyncAccount
   | UpsertUser

@@ -4,14 +4,13 @@ import type { LapsingKind } from '../reservation/reservation-kind.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * What can happen to an account: its users, its referral (as the referred party), its rewards, its
- * subscription. `at` is the time the fact took effect, epoch milliseconds; it is stored in the
- * envelope.
+ * The events of an account: its users, its referral (as the referred party), its rewards, its
+ * subscription. `at` is the time of the effect, epoch milliseconds; it is stored in the envelope.
  */
 
 /**
- * A person's id within the ledger: a UUID made by us, also the name of the key that encrypts what
- * is known of the person.
+ * A person's id within the ledger: a UUID of ours, also the name of the key that encrypts the
+ * person's data.
  */
 export type PersonId = SubjectId;
 
@@ -28,7 +27,7 @@ export const BILLING_INTERVALS = [
 export type BillingInterval = (typeof BILLING_INTERVALS)[number];
 
 /**
- * Replaced as a whole; unset members are left out. `value` may have decimals: it is the price, no
+ * Replaced as a whole; unset members are omitted. `value` may have decimals: it is a price, not
  * credit.
  */
 export interface Subscription {
@@ -40,7 +39,7 @@ export interface Subscription {
 
 export type CustomFieldValue = string | number | boolean;
 
-/** What is known of a person, all of it encrypted in the log. Null: no value. */
+/** A person's data, all encrypted in the log. Null: no value. */
 export interface Profile {
   readonly id: string;
   readonly email: string | null;
@@ -60,7 +59,7 @@ export interface Profile {
   readonly lastSeenUserAgent: string | null;
 }
 
-/** The ids that a client knows somebody by. */
+/** The client's ids of a person. */
 export interface PartyIds {
   readonly accountId: string;
   readonly userId: string;
@@ -75,19 +74,16 @@ export interface Party {
 
 export type RewardSource = 'FRIEND_SIGNUP' | 'REFERRED' | 'MANUAL' | 'EVENT';
 
-/**
- * Names a reward in every event about it, so that each event can be posted without looking another
- * one up.
- */
+/** Describes a reward in each of its events, so that an event can be posted on its own. */
 export interface RewardRef {
   readonly rewardId: string;
   readonly person: PersonId;
   readonly rewardType: RewardValue['type'];
-  /** As the reward was given; `%` for percentages, null for a tank code without one. */
+  /** As granted; `%` for percentages, null for a tank code without a unit. */
   readonly unit: string | null;
 }
 
-/** What people read about a reward. */
+/** The texts of a reward. */
 export interface RewardTexts {
   readonly name: string | null;
   readonly description: string | null;
@@ -98,17 +94,17 @@ export interface FraudSignal {
   readonly score: number;
 }
 
-/** A referral that a user of an account is about to make. */
+/** A referral that a user of the account is about to make. */
 export interface AnnouncedReferral {
   readonly referralId: string;
-  /** The referred account. It is referred at most once: announced again, it counts once. */
+  /** The referred account. It is referred at most once: repeated announcements count once. */
   readonly account: AccountRef;
   /** The referrer. */
   readonly person: PersonId;
   readonly at: number;
 }
 
-/** Why a reward that was due was not given. */
+/** Why a due reward was not granted. */
 export type WithheldReason =
   | 'AMOUNT_TOO_LARGE'
   | 'LIMIT_REACHED'
@@ -127,21 +123,21 @@ export type EventField =
   | { readonly [name: string]: EventField };
 
 /**
- * What somebody did, as a client told it. Encrypted in the log: fields and even keys may say
- * anything of a person.
+ * An event of a user, as the client sent it. Encrypted in the log: fields and even keys may be
+ * personal.
  */
 export interface UserEventContent {
-  /** The client's id of it, or the one that it was given. */
+  /** The client's id of the event, or a generated one. */
   readonly id: string;
   readonly key: string;
   readonly fields: Readonly<Record<string, EventField>>;
-  /** As the client says, epoch milliseconds. No rule depends on it. */
+  /** The client's time, epoch milliseconds. No rule depends on it. */
   readonly dateTriggered: number;
 }
 
 /**
- * A correction by an operator. The reason is free text and goes with the person whose credit it is;
- * the names of staff have keys of their own, so that they outlast that person.
+ * A correction by an operator. The reason is free text, encrypted with the key of the credit's
+ * owner; the names of staff have keys of their own, so that they outlast that person.
  */
 export interface Adjustment {
   readonly reason: Personal<string>;
@@ -157,15 +153,15 @@ export type AccountEvent =
   | Fact<'SubscriptionChanged', { subscription: Subscription }>
   | Fact<'CurrencyChanged', { currency: string }>
   /**
-   * A code was given for the account. The referral itself starts with its first referable user.
+   * A code was applied to the account. The referral itself starts with the first referable user.
    * `code` is encrypted with its owner's key.
    */
   | Fact<'AccountAttributed', { code: Personal<string>; referrer: Party; programId: string }>
   | Fact<'PaymentProviderIdSet', { paymentProviderId: Personal<string> }>
   | Fact<'UserIdentified', { person: PersonId; profile: Personal<Profile> }>
-  /** The members that changed, with their new values. */
+  /** The changed members with their new values. */
   | Fact<'UserProfileChanged', { person: PersonId; changes: Personal<Partial<Profile>> }>
-  /** The user's primary code in that program from now on; earlier ones keep working. */
+  /** From now on the user's primary code in that program; earlier ones keep working. */
   | Fact<'ReferralCodeAssigned', { person: PersonId; code: Personal<string>; programId: string }>
   | Fact<'UserBlocked', { person: PersonId }>
   | Fact<'UserUnblocked', { person: PersonId }>
@@ -177,8 +173,8 @@ export type AccountEvent =
         programVersion: number;
         code: Personal<string>;
         /**
-         * Nothing tells so far: the landing page is told code and media, and no call of a client
-         * says them again.
+         * Always null for now: the landing page receives code and media, and no call passes them
+         * on.
          */
         shareLinkUsed: string | null;
         referred: Party;
@@ -187,13 +183,13 @@ export type AccountEvent =
         referrerStatus: SideStatus;
         fraudSignals: Readonly<Record<string, FraudSignal>>;
         /**
-         * The referrer's other referrals that, with this one, are too many in too short a time:
-         * they get the signal, too.
+         * The referrer's other referrals within the time limit of the rate signal: they receive the
+         * signal, too.
          */
         tooManyWith: readonly { readonly referralId: string; readonly account: AccountRef }[];
         /**
-         * What each side earns by the start, under the terms of this moment; null: nothing yet.
-         * Granted only to an approved side.
+         * The reward of each side by the start, under the current terms; null: none yet. Granted
+         * only to an approved side.
          */
         referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
@@ -207,31 +203,29 @@ export type AccountEvent =
         programVersion: number;
         referrer: Party;
         referredStatus: SideStatus;
-        /** After the conversion: a referrer who was blocked meanwhile is denied here. */
+        /** After the conversion: a referrer blocked in the meantime is denied here. */
         referrerStatus: SideStatus;
-        /** What each side earns by the conversion, under the terms of this moment. */
+        /** The reward of each side by the conversion, under the current terms. */
         referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
       }
     >
   | Fact<'ReferralEnded', { referralId: string }>
   /**
-   * Signals that later referrals brought upon this one, perhaps before it started. The statuses of
-   * its sides stay.
+   * Signals that later referrals raise on this one, perhaps before it started. The statuses of its
+   * sides stay.
    */
   | Fact<
       'ReferralFlagged',
       { referralId: string; fraudSignals: Readonly<Record<string, FraudSignal>> }
     >
-  /** In the referrer's account: another account is about to be referred by this person. */
+  /** In the referrer's account: this person is about to refer another account. */
   | Fact<'ReferralAnnounced', { referralId: string; account: AccountRef; person: PersonId }>
-  /** It was not, after all. */
+  /** The announced referral did not start. */
   | Fact<'ReferralWithdrawn', { referralId: string }>
-  /** Somebody else may take over what was reserved for this account and never recorded here. */
+  /** A reservation for this account that was never recorded here may be taken over. */
   | Fact<'ReservationLapsed', { kind: LapsingKind; holder: PersonId | null }>
-  /**
-   * Something that a user did. `batch` is the keyed hash of the idempotency key that came with it.
-   */
+  /** An event of a user. `batch` is the keyed hash of its idempotency key. */
   | Fact<
       'UserEventReceived',
       {
@@ -241,9 +235,7 @@ export type AccountEvent =
         content: Personal<UserEventContent>;
       }
     >
-  /**
-   * An event of the referred user has earned the referrer a reward, under the terms of this moment.
-   */
+  /** An event of the referred user has earned the referrer a reward, under the current terms. */
   | Fact<
       'ReferrerRewardEarnedByEvent',
       {
@@ -259,7 +251,7 @@ export type AccountEvent =
   /** A moderation holds the rewards of these referrals until it is applied or released. */
   | Fact<'ModerationPrepared', { moderationId: string; referralIds: readonly string[] }>
   | Fact<'ModerationReleased', { moderationId: string }>
-  /** The referred account's record of a moderation: the statuses after it. */
+  /** A moderation in the referred account: the new statuses. */
   | Fact<
       'ReferralModerated',
       {
@@ -269,15 +261,15 @@ export type AccountEvent =
         referrerStatus: SideStatus;
         referrer: Party;
         /**
-         * What the referrer has earned so far under recorded terms and has not been granted for
-         * want of approval; null: nothing.
+         * The referrer's reward, earned under recorded terms and not yet granted because its side
+         * was not approved; null: none.
          */
         referrerReward: RewardTerms | null;
         programId: string;
         programVersion: number;
       }
     >
-  /** The referrer's account's record of a moderation of its side. */
+  /** A moderation of the referrer's side, in the referrer's account. */
   | Fact<'ReferrerSideModerated', { moderationId: string; referralId: string; status: SideStatus }>
   | Fact<
       'RewardGranted',
@@ -287,7 +279,7 @@ export type AccountEvent =
         owner: Personal<PartyIds>;
         source: RewardSource;
         value: RewardValue;
-        /** Free text of whoever gave it: it may name the person. Without any it is null. */
+        /** Free text of the reward's author: it may name the person. Null without text. */
         texts: Personal<RewardTexts>;
         cancellable: boolean;
         /** Epoch milliseconds; null: available at once, never expires. */
@@ -296,22 +288,22 @@ export type AccountEvent =
         referralId: string | null;
         programId: string | null;
         programVersion: number | null;
-        /** The rule of the program that granted it; null: given by hand. */
+        /** The rule of the program that granted it; null: granted manually. */
         rule: string | null;
-        /** Credit that is redeemed in full the moment it becomes available. */
+        /** Credit that is redeemed in full when it becomes available. */
         redeemsAutomatically: boolean;
-        /** Left out: no correction. */
+        /** Absent: not a correction. */
         adjustment?: Adjustment;
       }
     >
-  /** A reward that was due and was not given; the rest went on. It is not given later either. */
+  /** A due reward that was not granted; the rest took effect. It is not granted later. */
   | Fact<
       'RewardWithheld',
       {
-        /** Null in facts from before rules were named. */
+        /** Null in events from before rules had names. */
         rewardId: string | null;
         referralId: string | null;
-        /** Whose it would have been: of this account, or the referrer. */
+        /** Which side's reward: this account's, or the referrer's. */
         person: PersonId;
         programId: string | null;
         programVersion: number | null;
@@ -326,28 +318,27 @@ export type AccountEvent =
       RewardRef & { redemptionId: string; amount: number; adjustment?: Adjustment }
     >
   /**
-   * An amount was taken from very many rewards of a unit: of what could be spent at `at`, before
-   * this event, by soonest expiry, then by what was given first, then by id. All of it at once, by
-   * this event; which rewards it came from is listed after it. What this rule means never changes:
-   * another rule is another type.
+   * An amount was redeemed from very many rewards of a unit: from those available at `at`, before
+   * this event, by soonest expiry, then by grant order, then by id. This event takes the whole
+   * amount; later events list the rewards. The meaning of this rule never changes: another rule is
+   * another type.
    */
   | Fact<
       'AccountCreditRedeemed',
       {
         redemptionId: string;
-        /** As the first of the rewards spells it. */
+        /** In the first reward's spelling. */
         unit: string;
         amount: number;
-        /** Whose rewards alone; null: the whole account's. */
+        /** Whose rewards; null: the whole account's. */
         onlyOf: PersonId | null;
-        /** How many there are. */
+        /** Number of the rewards. */
         rewards: number;
         adjustment?: Adjustment;
       }
     >
   /**
-   * A piece of the list: `from` is the place of its first line, counted from 0. Taken at `at`, the
-   * time of the redemption.
+   * A part of the list: `from` is the index of its first line. `at` is the time of the redemption.
    */
   | Fact<
       'RedeemedRewardsListed',
@@ -359,32 +350,32 @@ export type AccountEvent =
         lines: readonly RedeemedLine[];
       }
     >
-  /** `amount`: what was left of a credit reward, else 0. */
+  /** `amount`: the rest of a credit reward, otherwise 0. */
   | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
   | Fact<'RewardRestored', RewardRef & { amount: number }>
   /**
-   * From here on these people are gone, and with `account` the account itself: whoever comes under
-   * its id begins anew. Their keys are destroyed next. `suppressed`: keyed hashes of user ids that
-   * are never to be identified in this account again.
+   * From this event on these people are forgotten, and with `account` the account itself: the next
+   * user under such an id is a new one. Their keys are destroyed next. `suppressed`: keyed hashes
+   * of user ids that must never be identified in this account again.
    */
   | Fact<'ErasureRequested', Erased & { suppressed: readonly string[] }>
   /**
-   * Their keys are destroyed: nobody can read any more who they were, and nothing that keeps plain
-   * values may show them.
+   * Their keys are destroyed: their identity is unreadable, and copies with plain values must not
+   * show it.
    */
   | Fact<'ErasureCompleted', Erased>;
 
 /**
- * Reward, whose it is as a place among the persons of its event, amount. Short, since there are
- * very many.
+ * Reward, index of its owner among the persons of the event, amount. Short, since there are very
+ * many.
  */
 export type RedeemedLine = readonly [rewardId: string, person: number, amount: number];
 
-/** Who is forgotten by one request. */
+/** The people of one erasure. */
 export interface Erased {
   readonly erasureId: string;
   readonly persons: readonly PersonId[];
-  /** The key of the account, when it is deleted as a whole; null: it stays. */
+  /** The name of the account's key when the account is deleted; null: it stays. */
   readonly account: SubjectId | null;
 }
 

@@ -12,20 +12,20 @@ import { emptyProfile } from './identify-user.js';
 import { automaticRedemptionId, partyIds } from './rewards.js';
 
 /**
- * What can be shown of an account and what is in it, whether it was just decided (folded state) or
- * is read (read model). One shape for both, so that the answer to a write and the next read are the
- * same. Times are epoch milliseconds.
+ * The visible facts of an account, from the state right after a decision or from a read model. One
+ * shape for both, so that the answer to a write and the next read agree. Times are epoch
+ * milliseconds.
  */
 
 export interface AccountFacts {
   readonly accountId: string;
   readonly currency: string;
   readonly subscription: Subscription;
-  /** The code the account was referred with; null: not referred, or its owner is forgotten. */
+  /** The code that referred the account; null: not referred, or the owner is forgotten. */
   readonly referralCode: string | null;
 }
 
-/** The user's profile, with the client's id of it under a name of its own. */
+/** The user's profile; `userId` is the client's id. */
 export interface UserFacts extends Omit<Profile, 'id'> {
   readonly accountRef: AccountRef;
   readonly person: PersonId;
@@ -33,11 +33,11 @@ export interface UserFacts extends Omit<Profile, 'id'> {
   readonly userId: string;
   readonly dateCreated: number;
   readonly dateBlocked: number | null;
-  /** Primary code per program id. */
+  /** Primary code by program id. */
   readonly referralCodes: Readonly<Record<string, string>>;
-  /** Of the account; shown at each of its users. */
+  /** Of the account; shown with each of its users. */
   readonly paymentProviderId: string | null;
-  /** Only at the user who is the referred party. `code` is null once its owner is forgotten. */
+  /** Only for the referred user. `code` is null once its owner is forgotten. */
   readonly referredBy: { readonly code: string | null; readonly isConverted: boolean } | null;
 }
 
@@ -94,7 +94,7 @@ export interface ReferralFacts {
   readonly dateModerated: number;
 }
 
-/** One entry of a reward balance; which members count depends on the type. Sums are integers. */
+/** One entry of a reward balance; the type determines the members. Sums are integers. */
 export interface BalanceFacts {
   readonly type: RewardType;
   readonly unit: string | null;
@@ -110,7 +110,7 @@ export interface BalanceFacts {
   readonly totalFuelTankCodes: number;
 }
 
-// What can be shown right after a decision, without waiting for a read model.
+// The facts of a state, for answers to writes.
 
 export function accountFacts(state: OpenAccount): AccountFacts {
   return {
@@ -122,8 +122,8 @@ export function accountFacts(state: OpenAccount): AccountFacts {
 }
 
 /**
- * Somebody whom a write was about and who is forgotten since has an empty profile, with an empty
- * id. Undefined: nobody of the account.
+ * A forgotten user of a write has an empty profile and an empty id. Undefined: not a user of the
+ * account.
  */
 export function userFacts(
   state: OpenAccount,
@@ -151,9 +151,9 @@ export function userFacts(
 }
 
 /**
- * A reward with redemptions is shown from its read model alone: the state keeps their sum, not each
- * of them. What a write answers with is new or cancelled, so it has none, or the one that comes
- * with a reward that redeems itself.
+ * The redemptions of a reward are shown from its read model alone: the state keeps only their sum.
+ * A write answers with a new or a cancelled reward: it has no redemption, or the automatic one of
+ * its grant.
  */
 export function rewardFacts(
   state: OpenAccount,

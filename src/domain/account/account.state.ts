@@ -27,7 +27,7 @@ import { reindexed, withoutPersons } from './spendable.js';
 export type * from './account-shapes.js';
 export { amountLeft, presentReward, rewardRef, unitKey, unitOf } from './account-shapes.js';
 
-/** Folding an account from its events. */
+/** Folds an account from its events. */
 
 const NOTHING_REMAINS: Remains = {
   forgotten: Set<SubjectId>(),
@@ -128,7 +128,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
             ? state.batches
             : rememberBatch(state.batches, batchKey(event.person, event.batch), event.at),
       };
-    // The referrer's account has the reward; here it is a fact for whoever tells that account.
+    // The reward is in the referrer's account; this event informs the policy that grants it.
     case 'ReferrerRewardEarnedByEvent':
       return state;
     case 'ModerationPrepared':
@@ -324,7 +324,7 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
     dateExpires,
     referralId,
   } = event;
-  // Given once, whatever the log says: what was redeemed of the first one would be there again.
+  // Granted once, whatever the log contains: a second grant would undo redemptions of the first.
   if (state.rewards.has(rewardId)) return state;
   const { redeemsAutomatically, texts } = event;
   const { name, description } = texts.value ?? { name: null, description: null };
@@ -438,7 +438,7 @@ function withReward(
   return { ...state, rewards: state.rewards.set(rewardId, after), spendable };
 }
 
-/** Nothing of what belonged to somebody who is forgotten may be spent. */
+/** Credit of forgotten people cannot be spent. */
 const isGone = ({ remains }: OpenAccount, { person }: RewardState): boolean =>
   remains.forgotten.has(person);
 
@@ -451,7 +451,7 @@ function announce(state: OpenAccount, referral: AnnouncedReferral): OpenAccount 
   };
 }
 
-/** Leaves its place empty, unless it is the last: the others keep theirs. */
+/** Leaves an empty place, unless it is the last one: the indexes of the others must stay. */
 function withdraw(state: OpenAccount, referralId: string): OpenAccount {
   const place = state.announcedAt.get(referralId);
   if (place === undefined) return state;

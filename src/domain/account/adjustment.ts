@@ -8,9 +8,8 @@ import { debit } from './redemption.js';
 import { fitsUnderAmountMax, give } from './rewards.js';
 
 /**
- * An operator's correction. Nothing that stands in the ledger is changed: credit is added as a
- * reward by hand, or taken from what the user may spend as a redemption, and the event says why and
- * who answers for it.
+ * A correction by an operator. Recorded events stay: credit is added as a manual reward, or taken
+ * as a redemption, and the event names the reason and the people responsible.
  */
 export interface AdjustCredit {
   readonly type: 'AdjustCredit';
@@ -21,9 +20,9 @@ export interface AdjustCredit {
   readonly reason: string;
   readonly approvedBy: Personal<string>;
   readonly by: Personal<string>;
-  /** Of the reward, should it become one. */
+  /** The id of the reward, if credit is added. */
   readonly rewardId: string;
-  /** Of the redemptions, should it become some; see RedeemAccountCredit. */
+  /** Ids of the redemptions, if credit is taken; see RedeemAccountCredit. */
   readonly redemptionId: string;
   readonly now: number;
 }
@@ -56,7 +55,7 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
     programId: null,
     programVersion: null,
     rule: null,
-    // A correction is of the balance: what the program redeems by itself would leave none.
+    // A correction changes the balance: automatic redemption would undo it.
     redeemsAutomatically: false,
     adjustment,
   };

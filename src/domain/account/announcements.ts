@@ -5,8 +5,8 @@ import type { AccountEvent, AnnouncedReferral, PersonId } from './account.events
 import type { AccountState, Announced } from './account.state.js';
 
 /**
- * What a referrer's rate needs, in the referrer's own account: every referral is announced there
- * just before it starts, so of several that start at once each sees those before it.
+ * The data of the referrer's rate limit, in the referrer's own account: every referral is announced
+ * there just before it starts, so of several concurrent ones each sees the earlier ones.
  */
 export interface AnnounceReferral {
   readonly type: 'AnnounceReferral';
@@ -24,7 +24,7 @@ export function announceReferral(
   return { events: [{ type: 'ReferralAnnounced', at: now, referralId, account, person }] };
 }
 
-/** The referral did not start after all. */
+/** The announced referral did not start. */
 export interface WithdrawReferral {
   readonly type: 'WithdrawReferral';
   readonly referralId: string;
@@ -42,8 +42,8 @@ export function withdrawReferral(
 const MINUTE_MS = 60_000;
 
 /**
- * The referrals that, with this one, are too many in too short a time; none: they are not. Those
- * announced after it do not count: each one answers for what came before it.
+ * The referrals that, with this one, exceed the rate limit; none: not exceeded. Later announcements
+ * do not count: each referral is checked against the earlier ones.
  */
 export function tooManyWith(
   announced: Announced,
@@ -54,7 +54,7 @@ export function tooManyWith(
   const self = own === -1 ? undefined : announced.get(own);
   if (!self) return [];
   const others = new Map<AccountRef, AnnouncedReferral>();
-  // From the newest back to where the time ends: a referrer may have announced a hundred thousand.
+  // Newest first, up to the start of the period: a referrer may have announced a hundred thousand.
   for (let index = own - 1; index >= 0; index--) {
     const earlier = announced.get(index);
     if (!earlier) continue;

@@ -4,21 +4,20 @@ import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.event
 import { reindexedAll, takenFrom, type Changed } from './spendable.js';
 
 /**
- * Redeeming from very many rewards at once. One event takes the whole amount, by a rule that every
- * fold applies alike: so it is all or nothing however many rewards there are. Which rewards it came
- * from is written down after it, in as many appends as that takes, for whoever has no state to look
- * it up in: read models, statements, postings.
+ * Redeems from very many rewards at once. One event takes the whole amount, by a rule that every
+ * fold applies in the same way: so it is all or nothing for any number of rewards. The rewards are
+ * listed in later events, for readers without the state: read models, statements, postings.
  */
 
-/** Up to so many rewards each have an event of their own. */
+/** Up to this many rewards have an event each. */
 export const EVENT_EACH_MAX = 100;
 /**
- * A line takes some 60 bytes: an event of so many is far below what an append holds, and is one of
- * many in a page of the log.
+ * A line takes some 60 bytes: the event is far below the limit of an append and shares a page of
+ * the log with many others.
  */
 const LINES_PER_EVENT = 2_000;
 
-/** Total: takes what there is, should a log ever say more. */
+/** Total: takes the available amount, should an event contain more. */
 export function redeemFromMany(
   state: OpenAccount,
   event: AccountEventOf<'AccountCreditRedeemed'>,
@@ -30,7 +29,7 @@ export function redeemFromMany(
   for (const { rewardId, amount: part } of taken) {
     const before = state.rewards.get(rewardId);
     if (!before) continue;
-    // What is redeemed of a scheduled reward is available: its date has come.
+    // The date of a redeemed scheduled reward has passed.
     changes.push({
       before,
       after: { ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' },
@@ -51,10 +50,7 @@ export function redeemFromMany(
   };
 }
 
-/**
- * Whether or not the account is still there: what was redeemed before it was deleted is written
- * down to the end.
- */
+/** Also for a deleted account: redemptions before the deletion are listed completely. */
 export function noteListed(
   remains: Remains,
   { redemptionId, from, lines }: AccountEventOf<'RedeemedRewardsListed'>,
@@ -69,10 +65,7 @@ export function noteListed(
   return { ...remains, unlisted };
 }
 
-/**
- * Writes down a piece of what was redeemed and is not written down yet; nothing: all is. Sent until
- * there is nothing.
- */
+/** Lists the next part of the unlisted redemptions; no events: all are listed. Sent until then. */
 export interface ListRedeemedRewards {
   readonly type: 'ListRedeemedRewards';
 }
@@ -107,7 +100,7 @@ export function nextPiece({
   };
 }
 
-/** The account as those see it who have only heard of what is written down. */
+/** The account as known from the listed redemptions alone. */
 export function asListed(state: AccountState): AccountState {
   if (state.status === 'absent' || state.remains.unlisted.size === 0) return state;
   let { rewards } = state;
@@ -125,7 +118,7 @@ export function asListed(state: AccountState): AccountState {
   return { ...state, rewards };
 }
 
-/** One redemption of many, as an event of its own would say it. */
+/** One of many redemptions, in the form of a single one's event. */
 export interface ListedRedemption {
   readonly rewardId: string;
   readonly person: string;

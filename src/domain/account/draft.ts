@@ -6,8 +6,8 @@ import { holdOnEvent } from './holds.js';
 
 /**
  * A state under change: each event is folded as soon as it is decided, so that the next step of the
- * same decision sees it. A draft that touches what a moderation holds comes to nothing but to wait
- * for it, whatever command it is of.
+ * same decision sees it. A draft that touches something held by a moderation becomes a wait for
+ * that moderation.
  */
 export class Draft {
   readonly events: AccountEvent[] = [];
@@ -15,8 +15,7 @@ export class Draft {
   private heldBy: string | undefined;
 
   /**
-   * @param moderationId of the moderation whose own step this is: what it holds itself is not in
-   * its way.
+   * @param moderationId of the moderation whose own step this is: its own holds do not block it.
    */
   constructor(
     public state: OpenAccount,
@@ -34,18 +33,19 @@ export class Draft {
   }
 
   /**
-   * What is decided rests on the statuses of this referral: a moderation that holds it ends first.
+   * The decision depends on the statuses of this referral: a moderation that holds it must end
+   * first.
    */
   restOn(referralId: string): void {
     this.wait(this.state.holds.get(referralId));
   }
 
-  /** Without it nothing of this draft counts: the command is decided again once it was got. */
+  /** The decision is incomplete without it; it is fetched, then the command is decided again. */
   need(need: Need): void {
     this.needs.push(need);
   }
 
-  /** Waiting comes first: nothing is fetched for a decision that may turn out otherwise. */
+  /** A wait comes first: nothing is fetched for a decision that may change. */
   decision(): Accepted<AccountEvent> | Held | InNeed {
     if (this.heldBy !== undefined) return { heldBy: this.heldBy };
     return this.needs.length > 0 ? { needs: this.needs } : { events: this.events };

@@ -4,20 +4,19 @@ import type { AccountEvent, Erased, PersonId } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
 
 /**
- * People who ask to be forgotten, alone or with their account. The request takes effect at once:
- * who is named in it is gone. That their keys are destroyed follows, by whoever carries the
- * recorded request on (command-handling/erasure-process).
+ * Forgets people, alone or with their account. The request takes effect at once: its people are
+ * gone. Their keys are destroyed next, by command-handling/processes/erasure-process.
  */
 export interface ForgetUser {
   readonly type: 'ForgetUser';
   readonly userId: string;
   readonly erasureId: string;
   /**
-   * The keyed hash that keeps this user id from being identified again; null: the id may be used
+   * The keyed hash that blocks this user id from being identified again; null: the id may be used
    * again.
    */
   readonly suppressed: string | null;
-  /** False: the account goes with its last user. */
+  /** False: the account is deleted with its last user. */
   readonly preserveEmptyAccount: boolean;
   readonly now: number;
 }
@@ -31,10 +30,7 @@ export interface ForgetAccount {
   readonly now: number;
 }
 
-/**
- * A restored log no longer has an erasure that came after its backup: it is entered again, as it
- * was.
- */
+/** A restored log lacks erasures that are newer than its backup: they are recorded again. */
 export interface RepeatErasure {
   readonly type: 'RepeatErasure';
   readonly erased: Erased;
@@ -87,8 +83,7 @@ export function forgetAccount(
 }
 
 /**
- * Nothing to do where everybody is gone already. An account that came later under the same id is
- * another one, and stays.
+ * No events when all are gone already. A newer account under the same id is another one, and stays.
  */
 export function repeatErasure(
   state: AccountState,
@@ -108,7 +103,7 @@ export function repeatErasure(
   };
 }
 
-/** Said once its keys are destroyed; the second time changes nothing. */
+/** Recorded once its keys are destroyed; a repetition changes nothing. */
 export function completeErasure(
   { remains }: AccountState,
   { erasureId, now }: CompleteErasure,
@@ -117,9 +112,9 @@ export function completeErasure(
   return { events: erased ? [{ type: 'ErasureCompleted', at: now, ...erased }] : [] };
 }
 
-// A moderation has counted on what it holds: it comes to its end first.
+// A moderation relies on its holds: it ends first.
 const anyHold = (state: OpenAccount): string | undefined => state.holds.first();
 
-/** Whether a user id, given as its keyed hash, asked not to be tracked in this account. */
+/** Whether a user id, as its keyed hash, asked not to be tracked in this account. */
 export const isSuppressed = ({ remains }: AccountState, userRef: string): boolean =>
   remains.suppressed.has(userRef);

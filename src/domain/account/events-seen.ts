@@ -3,9 +3,8 @@ import type { EventCondition } from '../program.js';
 import type { PersonId, UserEventContent } from './account.events.js';
 
 /**
- * What a user did so far: by key, the greatest number that each field ever held. Enough to tell for
- * any rule, also for one that comes later, whether an earlier event of the user fitted it; and
- * little, however many events there were.
+ * A user's events so far: by key, the greatest number of each field. Enough for any rule, also a
+ * future one, to know whether an earlier event matched it; and small for any number of events.
  */
 export type EventsSeen = Map<string, Map<string, number>>;
 
@@ -47,10 +46,10 @@ export function hasFittedBefore(
   );
 }
 
-/** Keys of batches are promised for a day. */
+/** Idempotency keys of batches are promised for a day. */
 const BATCH_REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** A user id that is used again after its person was forgotten begins without keys. */
+/** A user id that is used again after its person was forgotten starts without keys. */
 export const batchKey = (person: PersonId, batch: string): string => `${person}/${batch}`;
 
 export function rememberBatch(

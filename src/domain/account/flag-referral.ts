@@ -5,8 +5,8 @@ import { holdOn, referralOf } from './former-referrals.js';
 import { signal } from './fraud-signals.js';
 
 /**
- * Later referrals of the same referrer made this one part of too many. Sent by a policy, at least
- * once, and perhaps while the referral is only about to start: it finds the signal then.
+ * Later referrals of the same referrer exceed the rate limit together with this one. Sent by a
+ * policy, at least once, and perhaps before the referral starts: it then starts with the signal.
  */
 export interface FlagReferral {
   readonly type: 'FlagReferral';

@@ -8,11 +8,10 @@ import type {
 import type { AccountEvent, Party } from './account.events.js';
 
 /**
- * Referrals of former lives of an account: kept when it is deleted, and moderated like the present
- * one.
+ * Referrals from before an account was deleted: they are kept, and moderated like the current one.
  */
 
-/** What is kept of the referral of an account that is deleted now. */
+/** The part of the referral that outlasts the account. */
 export function withFormer(
   former: FormerReferrals,
   { referral, holds }: OpenAccount,
@@ -33,19 +32,19 @@ const nameless = ({ account, person, ids }: Party): Party => ({
   ids: { subject: ids.subject, value: null },
 });
 
-/** The referral of this id that the account has or had, as the referred party. */
+/** The current or a former referral of this account, by id. */
 export function referralOf(state: AccountState, referralId: string): ReferralState | undefined {
   if (state.status === 'open' && state.referral?.referralId === referralId) return state.referral;
   return state.remains.formerReferrals.get(referralId);
 }
 
-/** The moderation that holds this referral here, if any. */
+/** The moderation that holds this referral here; undefined: none. */
 export function holdOn(state: AccountState, referralId: string): string | undefined {
   const hold = state.status === 'open' ? state.holds.get(referralId) : undefined;
   return hold ?? state.remains.formerReferrals.get(referralId)?.heldBy ?? undefined;
 }
 
-/** What an event does to former referrals, whether or not the account is there. */
+/** Applies an event to former referrals, whether or not the account exists. */
 export function evolveFormer(former: FormerReferrals, event: AccountEvent): FormerReferrals {
   if (event.type === 'ModerationPrepared')
     return event.referralIds.reduce(

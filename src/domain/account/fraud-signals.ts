@@ -2,11 +2,11 @@ import type { FraudCriterion, FraudHandling, SideStatus } from '../program.js';
 import type { FraudSignal, Profile } from './account.events.js';
 
 /**
- * Likenesses of the two sides of a referral, found at its start. What becomes of them is the
- * program's choice.
+ * Similarities between the two sides of a referral, found at its start. The program chooses the
+ * consequence.
  */
 
-/** The share of a profile that is compared. */
+/** The compared part of a profile. */
 export type Likeness = Pick<
   Profile,
   'firstName' | 'lastName' | 'email' | 'firstSeenIP' | 'lastSeenIP'
@@ -15,8 +15,8 @@ export type Likeness = Pick<
 const SCORE = 50;
 
 /**
- * No message says more than that there is a likeness: it is shown to whoever may see the referral,
- * and stays when people are forgotten.
+ * A message states only the similarity: everyone who may see the referral sees it, and it outlasts
+ * the people.
  */
 const MESSAGES: Readonly<Record<FraudCriterion, string>> = {
   name: 'Both sides have the same name',
@@ -39,7 +39,7 @@ export function likenesses(a: Likeness, b: Likeness): FraudSignals {
   };
 }
 
-/** The status of a side under the handling of each signal that it has. It only ever goes down. */
+/** The status of a side after the handling of its signals. It never improves. */
 export function downgraded(
   byDefault: SideStatus,
   signals: object,
@@ -54,7 +54,7 @@ export function downgraded(
 
 const word = (text: string | null): string => (text ?? '').trim().toLowerCase();
 
-/** First and last name, swapped too. Half a name is no likeness. */
+/** First and last name, swapped too. Half a name does not match. */
 function haveSameName(a: Likeness, b: Likeness): boolean {
   const [first, last] = [word(a.firstName), word(a.lastName)];
   const [otherFirst, otherLast] = [word(b.firstName), word(b.lastName)];
@@ -65,8 +65,8 @@ function haveSameName(a: Likeness, b: Likeness): boolean {
 }
 
 /**
- * The same local part at another domain, or equal once what follows a plus sign, and dots, are left
- * out of the local part.
+ * Equal local parts at different domains, or equal addresses after removing dots and the part from
+ * a plus sign on.
  */
 function haveLikeEmail(a: string | null, b: string | null): boolean {
   const [one, other] = [partsOf(a), partsOf(b)];

@@ -8,13 +8,13 @@ import { grantUnderTerms, withhold } from './rewards.js';
 import { withheldKey } from './rule-counts.js';
 
 /**
- * An event of somebody whom a user of this account has referred has earned that user a reward. Sent
- * by a policy, at least once.
+ * Grants a user of this account the reward for an event of a person whom the user has referred.
+ * Sent by a policy, at least once.
  */
 export interface GrantEventReward {
   readonly type: 'GrantEventReward';
   readonly referralId: string;
-  /** Deterministic for event and rule: the second time it is there already. */
+  /** Deterministic for event and rule: a repetition finds it granted. */
   readonly rewardId: string;
   readonly person: PersonId;
   readonly terms: GrantTerms;
@@ -48,7 +48,7 @@ export function grantEventReward(
   };
   if (state.withheld.has(withheldKey(due))) return { events: [] };
   const draft = new Draft(state, command.provided);
-  // What was said against it between the event and now counts: such a reward is lost, not put off.
+  // An obstacle between the event and this command is final: the reward is lost, not postponed.
   const side = state.referrerSides.get(referralId) ?? 'APPROVED';
   if (!user?.profile) withhold(draft, due, 'REFERRER_GONE', earnedAt);
   else if (user.dateBlocked !== null) withhold(draft, due, 'REFERRER_BLOCKED', earnedAt);

@@ -7,13 +7,12 @@ import { Draft } from './draft.js';
 import { grantUnderTerms } from './rewards.js';
 
 /**
- * A referral that this account made has earned its referrer a reward. Sent by a policy, at least
- * once.
+ * Grants the referrer the reward for a referral of this account. Sent by a policy, at least once.
  */
 export interface GrantReferrerReward {
   readonly type: 'GrantReferrerReward';
   readonly referralId: string;
-  /** Deterministic for the referral: the second time it is there already. */
+  /** Deterministic for the referral: a repetition finds it granted. */
   readonly rewardId: string;
   readonly person: PersonId;
   readonly terms: RewardTerms;
@@ -33,7 +32,7 @@ export function grantReferrerReward(
     return { events: [] };
   const hold = state.holds.get(referralId);
   if (hold !== undefined) return { heldBy: hold };
-  // Denied since: a later approval sends this command again.
+  // Denied in the meantime: a later approval sends this command again.
   const side = state.referrerSides.get(referralId);
   if (side !== undefined && side !== 'APPROVED') return { events: [] };
   const draft = new Draft(state, command.provided);

@@ -14,12 +14,12 @@ import {
 import { withSeen, type Seen } from './seen.js';
 import { accountOpened, DEFAULT_CURRENCY } from './sync-account.js';
 
-/** Creating and updating the people of an account. */
+/** Creates and updates the people of an account. */
 
 export const USERS_MAX = 1000;
 export const CUSTOM_FIELDS_MAX = 100;
 
-/** Members left out keep what is stored; null clears. */
+/** Missing members keep the stored value; null clears it. */
 export interface ProfileChanges {
   readonly email?: string | null;
   readonly firstName?: string | null;
@@ -27,7 +27,7 @@ export interface ProfileChanges {
   readonly imageUrl?: string | null;
   readonly locale?: string | null;
   readonly countryCode?: string | null;
-  /** Null means the default again: true. */
+  /** Null: the default, true. */
   readonly referable?: boolean | null;
   /** Merged; null removes a field. */
   readonly customFields?: Readonly<Record<string, CustomFieldValue | null>>;
@@ -36,23 +36,21 @@ export interface ProfileChanges {
   readonly cookieId?: string;
 }
 
-/**
- * The account of a user who comes by an open endpoint: opened with the user when it is not there.
- */
+/** The account of a user of an open endpoint: opened with the user when it is missing. */
 export interface AccountOfUser {
   readonly accountId: string;
-  /** Names the key of the account, if this command opens it. */
+  /** Names the account's key, if this command opens the account. */
   readonly newAccount: SubjectId;
 }
 
 export interface UpsertUser {
   readonly type: 'UpsertUser';
   readonly userId: string;
-  /** Undefined: an account that is not there is a reason to refuse. */
+  /** Undefined: a missing account is refused. */
   readonly openAccount?: AccountOfUser | undefined;
-  /** A user who is there already is a reason to refuse. */
+  /** An existing user is refused. */
   readonly mustBeNew?: boolean;
-  /** From where the user called, when the user did. */
+  /** The user's address, when the user called. */
   readonly seen?: Seen | undefined;
   /** Names the person, if this command creates one. */
   readonly newPerson: PersonId;
@@ -62,14 +60,14 @@ export interface UpsertUser {
    * program.
    */
   readonly codes: readonly { readonly code: string; readonly programId: string }[];
-  /** Reserved for this account just now; undefined: not given. */
+  /** Reserved for this account just now; undefined: missing in the request. */
   readonly paymentProviderId: string | undefined;
   readonly context: ReferralContext;
 }
 
 /**
- * The account as the command finds or opens it, with what opens it; undefined: it is not there and
- * not to be opened.
+ * The account as found or opened, with the opening events; undefined: missing, and not to be
+ * opened.
  */
 export function openAccountIfAsked(
   state: AccountState,
@@ -124,7 +122,7 @@ export function upsertUser(before: AccountState, command: UpsertUser): Decision<
 }
 
 /**
- * A code that came with a user attributes the account through this user, unless the user cannot be
+ * A code in the request attributes the account through this user, unless the user cannot be
  * referred.
  */
 function attributeByUser(

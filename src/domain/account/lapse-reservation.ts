@@ -4,11 +4,10 @@ import type { AccountEvent, PersonId } from './account.events.js';
 import type { AccountState } from './account.state.js';
 
 /**
- * Somebody else wants what was reserved for this account long ago and is not recorded here. The
- * fact changes nothing that anybody sees, but it takes the place in the stream that a command with
- * an old claim would append to: that command is decided again, finds that its claim is older than
- * the lapse, and must reserve anew. So a reservation is never taken over from a command that then
- * records it.
+ * Lets an old reservation of this account lapse that is not recorded here, so that it can be taken
+ * over. The event has no visible effect, but it takes the revision that a command with an old claim
+ * would append to: that command is decided again, finds its claim older than the lapse, and must
+ * reserve again. So a reservation is never taken over from a command that then records it.
  */
 export interface LapseReservation {
   readonly type: 'LapseReservation';
@@ -16,18 +15,18 @@ export interface LapseReservation {
   readonly now: number;
 }
 
-/** Something that is reserved for an account. */
+/** A reserved thing of an account. */
 export type Reserved =
   | {
       readonly kind: ReservationKind;
-      /** The code or id, as it was given. */
+      /** The code or id, as sent. */
       readonly key: string;
       /** Null when it belongs to the account as a whole. */
       readonly person: PersonId | null;
     }
   | { readonly kind: 'tank-code'; readonly code: string; readonly rewardId: string };
 
-/** No facts: the account has recorded it, and nobody can take it over. */
+/** No events: the account has recorded it, so it cannot be taken over. */
 export function lapseReservation(
   state: AccountState,
   { what, now }: LapseReservation,
@@ -48,7 +47,7 @@ export function lapseReservation(
 export function hasRecorded(state: AccountState, what: Reserved): boolean {
   if (what.kind === 'tank-code') return tankCodeOf(state, what.rewardId) === what.code;
   const { kind, key, person } = what;
-  // Somebody forgotten keeps the code for good: it is never given to anybody else.
+  // A forgotten person keeps the code for good: it is never assigned again.
   if (person !== null && state.remains.forgotten.has(person)) return true;
   if (state.status === 'absent') return false;
   switch (kind) {
@@ -61,7 +60,7 @@ export function hasRecorded(state: AccountState, what: Reserved): boolean {
   }
 }
 
-/** The code that a reward has, also one that went with its account. */
+/** The code of a reward, also of one of the deleted account. */
 function tankCodeOf(state: AccountState, rewardId: string): string | undefined {
   const value = state.status === 'open' ? state.rewards.get(rewardId)?.value : undefined;
   return value?.type === 'FUELTANK' ? value.fuelTankCode : state.remains.tankCodes.get(rewardId);

@@ -22,20 +22,17 @@ import {
 
 /**
  * An account's part in a moderation, which runs over many accounts (domain/moderation): first every
- * account concerned is prepared, which checks and holds, then all of them apply it or all release
- * it.
+ * account is prepared, which checks and holds, then all of them apply it or all release it.
  */
 
-/**
- * What is to become of one side of one referral. Undefined: the action does not concern that side.
- */
+/** The new status of each side of one referral. Undefined: unchanged. */
 export interface SideChanges {
   readonly referralId: string;
   readonly referred: SideStatus | undefined;
   readonly referrer: SideStatus | undefined;
 }
 
-/** The party that this account is in the referral: it answers for the rewards of that side only. */
+/** The party that this account is in the referral: only that side's rewards are in it. */
 export type SideOfAccount = 'referred' | 'referrer';
 
 export interface PrepareModeration {
@@ -54,7 +51,7 @@ export function prepareModeration(
     reasonsAgainst(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`),
   );
   if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
-  // A referrer whose account is gone has nothing left to hold.
+  // A referrer whose account was deleted has nothing to hold.
   if (side === 'referrer' && state.status === 'absent') return { events: [] };
   const holds = changes.map((change) => holdOn(state, change.referralId));
   const other = holds.find((hold) => hold !== undefined && hold !== moderationId);
@@ -78,7 +75,7 @@ function reasonsAgainst(
 ): string[] {
   if (side === 'referred' && !referralOf(state, change.referralId))
     return ['there is no such referral'];
-  // The rewards of an account that was deleted went with it.
+  // The rewards of a deleted account are gone with it.
   if (state.status === 'absent') return [];
   const status = change[side];
   if (status === undefined) return [];
@@ -95,15 +92,15 @@ export interface ApplyModeration {
   readonly side: SideOfAccount;
   readonly changes: readonly SideChanges[];
   /**
-   * For a referred side that is approved with its reward earned but never given: the id of that
-   * reward, by referral.
+   * For an approved referred side whose reward was earned and never granted: the id of that reward,
+   * by referral.
    */
   readonly rewardIds: Readonly<Record<string, string>>;
   readonly provided: Provided;
   readonly now: number;
 }
 
-/** Applied once: a change whose hold is gone has been applied before. */
+/** Applied once: without its hold, a change was applied before. */
 export function applyModeration(
   state: AccountState,
   command: ApplyModeration,
@@ -193,8 +190,8 @@ function applyToReferrer(
 }
 
 /**
- * Denying cancels, approving brings back what a moderation cancelled; what was cancelled by request
- * stays so.
+ * Denying cancels, approving restores rewards that a moderation cancelled; a reward cancelled by
+ * request stays cancelled.
  */
 function moderateRewards(draft: Draft, referralId: string, status: SideStatus, now: number): void {
   for (const { rewardId } of rewardsOf(draft.state, referralId)) {
@@ -210,7 +207,7 @@ function moderateRewards(draft: Draft, referralId: string, status: SideStatus, n
         amount: amountLeft(reward),
       });
       settle(draft, rewardId, now);
-      // It became available while it was cancelled, so its redemption is still to come.
+      // It became available while it was cancelled, so its automatic redemption is still due.
       redeemIfAutomatic(draft, rewardId, now);
     }
   }

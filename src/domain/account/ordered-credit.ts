@@ -2,16 +2,16 @@ import type { Map } from 'immutable';
 import type { PersonId } from './account.events.js';
 
 /**
- * Credits in order, as a persistent balanced tree: adding, removing and summing take as many steps
- * as the logarithm of how many there are, and a decision may try events on a tree that others hold.
- * Weight-balanced (Adams, with the parameters 3 and 2).
+ * Credits in order, as a persistent balanced tree: adding, removing and summing take logarithmic
+ * time, and a decision may try events on a tree that others share. Weight-balanced (Adams, with the
+ * parameters 3 and 2).
  */
 export interface Credit {
   readonly rewardId: string;
   /** Epoch milliseconds; Infinity: never. */
   readonly expires: number;
   readonly given: number;
-  /** -Infinity: the ledger has recorded that it is available. */
+  /** -Infinity: recorded as available. */
   readonly scheduledFor: number;
   /** Above zero. */
   readonly left: number;
@@ -24,9 +24,9 @@ interface Node {
   readonly before: CreditTree;
   readonly after: CreditTree;
   readonly size: number;
-  /** Of what is left of all below and here. */
+  /** Sum of the remaining amounts of this subtree. */
   readonly sum: number;
-  /** The greatest `scheduledFor` below and here. */
+  /** The greatest `scheduledFor` of this subtree. */
   readonly latest: number;
 }
 
@@ -36,12 +36,12 @@ const byId = (a: Credit, b: Credit): number =>
   a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0;
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The order in which credit is spent. */
+/** The order of spending. */
 export const bySoonestExpiry: Order = (a, b) =>
   compare(a.expires, b.expires) || compare(a.given, b.given) || byId(a, b);
 export const bySchedule: Order = (a, b) => compare(a.scheduledFor, b.scheduledFor) || byId(a, b);
 
-/** Takes the place of an equal one. */
+/** Replaces an equal one. */
 export function insert(tree: CreditTree, credit: Credit, order: Order): Node {
   if (!tree) return node(credit, undefined, undefined);
   const place = order(credit, tree.credit);
@@ -60,10 +60,7 @@ export function remove(tree: CreditTree, credit: Credit, order: Order): CreditTr
   return balanced(next, tree.before, remove(tree.after, next, order));
 }
 
-/**
- * Those that `keeps` says stay. Takes as many steps as there are credits: for when very many go at
- * once.
- */
+/** The credits that `keeps` accepts. Linear time: for removing very many at once. */
 export function kept(tree: CreditTree, keeps: (credit: Credit) => boolean): CreditTree {
   const stay: Credit[] = [];
   visitAll(tree, (credit) => {
@@ -79,7 +76,7 @@ function visitAll(tree: CreditTree, visit: (credit: Credit) => void): void {
   visitAll(tree.after, visit);
 }
 
-/** Of credits in order, from one place to before another. */
+/** The credits in order, from one place to before another. */
 function built(credits: readonly Credit[], from: number, to: number): CreditTree {
   const middle = (from + to) >> 1;
   const credit = credits[middle];
@@ -88,7 +85,7 @@ function built(credits: readonly Credit[], from: number, to: number): CreditTree
     : undefined;
 }
 
-/** What is left of all that expire after `now`, in a tree by expiry. */
+/** The remaining amount of all that expire after `now`, in a tree by expiry. */
 export function sumExpiringAfter(tree: CreditTree, now: number): number {
   let sum = 0;
   for (let at = tree; at;) {
@@ -100,7 +97,7 @@ export function sumExpiringAfter(tree: CreditTree, now: number): number {
   return sum;
 }
 
-/** Those scheduled for later than `now`: looks only where there is one. */
+/** The credits scheduled for later than `now`: skips subtrees without one. */
 export function visitScheduledAfter(
   tree: CreditTree,
   now: number,
@@ -113,8 +110,8 @@ export function visitScheduledAfter(
 }
 
 /**
- * Those that expire after `now`, in order, in a tree by expiry, until `visit` says that it is
- * enough. @returns false: it was.
+ * Visits those that expire after `now`, in order, in a tree by expiry, until `visit` returns false.
+ * @returns false: stopped early.
  */
 export function visitExpiringAfter(
   tree: CreditTree,
@@ -190,10 +187,10 @@ function balanced(credit: Credit, before: CreditTree, after: CreditTree): Node {
 }
 
 /**
- * What may be spent, by unit in lower case and by whose it is: so that a decision looks at what it
- * takes and not at every reward that the account ever had. Which credit is available depends on the
- * clock of whoever asks, so both dates are in order; what came due up to the newest event about the
- * credit of this person has moved to `ready`, and only what came due since is looked at.
+ * The spendable credit, by unit in lower case and by owner: so a decision reads the credits that it
+ * takes and not every reward of the account. The available credit depends on the caller's clock, so
+ * both dates are ordered; credit due at the newest event of this person's credit has moved to
+ * `ready`, and only credit due since is examined.
  */
 export type Spendable = Map<string, Map<PersonId, SpendableOfPerson>>;
 

@@ -3,7 +3,7 @@ import type { PersonId, Profile } from './account.events.js';
 import type { Draft } from './draft.js';
 
 /**
- * Records the members that differ from the profile of the draft; nothing when none does, or when
+ * Records the members that differ from the draft's profile; nothing without a difference, or when
  * the person is gone.
  */
 export function changeProfile(draft: Draft, person: PersonId, after: Profile, at: number): void {
@@ -21,7 +21,6 @@ export function changeProfile(draft: Draft, person: PersonId, after: Profile, at
   });
 }
 
-// Members are JSON values of our own making, in a stable order: their texts are equal when they
-// are.
+// Members are JSON values of our own, in a stable order: equal values have equal texts.
 const sameValue = (a: unknown, b: unknown): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);

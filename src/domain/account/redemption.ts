@@ -16,7 +16,7 @@ import { heldBy } from './holds.js';
 import { settle } from './rewards.js';
 import { availableOf, takenFrom } from './spendable.js';
 
-/** Spending credit. Amounts are integers in the reward's unit; units compare without case. */
+/** Spends credit. Amounts are integers in the reward's unit; units are compared without case. */
 
 export interface RedeemCredit {
   readonly type: 'RedeemCredit';
@@ -51,7 +51,7 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
 
 /**
  * Debits the account, soonest expiry first, all or nothing. `redemptionIds` yields one id per
- * reward that is touched.
+ * touched reward.
  */
 export interface RedeemAccountCredit {
   readonly type: 'RedeemAccountCredit';
@@ -70,7 +70,7 @@ export function redeemAccountCredit(
   return debit(state, command);
 }
 
-/** What is debited, and whose; without a person: the whole account's. */
+/** The amount and its owner; without a person: the whole account's. */
 export interface Debit extends Pick<
   RedeemAccountCredit,
   'amount' | 'unit' | 'redemptionId' | 'now'
@@ -99,13 +99,12 @@ export function debit(
     const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length };
     draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
     const unlisted = draft.state.remains.unlisted.get(redemptionId);
-    // Lists stand in the order of their redemptions: what an earlier one took comes first, also of
-    // the same reward.
+    // Lists are in the order of their redemptions: an earlier one comes first, also of the same
+    // reward.
     if (unlisted && state.remains.unlisted.size === 0) draft.emit(nextPiece(unlisted));
     return draft.decision();
   }
-  // Only what is taken is settled: what else is due neither gives nor takes, however much of it
-  // there is.
+  // Only the taken credit is settled: other due credit is unaffected, however much of it there is.
   for (const [step, taken] of all.entries()) {
     const reward = settle(draft, taken.rewardId, now);
     if (!reward) continue;
@@ -124,7 +123,7 @@ function unitOfReward({ rewards }: OpenAccount, rewardId: string | undefined): s
   return value?.type === 'CREDIT' ? value.unit : undefined;
 }
 
-/** What a moderation cancelled counts among what is held: the one under way may bring it back. */
+/** Rewards cancelled by a moderation count as held: the running one may restore them. */
 function holdOnCredit(
   state: OpenAccount,
   unit: string,
@@ -158,7 +157,7 @@ function mayCome(
   );
 }
 
-/** What an account may spend of a unit at this time. */
+/** The available credit of an account in a unit at this time. */
 export const availableCredit = (state: OpenAccount, unit: string, now: number): number =>
   availableOf(state.spendable, unit, now);
 

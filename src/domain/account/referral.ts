@@ -14,35 +14,32 @@ import { grantUnderTerms, partyIds } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
 
 /**
- * How a referral of this account begins, converts and ends. At most one per account; this account
- * is the referred party.
+ * Starts, converts and ends a referral of this account, which is the referred party. At most one
+ * per account.
  */
 
-/**
- * What a decision about a referral must know from outside the account's own stream, looked up just
- * before it is made.
- */
+/** The facts of other streams for a decision about a referral, looked up just before it. */
 export interface ReferralContext {
   readonly now: number;
   readonly account: AccountRef;
-  /** The first given code that resolves; null: none was given or none is known. */
+  /** The owner of the first code that has one; null: no code, or no owner. */
   readonly codeOwner: CodeOwner | null;
   /**
-   * The referrer as of now: of the code owner, or of the attribution that stands already. Null: no
-   * such person (any more).
+   * The newest state of the referrer: the code's owner, or the one of the existing attribution.
+   * Null: no such person.
    */
   readonly referrer: Referrer | null;
-  /** The program of the code, under its terms of this moment. */
+  /** The program of the code, under its current terms. */
   readonly program: Program | null;
-  /** Ids for what may come into being. */
+  /** Ids for new referrals and rewards. */
   readonly referralId: string;
   readonly rewardIds: { readonly started: string; readonly converted: string };
   readonly provided: Provided;
 }
 
 /**
- * A code that came in passing: takes effect if it can, else nothing is recorded and the call goes
- * on.
+ * A code inside of another request: takes effect if possible; otherwise nothing is recorded and the
+ * request continues.
  */
 export function attributeInPassing(draft: Draft, context: ReferralContext): void {
   const { codeOwner, referrer } = context;
@@ -68,8 +65,8 @@ function attributed({ code, party, programId }: CodeOwner, at: number): AccountE
 }
 
 /**
- * Starts the referral of an attributed account, with `preferred` if given, else with its first
- * referable user; converts it when the account has paid.
+ * Starts the referral of an attributed account, with `preferred` if present, otherwise with its
+ * first referable user; converts it when the account has paid.
  */
 export function startAndConvert(
   draft: Draft,
@@ -110,8 +107,8 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
     referrer: state.attribution.referrer,
     referredStatus: status(program.moderation.referred),
     referrerStatus: status(program.moderation.referrer),
-    // Later referrals may have flagged this one before it started: that shows, and the statuses
-    // stay.
+    // Later referrals may have flagged this one before it started: the signals are shown, the
+    // statuses stay.
     fraudSignals: { ...state.flagged.get(context.referralId), ...found },
     tooManyWith: others.map(({ referralId, account }) => ({ referralId, account })),
     referredReward: earnedBy(program.referredReward, 'STARTED'),
@@ -120,7 +117,7 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
   grantReferred(draft, program, 'STARTED', context);
 }
 
-/** What the two people have in common is compared as of this moment. */
+/** Compares the current profiles of both people. */
 function signalsOf(
   state: OpenAccount,
   person: PersonId,
@@ -135,15 +132,15 @@ function signalsOf(
 }
 
 /**
- * The first PAID of an account converts its referral, unless its program converts on an event; when
- * the user comes later, the user's coming does.
+ * The first PAID of an account converts its referral, unless its program converts on an event; for
+ * a later user, the identification converts.
  */
 function convertWhenPaid(draft: Draft, context: ReferralContext): void {
   if (draft.state.everPaid && context.program?.conversion.on === 'PAID')
     convert(draft, context.program, context);
 }
 
-/** Converts the referral under the terms of its program as it is now. Once. */
+/** Converts the referral under the program's current terms. Once. */
 export function convert(draft: Draft, program: Program, context: ReferralContext): void {
   const { referral } = draft.state;
   if (!referral || referral.datePaid !== null) return;
@@ -155,10 +152,10 @@ export function convert(draft: Draft, program: Program, context: ReferralContext
     programVersion: program.version,
     referrer: referral.referrer,
     referredStatus: referral.referredStatus,
-    // Blocked between start and conversion: the referrer's side is denied; what it earned at the
-    // start stays.
+    // Blocked between start and conversion: the referrer's side is denied; rewards earned at the
+    // start stay.
     referrerStatus: context.referrer?.blocked ? 'DENIED' : referral.referrerStatus,
-    // A side earns once: a program that changed its mind about the moment does not pay twice.
+    // A side earns once: a program that has changed the moment of earning does not pay twice.
     referredReward: referral.referredEarned ? null : earnedBy(program.referredReward, 'CONVERTED'),
     referrerReward: referral.referrerEarned ? null : earnedBy(program.referrerReward, 'CONVERTED'),
   });
@@ -200,8 +197,7 @@ const referredReward = (
 });
 
 /**
- * CANCELLED ends the running referral, once. Rewards stay, and a first PAID after it still
- * converts.
+ * CANCELLED ends the running referral, once. Rewards stay, and a later first PAID still converts.
  */
 export function end(draft: Draft, now: number): void {
   const { referral } = draft.state;
@@ -212,11 +208,13 @@ export function end(draft: Draft, now: number): void {
 export const isReferable = (user: UserState | undefined): boolean =>
   user?.profile?.referable === true;
 
-/** Applying a code by name: unlike a code in passing, what stands against it is said. */
+/**
+ * Applies a code by name: unlike a code inside of another request, it is refused with the reason.
+ */
 export interface ApplyCode {
   readonly type: 'ApplyCode';
   readonly userId: string;
-  /** From where the user called, when the user did. */
+  /** The user's address, when the user called. */
   readonly seen?: Seen | undefined;
   readonly context: ReferralContext;
 }

@@ -25,8 +25,7 @@ import { heldBy } from './holds.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 
 /**
- * Rewards: given, available, expired, cancelled. Everything that depends on the time is decided by
- * the clock in the command.
+ * Rewards: granted, available, expired, cancelled. Times are decided by the clock in the command.
  */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -34,8 +33,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
 /**
- * A reward as the event that grants it has it; whose it is, in the client's words, is added from
- * the account. Its texts are sealed then.
+ * A reward as its granting event has it; the owner's client ids are added from the account. Texts
+ * are encrypted then.
  */
 export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner' | 'texts'> &
   RewardTexts;
@@ -46,7 +45,8 @@ export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): bo
 }
 
 /**
- * Gives it. Credit that is redeemed automatically is so at once, unless it is scheduled for later.
+ * Grants a reward. Automatically redeemed credit is redeemed at once, unless it is scheduled for
+ * later.
  */
 export function give(draft: Draft, { name, description, ...reward }: NewReward, at: number): void {
   const { person } = reward;
@@ -61,7 +61,7 @@ export function give(draft: Draft, { name, description, ...reward }: NewReward, 
   redeemIfAutomatic(draft, reward.rewardId, at);
 }
 
-/** Sealed for whoever has the reward; nothing is sealed where there is no text. */
+/** Encrypted for the reward's owner; no text, no encryption. */
 function rewardTexts(person: PersonId, { name, description }: RewardTexts): Personal<RewardTexts> {
   return {
     subject: person,
@@ -69,12 +69,12 @@ function rewardTexts(person: PersonId, { name, description }: RewardTexts): Pers
   };
 }
 
-/** The ids that clients know a user of this account by; empty text for somebody forgotten. */
+/** The client's ids of a user of this account; empty text for a forgotten one. */
 export function partyIds(state: OpenAccount, person: PersonId): PartyIds {
   return { accountId: state.accountId ?? '', userId: state.users.get(person)?.profile?.id ?? '' };
 }
 
-/** What is due to somebody by a rule of a program; the terms say what it is. */
+/** A reward that is due by a program's rule, under its terms. */
 export interface DueReward {
   readonly rewardId: string;
   readonly person: PersonId;
@@ -87,7 +87,7 @@ export interface DueReward {
 
 /**
  * Turns terms into a reward earned at `earnedAt`: the delay counts from then, the validity from
- * when it became available.
+ * when it becomes available.
  */
 export function underTerms(
   terms: GrantTerms,
@@ -101,8 +101,8 @@ export function underTerms(
 }
 
 /**
- * Grants what terms promise, or records why that cannot be: what earned the reward goes on without
- * it, and it does not come later.
+ * Grants the reward of the terms, or records why it cannot be granted: the rest of the command
+ * takes effect without it, and it is not granted later.
  */
 export function grantUnderTerms(
   draft: Draft,
@@ -110,7 +110,7 @@ export function grantUnderTerms(
   due: DueReward,
   earnedAt: number,
 ): void {
-  // The referral goes on for the other side; this one has nobody left to give to.
+  // The referral continues for the other side; this side has no recipient.
   if (draft.state.remains.forgotten.has(due.person)) return;
   if (draft.state.rewards.has(due.rewardId) || draft.state.withheld.has(withheldKey(due))) return;
   if (!fitsUnderAmountMax(draft.state, terms.value))
@@ -124,7 +124,7 @@ export function grantUnderTerms(
   give(draft, { ...due, ...underTerms(terms, earnedAt), value }, earnedAt);
 }
 
-/** A tank code comes from the pool. Undefined: it has to be got first. */
+/** A tank code is taken from the pool. Undefined: it is needed first. */
 function valueOf(
   draft: Draft,
   value: PromisedValue,
@@ -135,7 +135,7 @@ function valueOf(
   const { tankCodes } = draft.provided;
   const { lapses } = draft.state.remains;
   const provided = Object.hasOwn(tankCodes, rewardId) ? tankCodes[rewardId] : undefined;
-  // A code that was reserved before the newest lapse may be another reward's by now.
+  // A code reserved before the newest lapse may belong to another reward by now.
   if (!provided || (provided.code !== null && provided.lapses !== lapses)) {
     draft.need({ kind: 'tank-code', rewardId, programId, programVersion, rule, value, lapses });
     return undefined;
@@ -164,8 +164,8 @@ export function withhold(
 }
 
 /**
- * Records what the clock says is due of one reward, so that the ledger's order always explains the
- * balance. `redeems: false` for a moderation that denies: it held the reward before its time came.
+ * Records the due changes of one reward, so that the order of the ledger always explains the
+ * balance. `redeems: false` for a moderation that denies: it held the reward before its date.
  */
 export function settle(
   draft: Draft,
@@ -201,7 +201,7 @@ export function settle(
   return draft.state.rewards.get(rewardId);
 }
 
-/** There is one such redemption of a reward, in full, so its id follows from the reward's. */
+/** A reward has one automatic redemption, in full, so its id is derived from the reward's. */
 export const automaticRedemptionId = (rewardId: string): string => `${rewardId}-automatic`;
 
 export function redeemIfAutomatic(draft: Draft, rewardId: string, at: number): void {
@@ -223,7 +223,7 @@ export function redeemIfAutomatic(draft: Draft, rewardId: string, at: number): v
     });
 }
 
-/** Whether it is redeemed by the clock, recorded or not. */
+/** Whether it is redeemed automatically, recorded or not. */
 export const isRedeemedAutomatically = (reward: RewardState, now: number): boolean =>
   reward.redeemsAutomatically &&
   reward.value.type === 'CREDIT' &&
@@ -231,7 +231,7 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
   (reward.phase !== 'PENDING' || (reward.dateScheduledFor ?? 0) <= now);
 
 /**
- * POST reward: a reward by hand. Dates are epoch milliseconds; a scheduled date in the past means
+ * POST reward: a manual reward. Dates are epoch milliseconds; a scheduled date in the past means
  * now.
  */
 export interface CreateReward {
@@ -244,7 +244,7 @@ export interface CreateReward {
   readonly cancellable: boolean;
   readonly dateScheduledFor: number | null;
   readonly dateExpires: number | null;
-  /** As the tenant's default program says of this type. */
+  /** From the tenant's default program, by type. */
   readonly redeemsAutomatically: boolean;
   readonly now: number;
 }
@@ -301,8 +301,8 @@ export interface CancelReward {
 }
 
 /**
- * Cancelling twice changes nothing. A reward that a moderation cancelled is pinned: approving does
- * not bring it back then.
+ * A repeated cancellation changes nothing. It pins a reward that a moderation cancelled: approving
+ * does not restore it then.
  */
 export function cancelReward(
   state: AccountState,
@@ -328,15 +328,15 @@ export function cancel(
 ): void {
   const reward = draft.state.rewards.get(rewardId);
   if (!reward) return;
-  // Cancelled already (by a moderation): only who cancelled changes, so no amount is posted a
-  // second time.
+  // Cancelled by a moderation before: only the canceller changes, so no amount is posted a second
+  // time.
   const amount = reward.dateCancelled === null ? amountLeft(reward) : 0;
   draft.emit({ type: 'RewardCancelled', at: now, ...rewardRef(reward), amount, by });
 }
 
 /**
- * The clock's command: records that a reward became available or expired, if that is so and not
- * recorded yet.
+ * The scheduled command: records that a reward became available or expired, if it is due and not
+ * recorded.
  */
 export interface SettleReward {
   readonly type: 'SettleReward';

@@ -4,8 +4,8 @@ import { REFERRED_RULE, REFERRER_RULE } from '../program.js';
 import type { AccountEventOf } from './account.events.js';
 
 /**
- * How often a rule of a program granted this account something. A counter of its own: what was
- * cancelled or forgotten still counts.
+ * Number of rewards that a rule of a program granted this account. A counter of its own: cancelled
+ * and forgotten rewards still count.
  */
 export interface GrantedOfRule {
   readonly total: number;
@@ -34,7 +34,7 @@ export function countGranted(
   );
 }
 
-/** Whether one more reward of the rule would be too many. */
+/** Whether one more reward of the rule would exceed its limit. */
 export function isLimitReached(
   counts: Counts,
   { programId, rule }: { readonly programId: string; readonly rule: string },
@@ -50,8 +50,7 @@ export function isLimitReached(
 }
 
 /**
- * A side of a referral earns once, whichever id its reward would have had; other rewards are known
- * by their id.
+ * A side of a referral earns once, under any reward id; other rewards are identified by their id.
  */
 export function withheldKey({
   rewardId,

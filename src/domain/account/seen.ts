@@ -2,7 +2,7 @@ import type { PersonId, Profile } from './account.events.js';
 import type { Draft } from './draft.js';
 import { changeProfile } from './profile-change.js';
 
-/** From where a user called: known only of calls with the user's own token. */
+/** Where a user called from: known only for calls with the user's own token. */
 export interface Seen {
   readonly ip: string;
   readonly userAgent: string | null;
@@ -11,8 +11,8 @@ export interface Seen {
 }
 
 /**
- * The profile with what was seen: the first time stays, the last time is replaced; where somebody
- * came from is what the first call says.
+ * The profile with the new address and page: first values stay, last ones are replaced; the
+ * referring page is that of the first call.
  */
 export function withSeen(profile: Profile, seen: Seen | undefined): Profile {
   if (seen === undefined) return profile;
@@ -26,7 +26,7 @@ export function withSeen(profile: Profile, seen: Seen | undefined): Profile {
   };
 }
 
-/** Records from where somebody called who is known already. */
+/** Records the address of a known user's call. */
 export function noteSeen(draft: Draft, person: PersonId, seen: Seen | undefined, at: number): void {
   const profile = draft.state.users.get(person)?.profile;
   if (profile) changeProfile(draft, person, withSeen(profile, seen), at);

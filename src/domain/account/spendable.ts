@@ -17,14 +17,11 @@ import {
   type SpendableOfPerson,
 } from './ordered-credit.js';
 
-/** Keeping what may be spent of an account in order, and finding what an amount comes from. */
+/** Maintains the order of spending, and selects the credits of an amount. */
 
 const NOTHING: SpendableOfPerson = { ready: undefined, waiting: undefined, clock: -Infinity };
 
-/**
- * The credit of a reward that somebody may spend, now or later; undefined: nobody, ever, as things
- * stand.
- */
+/** The spendable credit of a reward, available or scheduled; undefined: not spendable. */
 function creditOf(reward: RewardState): Credit | undefined {
   const left = amountLeft(reward);
   if (
@@ -43,7 +40,7 @@ function creditOf(reward: RewardState): Credit | undefined {
   };
 }
 
-/** After a reward was `before` and is `after` an event of the time `at`. */
+/** Updates the index after an event at time `at` changed a reward from `before` to `after`. */
 export function reindexed(
   spendable: Spendable,
   before: RewardState | undefined,
@@ -63,8 +60,8 @@ export interface Changed {
 }
 
 /**
- * The same for very many of one unit at once. Loops: with iterators and keys in JSON it took half
- * of the time of a redemption from 100 000.
+ * The same for very many rewards of one unit. Loops: iterators and JSON keys took half of the time
+ * of a redemption from 100 000.
  */
 export function reindexedAll(
   spendable: Spendable,
@@ -91,10 +88,10 @@ export function reindexedAll(
   return spendable.set(key, ofUnit);
 }
 
-/** Taking one out takes some 16 steps among 100 000. */
+/** Removing one takes some 16 steps among 100 000. */
 const STEPS_EACH = 16;
 
-/** Without the credit of what was there before. */
+/** Without the old credits. */
 function withoutAll(own: SpendableOfPerson, changes: readonly Changed[]): SpendableOfPerson {
   const size = (own.ready?.size ?? 0) + (own.waiting?.size ?? 0);
   if (changes.length * STEPS_EACH < size) {
@@ -142,7 +139,7 @@ function added(own: SpendableOfPerson, credit: Credit, at: number): SpendableOfP
   return { ready, waiting, clock };
 }
 
-/** Who is forgotten has nothing to spend. */
+/** A forgotten person has nothing to spend. */
 export function withoutPersons(spendable: Spendable, persons: readonly PersonId[]): Spendable {
   return spendable.map((ofUnit) => ofUnit.deleteAll(persons));
 }
@@ -160,7 +157,7 @@ function sharesOf(
   return own ? [own] : [];
 }
 
-/** What may be spent of a unit at this time. */
+/** The spendable credit of a unit at this time. */
 export function availableOf(
   spendable: Spendable,
   unit: string,
@@ -178,7 +175,7 @@ function availableOfPerson({ ready, waiting, clock }: SpendableOfPerson, now: nu
   const count = (sign: 1 | -1) => (credit: Credit) => {
     if (credit.expires > now) sum += sign * credit.left;
   };
-  // The clock of whoever asks may be behind that of the newest event.
+  // The caller's clock may be behind that of the newest event.
   if (now < clock) visitScheduledAfter(ready, now, count(-1));
   visitDue(waiting, now, count(1));
   return sum;
@@ -190,8 +187,7 @@ export interface Taken {
 }
 
 /**
- * What an amount comes from, in the order in which credit is spent: soonest expiry, then given
- * first, then by id.
+ * The credits of an amount, in the order of spending: soonest expiry, then grant order, then id.
  */
 export function takenFrom(
   spendable: Spendable,
@@ -222,7 +218,7 @@ export function takenFrom(
   return taken;
 }
 
-/** As much of one person's, in order, as the amount may need. */
+/** One person's credits, in order, up to the amount. */
 function enoughOf(
   { ready, waiting }: SpendableOfPerson,
   amount: number,

@@ -8,13 +8,13 @@ import { attributeInPassing, end, startAndConvert, type ReferralContext } from '
 export const DEFAULT_CURRENCY = 'USD';
 
 /**
- * POST accountsync: creates or updates the account; a code given with it attributes, PAID converts,
- * CANCELLED ends.
+ * POST accountsync: creates or updates the account; a code attributes, PAID converts, CANCELLED
+ * ends.
  */
 export interface SyncAccount {
   readonly type: 'SyncAccount';
   readonly accountId: string;
-  /** Names the key of the account, if this command opens it. */
+  /** Names the account's key, if this command opens the account. */
   readonly newAccount: SubjectId;
   readonly subscription: Subscription;
   /** ISO 4217; undefined: kept, or the default. */
@@ -43,7 +43,7 @@ export function syncAccount(state: AccountState, command: SyncAccount): Decision
   if (command.currency !== undefined && command.currency !== draft.state.currency) {
     draft.emit({ type: 'CurrencyChanged', at: now, currency: command.currency });
   }
-  // Attributed first, then paid: a code that comes together with the first PAID still counts.
+  // Attributed first, then paid: a code together with the first PAID still counts.
   attributeInPassing(draft, command.context);
   if (!sameSubscription(draft.state.subscription, command.subscription)) {
     draft.emit({ type: 'SubscriptionChanged', at: now, subscription: command.subscription });

@@ -10,10 +10,10 @@ import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
 
-/** What a user did, and what the tenant's programs make of it: conversions and rewards. */
+/** A user's event and its consequences under the tenant's programs: conversions and rewards. */
 
 export interface ReceivedEvent {
-  /** Ours. What it earns is named after it. */
+  /** Our id of the event. The ids of its rewards are derived from it. */
   readonly userEventId: string;
   readonly content: UserEventContent;
 }
@@ -21,18 +21,17 @@ export interface ReceivedEvent {
 export interface ReceiveUserEvents {
   readonly type: 'ReceiveUserEvents';
   readonly userId: string;
-  /** From where the user called, when the user did. */
+  /** The user's address, when the user called. */
   readonly seen?: Seen | undefined;
   readonly events: readonly ReceivedEvent[];
-  /** Keyed hash of the idempotency key of the batch; null: it had none. */
+  /** Keyed hash of the batch's idempotency key; null: none. */
   readonly batch: string | null;
   /** All of the tenant: a user takes part in each. */
   readonly programs: readonly Program[];
-  /** About the referral that the account has; the program is that referral's. */
+  /** About the account's referral; the program is that referral's. */
   readonly context: ReferralContext;
   /**
-   * The id of what a rule gives for an event; this account's own reward or, named alike, the
-   * referrer's.
+   * The id of a rule's reward for an event; of this account or, in the same way, of the referrer.
    */
   readonly rewardIdOf: (userEventId: string, programId: string, rule: string) => string;
 }
@@ -51,7 +50,7 @@ export function receiveUserEvents(
   return draft.decision();
 }
 
-/** The event that may earn something, and the command that it came with. */
+/** The event that may earn rewards, and its command. */
 interface Earning {
   readonly received: ReceivedEvent;
   readonly command: ReceiveUserEvents;
@@ -98,7 +97,7 @@ function dueOf(
   { received: { userEventId }, command: { rewardIdOf } }: Earning,
 ): DueReward {
   const rewardId = rewardIdOf(userEventId, program.id, rule);
-  // No reward of the referral: moderating the referral leaves alone what events have earned.
+  // Not a reward of the referral: moderating the referral does not affect rewards of events.
   return {
     rewardId,
     person,
@@ -111,8 +110,8 @@ function dueOf(
 }
 
 /**
- * The referrer's reward is a fact of the referrer's account, which a policy tells; what stands
- * against it is known here.
+ * The referrer's reward is recorded in the referrer's account by a policy; obstacles on this side
+ * are checked here.
  */
 function earnForReferrer(
   draft: Draft,
@@ -124,8 +123,7 @@ function earnForReferrer(
   if (!referral) return;
   const { received, command } = earning;
   const { context } = command;
-  // Lost for want of approval is lost for ever: a moderation under way says first whether it is
-  // approved.
+  // A reward lost for want of approval is lost for good: a running moderation must end first.
   draft.restOn(referral.referralId);
   const reason = whyLost(referral, context);
   if (reason)

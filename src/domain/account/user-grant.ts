@@ -3,8 +3,8 @@ import type { UserState } from './account.state.js';
 import { applySegment, emptyProfile, type ProfileChanges } from './identify-user.js';
 
 /**
- * What is asked to be written of a user, or what a token allows to be written. Codes are in the
- * order in which they count.
+ * The fields of a user in a request, or those that a token allows. Codes are in order of
+ * precedence.
  */
 export interface UserFields {
   readonly changes: ProfileChanges;
@@ -17,21 +17,20 @@ export interface UserFields {
   readonly codes: readonly string[];
 }
 
-/** What stands already: writing it again changes nothing, so nobody needs leave for it. */
+/** The stored fields: writing the same value needs no permission. */
 export interface StoredFields {
   readonly user: UserState | undefined;
   readonly defaultProgramId: string;
   readonly paymentProviderId: string | null;
-  /** The code that the account was referred with. */
+  /** The code that referred the account. */
   readonly attributedCode: string | null;
 }
 
 const TEXTS = ['email', 'firstName', 'lastName', 'imageUrl', 'locale', 'countryCode'] as const;
 
 /**
- * Names the fields that are asked for, differ from the grant and differ from what is stored. Empty:
- * all of it may be written. What the grant holds beyond the request is nobody's wish and is not
- * written.
+ * Names the requested fields that differ both from the grant and from the stored value. Empty: all
+ * may be written. Granted fields that are not requested are not written.
  */
 export function fieldsNotGranted(
   asked: UserFields,
@@ -74,7 +73,7 @@ function textsNotGranted(
   return TEXTS.filter((name) => !isGranted(asked[name], granted[name], stored[name]));
 }
 
-/** Null stands for the default, true. */
+/** Null is the default, true. */
 function isReferableGranted(
   asked: boolean | null | undefined,
   granted: boolean | null | undefined,
@@ -106,7 +105,7 @@ function customFieldsNotGranted(
     .map(([name]) => `customFields.${name}`);
 }
 
-/** An operation needs no leave when it changes nothing of what is stored. */
+/** An operation without an effect needs no permission. */
 function segmentsNotGranted(
   asked: ProfileChanges,
   granted: ProfileChanges,

@@ -3,9 +3,9 @@ import type { Decision } from '../decision.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * Looks at personal data, in a stream per account of its own: a look is no fact of the ledger, and
- * must neither contend with commands nor lengthen what they fold. Who looked stands in the
- * envelope; no personal data anywhere.
+ * Accesses to personal data, in a stream of their own per account: an access is no fact of the
+ * ledger, and must neither conflict with commands nor lengthen their streams. The envelope names
+ * the reader; no personal data is stored.
  */
 export interface AuditEvent {
   readonly type: 'PersonalDataViewed';
@@ -31,7 +31,7 @@ export interface RecordLook {
   readonly now: number;
 }
 
-/** Every look counts, also the second one of the same caller. */
+/** Every access counts, also a repeated one of the same caller. */
 export const decide = (
   _state: AuditState,
   { account, person, now }: RecordLook,

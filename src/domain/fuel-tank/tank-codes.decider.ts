@@ -5,11 +5,11 @@ import type { AccountRef } from '../scope.js';
 /**
  * The tank codes of a tenant that are not free, one stream per mode: a code is handed out once,
  * whichever program or rule lists it. It is reserved before the account records the reward, and
- * handed out once that is recorded; a reservation whose account never recorded it is released.
+ * handed out once that is recorded; a reservation that its account never recorded is released.
  *
- * Every command that reserves makes a claim of its own, also beside those of other commands for the
- * same reward, and releases that claim alone: a command that did not record the code cannot free
- * what another one is about to record.
+ * Every reserving command makes its own claim, also beside claims of other commands for the same
+ * reward, and releases only that claim: a command that did not record the code cannot free it while
+ * another one is about to record it.
  */
 export interface TankCodeHolder {
   readonly account: AccountRef;
@@ -22,7 +22,7 @@ export type TankCodeEvent =
       readonly at: number;
       readonly code: string;
       readonly holder: TankCodeHolder;
-      /** The command's claim; null: one that no command can release. */
+      /** The command's claim; null: a claim that no command can release. */
       readonly claim: string | null;
     }
   | {
@@ -36,26 +36,27 @@ export type TankCodeEvent =
       readonly at: number;
       readonly code: string;
       readonly holder: TankCodeHolder;
-      /** The claim that ends; null: all of them. */
+      /** The ended claim; null: all of them. */
       readonly claim: string | null;
     };
 
 export interface TakenCode {
   readonly holder: TankCodeHolder;
-  /** When it was reserved last, epoch milliseconds. */
+  /** When it was last reserved, epoch milliseconds. */
   readonly since: number;
-  /** Claims of commands that have not released them, at least one. */
+  /** Claims that are not released, at least one. */
   readonly claims: readonly (string | null)[];
 }
 
 export interface TankCodesState {
-  /** The reward that has each code that is not free. */
+  /** The reward of each code that is not free. */
   readonly taken: Map<string, string>;
   readonly codeOfReward: Map<string, string>;
   /** Reserved and not yet handed out. */
   readonly reserved: Map<string, TakenCode>;
   /**
-   * How often a code has become free again: as long as none has, what was taken in a pool still is.
+   * How many codes have become free again: without a change, the taken codes of a pool are still
+   * taken.
    */
   readonly freed: number;
 }
@@ -68,8 +69,8 @@ export const initialState: TankCodesState = {
 };
 
 /**
- * Claims of commands that crash stay. More of them than this, and the code is no longer freed by a
- * release, only when it lapses.
+ * Claims of crashed commands stay. Above this number, a release no longer frees the code, only a
+ * lapse does.
  */
 const CLAIMS_MAX = 16;
 
@@ -124,16 +125,16 @@ function withClaim(
 
 export type TankCodeCommand =
   /**
-   * Takes the first free one of the codes, in their order. No facts: the reward has its code for
-   * good, or none is free.
+   * Takes the first free one of the codes, in their order. No events: the reward has its code, or
+   * none is free.
    */
   | {
       readonly type: 'ReserveTankCode';
       readonly codes: readonly string[];
-      /** The codes before this place are known to be taken. */
+      /** All codes before this index are taken. */
       readonly from: number;
       readonly holder: TankCodeHolder;
-      /** Names the command's claim; no two commands have the same. */
+      /** Names the command's claim; unique. */
       readonly claim: string;
       readonly now: number;
     }
@@ -167,8 +168,8 @@ export function decide(state: TankCodesState, command: TankCodeCommand): Decisio
       };
     }
     case 'HandOutTankCode':
-      // Also one that was released by mistake, unless another reward has it since: an account has
-      // recorded it.
+      // Also a code that was released by mistake, unless another reward has it since: an account
+      // has recorded it.
       return {
         events:
           reservedFor(state, command) || !state.taken.has(command.code)

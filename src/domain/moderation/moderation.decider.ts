@@ -4,8 +4,8 @@ import type { AccountRef } from '../scope.js';
 
 /**
  * Moderating several referrals is a process over several accounts, recorded in a stream of its own:
- * requested, then agreed (every account is prepared) or refused, then completed. Whoever finds it
- * unfinished may go on with it; every step is harmless twice.
+ * requested, then agreed (every account is prepared) or refused, then completed. Any process may
+ * resume an unfinished one; every step is idempotent.
  */
 export interface ModerationItem {
   readonly referralId: string;
@@ -22,7 +22,7 @@ export type ModerationEvent =
       readonly moderationId: string;
       readonly items: readonly ModerationItem[];
     }
-  /** The point of no return: every account has agreed and holds what is concerned. */
+  /** The point of no return: every account has agreed and holds its part. */
   | { readonly type: 'ModerationAgreed'; readonly at: number; readonly moderationId: string }
   | {
       readonly type: 'ModerationRefused';
@@ -39,7 +39,7 @@ export type ModerationState =
       readonly requestedAt: number;
       readonly items: readonly ModerationItem[];
       /**
-       * Why not, one line per reason, each beginning with the referral's id. Empty unless refused.
+       * The reasons of a refusal, one line each, beginning with the referral's id. Empty otherwise.
        */
       readonly reasons: readonly string[];
     };
@@ -80,8 +80,7 @@ export type ModerationCommand =
   | { readonly type: 'CompleteModeration'; readonly moderationId: string; readonly now: number };
 
 /**
- * A step that was taken already, or that another took differently, is no error: the stream says
- * which outcome stands.
+ * A step that was taken before, or with another outcome, is no error: the stream has the outcome.
  */
 export function decide(
   state: ModerationState,
@@ -126,7 +125,7 @@ export const MODERATION_ACTIONS = [
 ] as const;
 export type ModerationAction = (typeof MODERATION_ACTIONS)[number];
 
-/** What an action means for each side; undefined: leaves that side alone. */
+/** The effect of an action on each side; undefined: unchanged. */
 export function sidesOf(action: ModerationAction): {
   readonly referred: SideStatus | undefined;
   readonly referrer: SideStatus | undefined;

@@ -2,13 +2,13 @@ import type { Personal } from '../personal.js';
 import type { Decision } from '../decision.js';
 
 /**
- * What an operator did to a tenant's ledger or was shown of it. In streams of their own: a look is
- * no fact of an account, and must neither contend with commands nor lengthen what they fold.
+ * An operator's action on a tenant's ledger, or access to it. In streams of their own: an access is
+ * no fact of an account, and must neither conflict with commands nor lengthen their streams.
  */
 export interface OperationEvent {
   readonly type: 'OperationRecorded';
   readonly at: number;
-  /** As it is called: `ledger statement`. */
+  /** The command's name: `ledger statement`. */
   readonly operation: string;
   readonly by: Personal<string>;
   /**
@@ -34,7 +34,7 @@ export interface RecordOperation extends Omit<OperationEvent, 'type' | 'at'> {
   readonly now: number;
 }
 
-/** Every time counts, also the second one of the same operator. */
+/** Every action counts, also a repeated one of the same operator. */
 export const decide = ({ now, ...operation }: RecordOperation): Decision<OperationEvent> => ({
   events: [{ type: 'OperationRecorded', at: now, ...operation }],
 });

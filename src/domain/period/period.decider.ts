@@ -5,24 +5,24 @@ import { refused } from '../refusal.js';
 
 /**
  * The months of a tenant's ledger that finance has closed. Entries belong to the month in which
- * they were recorded, so the figures of a month that is over cannot change; closing says that
- * somebody has answered for them.
+ * they were recorded, so the figures of a past month cannot change; closing records that a person
+ * has approved them.
  */
 export type PeriodEvent =
   | ({ readonly type: 'PeriodClosed'; readonly at: number } & PeriodRemark)
   | ({ readonly type: 'PeriodReopened'; readonly at: number } & PeriodRemark);
 
-/** Which period, and what was said of it. */
+/** A period and the comment on it. */
 export interface PeriodRemark {
   /** `YYYY-MM`, in UTC. */
   readonly period: string;
-  /** Sealed with the key of whoever said it. */
+  /** Encrypted with the key of its author. */
   readonly comment: Personal<string>;
   readonly by: Personal<string>;
 }
 
 export interface PeriodsState {
-  /** Those that are closed, with the time of it. */
+  /** The closed periods, with the time of closing. */
   readonly closed: Map<string, number>;
 }
 

@@ -6,14 +6,14 @@ import type { AccountRef } from '../scope.js';
 import type { ReservationKind } from './reservation-kind.js';
 
 /**
- * Uniqueness across accounts: one stream per code or payment provider id. The first to append to it
- * has it. A reservation is made before the account records what it is for; one that its account
- * never recorded may be taken over.
+ * Uniqueness across accounts: one stream per code or payment provider id; the first to append holds
+ * it. A reservation is made before the account records the value; one that its account never
+ * recorded may be taken over.
  *
- * Every command that reserves makes a claim of its own, also beside claims of other commands for
- * the same holder. A command that did not record what it reserved releases its claim alone: the
- * reservation is free once no claim is left, so a refused command cannot free what another command
- * of the same holder is about to record.
+ * Every reserving command makes its own claim, also beside claims of other commands for the same
+ * holder. A command that did not record the value releases its claim alone: the reservation is free
+ * once no claim is left, so a refused command cannot free a value that another command of the same
+ * holder is about to record.
  */
 export interface Holder {
   readonly account: AccountRef;
@@ -26,18 +26,18 @@ export type ReservationEvent =
       readonly type: 'ReservationMade';
       readonly at: number;
       readonly kind: ReservationKind;
-      /** What is reserved, as it was given; encrypted with the key of whom it belongs to. */
+      /** The reserved value, as sent; encrypted with its owner's key. */
       readonly key: Personal<string>;
       readonly holder: Holder;
       readonly programId: string | null;
-      /** The command's claim; null: one that no command can release. */
+      /** The command's claim; null: a claim that no command can release. */
       readonly claim: string | null;
     }
   | {
       readonly type: 'ReservationReleased';
       readonly at: number;
       readonly holder: Holder;
-      /** The claim that ends; null: all of them. */
+      /** The ended claim; null: all of them. */
       readonly claim: string | null;
     };
 
@@ -51,8 +51,8 @@ export type ReservationState =
       readonly programId: string | null;
       readonly since: number;
       /**
-       * Claims of commands that have not released them, at least one. A command that recorded what
-       * it reserved keeps its claim.
+       * Claims that are not released, at least one. A command that recorded the value keeps its
+       * claim.
        */
       readonly claims: readonly (string | null)[];
     };
@@ -60,8 +60,8 @@ export type ReservationState =
 export const initialState: ReservationState = { status: 'free' };
 
 /**
- * Claims of commands that crash stay. More of them than this, and the reservation is no longer
- * freed by a release, only taken over.
+ * Claims of crashed commands stay. Above this number, a release no longer frees the reservation,
+ * only a take-over does.
  */
 const CLAIMS_MAX = 16;
 
@@ -102,11 +102,11 @@ export interface Reserve {
   readonly key: Personal<string>;
   readonly holder: Holder;
   readonly programId: string | null;
-  /** Names the command's claim; no two commands have the same. */
+  /** Names the command's claim; unique. */
   readonly claim: string;
   /**
-   * True when the present holder never recorded what is reserved, and can no longer do so with the
-   * claims that are there.
+   * True when the holder never recorded the value, and can no longer do so with the existing
+   * claims.
    */
   readonly takeOver: boolean;
   readonly now: number;
@@ -155,8 +155,8 @@ function reserve(state: ReservationState, command: Reserve): Decision<Reservatio
     claim,
   };
   if (state.status === 'free') return { events: [made] };
-  // Also the holder's own: its claims that are there are of commands that ended, and the new one
-  // may be for another program.
+  // Also the holder's own reservation: its existing claims belong to ended commands, and the new
+  // one may be for another program.
   if (takeOver)
     return {
       events: [{ type: 'ReservationReleased', at: now, holder: state.holder, claim: null }, made],

@@ -2,16 +2,16 @@ import type { PersonId } from '../account/account.events.js';
 import type { Decision } from '../decision.js';
 
 /**
- * How often the links of a code were followed, on one day: a stream per code and day. Nothing of
- * who followed them is kept.
+ * How often the links of a code were followed, on one day: a stream per code and day. Nothing about
+ * the visitors is kept.
  */
 export interface ShareLinkEvent {
   readonly type: 'ShareLinkFollowed';
   readonly at: number;
-  /** Whose link it is. */
+  /** The owner of the link. */
   readonly person: PersonId;
   readonly programId: string;
-  /** Where it was shared, as the link itself says; both of a closed list. */
+  /** The media, as the link names them; both from a closed list. */
   readonly shareMedium: string;
   readonly engagementMedium: string;
 }

@@ -2,17 +2,17 @@ import { Map } from 'immutable';
 import type { EventReward } from '../program.js';
 
 /**
- * The names of a program's event rules. Limits are counted, and rewards known, by the name of their
- * rule, so a rule keeps its name from version to version, wherever it stands in the file: names are
- * given when a program is applied and stand in the event.
+ * The names of a program's event rules. Limits count, and rewards are identified, by the name of
+ * their rule, so a rule keeps its name from version to version, at any place in the file: names are
+ * assigned when a program is applied and are part of the event.
  *
- * A rule of the new file is a rule of the version before when both pay the same side for the same
- * key, and are alike in, first of all, condition and reward; else in the condition (its reward was
- * changed); else in the reward (its minimum or `firstTimeOnly` was changed); else when no other
- * rule for this side and key is left, before or now. A rule that was taken out is the same again
- * when it comes back exactly as it was: then the file was most likely put back, and who was granted
- * all that the limit allows must not be granted it again. Every other rule is new, and its name was
- * never used in the program. Codes of a pool do not tell rules apart: pools are filled up.
+ * A rule of the new file is a rule of the previous version when both pay the same side for the same
+ * key, and match in, first of all, condition and reward; else in the condition (its reward was
+ * changed); else in the reward (its minimum or `firstTimeOnly` was changed); else when it is the
+ * only rule left for this side and key in both. A removed rule is the same again when it returns
+ * unchanged: the file was then most likely restored, and an account that has reached the limit must
+ * not be granted it again. Every other rule is new, and its name was never used in the program.
+ * Codes of a pool do not distinguish rules: pools are refilled.
  */
 export interface EventRuleDocument {
   readonly to: EventReward['to'];
@@ -22,13 +22,13 @@ export interface EventRuleDocument {
   readonly reward: object;
 }
 
-/** A program file as it was given, checked by its schema before; parsed where terms are needed. */
+/** A program file as applied, checked by its schema before; parsed when terms are needed. */
 export type ProgramDocument = Readonly<Record<string, unknown>> & { readonly id: string };
 
 export const eventRulesOf = (document: ProgramDocument): readonly EventRuleDocument[] =>
   (document as { readonly eventRewards?: readonly EventRuleDocument[] }).eventRewards ?? [];
 
-/** What each rule that the program ever had was like when it was last applied, by its name. */
+/** The last applied form of each rule that the program ever had, by its name. */
 export type KnownRules = Map<string, string>;
 
 export function rulesAfter(
@@ -42,9 +42,7 @@ export function rulesAfter(
   );
 }
 
-/**
- * The names of the rules of a document, in its order. @param before the version that it replaces.
- */
+/** The names of the rules of a document, in its order. @param before the previous version. */
 export function nameEventRules(
   document: ProgramDocument,
   before: { readonly eventRules: readonly string[]; readonly knownRules: KnownRules } | undefined,
@@ -95,7 +93,7 @@ function freshName(kind: string, isUsed: (name: string) => boolean): string {
 }
 
 interface Likeness {
-  /** For whom and what; the first rule of a kind has its name. */
+  /** Side and key; the first rule of a kind has its name. */
   readonly kind: string;
   readonly condition: string;
   readonly reward: string;

@@ -1,9 +1,6 @@
-/** What a tenant sets for its open endpoints, beyond the switch. */
+/** A tenant's settings of its open endpoints, besides the switch. */
 
-/**
- * Calls of clients that are counted per tenant and address: what is counted, as it stands in
- * `RateLimit-Policy`.
- */
+/** Client calls that are limited per tenant and address, by their name in `RateLimit-Policy`. */
 export const COUNTED_CALLS = [
   'create-user',
   'look-up-user',
@@ -19,7 +16,7 @@ export interface OpenRules {
   readonly tokensMustExpire: boolean;
   /** Origins whose pages may read the answers; empty: every page. */
   readonly allowedOrigins: readonly string[];
-  /** Calls per window, where they differ from the default. */
+  /** Calls per window that differ from the default. */
   readonly rateLimits: Readonly<Partial<Record<CountedCall, number>>>;
 }
 
@@ -29,7 +26,7 @@ export const DEFAULT_OPEN_RULES: OpenRules = {
   rateLimits: {},
 };
 
-/** How many calls a client has in a window unless its tenant says otherwise. */
+/** Default number of calls of a client in a window. */
 export const CALL_WINDOWS: Readonly<
   Record<CountedCall, { readonly calls: number; readonly windowSeconds: number }>
 > = {
@@ -41,7 +38,7 @@ export const CALL_WINDOWS: Readonly<
   'list-referrals': { calls: 100, windowSeconds: 3_600 },
 };
 
-/** The rules after a change; members left out stay, limits are merged. */
+/** The rules after a change; missing members stay, limits are merged. */
 export function changedRules(before: OpenRules, changes: Partial<OpenRules>): OpenRules {
   return {
     tokensMustExpire: changes.tokensMustExpire ?? before.tokensMustExpire,

@@ -19,11 +19,11 @@ import {
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
 
 /**
- * From a program file, which leaves out what is default, to the terms that deciders use. The file
- * was checked by its schema before.
+ * From a program file, which omits defaults, to the terms that deciders use. The file was checked
+ * by its schema before.
  */
 
-/** What a new tenant pays unless told otherwise. */
+/** The default program of a new tenant. */
 export const DEFAULT_PROGRAM: ProgramDocument = {
   id: 'default',
   referredReward: { type: 'PCT_DISCOUNT', discountPercent: 10 },
@@ -60,7 +60,7 @@ interface EventRewardDocument extends ConditionDocument {
   readonly reward: RewardDocument;
 }
 
-/** A program file as its schema lets it through. */
+/** A program file that its schema accepts. */
 interface ProgramMembers {
   readonly id: string;
   readonly name?: string;
@@ -115,7 +115,7 @@ export function toProgram(
   };
 }
 
-/** Left out: what the default program pays. Null: nothing. */
+/** Missing: the default program's reward. Null: none. */
 function rewardOf(
   document: ProgramDocument,
   side: typeof REFERRED_RULE | typeof REFERRER_RULE,
@@ -183,13 +183,13 @@ function toValue(document: RewardDocument): PromisedValue {
   }
 }
 
-/** A version of a program, with the names that its event rules had. */
+/** A version of a program, with the names of its event rules. */
 export type NamedRules = Pick<AppliedProgram, 'document' | 'eventRules'>;
 
 /**
- * The codes that a rule may hand out for what was earned under a version of its program: those of
- * today, so that a pool can be filled up and a code taken out of it, as long as they stand for the
- * same; else those of that version, and undefined here.
+ * The codes that a rule may hand out for a reward earned under a version of its program: the
+ * current ones, so that a pool can be refilled and a code removed, as long as their value is the
+ * same; otherwise those of that version, and undefined here.
  */
 export function tankCodesOfToday(
   tenant: OpenTenant,
@@ -203,7 +203,7 @@ export function tankCodesOfToday(
   return today && isSameTank(toValue(today), value) ? (today.fuelTankCodes ?? []) : undefined;
 }
 
-/** The codes that a version of a program has for a rule. */
+/** The codes of a rule in a version of a program. */
 export function tankCodesOf(version: NamedRules, rule: string): readonly string[] {
   return rewardOfRule(version, rule)?.fuelTankCodes ?? [];
 }

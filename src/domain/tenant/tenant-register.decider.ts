@@ -1,8 +1,8 @@
 import type { Decision } from '../decision.js';
 
 /**
- * The list of tenants, a stream of its own. An alias is entered before its tenant is made: a list
- * may hold one that never came to be.
+ * The list of tenants, a stream of its own. An alias is recorded before its tenant is created: the
+ * list may contain one without a tenant.
  */
 export type TenantRegisterEvent = {
   readonly type: 'TenantAliasEntered';
@@ -11,7 +11,7 @@ export type TenantRegisterEvent = {
 };
 
 export interface TenantRegisterState {
-  /** In the order in which they were entered. */
+  /** In order of creation. */
   readonly aliases: readonly string[];
 }
 

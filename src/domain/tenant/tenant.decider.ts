@@ -11,12 +11,12 @@ import {
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 
 /**
- * A tenant: its keys, its switches, its programs. Secrets come in encrypted; a key is known by its
- * hash.
+ * A tenant: its keys, its switches, its programs. Secrets arrive encrypted; a key is identified by
+ * its hash.
  */
 export type ProgramType = 'API_ONLY' | 'PAYMENT_PROVIDER';
 
-/** SHA-256 of the key, hex, and the key itself encrypted: user tokens are verified with it. */
+/** SHA-256 of the key, hex, and the key itself encrypted: it verifies user tokens. */
 export interface ApiKey {
   readonly keyId: string;
   readonly mode: Mode;
@@ -49,7 +49,7 @@ export type TenantEvent =
     }
   | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
   | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
-  /** All the rules as they are from now on. */
+  /** All rules after the change. */
   | { readonly type: 'OpenRulesChanged'; readonly at: number; readonly rules: OpenRules }
   | { readonly type: 'ProgramTypeChanged'; readonly at: number; readonly programType: ProgramType }
   | {
@@ -174,10 +174,10 @@ export type TenantCommand =
       readonly now: number;
     }
   | { readonly type: 'SwitchOpenEndpoints'; readonly openEndpoints: boolean; readonly now: number }
-  /** Members left out stay as they are; limits are merged. */
+  /** Missing members stay as they are; limits are merged. */
   | { readonly type: 'ChangeOpenRules'; readonly changes: Partial<OpenRules>; readonly now: number }
   | { readonly type: 'ChangeProgramType'; readonly programType: ProgramType; readonly now: number }
-  /** New keys take over; those they replace stay good for `graceMs`. */
+  /** New keys replace the old ones, which stay valid for `graceMs`. */
   | {
       readonly type: 'RotateKeys';
       readonly keys: readonly ApiKey[];
@@ -259,8 +259,8 @@ function rotated(
 }
 
 /**
- * The same document again changes nothing, or only which program is the default one, so that terms
- * keep their version.
+ * An unchanged document records nothing, or only another default program, so that terms keep their
+ * version.
  */
 function applied(state: OpenTenant, document: ProgramDocument, at: number): TenantEvent[] {
   const before = Object.hasOwn(state.programs, document.id)

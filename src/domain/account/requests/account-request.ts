@@ -5,9 +5,8 @@ import type { Seen } from '../seen.js';
 import type { UserFields } from '../user-grant.js';
 
 /**
- * What is asked of an account from outside, before anything was looked up. Codes are as given, in
- * the order in which they count. Times, ids and what other streams know come with the
- * circumstances.
+ * Requests of an account before any look-up. Codes are as sent, in order of precedence. Times, ids
+ * and facts of other streams are part of the circumstances.
  */
 export type AccountRequest =
   | {
@@ -35,7 +34,7 @@ export type AccountRequest =
       readonly dateScheduledFor: number | null;
       readonly dateExpires: number | null;
     }
-  /** `preserveEmptyAccount` false: the account goes with its last user. */
+  /** `preserveEmptyAccount` false: the account is deleted with its last user. */
   | {
       readonly type: 'ForgetUser';
       readonly userId: string;
@@ -47,7 +46,7 @@ export type AccountRequest =
       readonly type: 'ReceiveUserEvents';
       readonly userId: string;
       readonly seen?: Seen | undefined;
-      /** `id` and `dateTriggered` undefined: given here. */
+      /** `id` and `dateTriggered` undefined: assigned here. */
       readonly events: readonly {
         readonly id: string | undefined;
         readonly key: string;
@@ -100,11 +99,11 @@ export type AccountRequest =
 export interface UpsertUserRequest extends UserFields {
   readonly type: 'UpsertUser';
   readonly userId: string;
-  /** The account's id, when an account that is not there is to be opened. */
+  /** The account's id, to open a missing account. */
   readonly openAccount?: string;
   readonly mustBeNew?: boolean;
-  /** What may be written, where not everything may. */
+  /** The fields that the caller may write; undefined: all. */
   readonly granted?: UserFields | undefined;
-  /** From where the user called, when the user did. */
+  /** The user's address, when the user called. */
   readonly seen?: Seen | undefined;
 }

@@ -3,14 +3,14 @@ import type { AccountRef } from '../../scope.js';
 import type { OpenTenant } from '../../tenant/tenant.decider.js';
 
 /**
- * What a request is decided under. The same for every try but for the time, the tenant and what was
- * fetched.
+ * The circumstances of a decision. The same for every try but for the time, the tenant and the
+ * fetched needs.
  */
 export interface Circumstances {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly account: AccountRef;
-  /** With its programs as of now. */
+  /** With its current programs. */
   readonly tenant: OpenTenant;
   readonly provided: Provided;
   /** The same when the command is repeated. */
@@ -24,10 +24,10 @@ export interface Ids {
   readonly uuid: (cause: string, step: string | number) => string;
   /** Of a referral or reward of this account. */
   readonly within: (cause: string) => string;
-  /** Of what a rule gives for an event. */
+  /** Of the reward that a rule grants for an event. */
   readonly rewardOfEvent: (userEventId: string, programId: string, rule: string) => string;
-  /** Stands for a user id where no plain one may stay. */
+  /** Replaces a user id where the plain one must not stay. */
   readonly userRef: (userId: string) => string;
-  /** Stands for the idempotency key of a batch of a user's events. */
+  /** Replaces the idempotency key of a batch of a user's events. */
   readonly batchRef: (userId: string, idempotencyKey: string) => string;
 }

@@ -12,7 +12,7 @@ import { requestUpsertUser } from './upsert-user-request.js';
 
 type Request<Type extends AccountRequest['type']> = Extract<AccountRequest, { type: Type }>;
 
-/** Decides what is asked of an account, or says what the decision needs first. */
+/** Decides a request of an account, or returns the needs of the decision. */
 export function decideRequest(
   state: AccountState,
   request: AccountRequest,

@@ -9,7 +9,7 @@ import { contextOfReferral } from './referral-context.js';
 
 type ReceiveUserEventsRequest = Extract<AccountRequest, { type: 'ReceiveUserEvents' }>;
 
-/** The referrer is looked up only where a program depends on one. */
+/** The referrer is looked up only when a program depends on one. */
 export function requestReceiveUserEvents(
   state: AccountState,
   request: ReceiveUserEventsRequest,
@@ -34,7 +34,7 @@ export function requestReceiveUserEvents(
     events: receivedEvents(request, given),
     context,
     programs,
-    // A client's own words: only a keyed hash of them is kept.
+    // The client's text: only a keyed hash of it is kept.
     batch: idempotencyKey === undefined ? null : ids.batchRef(userId, idempotencyKey),
     rewardIdOf: ids.rewardOfEvent,
   });

@@ -7,8 +7,8 @@ import type { ReferralContext } from '../referral.js';
 import type { Circumstances } from './circumstances.js';
 
 /**
- * What a decision about this account's referral rests on: the owner of a code that came with it, or
- * the referrer that is recorded.
+ * The facts about this account's referral: the owner of a code in the request, or the recorded
+ * referrer.
  */
 export function referralContext(
   state: AccountState,
@@ -23,7 +23,7 @@ export function referralContext(
   return contextOfParty(party, programId, given);
 }
 
-/** Of the first of these codes that anybody has. */
+/** Of the first of these codes that has an owner. */
 export function contextOfCodes(
   codes: readonly string[],
   given: Circumstances,
@@ -36,8 +36,7 @@ export function contextOfCodes(
 }
 
 /**
- * Of the referral that the account has. @param isReferrerAsked whether anything depends on the
- * referrer.
+ * Of the account's referral. @param isReferrerAsked whether the decision depends on the referrer.
  */
 export function contextOfReferral(
   referral: ReferralState | null,

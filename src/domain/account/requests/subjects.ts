@@ -4,9 +4,8 @@ import type { AccountState } from '../account.state.js';
 import type { Circumstances } from './circumstances.js';
 
 /**
- * Names people and accounts that are about to come into being. Two commands that create the same
- * user give it the same name, in whichever process they run: what one of them reserved belongs to
- * the other, too. Who was forgotten is never named again.
+ * Names new people and accounts. Two commands that create the same user give it the same name, in
+ * any process: they share reservations. A forgotten subject's name is never used again.
  */
 
 /** The account's name: its own when it exists. */
@@ -36,8 +35,7 @@ function newSubject(
 }
 
 /**
- * The least number from `from` on that is not used where the used ones have no gap; in any case one
- * that is not used.
+ * The least unused number from `from` on if the used ones have no gap; otherwise some unused one.
  */
 function firstUnused(isUsed: (n: number) => boolean, from: number): number {
   if (!isUsed(from)) return from;

@@ -19,8 +19,8 @@ import { referralContext } from './referral-context.js';
 import { accountSubject, newPerson } from './subjects.js';
 
 /**
- * What is wrong with the request itself comes before who may write it and whom it is about, and all
- * of it before anything is reserved.
+ * Order of refusals: the request itself, the caller's rights, the account's state; all before
+ * anything is reserved.
  */
 export function requestUpsertUser(
   state: AccountState,
@@ -67,7 +67,7 @@ function accountToOpen(
   return typeof newAccount === 'object' ? newAccount : { accountId: openAccount, newAccount };
 }
 
-/** What the account alone says against it, in the order in which reasons count. */
+/** Refusals by the account alone, in order of precedence. */
 function refusalOfUser(
   request: UpsertUserRequest,
   account: OpenAccount,
@@ -119,8 +119,8 @@ interface CodesOfUser {
 type Codes = { readonly code: string; readonly programId: string }[];
 
 /**
- * The codes that were asked for, and a generated one for each program in which the user has none,
- * as far as they are reserved; else what is still to be reserved, the payment provider id included.
+ * The requested codes, and a generated one for each program in which the user has none, once they
+ * are reserved; otherwise the missing reservations, the payment provider id included.
  */
 function reservedCodes(
   asked: CodesOfUser,
@@ -142,7 +142,7 @@ function reservedCodes(
   return codes;
 }
 
-/** The user's own among the wanted codes, and what is to be reserved for the others. */
+/** The user's own among the requested codes, and reservations for the others. */
 function ownCodes({
   wanted,
   account,
@@ -191,13 +191,13 @@ function refusalOf({ what }: NeededReservation, refusal: Refusal): Refused {
   return refused(refusal === 'CODE_PROGRAM_CONFLICT' ? refusal : 'REFERRAL_CODE_TAKEN');
 }
 
-/** First and last name after the changes; what is left out stays as it is stored. */
+/** First and last name after the changes; missing ones stay as stored. */
 function nameOf(changes: ProfileChanges, user: UserState | undefined): string {
   const { firstName = user?.profile?.firstName, lastName = user?.profile?.lastName } = changes;
   return `${firstName ?? ''}${lastName ?? ''}`;
 }
 
-/** Program id → code, as asked for. */
+/** Program id → code, as requested. */
 function wantedCodes(
   { referralCode, referralCodes }: Pick<UserFields, 'referralCode' | 'referralCodes'>,
   tenant: OpenTenant,
