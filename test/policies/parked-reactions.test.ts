@@ -331,7 +331,9 @@ describe('an event of a type that this release does not know', () => {
     let goOn: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (goOn = resolve));
     const parts = {
-      ...{ parked, log, decode: decodeAny(new EventCodec(new InMemorySubjectKeys())) },
+      parked,
+      log,
+      decode: decodeAny(new EventCodec(new InMemorySubjectKeys())),
       policies: [{ name: policy, handles: new Set([OLD_FACT] as const), react: () => [A_JOB] }],
     };
     const { signal } = new AbortController();
