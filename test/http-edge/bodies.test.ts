@@ -75,6 +75,8 @@ describe('what is JSON', () => {
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
     'application/json-patch+json',
+    'application/xml',
+    'application/jsonp',
     'application/jsonx',
     'application/json; charset=iso-8859-1',
     'application/json; charset=utf-16',
@@ -125,6 +127,10 @@ describe('what is no JSON: 400', () => {
   test.each<[string, Bytes]>([
     ['broken', '{"a":'],
     ['two values', '{}{}'],
+    ['a brace too many', '{"a":1}}'],
+    ['single quotes', "{'a':1}"],
+    ['a comment', '/* */{"a":1}'],
+    ['a form', 'id=1&amount=5'],
     ['a trailing comma', '[1,]'],
     ['NaN', '{"a":NaN}'],
     ['a raw control character', '{"a":"\u0001"}'],
@@ -251,6 +257,11 @@ describe('a route whose body is empty', () => {
         'Content-Type: text/plain',
       ]),
     ).toMatchObject({ status: 415 });
+    expect(
+      await sendBare('/reward/r1/cancel', ' '.repeat(1024 * 1024 + 1), [
+        'Content-Type: application/json',
+      ]),
+    ).toMatchObject({ status: 413 });
     const chunk = `100001\r\n${'x'.repeat(0x100001)}\r\n0\r\n\r\n`;
     expect(
       await sendBare('/reward/r1/cancel', chunk, [

@@ -29,6 +29,7 @@ import {
   UserRequest,
 } from '../../src/http/users/user.request.js';
 import { parseRequest } from '../../src/http/shapes/validation.js';
+import { ANY_VALUES, BAD_IDS } from '../support/bad-values.js';
 
 /**
  * What a body is refused with: `validationErrors`, the numeric code behind them when there is one.
@@ -211,6 +212,31 @@ describe('accountsync', () => {
     [{ ...good, referral: { code: {} } }, ['referral.code']],
   ])('%j', (body, expected) => {
     expect(refusal(() => parse(body))).toEqual(expected);
+  });
+
+  test.each<[string, object]>([
+    ...[null, '', 'paid', 5, true, [], {}].map((status): [string, object] => [
+      'subscription.status',
+      { status },
+    ]),
+    ...[-1, -0.001, '1', true, [], {}].map((value): [string, object] => [
+      'subscription.value',
+      { status: 'FREE', value },
+    ]),
+    ...['', null].map((value): [string, object] => [
+      'subscription.value',
+      { status: 'PAID', value, billingIntervalType: 'DAY', billingIntervalValue: 1 },
+    ]),
+    ...['HOUR', 'day', 1, []].map((type): [string, object] => [
+      'subscription.billingIntervalType',
+      { status: 'FREE', billingIntervalType: type },
+    ]),
+    ...[0, -1, 1.5, 2 ** 53, '1', []].map((value): [string, object] => [
+      'subscription.billingIntervalValue',
+      { status: 'FREE', billingIntervalValue: value },
+    ]),
+  ])('a bad %s is refused: %j', (member, subscription) => {
+    expect(refusal(() => parse({ id: 'a', subscription }))).toContain(member);
   });
 
   test.each([['x'], [[]], [1]])('subscription and referral as %j', (value) => {
@@ -571,5 +597,89 @@ describe('a new reward', () => {
     [{ ...credit, name: 5 }, ['name']],
   ])('%j', (body, expected) => {
     expect([...refusal(() => parseCreateReward(body))].sort()).toEqual(expected);
+  });
+});
+
+describe('the body of', () => {
+  const subscription = { status: 'FREE', value: 1 };
+  const moderation = { referralId: 'r', action: 'APPROVED' };
+  const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1, name: 'a', currency: 'EUR' };
+  const percent = { type: 'PCT_DISCOUNT', discountPercent: 1, dateExpires: Date.now() + 1e9 };
+  const tank = {
+    type: 'FUELTANK',
+    fuelTankCode: 'c',
+    fuelTankType: 'CREDIT',
+    amount: 1,
+    unit: 'x',
+  };
+  const redeem = { amount: 1, unit: 'CENTS' };
+  const user = {
+    id: 'u',
+    accountId: 'a',
+    email: 'ann@example.com',
+    firstName: 'Ann',
+    lastName: 'Lee',
+    imageUrl: 'https://example.com/a.png',
+    locale: 'en_US',
+    countryCode: 'US',
+    referable: true,
+    customFields: { a: 1 },
+    segments: ['vip'],
+    referralCode: 'ANN',
+    referralCodes: { default: 'ANN' },
+    referredBy: { code: 'BOB' },
+    referredByCodes: ['BOB'],
+    paymentProviderId: 'cus',
+  };
+  const shapeOf =
+    (shape: Shape) =>
+    (body: unknown): unknown =>
+      parseRequest<object>(shape, body);
+
+  test.each<[string, Readonly<Record<string, unknown>>, (body: unknown) => unknown]>([
+    [
+      'accountsync',
+      { id: 'a', subscription, currency: 'EUR', referral: { code: 'ANN' } },
+      shapeOf(SyncAccountRequest),
+    ],
+    ['user', user, shapeOf(UserRequest)],
+    ['moderate', { actions: [moderation] }, shapeOf(ModerateReferralsRequest)],
+    ['bulkredeem', { accountId: 'a', ...redeem }, shapeOf(BulkRedeemRequest)],
+    ['redeem', redeem, shapeOf(RedeemRequest)],
+    ['a credit', credit, parseCreateReward],
+    ['a percentage', percent, parseCreateReward],
+    ['a tank code', tank, parseCreateReward],
+  ])('%s is read or refused with any value in any member', (_name, good, parse) => {
+    expect(parse(good)).toBeInstanceOf(Object);
+    for (const member of Object.keys(good)) {
+      const refused = ANY_VALUES.filter((value) => {
+        try {
+          return parse({ ...good, [member]: value }) === undefined;
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          expect(error.code).toBe('BAD_REQUEST');
+          return true;
+        }
+      });
+      expect([member, refused.length > 0]).toEqual([member, true]);
+    }
+  });
+
+  test.each<[string, (id: string) => unknown]>([
+    ['accountsync', (id) => parseRequest(SyncAccountRequest, { id, subscription })],
+    ['user', (id) => parseRequest(IdentifiedUserRequest, { id, accountId: 'a' })],
+    [
+      'a user of an account',
+      (id) => parseRequest(IdentifiedUserRequest, { id: 'u', accountId: id }),
+    ],
+    ['bulkredeem', (id) => parseRequest(BulkRedeemRequest, { accountId: id, ...redeem })],
+    [
+      'moderate',
+      (id) =>
+        parseRequest(ModerateReferralsRequest, { actions: [{ ...moderation, referralId: id }] }),
+    ],
+  ])('%s is refused with an id that can be none', (_name, parse) => {
+    expect(parse('a')).toBeInstanceOf(Object);
+    for (const id of BAD_IDS) expect(refusal(() => parse(id))).toHaveLength(1);
   });
 });
