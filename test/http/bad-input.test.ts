@@ -218,7 +218,7 @@ describe.each(Object.keys(BODY_ROUTES))('the body of %s', (name) => {
   });
 });
 
-test('a price that is too large to be a number', () =>
+test('a price that is too large to be a number is refused', () =>
   changesNothing(async () => {
     const raw = `{"id":"${world.accountId}","subscription":{"status":"FREE","value":1e999}}`;
     expect((await api.post('/accountsync', undefined, { raw })).status).toBe(400);
