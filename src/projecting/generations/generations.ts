@@ -207,6 +207,7 @@ export class LiveGenerations {
   private unsettled: number | undefined;
   private readAt = -Infinity;
   private reading: Promise<void> | undefined;
+  private upcoming: Promise<void> | undefined;
 
   constructor(
     private readonly pool: Pool,
@@ -217,7 +218,7 @@ export class LiveGenerations {
   async liveGeneration(
     projection: string,
   ): Promise<{ readonly generation: number; readonly schema: string }> {
-    if (this.isOutdated) await this.refresh();
+    if (this.isOutdated) await (this.reading ?? this.refresh());
     if (!this.complete)
       throw new ReadModelsIncomplete('the read models are being built from another log');
     if (!this.areShown)
@@ -230,10 +231,17 @@ export class LiveGenerations {
     return { generation, schema: schemaOf(projection, generation) };
   }
 
-  /** Reads the rows now; callers that come meanwhile share the one read. */
+  /**
+   * Reads the rows anew. Returns what was committed before the call: a read in flight may have
+   * begun earlier, so the callers that arrive during it share the next one.
+   */
   refresh(): Promise<void> {
-    this.reading ??= this.read().finally(() => (this.reading = undefined));
-    return this.reading;
+    this.upcoming ??= Promise.resolve(this.reading?.catch(() => undefined)).then(() => {
+      this.upcoming = undefined;
+      this.reading = this.read().finally(() => (this.reading = undefined));
+      return this.reading;
+    });
+    return this.upcoming;
   }
 
   /**
@@ -241,8 +249,8 @@ export class LiveGenerations {
    * soon. Does not wait.
    */
   get areComplete(): boolean {
-    // Who cannot be asked now is asked again; a read that matters asks for itself.
-    if (this.isOutdated) this.refresh().catch(() => undefined);
+    // A database that is away is asked again; a read that matters asks for itself.
+    if (this.isOutdated && !this.reading) this.refresh().catch(() => undefined);
     return this.complete;
   }
 
