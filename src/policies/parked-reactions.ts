@@ -46,7 +46,7 @@ export interface Settlement {
   readonly added: readonly Standstill[];
   /** They go if nobody has passed over events of their stream since they were read. */
   readonly done: readonly ParkedReaction[];
-  /** They go in any case: another row of their stream says the same. */
+  /** They go in any case: another row of the same policy and stream says the same. */
   readonly covered: readonly ParkedReaction[];
 }
 
@@ -101,11 +101,18 @@ export class ParkedReactions {
    * those that still stand.
    */
   async passOver(streams: readonly string[]): Promise<StandingStreams> {
-    const { rows } = await this.pool.query<{ stream: string; policy: string }>(
-      'update ledger.parked_reactions set passed_over = passed_over + 1 where stream = any($1) returning stream, policy',
-      [streams],
-    );
-    return byStream(rows);
+    return inTransaction(this.pool, async (client) => {
+      // A statement that waits for a settlement does not see the rows that this one has added.
+      await client.query(
+        'select from ledger.parked_reactions where stream = any($1) order by id for update',
+        [streams],
+      );
+      const { rows } = await client.query<{ stream: string; policy: string }>(
+        'update ledger.parked_reactions set passed_over = passed_over + 1 where stream = any($1) returning stream, policy',
+        [streams],
+      );
+      return byStream(rows);
+    });
   }
 
   async ofStream(stream: string): Promise<readonly ParkedReaction[]> {

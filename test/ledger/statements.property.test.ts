@@ -13,11 +13,11 @@ import {
   type Entry,
   type PostedEvent,
 } from '../../src/bookkeeping/postings.js';
-import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { anAccount, accountOpened, personOf, userIdentified } from '../support/account-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+import { statementOfAccount } from '../support/operations.js';
 
 /**
  * Statements of many random accounts, against a fold that knows nothing of postings: sums over

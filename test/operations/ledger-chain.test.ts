@@ -5,12 +5,9 @@ import { join } from 'node:path';
 import { createPublicKey, verify } from 'node:crypto';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import { digestText, type DigestDocument } from '../../src/chain/digest-document.js';
-import { CommandError } from '../../src/operations/command-error.js';
+import { CommandError } from '../../src/cli/command-error.js';
 import { readDigest, reportVerification } from '../../src/cli/ledger-chain-cli.js';
-import {
-  verifyLedger,
-  type Verification,
-} from '../../src/operations/ledger/ledger-verification.js';
+import type { Verification } from '../../src/operations/ledger/ledger-verification.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
@@ -20,6 +17,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { verifyLedger } from '../support/operations.js';
 
 /** The chain of a service at work, and the command line as it ships. */
 
