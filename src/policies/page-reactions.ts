@@ -192,10 +192,18 @@ export class PageReactions {
 
   private async park(standstill: Standstill): Promise<void> {
     const { policy, event, reason } = standstill;
-    const policies = this.standing.get(event.stream);
-    if (!policies && this.standing.size >= this.parts.standingMax) throw new TooManyStandStill();
-    await this.parts.parked.park(standstill);
-    this.standing.set(event.stream, (policies ?? new Set()).add(policy));
+    const policies = this.standing.get(event.stream) ?? new Set<string>();
+    if (policies.size === 0 && this.standing.size >= this.parts.standingMax)
+      throw new TooManyStandStill();
+    // Before the wait: other lanes park at the same time.
+    this.standing.set(event.stream, policies);
+    try {
+      await this.parts.parked.park(standstill);
+    } catch (error) {
+      if (policies.size === 0) this.standing.delete(event.stream);
+      throw error;
+    }
+    policies.add(policy);
     const message =
       policy === ALL_POLICIES
         ? 'a stream is held back'
