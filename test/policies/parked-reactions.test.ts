@@ -158,7 +158,7 @@ describe('what cannot even be put on record', () => {
 it('more streams than can be kept in mind are not passed over', async () => {
   releases.failure = ({ stream }) =>
     stream === streamOf('fine') ? undefined : new Error('not yet');
-  const runner = releases.newer({ standingMax: 2 });
+  const runner = releases.newer({ parkedStreamsMax: 2 });
   for (const account of ['a', 'b', 'c', 'd']) await releases.happened(account, OLD_FACT);
   const head = await releases.happened('fine', OLD_FACT);
   await eventually(() => Promise.resolve(runner.lastError === 'TooManyStandStill'));
@@ -203,7 +203,7 @@ describe('a row', () => {
     await eventually(async () => (await rows()).length === 1);
     await releases.stop(newer);
     releases.failure = () => undefined;
-    const older = releases.older({ isKnown: undefined, whyUnknown: undefined });
+    const older = releases.older({ isKnown: undefined, unreadableReason: undefined });
     await eventually(
       async () =>
         (
