@@ -41,7 +41,7 @@ const TRY_AGAIN_MS = { first: 20, max: 2_000 };
 
 /** Too many streams are parked: no further event is passed over. */
 class TooManyParked extends Error {
-  override readonly name = 'TooManyStandStill';
+  override readonly name = 'TooManyParked';
 }
 
 /** This process no longer leads: the next leader continues. */
@@ -187,11 +187,11 @@ export class PageReactions {
     return true;
   }
 
-  private async park(standstill: ParkedAt): Promise<void> {
-    const { policy, event, reason } = standstill;
+  private async park(parkedAt: ParkedAt): Promise<void> {
+    const { policy, event, reason } = parkedAt;
     const policies = this.parked.get(event.stream);
     if (!policies && this.parked.size >= this.parts.parkedStreamsMax) throw new TooManyParked();
-    await this.parts.parked.park(standstill);
+    await this.parts.parked.park(parkedAt);
     this.parked.set(event.stream, (policies ?? new Set()).add(policy));
     const message =
       policy === ALL_POLICIES

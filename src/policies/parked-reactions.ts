@@ -162,7 +162,7 @@ export class ParkedReactions {
         covered.map(({ id }) => id),
       ]);
       for (const { row, to } of moved) await client.query(MOVE, [...valuesOf(to), row.id]);
-      for (const standstill of added) await client.query(INSERT, valuesOf(standstill));
+      for (const parkedAt of added) await client.query(INSERT, valuesOf(parkedAt));
       const { rowCount } = await client.query(
         `delete from ledger.parked_reactions p using unnest($1::bigint[], $2::bigint[]) as seen(id, passed_over)
          where p.id = seen.id and p.passed_over = seen.passed_over`,

@@ -31,7 +31,7 @@ export interface PolicyCheckpoint {
  * of the log.
  */
 export class PoliciesMovedBack extends Error {
-  override readonly name = 'PoliciesPutBack';
+  override readonly name = 'PoliciesMovedBack';
 }
 
 /** The position of the policies; null: none yet. @throws while the database is unavailable. */

@@ -50,13 +50,13 @@ export async function meetEvents(
   );
   return relevant.map(({ event, why, handling }) => {
     if (why !== undefined)
-      return { recorded: event, standstill: unknownAt(event, why), policies: handling };
+      return { recorded: event, parkedAt: unknownAt(event, why), policies: handling };
     const result = decoded.get(event);
     if (result === undefined) throw new Error('an event was not decoded');
     if (!('undecodable' in result)) return { recorded: event, event: result, policies: handling };
     return {
       recorded: event,
-      standstill: { policy: ALL_POLICIES, event, reason: result.undecodable },
+      parkedAt: { policy: ALL_POLICIES, event, reason: result.undecodable },
       policies: handling,
     };
   });

@@ -161,7 +161,7 @@ it('more streams than can be kept in mind are not passed over', async () => {
   const runner = releases.newer({ parkedStreamsMax: 2 });
   for (const account of ['a', 'b', 'c', 'd']) await releases.happened(account, OLD_FACT);
   const head = await releases.happened('fine', OLD_FACT);
-  await eventually(() => Promise.resolve(runner.lastError === 'TooManyStandStill'));
+  await eventually(() => Promise.resolve(runner.lastError === 'TooManyParked'));
   expect(new Set((await rows()).map(({ stream }) => stream)).size).toBe(2);
   releases.failure = () => undefined;
   expect(await runner.waitFor(head, 20_000)).toBe(true);
