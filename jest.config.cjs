@@ -1,13 +1,8 @@
 const { compilerOptions } = require('./tsconfig.json');
 
-/**
- * What decides how a class behaves is read from the settings of what ships: with others the tests
- * would prove another program. `test/architecture/compiler-settings.test.ts` compares the two
- * compilers' results.
- */
-const asItShips = {
+/** Classes of the tests' own are compiled as those that ship. */
+const jsc = {
   target: compilerOptions.target.toLowerCase(),
-  // The other compiler renames none.
   keepClassNames: true,
   parser: { syntax: 'typescript', decorators: compilerOptions.experimentalDecorators },
   transform: {
@@ -18,8 +13,7 @@ const asItShips = {
 };
 
 /**
- * Our files are CommonJS to jest, and packages what they are to Node. What ships is tested as ES
- * modules by the black-box suite on dist/.
+ * Files of `test/` are CommonJS to jest; the compiled service and packages are what they are to Node.
  */
 const common = {
   rootDir: __dirname,
@@ -27,11 +21,11 @@ const common = {
   runtime: '<rootDir>/test/support/jest-runtime.cjs',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: { '\\.ts$': ['@swc/jest', { jsc: asItShips, module: { type: 'commonjs' } }] },
+  transform: { '\\.ts$': ['@swc/jest', { jsc, module: { type: 'commonjs' } }] },
   cacheDirectory: '<rootDir>/.cache/jest',
 };
 
-/** Tests that need neither a database nor dist/: seconds, and part of `npm run check`. */
+/** Tests that need no database: seconds, and part of `npm run check`. */
 const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process'].map(
   (folder) => `<rootDir>/test/${folder}/`,
 );
@@ -47,13 +41,18 @@ module.exports = {
   // Much of a test is waiting for a store. By default a machine of two cores would run one file at
   // a time; three keep it busy.
   maxWorkers: 3,
-  // What libraries remember of the modules of a file, they keep.
+  // A worker that grew beyond it is replaced between two files.
   workerIdleMemoryLimit: '1GB',
   // Read from here only; inside a project it counts for nothing.
   testTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/support/contract-reporter.cjs'],
   projects: [
-    { ...common, displayName: 'unit', testMatch: unit.map((folder) => `${folder}**/*.test.ts`) },
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: unit.map((folder) => `${folder}**/*.test.ts`),
+      globalSetup: '<rootDir>/test/support/build-service.cjs',
+    },
     {
       ...common,
       displayName: 'service',

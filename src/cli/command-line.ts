@@ -4,7 +4,7 @@ import { loadConfig } from '../config/config.js';
 import { openCore, type Core } from '../core/core.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
-import { CommandError } from '../operations/command-error.js';
+import { CommandError } from './command-error.js';
 import { CommandPresence } from '../postgres/process-presence.js';
 import { tableLines } from './table.js';
 
@@ -85,10 +85,16 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
 
 const PIECE_CHARACTERS = 64 * 1024;
 
-export async function readJsonFile(path: string): Promise<unknown> {
-  const content = await readFile(path, 'utf8').catch((error: unknown) => {
+/** @throws {CommandError} */
+export async function readTextFile(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
   });
+}
+
+/** @throws {CommandError} */
+export async function readJsonFile(path: string): Promise<unknown> {
+  const content = await readTextFile(path);
   try {
     return JSON.parse(content) as unknown;
   } catch {

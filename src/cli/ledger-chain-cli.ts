@@ -4,15 +4,17 @@ import { asDigestDocument, type DigestDocument } from '../chain/digest-document.
 import type { Core } from '../core/core.js';
 import type { Scope } from '../domain/scope.js';
 import { operatingSystemUser } from '../operations/audit.js';
-import { filled, scopeOf, type Done } from '../operations/audited.js';
-import { CommandError } from '../operations/command-error.js';
-import { BrokenSeal, ledgerDigest } from '../operations/ledger/ledger-digest.js';
+import type { Done } from '../operations/audited.js';
+import { ledgerDigest } from '../operations/ledger/ledger-digest.js';
 import { verifyLedger, type Verification } from '../operations/ledger/ledger-verification.js';
 import { acknowledgeLoss, auditLoss } from '../operations/ledger/loss-acknowledgement.js';
-import { Stopped } from '../operations/log/log-reader.js';
+import { NotDone, type Outcome } from '../operations/outcome.js';
+import { filled, scopeOf } from './arguments.js';
+import { CommandError } from './command-error.js';
 import { note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import { done } from './outcomes.js';
 
 /** A log that stays away for longer than this is given up; the command can be run again. */
 const AWAY_MS_MAX = 60_000;
@@ -30,10 +32,10 @@ export function addChainCommands(cli: Command): void {
           scope,
           by,
           'ledger digest',
-          async (core, signal, progress) => ({
-            result: await digest(core, { scope, sign, signal }, progress),
-            parameters: { sign },
-          }),
+          async (core, signal, progress) => {
+            const result = await digest(core, { scope, sign, signal }, progress);
+            return result instanceof NotDone ? result : { result, parameters: { sign } };
+          },
         );
         printJson(document);
       },
@@ -63,6 +65,7 @@ export function addChainCommands(cli: Command): void {
               awayMsMax: AWAY_MS_MAX,
               onProgress: progress.at,
             });
+            if (result instanceof NotDone) return result;
             return {
               result,
               parameters: { digest: outside?.digest },
@@ -96,9 +99,12 @@ async function acknowledge({
     warn: note,
   };
   const stopping = new AbortController();
-  const acknowledged = await withCore((core) =>
-    acknowledgeLoss(core, { ...options, signal: stopping.signal, awayMsMax: AWAY_MS_MAX }, (loss) =>
-      auditLoss(core, loss, options),
+  const patience = { signal: stopping.signal, awayMsMax: AWAY_MS_MAX };
+  const acknowledged = await withCore(async (core) =>
+    done(
+      await acknowledgeLoss(core, { ...options, ...patience }, (loss) =>
+        auditLoss(core, loss, options),
+      ),
     ),
   );
   if (json) return printJson(acknowledged);
@@ -109,7 +115,11 @@ async function acknowledge({
   note(`${seals.length} seals of what was lost are kept with the acknowledgement`);
 }
 
-type ChainWork<T> = (core: Core, signal: AbortSignal, progress: CopyProgress) => Promise<Done<T>>;
+type ChainWork<T> = (
+  core: Core,
+  signal: AbortSignal,
+  progress: CopyProgress,
+) => Promise<Outcome<Done<T>>>;
 
 /**
  * Work on the chain of a tenant that exists, with progress, which an interrupt ends, and an audit
@@ -127,10 +137,6 @@ async function onChain<T>(
   process.on('SIGINT', stop).on('SIGTERM', stop);
   try {
     return await audited(scope, by, operation, (core) => work(core, stopping.signal, progress));
-  } catch (error) {
-    if (error instanceof Stopped)
-      throw new CommandError('stopped before the end; no break was met so far');
-    throw error instanceof BrokenSeal ? new CommandError(error.message, 3) : error;
   } finally {
     progress.end();
     process.off('SIGINT', stop).off('SIGTERM', stop);
@@ -141,13 +147,12 @@ async function digest(
   core: Core,
   asked: { readonly scope: Scope; readonly sign: boolean; readonly signal: AbortSignal },
   progress: CopyProgress,
-): Promise<DigestDocument> {
-  const { scope, signal } = asked;
+): Promise<Outcome<DigestDocument>> {
   const onProgress = (events: number): void => progress.at('sealing', events, undefined);
   const document = await ledgerDigest(core, { ...asked, onProgress });
-  if (signal.aborted) throw new CommandError('stopped; run the same command again');
-  if (document === null)
-    throw new CommandError(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
+  const isSaid = document instanceof NotDone && document.because.code === 'SEAL_NOT_SIGNED_HERE';
+  if (asked.signal.aborted && !isSaid)
+    throw new CommandError('stopped; run the same command again');
   return document;
 }
 

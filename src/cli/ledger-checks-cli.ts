@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
 import { digestOf } from '../foundation/canonical-json.js';
-import { scopeOf } from '../operations/audited.js';
-import { CommandError } from '../operations/command-error.js';
-import { readBalanceFile } from '../operations/ledger/balance-file.js';
+import { parseBalances } from '../operations/ledger/balance-file.js';
 import {
   reconcileLedger,
   type Reconciliation,
 } from '../operations/ledger/ledger-reconciliation.js';
 import { replayLedger, type Replay } from '../operations/ledger/ledger-replay.js';
-import { note, printJson, printTable } from './command-line.js';
+import { NotDone } from '../operations/outcome.js';
+import { scopeOf } from './arguments.js';
+import { CommandError } from './command-error.js';
+import { note, printJson, printTable, readTextFile } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import { done } from './outcomes.js';
 import { firstOf } from './table.js';
 
 interface ReplayCommandOptions extends LedgerOptions {
@@ -54,6 +56,7 @@ export function addLedgerChecks(cli: Command): void {
               onProgress,
               note,
             });
+            if (result instanceof NotDone) return result;
             const account =
               accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
             return { result, parameters: { account, ...options } };
@@ -74,13 +77,15 @@ export function addLedgerChecks(cli: Command): void {
     .action(
       async (alias: string, { mode, by, json, period, against: path }: ReconcileCommandOptions) => {
         const scope = scopeOf(alias, mode);
-        const against = path === undefined ? undefined : await readBalanceFile(path);
+        const against =
+          path === undefined ? undefined : done(parseBalances(await readTextFile(path), path));
         const progress = new CopyProgress(process.stderr);
         try {
           const reconciliation = await audited(scope, by, 'ledger reconcile', async (core) => {
             const onProgress = (accounts: number): void =>
               progress.at('reconciling', accounts, undefined);
             const result = await reconcileLedger(core, scope, { period, against }, { onProgress });
+            if (result instanceof NotDone) return result;
             return { result, parameters: { period, against: against && digestOf(against.text) } };
           });
           progress.end();

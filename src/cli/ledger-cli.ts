@@ -1,12 +1,13 @@
 import { Option, type Command } from 'commander';
 import { isIdempotencyKey } from '../kept-answers/idempotency-key.js';
 import { operatingSystemUser } from '../operations/audit.js';
-import { filled, scopeOf } from '../operations/audited.js';
-import { CommandError } from '../operations/command-error.js';
+import { NotDone } from '../operations/outcome.js';
 import { adjustOnRecord, type AdjustmentRequest } from '../operations/ledger/ledger-adjustment.js';
 import { exportLedger } from '../operations/ledger/ledger-export.js';
 import { changePeriod } from '../operations/ledger/ledger-periods.js';
 import { statementOfAccount } from '../operations/ledger/ledger-statement.js';
+import { filled, scopeOf } from './arguments.js';
+import { CommandError } from './command-error.js';
 import { note, printJson } from './command-line.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
 import { printStatement, statementCsv } from './ledger-output.js';
@@ -59,6 +60,7 @@ export function addLedgerCommands(cli: Command): void {
         const scope = scopeOf(alias, mode);
         const statement = await audited(scope, by, 'ledger statement', async (core) => {
           const result = await statementOfAccount(core, scope, { accountId, ...options });
+          if (result instanceof NotDone) return result;
           const account = core.names.accountRef(scope, accountId);
           return { result, parameters: { account, ...options }, digest: result.digest };
         });
@@ -85,6 +87,7 @@ export function addLedgerCommands(cli: Command): void {
             comment: filled('--comment', comment),
             by: who,
           });
+          if (result instanceof NotDone) return result;
           return { result, parameters: { period }, stands: `${period} is ${result.status}` };
         });
         if (json) return printJson(changed);
@@ -126,6 +129,7 @@ export function addLedgerCommands(cli: Command): void {
         const scope = scopeOf(alias, mode);
         const exported = await audited(scope, by, 'ledger export', async (core) => {
           const result = await exportLedger(core, scope, { from, to }, writeOut);
+          if (result instanceof NotDone) return result;
           return { result, parameters: { from, to }, digest: result.digest };
         });
         note(`${exported.events} events; digest ${exported.digest}`);

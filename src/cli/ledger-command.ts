@@ -2,9 +2,12 @@ import type { Command } from 'commander';
 import type { Core } from '../core/core.js';
 import type { Scope } from '../domain/scope.js';
 import { operatingSystemUser } from '../operations/audit.js';
-import { auditedOn, filled, type Done } from '../operations/audited.js';
-import { checkTenant } from '../operations/ledger/ledger-entries.js';
+import { auditedOn, type Done } from '../operations/audited.js';
+import type { Outcome } from '../operations/outcome.js';
+import { filled } from './arguments.js';
+import { CommandError } from './command-error.js';
 import { note, withCore, type OutputOptions } from './command-line.js';
+import { done } from './outcomes.js';
 
 /** What every command of the ledger takes. */
 export interface LedgerOptions extends OutputOptions {
@@ -23,16 +26,20 @@ export const withLedgerOptions = (command: Command): Command =>
     .option('--by <name>', 'who asks for it; else who is logged in')
     .option('--json', 'one JSON document');
 
-/** Runs the work on the stores and leaves its audit event in the log. */
+/**
+ * Runs the work on the stores and leaves its audit event in the log. @throws {CommandError} for
+ * work that was not done.
+ */
 export function audited<T>(
   scope: Scope,
   by: string | undefined,
   operation: string,
-  work: (core: Core) => Promise<Done<T>>,
+  work: (core: Core) => Promise<Outcome<Done<T>>>,
 ): Promise<T> {
   const who = filled('--by', by ?? operatingSystemUser());
   return withCore(async (core) => {
-    await checkTenant(core, scope.tenant);
-    return auditedOn(core, { scope, by: who, operation, warn: note }, work);
+    if ((await core.tenants.read(scope.tenant)) === undefined)
+      throw new CommandError(`there is no tenant ${scope.tenant}`);
+    return done(await auditedOn(core, { scope, by: who, operation, warn: note }, work));
   });
 }

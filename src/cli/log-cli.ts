@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../config/config.js';
 import { openLedgerDatabase } from '../core/ledger-database.js';
-import { CommandError } from '../operations/command-error.js';
+import { CommandError } from './command-error.js';
 import { openLogAt, parseLogAddress, type OpenLog } from '../operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
-import { Stopped } from '../operations/log/log-reader.js';
 import { commandLogger, note, printJson, type OutputOptions } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
+import { done } from './outcomes.js';
 
 interface CopyCommandOptions extends OutputOptions {
   readonly from: string;
@@ -39,7 +39,10 @@ async function copy({
   to,
   whileRunning = false,
 }: CopyCommandOptions): Promise<LogMoveResult> {
-  const addresses = { from: parseLogAddress('--from', from), to: parseLogAddress('--to', to) };
+  const addresses = {
+    from: done(parseLogAddress('from', from)),
+    to: done(parseLogAddress('to', to)),
+  };
   const config = loadConfig();
   const logger = commandLogger();
   const stopping = new AbortController();
@@ -50,11 +53,12 @@ async function copy({
   process.on('SIGINT', stop).on('SIGTERM', stop);
   try {
     for (const address of [addresses.from, addresses.to]) {
-      open.push(await openLogAt(address, address === addresses.to, { config, database, logger }));
+      const isTarget = address === addresses.to;
+      open.push(done(await openLogAt(address, isTarget, { config, database, logger })));
     }
     const [source, target] = open;
     if (source === undefined || target === undefined) throw new Error('a log is missing');
-    return await copyWholeLog({
+    const copied = await copyWholeLog({
       database,
       source: source.log,
       target: target.log,
@@ -63,10 +67,7 @@ async function copy({
       signal: stopping.signal,
       awayMsMax: AWAY_MS_MAX,
     });
-  } catch (error) {
-    throw error instanceof Stopped
-      ? new CommandError('stopped; run the same command again to go on')
-      : error;
+    return done(copied);
   } finally {
     progress.end();
     process.off('SIGINT', stop).off('SIGTERM', stop);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { makeOperatorKey, OPERATOR_ROLES, type OperatorRole } from '../config/operators.js';
-import { CommandError } from '../operations/command-error.js';
+import { CommandError } from './command-error.js';
 import { note, printJson } from './command-line.js';
 
 /** `operator …`. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Core } from '../core/core.js';
 import { firstLine } from '../foundation/describe-error.js';
-import type { KeyRefusal } from '../kept-answers/idempotency-key.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
-import { CommandError } from '../operations/command-error.js';
-import { KeyRefused, type KeyedBy } from '../operations/operator-keys.js';
+import { CommandError } from './command-error.js';
+import type { KeyedBy } from '../operations/operator-keys.js';
+import { NotDone, type Outcome } from '../operations/outcome.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { note } from './command-line.js';
 
@@ -13,14 +13,13 @@ import { note } from './command-line.js';
  * effect may be lost, and the key that is named then makes the repetition harmless. The process
  * shows its presence meanwhile: a claim that it leaves by a crash can be told from one that is at
  * work.
- * @throws {CommandError} in an operator's words: for what a service answers with 409 and 422, and
- * for work that may stand.
+ * @throws {CommandError} for work that may stand.
  */
 export async function withOwnKeys<T>(
   core: Core,
   given: string | undefined,
-  work: (keyed: KeyedBy) => Promise<T>,
-): Promise<T> {
+  work: (keyed: KeyedBy) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   const key = given ?? randomUUID();
   const presence = new ProcessPresence(core.pool);
   await presence.start();
@@ -28,13 +27,11 @@ export async function withOwnKeys<T>(
   try {
     const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
     const result = await work({ key, answers, onReplayed: () => (repeated = true) });
-    if (repeated) note('a repetition: nothing was corrected a second time');
+    if (repeated && !(result instanceof NotDone))
+      note('a repetition: nothing was corrected a second time');
     return result;
   } catch (error) {
-    if (error instanceof CommandError) throw error;
-    throw error instanceof KeyRefused
-      ? new CommandError(KEY_REFUSALS[error.refused])
-      : mayStand(error, key);
+    throw mayStand(error, key);
   } finally {
     await presence.stop().catch(() => undefined);
   }
@@ -48,8 +45,3 @@ function mayStand(error: unknown, key: string): CommandError {
     `${firstLine(error)}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
   );
 }
-
-const KEY_REFUSALS: Readonly<Record<KeyRefusal, string>> = {
-  IDEMPOTENCY_KEY_REUSED: 'the idempotency key was used for another correction',
-  REQUEST_IN_PROGRESS: 'a correction with this idempotency key is still under way',
-};

@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
-import { CommandError } from '../operations/command-error.js';
-import {
-  parseParkedId,
-  retryParkedReactions,
-  showParked,
-} from '../operations/policies/policy-commands.js';
+import { CommandError } from './command-error.js';
+import { retryParkedReactions, showParked } from '../operations/policies/policy-commands.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
+import { done } from './outcomes.js';
 
 const LIMIT_MAX = 10_000;
 
@@ -53,14 +50,13 @@ async function retryCommand(
   { all = false, json }: OutputOptions & { all?: boolean },
 ): Promise<void> {
   if (id !== undefined && all) throw new CommandError('name one reaction, or say --all');
-  const one = id === undefined ? undefined : parseParkedId(id);
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
     const onProgress = (retried: number): void => note(`${retried} tried`);
-    const result = await withCore((core) =>
-      retryParkedReactions(core, one, { signal: stopping.signal, onProgress }),
+    const result = await withCore(async (core) =>
+      done(await retryParkedReactions(core, id, { signal: stopping.signal, onProgress })),
     );
     if (json) printJson(result);
     else

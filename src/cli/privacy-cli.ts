@@ -1,18 +1,16 @@
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { RepeatErasureEnvelope } from '../command-handling/commands.js';
 import type { ListedErasure } from '../command-handling/processes/erasure-process.js';
 import type { Core } from '../core/core.js';
-import { errorCode } from '../foundation/error-code.js';
-import { CommandError } from '../operations/command-error.js';
+import { CommandError } from './command-error.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { accountRefOf } from '../privacy/keyed-names.js';
 import { scrub } from '../privacy/scrub.js';
 import { readModelsReachHead } from '../projecting/following/read-models-reach-head.js';
-import { note, printJson, withCore, type OutputOptions } from './command-line.js';
+import { note, type OutputOptions, printJson, readTextFile, withCore } from './command-line.js';
 
 /** `privacy …`. */
 export function addPrivacyCommands(cli: Command): void {
@@ -122,9 +120,7 @@ const LISTED = z.object({
 
 /** All lines are read before anything is done. @throws {CommandError} */
 async function readErasures(path: string): Promise<readonly ListedErasure[]> {
-  const content = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
-  });
+  const content = await readTextFile(path);
   return content
     .split('\n')
     .flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]))

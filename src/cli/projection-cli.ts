@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Core } from '../core/core.js';
-import { checkAlias, parseMode } from '../operations/arguments.js';
+import { checkAlias, parseMode } from './arguments.js';
 import { operatingSystemUser } from '../operations/audit.js';
-import { CommandError } from '../operations/command-error.js';
+import { CommandError } from './command-error.js';
 import {
   diffProjection,
   planRebuild,
@@ -14,13 +14,15 @@ import {
   type DiffDocument,
 } from '../operations/projections/projection-commands.js';
 import {
-  chosenProjectors,
+  onChosen,
+  onNamed,
   withProjections,
   type ProjectionOperator,
 } from '../operations/projections/projection-operator.js';
+import type { Outcome } from '../operations/outcome.js';
 import { repairProjections, retryParked } from '../operations/projections/projection-repairs.js';
-import { Interrupted } from '../projecting/generations/catch-up.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
+import { done } from './outcomes.js';
 import { RebuildProgress } from './rebuild-progress.js';
 
 interface ActorOptions extends OutputOptions {
@@ -117,7 +119,7 @@ export function addProjectionCommands(cli: Command): void {
       async (name: string | undefined, { all = false, ...options }: RebuildCommandOptions) => {
         print(
           await operate(options, (operator) =>
-            swapProjections(operator, chosenProjectors(operator.parts, name, all), all),
+            onChosen(operator, { name, all }, (chosen) => swapProjections(operator, chosen, all)),
           ),
           options,
         );
@@ -130,10 +132,9 @@ export function addProjectionCommands(cli: Command): void {
     .option(...BY)
     .option(...JSON_OUT)
     .action(async (name: string, options: ActorOptions) => {
-      const document = await operate(options, async (operator) => {
-        const [projector] = chosenProjectors(operator.parts, name);
-        return projector && rollBackProjection(operator, projector);
-      });
+      const document = await operate(options, (operator) =>
+        onNamed(operator, name, (projector) => rollBackProjection(operator, projector)),
+      );
       print(document, options);
     });
   projection
@@ -145,10 +146,8 @@ export function addProjectionCommands(cli: Command): void {
     .action(async (name: string | undefined, options: ActorOptions) => {
       print(
         await operate(options, (operator, progress) =>
-          retryParked(
-            operator,
-            chosenProjectors(operator.parts, name, name === undefined),
-            progress.read,
+          onChosen(operator, { name, all: name === undefined }, (chosen) =>
+            retryParked(operator, chosen, progress.read),
           ),
         ),
         options,
@@ -177,14 +176,15 @@ async function rebuildCommand(
   if (dryRun && resume) throw new CommandError('--dry-run and --resume exclude each other');
   if (tenant !== undefined) checkAlias(tenant);
   const scopeMode = parseMode(mode ?? 'live');
-  const document = await operate(options, (operator, progress) => {
-    const projectors = chosenProjectors(operator.parts, name, all);
-    if (dryRun) return planRebuild(operator, projectors);
-    if (tenant === undefined)
-      return rebuildProjections(operator, projectors, { resume, onProgress: progress.rebuild });
-    const target = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
-    return repairProjections(operator, projectors, target, progress.read);
-  });
+  const document = await operate(options, (operator, progress) =>
+    onChosen<object>(operator, { name, all }, (projectors) => {
+      if (dryRun) return planRebuild(operator, projectors);
+      if (tenant === undefined)
+        return rebuildProjections(operator, projectors, { resume, onProgress: progress.rebuild });
+      const target = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
+      return repairProjections(operator, projectors, target, progress.read);
+    }),
+  );
   print(document, options);
 }
 
@@ -193,11 +193,9 @@ async function diffCommand(
   options: OutputOptions & { limit: string },
 ): Promise<void> {
   const limit = parseLimit(options.limit);
-  const diff = await operate({}, async (operator) => {
-    const [projector] = chosenProjectors(operator.parts, name);
-    if (!projector) throw new CommandError('name one projection');
-    return diffProjection(operator, projector, limit);
-  });
+  const diff = await operate({}, (operator) =>
+    onNamed(operator, name, (projector) => diffProjection(operator, projector, limit)),
+  );
   if (options.json) printJson(diff);
   else printDiff(diff);
   if (diff.count > 0) throw new CommandError(`${diff.count} rows of ${diff.projection} differ`, 2);
@@ -235,14 +233,14 @@ interface ProgressOf {
 /** Opens what there is, stops in good order at the first Ctrl-C, and says so in one line. */
 async function operate<T>(
   { by }: { readonly by?: string },
-  work: (operator: ProjectionOperator, progress: ProgressOf) => Promise<T>,
+  work: (operator: ProjectionOperator, progress: ProgressOf) => Promise<Outcome<T>>,
 ): Promise<T> {
   const actor = checkedActor(by);
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    return await withCore((core: Core) =>
+    const outcome = await withCore((core: Core) =>
       withProjections(core, { actor, signal: stopping.signal, warn: note }, async (operator) => {
         const shown = new RebuildProgress(core.log, process.stderr);
         let read = 0;
@@ -257,12 +255,7 @@ async function operate<T>(
         }
       }),
     );
-  } catch (error) {
-    throw error instanceof Interrupted
-      ? new CommandError(
-          'stopped; nothing that is read was changed. A rebuild goes on with --resume',
-        )
-      : error;
+    return done(outcome);
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
@@ -289,9 +282,9 @@ const cell = (value: unknown): string =>
       : JSON.stringify(value);
 
 /** People get the same as a table for each list in the document, and a line for each figure. */
-function print(document: object | undefined, { json }: OutputOptions): void {
+function print(document: object, { json }: OutputOptions): void {
   if (json) return printJson(document);
-  const lists = Array.isArray(document) ? { '': document as unknown[] } : (document ?? {});
+  const lists = Array.isArray(document) ? { '': document as unknown[] } : document;
   for (const [name, value] of Object.entries(lists)) {
     if (!Array.isArray(value)) process.stdout.write(`${name}: ${cell(value)}\n`);
     else if (value.length > 0) {

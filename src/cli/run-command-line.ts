@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config.js';
-import { OperatorRefusal } from '../foundation/operator-refusal.js';
-import { CommandError } from '../operations/command-error.js';
+import { CommandError } from './command-error.js';
 
 type AddCommands = (cli: Command) => void;
 
@@ -70,12 +69,6 @@ function applyToAll(command: Command, apply: (command: Command) => void): void {
 /** No stack trace, and of an unforeseen error no more than its first line. */
 function linesOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.problems;
-  if (error instanceof OperatorRefusal)
-    return [error.inWords(optionOf).split('\n')[0] || error.name];
   const message = error instanceof Error ? error.message : '';
   return [message.split('\n')[0] || (error instanceof Error ? error.name : 'unknown error')];
 }
-
-/** `--as-of` for `asOf`. */
-const optionOf = (name: string): string =>
-  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -7,8 +7,8 @@ import type {
   OpenTenant,
   ProgramDocument,
 } from '../domain/tenant/tenant.decider.js';
-import { checkAlias, parseMode, parseOrigins, parseRateLimits } from '../operations/arguments.js';
-import { CommandError } from '../operations/command-error.js';
+import { checkAlias, parseMode, parseOrigins, parseRateLimits } from './arguments.js';
+import { CommandError } from './command-error.js';
 import { parseProgram } from '../operations/tenants/program-schema.js';
 import {
   note,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import jwt from 'jsonwebtoken';
-import { checkAlias, parseMode } from '../operations/arguments.js';
-import { CommandError } from '../operations/command-error.js';
+import { checkAlias, parseMode } from './arguments.js';
+import { CommandError } from './command-error.js';
 import { parseDuration, printJson, withCore } from './command-line.js';
 
 interface SignOptions {

@@ -2,7 +2,7 @@ import { ApiError } from '../http/edge/api-error.js';
 import { isIdentifier } from '../http/shapes/parameters.js';
 import { parseRequest } from '../http/shapes/validation.js';
 import { UserRequest } from '../http/users/user.request.js';
-import { CommandError } from '../operations/command-error.js';
+import { CommandError } from './command-error.js';
 
 /** @throws {CommandError} */
 export function idOf(option: string, id: string): string {

@@ -1,14 +1,7 @@
 import type { Core } from '../core/core.js';
 import type { Scope } from '../domain/scope.js';
-import { checkAlias, parseMode } from './arguments.js';
 import { recordDone, recordOperation, type Operation } from './audit.js';
-import { CommandError } from './command-error.js';
-
-/** @throws {CommandError} */
-export function scopeOf(alias: string, mode: string): Scope {
-  checkAlias(alias);
-  return { tenant: alias, mode: parseMode(mode) };
-}
+import { NotDone, type Outcome } from './outcome.js';
 
 /** What an operation came to, and what of it goes on record. */
 export interface Done<T> extends Pick<Operation, 'parameters'> {
@@ -30,26 +23,19 @@ export interface AuditFrame extends Pick<Operation, 'operation' | 'by'> {
 }
 
 /**
- * Runs the work on open stores and leaves its audit event in the log. The tenant is known to be
- * there.
+ * Runs the work on open stores and records its audit event in the log; work that was not done
+ * leaves none. The tenant is known to exist.
  */
 export async function auditedOn<T>(
   core: Core,
   { scope, by, operation, warn }: AuditFrame,
-  work: (core: Core) => Promise<Done<T>>,
-): Promise<T> {
-  const { result, parameters, digest, stands } = await work(core);
+  work: (core: Core) => Promise<Outcome<Done<T>>>,
+): Promise<Outcome<T>> {
+  const outcome = await work(core);
+  if (outcome instanceof NotDone) return outcome;
+  const { result, parameters, digest, stands } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };
   if (stands === undefined) await recordOperation(core, scope, done);
   else await recordDone(core, scope, done, { stands, warn });
   return result;
-}
-
-const TEXT_MAX = 1_000;
-
-/** @throws {CommandError} for a text that is empty or too long. */
-export function filled(option: string, text: string): string {
-  if (text.trim() === '' || text.length > TEXT_MAX)
-    throw new CommandError(`${option} must be 1 to ${TEXT_MAX} characters`);
-  return text;
 }

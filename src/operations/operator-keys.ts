@@ -1,23 +1,16 @@
 import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { canonicalJson } from '../foundation/canonical-json.js';
-import type { KeptAnswer, KeyedRequest, KeyRefusal } from '../kept-answers/idempotency-key.js';
+import type { KeptAnswer, KeyedRequest } from '../kept-answers/idempotency-key.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { operatorMeta } from './audit.js';
-import { CommandError } from './command-error.js';
+import { NotDone, type Outcome } from './outcome.js';
+import { plainText } from './refusal-text.js';
 
 /** The memory of answers by idempotency key, which the service and the command line share. */
 export type OperatorAnswers = Pick<KeptAnswers, 'claim' | 'keep' | 'drop' | 'abandon'>;
-
-/** The key cannot be used for this operation, or not now; nothing changed. */
-export class KeyRefused extends Error {
-  override readonly name = 'KeyRefused';
-  constructor(readonly refused: KeyRefusal) {
-    super(refused);
-  }
-}
 
 /** An operator's idempotency key, and where its answers are kept. */
 export interface KeyedBy {
@@ -25,6 +18,12 @@ export interface KeyedBy {
   readonly answers: OperatorAnswers;
   /** Is called when the answer was given before, or the effect was recorded before. */
   readonly onReplayed?: () => unknown;
+}
+
+/** Work that was done with a key, now or before. */
+export interface Keyed<T> {
+  readonly done: T;
+  readonly replayed: boolean;
 }
 
 interface KeyedOperation extends KeyedBy {
@@ -44,18 +43,17 @@ const REFUSED = 400;
  * Runs an operation once per key of a tenant and mode, from whichever process. Keys of operators
  * are apart from those of the tenant's own clients: neither can block the other's. The key rides
  * with the events, so after a crash the log answers with the effect that is there.
- * @throws {CommandError} for a refusal, also for one that was kept.
- * @throws {KeyRefused}. @throws {DatabaseUnavailable} when a refusal cannot be kept.
+ * @throws {DatabaseUnavailable} when a refusal cannot be kept.
  */
 export async function onceByKey<T>(
   names: KeyedNames,
   operation: KeyedOperation,
-  work: (meta: CommandMeta) => Promise<{ readonly done: T; readonly replayed: boolean }>,
-): Promise<T> {
+  work: (meta: CommandMeta) => Promise<Outcome<Keyed<T>>>,
+): Promise<Outcome<T>> {
   const { scope, answers, onReplayed } = operation;
   const request = keyedRequest(names, operation);
   const claimed = await answers.claim(request);
-  if ('refused' in claimed) throw new KeyRefused(claimed.refused);
+  if ('refused' in claimed) return new NotDone({ code: claimed.refused });
   if ('answer' in claimed) {
     onReplayed?.();
     return again<T>(claimed.answer);
@@ -66,27 +64,30 @@ export async function onceByKey<T>(
     ...claimed,
     idempotency: { key, fingerprint },
   };
-  let outcome: { readonly done: T; readonly replayed: boolean };
-  try {
-    outcome = await work(meta);
-  } catch (error) {
-    if (error instanceof KeyRefused) await answers.drop(request);
-    else if (!(error instanceof CommandError)) answers.abandon(request);
-    // Asked again, it might come to something else than the operator was told.
-    else if (
-      !(await isKept(answers, request, {
-        status: REFUSED,
-        body: { reason: error.message },
-        position: null,
-      }))
-    )
-      throw new DatabaseUnavailable('The service is not available at the moment');
+  const outcome = await work(meta).catch((error: unknown) => {
+    answers.abandon(request);
     throw error;
+  });
+  if (outcome instanceof NotDone) {
+    await keepRefusal(answers, request, outcome);
+    return outcome;
   }
   // An effect is in the log, which answers the next time, whatever becomes of the kept answer.
   await isKept(answers, request, { status: DONE, body: outcome.done, position: null });
   if (outcome.replayed) onReplayed?.();
   return outcome.done;
+}
+
+/** Asked again, it might come to something else than the operator was told. */
+async function keepRefusal(
+  answers: OperatorAnswers,
+  request: KeyedRequest,
+  { because }: NotDone,
+): Promise<void> {
+  if (because.code === 'IDEMPOTENCY_KEY_REUSED') return answers.drop(request);
+  const body = { reason: plainText(because) };
+  if (!(await isKept(answers, request, { status: REFUSED, body, position: null })))
+    throw new DatabaseUnavailable('The service is not available at the moment');
 }
 
 function keyedRequest(
@@ -100,9 +101,10 @@ function keyedRequest(
   };
 }
 
-function again<T>({ status, body }: KeptAnswer): T {
-  if (status === REFUSED) throw new CommandError((body as { readonly reason: string }).reason);
-  return body as T;
+function again<T>({ status, body }: KeptAnswer): Outcome<T> {
+  if (status !== REFUSED) return body as T;
+  const { reason } = body as { readonly reason: string };
+  return new NotDone({ code: 'REFUSED_BEFORE', reason });
 }
 
 async function isKept(

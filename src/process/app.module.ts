@@ -26,12 +26,17 @@ import {
   type ReadinessProbe,
 } from '../http/health/health.controller.js';
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
-import { LedgerController } from '../http/operations/ledger.controller.js';
+import { AdjustmentsController } from '../http/operations/adjustments.controller.js';
+import { ChainController } from '../http/operations/chain.controller.js';
+import { LedgerChecksController } from '../http/operations/ledger-checks.controller.js';
+import { LedgerOperations } from '../http/operations/ledger-operations.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
+import { PeriodsController } from '../http/operations/periods.controller.js';
 import { PoliciesController } from '../http/operations/policies.controller.js';
 import { ProjectionsController } from '../http/operations/projections.controller.js';
+import { StatementsController } from '../http/operations/statements.controller.js';
 import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
@@ -93,7 +98,11 @@ const OPERATOR_CONTROLLERS = [
   OperationsController,
   ProjectionsController,
   PoliciesController,
-  LedgerController,
+  StatementsController,
+  LedgerChecksController,
+  PeriodsController,
+  AdjustmentsController,
+  ChainController,
 ];
 
 /**
@@ -133,21 +142,20 @@ function http(parts: ModuleParts): Provider[] {
   const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
   const writes = new Writes(answers, ownWrites, core.names, logger);
   const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
+  const operations = new OperationsCore(
+    core,
+    parts.operationsPool,
+    (line) => logger.warn(line),
+    answers,
+    parts.operators,
+  );
   return [
     value(KeyedNames, core.names),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
-    value(
-      OperationsCore,
-      new OperationsCore(
-        core,
-        parts.operationsPool,
-        (line) => parts.logger.warn(line),
-        answers,
-        parts.operators,
-      ),
-    ),
+    value(OperationsCore, operations),
+    value(LedgerOperations, new LedgerOperations(operations, parts.runs)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),

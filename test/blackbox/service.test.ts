@@ -122,7 +122,9 @@ describe('node dist/bin/main.js on an empty folder', () => {
     const [reward] = list as unknown as { id: string }[];
     const redeem = { amount: 400, unit: 'cents' };
     expect(await ok(client.post(`credit/${reward?.id ?? ''}/redeem`, redeem))).toEqual({
-      ...{ creditRedeemed: 400, creditAvailable: 600, unit: 'CENTS' },
+      creditRedeemed: 400,
+      creditAvailable: 600,
+      unit: 'CENTS',
     });
     const balance = await ok(client.get('reward/balance?accountId=ann'));
     expect(balance).toMatchObject([

@@ -103,18 +103,19 @@ test('a job is asked to look after each of them', () => {
   } as const;
   const seen = { event, eventId: 'i', stream: 's', revision: 0n, position: '1', recordedAt: 1_000 };
   const reactions = finishAbandonedErasures.react({
-    ...{
-      ...seen,
-      tenant: 'demo',
-      mode: 'live',
-      accountRef: 'ref',
-      correlationId: 'c',
-      commandId: 'c',
-    },
+    ...seen,
+    tenant: 'demo',
+    mode: 'live',
+    accountRef: 'ref',
+    correlationId: 'c',
+    commandId: 'c',
   });
   expect(reactions).toStrictEqual([
     {
-      ...{ kind: 'job', task: 'finish-erasure', runAt: 11_000, key: 'finish-erasure/e' },
+      kind: 'job',
+      task: 'finish-erasure',
+      runAt: 11_000,
+      key: 'finish-erasure/e',
       payload: { tenant: 'demo', mode: 'live', account: 'ref', erasureId: 'e' },
     },
   ]);

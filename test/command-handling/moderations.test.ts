@@ -281,7 +281,7 @@ describe('a process that dies in the middle', () => {
             'ReferralModerated',
             'RewardCancelled',
           ),
-        ).toEqual([...['ModerationPrepared', 'ReferralModerated', 'RewardCancelled']]);
+        ).toEqual(['ModerationPrepared', 'ReferralModerated', 'RewardCancelled']);
       }
       expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([2, {}]);
       const before = await one.log.head();

@@ -48,13 +48,12 @@ async function asked(...accountIds: readonly string[]): Promise<readonly Asked[]
 function carryOut(process: TestProcess, { event, policy, reaction }: Asked) {
   if (reaction.kind !== 'command') throw new Error('this reaction is a job');
   const meta: CommandMeta = {
-    ...{
-      scope,
-      commandId: deterministicId(event.eventId, policy.name),
-      correlationId: event.correlationId,
-      causationId: event.eventId,
-    },
-    ...{ actor: { kind: 'policy', id: policy.name }, idempotency: null },
+    scope,
+    commandId: deterministicId(event.eventId, policy.name),
+    correlationId: event.correlationId,
+    causationId: event.eventId,
+    actor: { kind: 'policy', id: policy.name },
+    idempotency: null,
   };
   return process.commands.execute(
     new AccountCommandEnvelope(meta, reaction.account, reaction.request),

@@ -119,30 +119,25 @@ describe('redeeming from very many rewards', () => {
     const { scope: envelopeScope, ...envelope } = aRequest();
     for (let from = 0; from < MANY; from += 500) {
       const events = Array.from({ length: 500 }, (_, index): AccountEvent => ({
-        ...{
-          type: 'RewardGranted',
-          at: from + index,
-          rewardId: idWithin(refOf(accountId), `${from + index}`),
-          person,
-        },
-        ...{
-          owner: { subject: person, value: { accountId, userId: 'ann' } },
-          source: 'MANUAL',
-          value: credit(2),
-        },
-        ...{
-          texts: { subject: person, value: null },
-          cancellable: true,
-          dateScheduledFor: null,
-          dateExpires: null,
-        },
-        ...{
-          referralId: null,
-          programId: null,
-          programVersion: null,
-          rule: null,
-          redeemsAutomatically: false,
-        },
+        type: 'RewardGranted',
+        at: from + index,
+        rewardId: idWithin(refOf(accountId), `${from + index}`),
+        person,
+
+        owner: { subject: person, value: { accountId, userId: 'ann' } },
+        source: 'MANUAL',
+        value: credit(2),
+
+        texts: { subject: person, value: null },
+        cancellable: true,
+        dateScheduledFor: null,
+        dateExpires: null,
+
+        referralId: null,
+        programId: null,
+        programVersion: null,
+        rule: null,
+        redeemsAutomatically: false,
       }));
       const ids = events.map(() => randomUUID());
       const { revision } = await one.streams.accounts.load(stream);

@@ -53,22 +53,24 @@ const code = async (outcome: Promise<object>): Promise<unknown> => {
 const send = (accountId: string, request: AccountRequest) => code(process.send(accountId, request));
 type CreateReward = Extract<AccountRequest, { type: 'CreateReward' }>;
 const reward = (over: Partial<CreateReward>): CreateReward => ({
-  ...{
-    type: 'CreateReward',
-    userId: 'bob',
-    value: credit(5),
-    name: null,
-    description: null,
-    cancellable: true,
-    dateScheduledFor: null,
-    dateExpires: null,
-  },
+  type: 'CreateReward',
+  userId: 'bob',
+  value: credit(5),
+  name: null,
+  description: null,
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
   ...over,
 });
 
 const closing: ChangePeriod = {
-  ...{ type: 'ClosePeriod', period: '2026-10', endsAt: 1_000, now: 1_001 },
-  ...{ comment: personal('staff', 'tied out'), by: personal('staff', 'sam') },
+  type: 'ClosePeriod',
+  period: '2026-10',
+  endsAt: 1_000,
+  now: 1_001,
+  comment: personal('staff', 'tied out'),
+  by: personal('staff', 'sam'),
 };
 
 /** A way to each code; a code without one does not compile. */

@@ -25,14 +25,12 @@ import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 
 const ENVELOPE = {
-  ...{
-    tenant: 'demo',
-    mode: null,
-    correlationId: 'c',
-    causationId: 'c',
-    commandId: 'c',
-    idempotency: null,
-  },
+  tenant: 'demo',
+  mode: null,
+  correlationId: 'c',
+  causationId: 'c',
+  commandId: 'c',
+  idempotency: null,
   actor: { kind: 'system' as const, id: 'test' },
 };
 const ID = '00000000-0000-5000-8000-000000000000';
@@ -97,14 +95,12 @@ it('ten thousand accounts of 110 KiB stay within the bound, whatever kinds share
   expect(data.length).toBeGreaterThan(110 * 1024);
   const remembered = new RememberedStreams(256 * MIB);
   const folded = (revision: bigint): Folded<null> => ({
-    ...{
-      state: null,
-      revision,
-      position: 'm-1',
-      eventId: ID,
-      epoch: 0,
-      handled: new HandledCommands(),
-    },
+    state: null,
+    revision,
+    position: 'm-1',
+    eventId: ID,
+    epoch: 0,
+    handled: new HandledCommands(),
     bytes: bytesOf([{ data, metadata }]),
   });
   const [accounts, others] = [new StreamCache<null>(remembered), new StreamCache<null>(remembered)];

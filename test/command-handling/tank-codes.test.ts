@@ -120,15 +120,13 @@ it.each([
 /** A tank as the program of these tests promises it. */
 const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null } as const;
 const needOf = (rewardId: string): NeededTankCode => ({
-  ...{
-    kind: 'tank-code',
-    rewardId,
-    programId: 'default',
-    programVersion: 1,
-    rule: 'referredReward',
-    value: tank,
-    lapses: 0,
-  },
+  kind: 'tank-code',
+  rewardId,
+  programId: 'default',
+  programVersion: 1,
+  rule: 'referredReward',
+  value: tank,
+  lapses: 0,
 });
 const poolsOf = ({ streams, names, log, codec }: TestProcess): TankCodes =>
   new TankCodes(
@@ -240,11 +238,9 @@ it('a reward earned under an earlier version has a code of its pool, read from t
   const [person] = (await process.account('anns')).users.keys();
   if (person === undefined) throw new Error('there is no user');
   const pool = (fuelTankCodes: readonly string[], amount: number): ProgramDocument => ({
-    ...{
-      id: 'default',
-      referredReward: null,
-      referrerReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
-    },
+    id: 'default',
+    referredReward: null,
+    referrerReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
   });
   for (const document of [pool(['OLD-1', 'OLD-2'], 5), pool(['NEW-1'], 9)])
     await process.tenantCommands.execute('demo', {
@@ -253,27 +249,24 @@ it('a reward earned under an earlier version has a code of its pool, read from t
       now: START,
     });
   const terms: RewardTerms = {
-    ...{
-      value: tank,
-      name: null,
-      description: null,
-      cancellable: true,
-      validDays: null,
-      delayDays: 0,
-      limit: null,
-    },
-    ...{ redeemsAutomatically: false, when: 'CONVERTED' },
+    value: tank,
+    name: null,
+    description: null,
+    cancellable: true,
+    validDays: null,
+    delayDays: 0,
+    limit: null,
+    redeemsAutomatically: false,
+    when: 'CONVERTED',
   };
   const grant = (referralId: string, programVersion: number, amount: number) =>
     process.send('anns', {
-      ...{
-        type: 'GrantReferrerReward',
-        referralId,
-        person,
-        programId: 'default',
-        programVersion,
-        earnedAt: START,
-      },
+      type: 'GrantReferrerReward',
+      referralId,
+      person,
+      programId: 'default',
+      programVersion,
+      earnedAt: START,
       terms: { ...terms, value: { ...tank, amount } },
     });
   const codeOf = (outcome: Awaited<ReturnType<typeof grant>>): string | undefined =>

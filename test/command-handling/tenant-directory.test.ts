@@ -5,15 +5,16 @@ import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
 const open = (openEndpoints: boolean): TenantState => ({
-  ...{
-    status: 'open',
-    alias: 'shop',
-    createdAt: 1,
-    programType: 'API_ONLY',
-    openEndpoints,
-    openRules: DEFAULT_OPEN_RULES,
-  },
-  ...{ keys: [], signingSecrets: [], programs: {}, defaultProgramId: 'default' },
+  status: 'open',
+  alias: 'shop',
+  createdAt: 1,
+  programType: 'API_ONLY',
+  openEndpoints,
+  openRules: DEFAULT_OPEN_RULES,
+  keys: [],
+  signingSecrets: [],
+  programs: {},
+  defaultProgramId: 'default',
 });
 
 /** A tenant's stream whose readings are answered when the test says so. */

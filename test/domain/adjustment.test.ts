@@ -16,16 +16,16 @@ const approvedBy = personal('ada', 'Ada');
 const by = personal('sam', 'Sam');
 const adjustment = { reason: personal(BOB.person, 'charged twice'), approvedBy, by };
 const adjust = (amount: number, over: Partial<AdjustCredit> = {}): AdjustCredit => ({
-  ...{
-    type: 'AdjustCredit',
-    userId: 'bob',
-    unit: 'CENTS',
-    amount,
-    reason: 'charged twice',
-    approvedBy,
-    by,
-  },
-  ...{ rewardId: 'adjusted', redemptionId: 'adjusted', now: NOW },
+  type: 'AdjustCredit',
+  userId: 'bob',
+  unit: 'CENTS',
+  amount,
+  reason: 'charged twice',
+  approvedBy,
+  by,
+  rewardId: 'adjusted',
+  redemptionId: 'adjusted',
+  now: NOW,
   ...over,
 });
 

@@ -52,13 +52,11 @@ it('attributes the account, starts the referral with this user and grants what t
         referredReward: TEN_PERCENT,
       }),
       rewardGranted('reward-of-start', BOB, discount(10), {
-        ...{
-          at: NOW,
-          source: 'REFERRED',
-          referralId: 'referral',
-          programId: 'default',
-          programVersion: 1,
-        },
+        at: NOW,
+        source: 'REFERRED',
+        referralId: 'referral',
+        programId: 'default',
+        programVersion: 1,
       }),
     );
 });

@@ -16,16 +16,17 @@ import { ACME, BOB, given, NOW, opened } from './support/account-scenario.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const create = (over: Partial<CreateReward> = {}): CreateReward => ({
-  ...{
-    type: 'CreateReward',
-    userId: 'bob',
-    rewardId: 'reward',
-    value: credit(500),
-    name: null,
-    description: null,
-    cancellable: true,
-  },
-  ...{ dateScheduledFor: null, dateExpires: null, redeemsAutomatically: true, now: NOW },
+  type: 'CreateReward',
+  userId: 'bob',
+  rewardId: 'reward',
+  value: credit(500),
+  name: null,
+  description: null,
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
+  redeemsAutomatically: true,
+  now: NOW,
   ...over,
 });
 const DUE = NOW + 100;
@@ -115,14 +116,12 @@ describe('with a moderation under way', () => {
   it('does not happen when it denies: what was held before its time is cancelled', () => {
     given(...here, scheduled, held)
       .when({
-        ...{
-          type: 'ApplyModeration',
-          moderationId: 'm',
-          side: 'referrer',
-          changes,
-          rewardIds: {},
-          now: DUE,
-        },
+        type: 'ApplyModeration',
+        moderationId: 'm',
+        side: 'referrer',
+        changes,
+        rewardIds: {},
+        now: DUE,
         provided: NOTHING_PROVIDED,
       })
       .then(

@@ -74,15 +74,13 @@ it('takes everything at once, and writes down in pieces what it came from', () =
     'RedeemedRewardsListed',
   ]);
   expect(decided[0]).toEqual({
-    ...{
-      type: 'AccountCreditRedeemed',
-      at: NOW,
-      redemptionId: 'r',
-      unit: 'Cents',
-      amount: MANY * 10 - 5,
-      onlyOf: null,
-      rewards: MANY,
-    },
+    type: 'AccountCreditRedeemed',
+    at: NOW,
+    redemptionId: 'r',
+    unit: 'Cents',
+    amount: MANY * 10 - 5,
+    onlyOf: null,
+    rewards: MANY,
   });
   expect(availableCredit(opened(after), 'CENTS', NOW)).toBe(5);
   expect(lists.map(({ from, lines }) => [from, lines.length])).toEqual([
@@ -124,14 +122,12 @@ it('what is written down changes nothing that is decided; nothing is written dow
 
 it('goes on where the account is deleted in the middle', () => {
   const erased: AccountEvent = {
-    ...{
-      type: 'ErasureRequested',
-      at: NOW,
-      erasureId: 'e',
-      persons: [BOB.person, CAT.person],
-      account: ACME.accountRef,
-      suppressed: [],
-    },
+    type: 'ErasureRequested',
+    at: NOW,
+    erasureId: 'e',
+    persons: [BOB.person, CAT.person],
+    account: ACME.accountRef,
+    suppressed: [],
   };
   expect(listedAfter(evolve(after, erased))).toEqual(rest);
 });
@@ -234,7 +230,11 @@ const oneByOne = (): AccountEvent[] =>
 it('a statement has the same lines as if each had an event of its own', () => {
   const of = (events: readonly AccountEvent[]) =>
     statementOf({
-      ...{ account: 'acme', position: null, from: undefined, unit: undefined, clock: NOW },
+      account: 'acme',
+      position: null,
+      from: undefined,
+      unit: undefined,
+      clock: NOW,
       entries: [...before, ...events].filter(isPosted).map(entryOf),
     });
   const [bulk, single] = [of([...decided, ...rest]), of(oneByOne())];

@@ -32,28 +32,24 @@ const forgetBob = ({
   suppressed = null,
   preserveEmptyAccount = true,
 }: Partial<ForgetUser> = {}): ForgetUser => ({
-  ...{
-    type: 'ForgetUser',
-    userId: 'bob',
-    erasureId: 'erasure',
-    suppressed,
-    preserveEmptyAccount,
-    now: NOW,
-  },
+  type: 'ForgetUser',
+  userId: 'bob',
+  erasureId: 'erasure',
+  suppressed,
+  preserveEmptyAccount,
+  now: NOW,
 });
 const forgetAccount = (suppressed: Readonly<Record<string, string>> = {}) =>
   ({ type: 'ForgetAccount', erasureId: 'erasure', suppressed, now: NOW }) as const;
 const requested = (
   over: Partial<Extract<AccountEvent, { type: 'ErasureRequested' }>> = {},
 ): AccountEvent => ({
-  ...{
-    type: 'ErasureRequested',
-    at: NOW,
-    erasureId: 'erasure',
-    persons: [BOB.person],
-    account: null,
-    suppressed: [],
-  },
+  type: 'ErasureRequested',
+  at: NOW,
+  erasureId: 'erasure',
+  persons: [BOB.person],
+  account: null,
+  suppressed: [],
   ...over,
 });
 const completed: AccountEvent = {
@@ -204,13 +200,11 @@ describe('what is left', () => {
   test('nothing of what the person did: whoever comes under the id does it for the first time', () => {
     const purchase = { id: 'order', key: 'purchase', fields: { total: 3 }, dateTriggered: NOW };
     const did: AccountEvent = {
-      ...{
-        type: 'UserEventReceived',
-        at: NOW,
-        userEventId: 'received',
-        person: BOB.person,
-        batch: 'batch',
-      },
+      type: 'UserEventReceived',
+      at: NOW,
+      userEventId: 'received',
+      person: BOB.person,
+      batch: 'batch',
       content: personal(BOB.person, purchase),
     };
     const again = { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent;

@@ -16,7 +16,8 @@ import { upcast } from '../../src/event-log/event-schemas.js';
 
 type Rule = Readonly<Record<string, unknown>>;
 const reward = (discountPercent: number, limit?: number) => ({
-  ...{ type: 'PCT_DISCOUNT', discountPercent },
+  type: 'PCT_DISCOUNT',
+  discountPercent,
   ...(limit === undefined ? {} : { limit: { total: limit } }),
 });
 const visit = (discountPercent: number, more: Rule = {}): Rule => ({

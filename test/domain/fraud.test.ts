@@ -81,14 +81,12 @@ function start(
 ) {
   const referrer = { ...A_FRIEND, likeness: { ...NOBODY, ...likeness }, ...over };
   const { decision } = given(...here, bob(profile)).when({
-    ...{
-      type: 'UpsertUser',
-      userId: 'bob',
-      newPerson: BOB.person,
-      changes: {},
-      codes: [],
-      paymentProviderId: undefined,
-    },
+    type: 'UpsertUser',
+    userId: 'bob',
+    newPerson: BOB.person,
+    changes: {},
+    codes: [],
+    paymentProviderId: undefined,
     context: annStands({ program, referrer, provided }),
   });
   const [started] = 'events' in decision ? decision.events : [];
@@ -140,14 +138,12 @@ describe('a start', () => {
 
   it('gives no reward to a side that is held', () => {
     const held = given(...here, bob(LEE)).when({
-      ...{
-        type: 'UpsertUser',
-        userId: 'bob',
-        newPerson: BOB.person,
-        changes: {},
-        codes: [],
-        paymentProviderId: undefined,
-      },
+      type: 'UpsertUser',
+      userId: 'bob',
+      newPerson: BOB.person,
+      changes: {},
+      codes: [],
+      paymentProviderId: undefined,
       context: annStands({
         program: aProgram({ fraud: fraud({ name: 'pending' }) }),
         referrer: { ...A_FRIEND, likeness: { ...NOBODY, ...LEE } },
@@ -160,12 +156,10 @@ describe('a start', () => {
 describe('the rate', () => {
   const MINUTE = 60_000;
   const made = (number: number, minutesAgo = 1, over = {}) => ({
-    ...{
-      referralId: `made-${number}`,
-      account: `account-${number}`,
-      person: ANN.person,
-      at: NOW - minutesAgo * MINUTE,
-    },
+    referralId: `made-${number}`,
+    account: `account-${number}`,
+    person: ANN.person,
+    at: NOW - minutesAgo * MINUTE,
     ...over,
   });
   const rate = (...earlier: readonly ReturnType<typeof made>[]) =>
@@ -209,14 +203,12 @@ describe('the rate', () => {
   it('needs the referrer’s account to know of the referral before it starts', () => {
     given(...here, bob({}))
       .when({
-        ...{
-          type: 'UpsertUser',
-          userId: 'bob',
-          newPerson: BOB.person,
-          changes: {},
-          codes: [],
-          paymentProviderId: undefined,
-        },
+        type: 'UpsertUser',
+        userId: 'bob',
+        newPerson: BOB.person,
+        changes: {},
+        codes: [],
+        paymentProviderId: undefined,
         context: annStands({ provided: NOTHING_PROVIDED }),
       })
       .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });
@@ -289,14 +281,12 @@ describe('the rate', () => {
       fraudSignals: { rate: { message: 'many', score: 50 } },
     };
     const { decision } = given(...here, bob({}), flagged).when({
-      ...{
-        type: 'UpsertUser',
-        userId: 'bob',
-        newPerson: BOB.person,
-        changes: {},
-        codes: [],
-        paymentProviderId: undefined,
-      },
+      type: 'UpsertUser',
+      userId: 'bob',
+      newPerson: BOB.person,
+      changes: {},
+      codes: [],
+      paymentProviderId: undefined,
       context: annStands({ program: aProgram({ fraud: fraud({ rate: 'deny' }) }) }),
     });
     expect('events' in decision && decision.events[0]).toMatchObject({

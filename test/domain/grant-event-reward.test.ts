@@ -13,20 +13,17 @@ import { ANN, ANNS, given, terms } from './support/account-scenario.js';
 
 const RULE = 'eventRewards/REFERRER/purchase';
 const grant: GrantEventReward = {
-  ...{
-    type: 'GrantEventReward',
-    referralId: 'referral',
-    rewardId: 'reward',
-    person: ANN.person,
-    terms: terms(credit(5)),
-  },
-  ...{
-    programId: 'default',
-    programVersion: 3,
-    rule: RULE,
-    earnedAt: 5_000,
-    provided: NOTHING_PROVIDED,
-  },
+  type: 'GrantEventReward',
+  referralId: 'referral',
+  rewardId: 'reward',
+  person: ANN.person,
+  terms: terms(credit(5)),
+
+  programId: 'default',
+  programVersion: 3,
+  rule: RULE,
+  earnedAt: 5_000,
+  provided: NOTHING_PROVIDED,
 };
 const here = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 const granted = rewardGranted('reward', ANN, credit(5), {
@@ -53,14 +50,12 @@ const denied: AccountEvent = {
   status: 'DENIED',
 };
 const gone = (account: string | null): AccountEvent => ({
-  ...{
-    type: 'ErasureRequested',
-    at: 4_000,
-    erasureId: 'erasure',
-    persons: [ANN.person],
-    account,
-    suppressed: [],
-  },
+  type: 'ErasureRequested',
+  at: 4_000,
+  erasureId: 'erasure',
+  persons: [ANN.person],
+  account,
+  suppressed: [],
 });
 
 it('gives what an event of the referred user has earned, once, as no reward of the referral', () => {

@@ -16,36 +16,32 @@ import { ANN, ANNS, DAY_MS, given, TEN_DOLLARS, terms } from './support/account-
 const EARNED_AT = 5_000;
 
 const grant = (over: Partial<GrantReferrerReward> = {}): GrantReferrerReward => ({
-  ...{
-    type: 'GrantReferrerReward',
-    referralId: 'referral',
-    rewardId: 'reward',
-    person: ANN.person,
-    terms: TEN_DOLLARS,
-  },
-  ...{ programId: 'default', programVersion: 3, earnedAt: EARNED_AT },
+  type: 'GrantReferrerReward',
+  referralId: 'referral',
+  rewardId: 'reward',
+  person: ANN.person,
+  terms: TEN_DOLLARS,
+  programId: 'default',
+  programVersion: 3,
+  earnedAt: EARNED_AT,
   provided: NOTHING_PROVIDED,
   ...over,
 });
 
 const here = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 const granted = rewardGranted('reward', ANN, credit(1000), {
-  ...{
-    at: EARNED_AT,
-    source: 'FRIEND_SIGNUP',
-    referralId: 'referral',
-    programId: 'default',
-    programVersion: 3,
-  },
+  at: EARNED_AT,
+  source: 'FRIEND_SIGNUP',
+  referralId: 'referral',
+  programId: 'default',
+  programVersion: 3,
 });
 const side = (status: 'PENDING' | 'APPROVED' | 'DENIED'): AccountEvent => ({
-  ...{
-    type: 'ReferrerSideModerated',
-    at: 4_000,
-    moderationId: 'm',
-    referralId: 'referral',
-    status,
-  },
+  type: 'ReferrerSideModerated',
+  at: 4_000,
+  moderationId: 'm',
+  referralId: 'referral',
+  status,
 });
 
 it('gives what was earned when it was earned, under the terms of that moment', () => {
@@ -59,9 +55,12 @@ it('gives what was earned when it was earned, under the terms of that moment', (
       }),
     )
     .then({
-      ...{ ...granted, value: credit(5), cancellable: false },
+      ...granted,
+      value: credit(5),
+      cancellable: false,
       texts: personal(ANN.person, { name: 'Thanks', description: null }),
-      ...{ dateScheduledFor: EARNED_AT + DAY_MS, dateExpires: EARNED_AT + 3 * DAY_MS },
+      dateScheduledFor: EARNED_AT + DAY_MS,
+      dateExpires: EARNED_AT + 3 * DAY_MS,
     });
 });
 

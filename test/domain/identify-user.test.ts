@@ -23,15 +23,13 @@ const upsert = (
   changes: ProfileChanges = {},
   over: Partial<UpsertUser> = {},
 ): UpsertUser => ({
-  ...{
-    type: 'UpsertUser',
-    userId,
-    newPerson: personOf(ACME, userId),
-    changes,
-    codes: [],
-    paymentProviderId: undefined,
-    context: noCode(),
-  },
+  type: 'UpsertUser',
+  userId,
+  newPerson: personOf(ACME, userId),
+  changes,
+  codes: [],
+  paymentProviderId: undefined,
+  context: noCode(),
   ...over,
 });
 

@@ -55,7 +55,9 @@ const BEFORE: readonly AccountEvent[] = [
   userIdentified(ACME, 'bob'),
   accountAttributed('ANNLEE', ANN),
   referralStarted('referral', BOB, ANN, { referredReward: TEN_PERCENT, referrerStatus: 'PENDING' }),
-  ...[scheduled, ofMade, byHand],
+  scheduled,
+  ofMade,
+  byHand,
 ];
 const HOLD: AccountEvent = {
   type: 'ModerationPrepared',
@@ -72,14 +74,12 @@ const onEvent = aProgram({
   ),
   eventRewards: [
     {
-      ...{
-        rule: 'visit',
-        to: 'REFERRER',
-        terms: TEN_DOLLARS,
-        key: 'visit',
-        firstTimeOnly: false,
-        minimum: null,
-      },
+      rule: 'visit',
+      to: 'REFERRER',
+      terms: TEN_DOLLARS,
+      key: 'visit',
+      firstTimeOnly: false,
+      minimum: null,
     },
   ],
 });
@@ -87,61 +87,55 @@ const onEvent = aProgram({
 const sync = (
   subscription: Extract<AccountCommand, { type: 'SyncAccount' }>['subscription'],
 ): AccountCommand => ({
-  ...{
-    type: 'SyncAccount',
-    accountId: 'acme',
-    newAccount: 'unused',
-    subscription,
-    currency: undefined,
-    context: annStands(),
-  },
+  type: 'SyncAccount',
+  accountId: 'acme',
+  newAccount: 'unused',
+  subscription,
+  currency: undefined,
+  context: annStands(),
 });
 const upsert = (userId: string): AccountCommand => ({
-  ...{
-    type: 'UpsertUser',
-    userId,
-    newPerson: personOf(ACME, userId),
-    changes: {},
-    codes: [],
-    paymentProviderId: undefined,
-  },
+  type: 'UpsertUser',
+  userId,
+  newPerson: personOf(ACME, userId),
+  changes: {},
+  codes: [],
+  paymentProviderId: undefined,
   context: annStands(),
 });
 const did = (key: string): AccountCommand => ({
-  ...{
-    type: 'ReceiveUserEvents',
-    userId: 'bob',
-    batch: null,
-    programs: [onEvent],
-    context: annStands({ program: onEvent }),
-  },
+  type: 'ReceiveUserEvents',
+  userId: 'bob',
+  batch: null,
+  programs: [onEvent],
+  context: annStands({ program: onEvent }),
   events: [{ userEventId: 'e', content: { id: 'e', key, fields: {}, dateTriggered: NOW } }],
   rewardIdOf: (event, program, rule) => `${event}/${program}/${rule}`,
 });
 const adjust = (amount: number): AccountCommand => ({
-  ...{
-    type: 'AdjustCredit',
-    userId: 'bob',
-    unit: 'CENTS',
-    amount,
-    reason: 'r',
-    rewardId: 'adjusted',
-    redemptionId: 'r',
-    now: NOW,
-  },
-  ...{ approvedBy: personal('staff', 'eve'), by: personal('staff', 'eve') },
+  type: 'AdjustCredit',
+  userId: 'bob',
+  unit: 'CENTS',
+  amount,
+  reason: 'r',
+  rewardId: 'adjusted',
+  redemptionId: 'r',
+  now: NOW,
+  approvedBy: personal('staff', 'eve'),
+  by: personal('staff', 'eve'),
 });
 const create: AccountCommand = {
-  ...{
-    type: 'CreateReward',
-    userId: 'bob',
-    rewardId: 'new',
-    value: credit(1),
-    name: null,
-    description: null,
-    cancellable: true,
-  },
-  ...{ dateScheduledFor: null, dateExpires: null, redeemsAutomatically: false, now: NOW },
+  type: 'CreateReward',
+  userId: 'bob',
+  rewardId: 'new',
+  value: credit(1),
+  name: null,
+  description: null,
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
+  redeemsAutomatically: false,
+  now: NOW,
 };
 const earned = {
   referralId: 'made',
@@ -304,11 +298,9 @@ const WHILE_HELD: {
   // It is of what somebody else may take, and the moderation is about rewards.
   LapseReservation: [
     goesOn('a code that was never recorded', {
-      ...{
-        type: 'LapseReservation',
-        what: { kind: 'referral-code', key: 'NEVER', person: BOB.person },
-        now: NOW,
-      },
+      type: 'LapseReservation',
+      what: { kind: 'referral-code', key: 'NEVER', person: BOB.person },
+      now: NOW,
     }),
   ],
   SettleReward: [
@@ -343,14 +335,12 @@ const WHILE_HELD: {
       provided: NOTHING_PROVIDED,
     }),
     goesOn('another one, which holds nothing here', {
-      ...{
-        type: 'ApplyModeration',
-        side: 'referred',
-        ...part,
-        moderationId: 'other',
-        rewardIds: {},
-        provided: NOTHING_PROVIDED,
-      },
+      type: 'ApplyModeration',
+      side: 'referred',
+      ...part,
+      moderationId: 'other',
+      rewardIds: {},
+      provided: NOTHING_PROVIDED,
     }),
   ],
   ReleaseModeration: [
@@ -372,12 +362,10 @@ const WHILE_HELD: {
   // A restored log: the keys are destroyed already, and nobody is asked.
   RepeatErasure: [
     goesOn('what is done', {
-      ...{
-        type: 'RepeatErasure',
-        erased: { erasureId: 'e', persons: [BOB.person], account: null },
-        suppressed: [],
-        now: NOW,
-      },
+      type: 'RepeatErasure',
+      erased: { erasureId: 'e', persons: [BOB.person], account: null },
+      suppressed: [],
+      now: NOW,
     }),
   ],
   CompleteErasure: [goesOn('what is done', { type: 'CompleteErasure', erasureId: 'e', now: NOW })],

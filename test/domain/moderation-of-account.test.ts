@@ -38,18 +38,20 @@ import {
 } from './support/account-scenario.js';
 
 const prepare = (side: SideOfAccount, ...changes: readonly SideChanges[]): PrepareModeration => ({
-  ...{ type: 'PrepareModeration', moderationId: 'm', side, changes, now: NOW },
+  type: 'PrepareModeration',
+  moderationId: 'm',
+  side,
+  changes,
+  now: NOW,
 });
 const apply = (side: SideOfAccount, ...changes: readonly SideChanges[]): ApplyModeration => ({
-  ...{
-    type: 'ApplyModeration',
-    moderationId: 'm',
-    side,
-    changes,
-    rewardIds: { referral: 'reward-of-approval' },
-    provided: NOTHING_PROVIDED,
-    now: NOW,
-  },
+  type: 'ApplyModeration',
+  moderationId: 'm',
+  side,
+  changes,
+  rewardIds: { referral: 'reward-of-approval' },
+  provided: NOTHING_PROVIDED,
+  now: NOW,
 });
 const release = { type: 'ReleaseModeration', moderationId: 'm', now: NOW } as const;
 
@@ -60,12 +62,10 @@ const change = (over: Partial<SideChanges>): SideChanges => ({
   ...over,
 });
 const held = (moderationId = 'm', ...referralIds: readonly string[]): AccountEvent => ({
-  ...{
-    type: 'ModerationPrepared',
-    at: NOW,
-    moderationId,
-    referralIds: referralIds.length > 0 ? referralIds : ['referral'],
-  },
+  type: 'ModerationPrepared',
+  at: NOW,
+  moderationId,
+  referralIds: referralIds.length > 0 ? referralIds : ['referral'],
 });
 const moderated = (over: Partial<AccountEventOf<'ReferralModerated'>>) =>
   referralModerated('referral', ANN, { at: NOW, moderationId: 'm', ...over });
@@ -388,7 +388,11 @@ describe('applying in the referrer’s account', () => {
     referralId = 'referral',
     at = NOW,
   ): AccountEvent => ({
-    ...{ type: 'ReferrerSideModerated', at, moderationId: 'm', referralId, status },
+    type: 'ReferrerSideModerated',
+    at,
+    moderationId: 'm',
+    referralId,
+    status,
   });
 
   it('denying cancels, approving brings back, each for its referral', () => {
@@ -476,14 +480,12 @@ it('an account may be held as the referrer of one referral and the referred part
 
 describe('a referral of a life that the account had before', () => {
   const erased: AccountEvent = {
-    ...{
-      type: 'ErasureRequested',
-      at: 3_000,
-      erasureId: 'e',
-      persons: [BOB.person],
-      account: ACME.accountRef,
-      suppressed: [],
-    },
+    type: 'ErasureRequested',
+    at: 3_000,
+    erasureId: 'e',
+    persons: [BOB.person],
+    account: ACME.accountRef,
+    suppressed: [],
   };
   const nameless = (party: Party): Party => ({
     ...party,
@@ -570,7 +572,9 @@ describe('a referral of a life that the account had before', () => {
     given(...gone, ...again)
       .when({ type: 'FlagReferral', referralId: 'second', now: NOW })
       .then({
-        ...{ type: 'ReferralFlagged', at: NOW, referralId: 'second' },
+        type: 'ReferralFlagged',
+        at: NOW,
+        referralId: 'second',
         fraudSignals: {
           rate: { message: 'The referrer made too many referrals in a short time', score: 50 },
         },

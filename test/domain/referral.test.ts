@@ -321,13 +321,11 @@ describe('the conversion', () => {
         subscriptionChanged(PAID, NOW),
         convertedNow({ referredReward: program.referredReward, referrerReward: null }),
         rewardGranted('reward-of-conversion', BOB, credit(500), {
-          ...{
-            at: NOW,
-            source: 'REFERRED',
-            referralId: 'referral',
-            programId: 'default',
-            programVersion: 1,
-          },
+          at: NOW,
+          source: 'REFERRED',
+          referralId: 'referral',
+          programId: 'default',
+          programVersion: 1,
         }),
       );
   });

@@ -17,16 +17,17 @@ const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 
 describe('a reward by hand', () => {
   const create = (over: Partial<CreateReward> = {}): CreateReward => ({
-    ...{
-      type: 'CreateReward',
-      userId: 'bob',
-      rewardId: 'reward',
-      value: credit(500),
-      name: null,
-      description: null,
-      cancellable: true,
-    },
-    ...{ dateScheduledFor: null, dateExpires: null, redeemsAutomatically: false, now: NOW },
+    type: 'CreateReward',
+    userId: 'bob',
+    rewardId: 'reward',
+    value: credit(500),
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+    redeemsAutomatically: false,
+    now: NOW,
     ...over,
   });
 

@@ -71,7 +71,10 @@ function factsOf(
 ): AccountEvent[] {
   const rewards = all.map(({ unit, isBobs, assigned, at, scheduled, expires, automatic }, index) =>
     rewardGranted(`reward-${index}`, isBobs ? BOB : CAT, credit(assigned, unit), {
-      ...{ at, dateScheduledFor: scheduled, dateExpires: expires, redeemsAutomatically: automatic },
+      at,
+      dateScheduledFor: scheduled,
+      dateExpires: expires,
+      redeemsAutomatically: automatic,
     }),
   );
   const left = new Map(
@@ -146,14 +149,12 @@ it('what may be spent, and what an amount is taken from, is what looking at ever
       }),
       (all, then, { now, share, forgetsCat }) => {
         const erased: AccountEvent = {
-          ...{
-            type: 'ErasureRequested',
-            at: 1,
-            erasureId: 'e',
-            persons: [CAT.person],
-            account: null,
-            suppressed: [],
-          },
+          type: 'ErasureRequested',
+          at: 1,
+          erasureId: 'e',
+          persons: [CAT.person],
+          account: null,
+          suppressed: [],
         };
         const state = opened(fold([...factsOf(all, then), ...(forgetsCat ? [erased] : [])]));
         for (const unit of ['cents', 'points']) {

@@ -26,14 +26,12 @@ const sync = (
   context: ReferralContext = noCode(),
   currency?: string,
 ): SyncAccount => ({
-  ...{
-    type: 'SyncAccount',
-    accountId: 'acme',
-    newAccount: NEW_ACCOUNT,
-    subscription,
-    currency,
-    context,
-  },
+  type: 'SyncAccount',
+  accountId: 'acme',
+  newAccount: NEW_ACCOUNT,
+  subscription,
+  currency,
+  context,
 });
 
 const openedNow = (currency: string) =>

@@ -36,7 +36,12 @@ import {
 
 const holder = (rewardId: string) => ({ account: 'account', rewardId });
 const reserve = (rewardId: string, ...codes: readonly string[]): TankCodeCommand => ({
-  ...{ type: 'ReserveTankCode', codes, from: 0, holder: holder(rewardId), claim: 'first', now: 7 },
+  type: 'ReserveTankCode',
+  codes,
+  from: 0,
+  holder: holder(rewardId),
+  claim: 'first',
+  now: 7,
 });
 const event = (
   type: TankCodeEvent['type'],
@@ -158,11 +163,9 @@ describe('the codes of a tenant', () => {
 
 describe('a pool', () => {
   const pool = (fuelTankCodes: readonly string[], amount = 5): ProgramDocument => ({
-    ...{
-      id: 'p',
-      referredReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
-      referrerReward: null,
-    },
+    id: 'p',
+    referredReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
+    referrerReward: null,
     eventRewards: [
       {
         key: 'visit',
@@ -175,7 +178,11 @@ describe('a pool', () => {
     documents.reduce(
       (state, document, index) =>
         evolveTenant(state, {
-          ...{ type: 'ProgramApplied', at: 1, version: index + 1, isDefault: true, document },
+          type: 'ProgramApplied',
+          at: 1,
+          version: index + 1,
+          isDefault: true,
+          document,
           eventRules: nameEventRules(document, undefined),
         }),
       evolveTenant(noTenant, {
@@ -243,14 +250,12 @@ describe('a reward of a tank code', () => {
   const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN)];
   const start = (tankCodes: Provided['tankCodes']) =>
     given(...here).when({
-      ...{
-        type: 'UpsertUser',
-        userId: 'bob',
-        newPerson: BOB.person,
-        changes: {},
-        codes: [],
-        paymentProviderId: undefined,
-      },
+      type: 'UpsertUser',
+      userId: 'bob',
+      newPerson: BOB.person,
+      changes: {},
+      codes: [],
+      paymentProviderId: undefined,
       context: annStands({ program, provided: { ...NOTHING_PROVIDED, ...announced(), tankCodes } }),
     });
 
@@ -270,14 +275,12 @@ describe('a reward of a tank code', () => {
 
   it('needs another one when something of the account has lapsed since it was reserved', () => {
     start({ 'reward-of-start': { code: 'A', lapses: 1 } }).needs({
-      ...{
-        kind: 'tank-code',
-        rewardId: 'reward-of-start',
-        programId: 'default',
-        programVersion: 1,
-        rule: 'referredReward',
-        value,
-      },
+      kind: 'tank-code',
+      rewardId: 'reward-of-start',
+      programId: 'default',
+      programVersion: 1,
+      rule: 'referredReward',
+      value,
       lapses: 0,
     });
   });

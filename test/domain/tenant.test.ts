@@ -34,8 +34,14 @@ const given = (...events: readonly TenantEvent[]) => ({
 });
 
 const create: TenantCommand = {
-  ...{ type: 'CreateTenant', alias: 'acme', programType: 'API_ONLY', openEndpoints: false, now: 1 },
-  ...{ keys: [key('live-1'), key('test-1', 'test')], signingSecrets: [secret], program },
+  type: 'CreateTenant',
+  alias: 'acme',
+  programType: 'API_ONLY',
+  openEndpoints: false,
+  now: 1,
+  keys: [key('live-1'), key('test-1', 'test')],
+  signingSecrets: [secret],
+  program,
 };
 
 it('is created once, with keys, secrets and a program', () => {
@@ -126,7 +132,12 @@ describe('applying a program', () => {
     version: number,
     isDefault: boolean,
   ): TenantEvent => ({
-    ...{ type: 'ProgramApplied', at: NOW, version, isDefault, document, eventRules: [] },
+    type: 'ProgramApplied',
+    at: NOW,
+    version,
+    isDefault,
+    document,
+    eventRules: [],
   });
   const changed: ProgramDocument = { id: 'default', referrerReward: null, name: 'Changed' };
   const partners: ProgramDocument = { id: 'partners' };

@@ -38,14 +38,12 @@ const content = (over: Partial<UserEventContent> = {}): UserEventContent => ({
 const cents = (assigned: number) => ({ ...terms(credit(assigned)) });
 
 const rule = (over: Partial<EventReward> = {}): EventReward => ({
-  ...{
-    rule: 'eventRewards/USER/purchase',
-    key: 'purchase',
-    to: 'USER',
-    firstTimeOnly: false,
-    minimum: null,
-    terms: cents(5),
-  },
+  rule: 'eventRewards/USER/purchase',
+  key: 'purchase',
+  to: 'USER',
+  firstTimeOnly: false,
+  minimum: null,
+  terms: cents(5),
   ...over,
 });
 
@@ -54,13 +52,11 @@ const receive = (
   contents: readonly UserEventContent[] = [content()],
   over: Partial<ReceiveUserEvents> = {},
 ): ReceiveUserEvents => ({
-  ...{
-    type: 'ReceiveUserEvents',
-    userId: 'bob',
-    batch: null,
-    programs: program ? [program] : [],
-    context: annStands({ program }),
-  },
+  type: 'ReceiveUserEvents',
+  userId: 'bob',
+  batch: null,
+  programs: program ? [program] : [],
+  context: annStands({ program }),
   events: contents.map((each, index) => ({ userEventId: `received-${index}`, content: each })),
   rewardIdOf: (userEventId, _, name) => `${userEventId} ${name}`,
   ...over,
@@ -71,27 +67,23 @@ const received = (
   of: UserEventContent = content(),
   over: object = {},
 ): AccountEvent => ({
-  ...{
-    type: 'UserEventReceived',
-    at: NOW,
-    userEventId: `received-${index}`,
-    person: BOB.person,
-    batch: null,
-    content: personal(BOB.person, of),
-  },
+  type: 'UserEventReceived',
+  at: NOW,
+  userEventId: `received-${index}`,
+  person: BOB.person,
+  batch: null,
+  content: personal(BOB.person, of),
   ...over,
 });
 const earlier = (of: UserEventContent = content(), over: object = {}): AccountEvent =>
   received(9, of, { at: 1_300, ...over });
 const fromEvent = (index = 0, over: object = {}) =>
   rewardGranted(`received-${index} eventRewards/USER/purchase`, BOB, credit(5), {
-    ...{
-      at: NOW,
-      source: 'EVENT',
-      programId: 'default',
-      programVersion: 1,
-      rule: 'eventRewards/USER/purchase',
-    },
+    at: NOW,
+    source: 'EVENT',
+    programId: 'default',
+    programVersion: 1,
+    rule: 'eventRewards/USER/purchase',
     ...over,
   });
 
@@ -262,13 +254,12 @@ describe('a reward for the user', () => {
       .then(
         received(),
         rewardWithheld({
-          ...{
-            at: NOW,
-            rewardId: 'received-0 eventRewards/USER/purchase',
-            person: BOB.person,
-            referralId: null,
-          },
-          ...{ rule: 'eventRewards/USER/purchase', reason: 'LIMIT_REACHED' },
+          at: NOW,
+          rewardId: 'received-0 eventRewards/USER/purchase',
+          person: BOB.person,
+          referralId: null,
+          rule: 'eventRewards/USER/purchase',
+          reason: 'LIMIT_REACHED',
         }),
       );
   });
@@ -315,13 +306,11 @@ describe('a conversion on an event', () => {
       billingIntervalValue: 1,
     } as const;
     const sync = (of: Program): SyncAccount => ({
-      ...{
-        type: 'SyncAccount',
-        accountId: 'acme',
-        newAccount: ACME.accountRef,
-        subscription: paid,
-        currency: undefined,
-      },
+      type: 'SyncAccount',
+      accountId: 'acme',
+      newAccount: ACME.accountRef,
+      subscription: paid,
+      currency: undefined,
       context: annStands({ program: of }),
     });
     given(...referred)
@@ -359,24 +348,23 @@ describe('a reward for the referrer', () => {
   const toReferrer = rule({ rule: 'eventRewards/REFERRER/purchase', to: 'REFERRER' });
   const program = aProgram({ eventRewards: [toReferrer] });
   const earned: AccountEvent = {
-    ...{
-      type: 'ReferrerRewardEarnedByEvent',
-      at: NOW,
-      referralId: 'referral',
-      userEventId: 'received-0',
-      referrer: ANN,
-    },
-    ...{ programId: 'default', programVersion: 1, rule: toReferrer.rule, terms: toReferrer.terms },
+    type: 'ReferrerRewardEarnedByEvent',
+    at: NOW,
+    referralId: 'referral',
+    userEventId: 'received-0',
+    referrer: ANN,
+    programId: 'default',
+    programVersion: 1,
+    rule: toReferrer.rule,
+    terms: toReferrer.terms,
   };
   const lost = (reason: 'SIDE_NOT_APPROVED' | 'REFERRER_BLOCKED' | 'REFERRER_GONE') =>
     rewardWithheld({
-      ...{
-        at: NOW,
-        rewardId: 'received-0 eventRewards/REFERRER/purchase',
-        referralId: null,
-        person: ANN.person,
-        rule: toReferrer.rule,
-      },
+      at: NOW,
+      rewardId: 'received-0 eventRewards/REFERRER/purchase',
+      referralId: null,
+      person: ANN.person,
+      rule: toReferrer.rule,
       reason,
     });
 

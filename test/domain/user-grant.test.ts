@@ -6,14 +6,12 @@ import { withSeen } from '../../src/domain/account/seen.js';
 import { fieldsNotGranted, type UserFields } from '../../src/domain/account/user-grant.js';
 
 const fields = (over: Partial<UserFields> = {}): UserFields => ({
-  ...{
-    changes: {},
-    referralCode: undefined,
-    referralCodes: {},
-    paymentProviderId: undefined,
-    codes: [],
-    ...over,
-  },
+  changes: {},
+  referralCode: undefined,
+  referralCodes: {},
+  paymentProviderId: undefined,
+  codes: [],
+  ...over,
 });
 
 const profile: Profile = {
@@ -24,7 +22,11 @@ const profile: Profile = {
   referable: false,
 };
 const user: UserState = {
-  ...{ person: 'p', profile, dateCreated: 1, dateBlocked: null, codes: Map() },
+  person: 'p',
+  profile,
+  dateCreated: 1,
+  dateBlocked: null,
+  codes: Map(),
   primaryCodes: Map({ default: 'ANN' }),
 };
 const stored = {
@@ -46,12 +48,11 @@ test('what is stored may be said again, by anybody who may write at all', () => 
         customFields: { plan: 'x', gone: null },
         segments: ['vip', '~other'],
       },
-      ...{
-        referralCode: 'ANN',
-        referralCodes: { default: 'ANN' },
-        paymentProviderId: 'cus_1',
-        codes: ['BOB'],
-      },
+
+      referralCode: 'ANN',
+      referralCodes: { default: 'ANN' },
+      paymentProviderId: 'cus_1',
+      codes: ['BOB'],
     }),
   ).toStrictEqual([]);
 });
@@ -65,25 +66,23 @@ test('what differs needs the same value in the grant', () => {
       customFields: { plan: null, seats: 3 },
       segments: ['~vip', 'new'],
     },
-    ...{
-      referralCode: 'NEW',
-      referralCodes: { second: 'TWO' },
-      paymentProviderId: 'cus_2',
-      codes: ['EVE'],
-    },
+
+    referralCode: 'NEW',
+    referralCodes: { second: 'TWO' },
+    paymentProviderId: 'cus_2',
+    codes: ['EVE'],
   };
   expect(against(asked)).toStrictEqual([
-    ...[
-      'email',
-      'firstName',
-      'referable',
-      'customFields.plan',
-      'customFields.seats',
-      'segments',
-      'referralCode',
-      'referralCodes.second',
-    ],
-    ...['paymentProviderId', 'referredBy'],
+    'email',
+    'firstName',
+    'referable',
+    'customFields.plan',
+    'customFields.seats',
+    'segments',
+    'referralCode',
+    'referralCodes.second',
+    'paymentProviderId',
+    'referredBy',
   ]);
   expect(against(asked, asked)).toStrictEqual([]);
   expect(against({ changes: { email: 'a@b.cc' } }, { changes: { email: 'A@b.cc' } })).toStrictEqual(
@@ -100,7 +99,7 @@ test('what differs needs the same value in the grant', () => {
 test('names that every object has are no values of a grant', () => {
   expect(
     against({ changes: { customFields: { constructor: 'x' } }, referralCodes: { toString: 'X' } }),
-  ).toStrictEqual([...['customFields.constructor', 'referralCodes.toString']]);
+  ).toStrictEqual(['customFields.constructor', 'referralCodes.toString']);
 });
 
 test('for somebody new there is nothing stored but the defaults', () => {
@@ -123,13 +122,12 @@ test('the first place stays, the last one moves', () => {
   const second = withSeen(first, { ip: '192.0.2.2', userAgent: null, source: 'other.example' });
   expect(second).toStrictEqual({
     ...profile,
-    ...{
-      referralSource: 'blog.example',
-      firstSeenIP: '192.0.2.1',
-      lastSeenIP: '192.0.2.2',
-      firstSeenUserAgent: 'One',
-      lastSeenUserAgent: 'One',
-    },
+
+    referralSource: 'blog.example',
+    firstSeenIP: '192.0.2.1',
+    lastSeenIP: '192.0.2.2',
+    firstSeenUserAgent: 'One',
+    lastSeenUserAgent: 'One',
   });
   expect(withSeen(second, undefined)).toBe(second);
 });

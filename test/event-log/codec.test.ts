@@ -16,24 +16,24 @@ import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { EVENT_EXAMPLES } from './support/event-examples.js';
 
 const ENVELOPE: Envelope = {
-  ...{
-    tenant: 'demo',
-    mode: 'live',
-    correlationId: 'request-1',
-    causationId: 'request-1',
-    commandId: '0e000000-0000-5000-8000-000000000005',
-  },
-  ...{
-    actor: { kind: 'api-key', id: 'live-1' },
-    idempotency: { key: 'a keyed hash', fingerprint: 'another one' },
-  },
+  tenant: 'demo',
+  mode: 'live',
+  correlationId: 'request-1',
+  causationId: 'request-1',
+  commandId: '0e000000-0000-5000-8000-000000000005',
+
+  actor: { kind: 'api-key', id: 'live-1' },
+  idempotency: { key: 'a keyed hash', fingerprint: 'another one' },
 };
 const EXAMPLES: readonly DomainEvent[] = Object.values(EVENT_EXAMPLES);
 const id = (step: number): string => `0f000000-0000-5000-8000-${String(step).padStart(12, '0')}`;
 
 const recorded = (event: NewEvent, index = 0): RecordedEvent => ({
   ...event,
-  ...{ stream: 'stream', revision: BigInt(index), position: `m-${index + 1}`, recordedAt: 1_000 },
+  stream: 'stream',
+  revision: BigInt(index),
+  position: `m-${index + 1}`,
+  recordedAt: 1_000,
 });
 
 async function encode(
@@ -62,20 +62,17 @@ describe('an event', () => {
     const [stored] = await encode(new InMemorySubjectKeys(), EVENT_EXAMPLES.UserBlocked);
     expect(stored?.data).toBe(`{"person":"${EVENT_EXAMPLES.UserBlocked.person}"}`);
     expect(JSON.parse(stored?.metadata ?? '')).toStrictEqual({
-      ...{
-        v: 1,
-        at: 9,
-        tenant: 'demo',
-        mode: 'live',
-        command: ENVELOPE.commandId,
-        actor: { kind: 'api-key', id: 'live-1' },
-      },
-      ...{
-        $correlationId: 'request-1',
-        $causationId: 'request-1',
-        key: 'a keyed hash',
-        fingerprint: 'another one',
-      },
+      v: 1,
+      at: 9,
+      tenant: 'demo',
+      mode: 'live',
+      command: ENVELOPE.commandId,
+      actor: { kind: 'api-key', id: 'live-1' },
+
+      $correlationId: 'request-1',
+      $causationId: 'request-1',
+      key: 'a keyed hash',
+      fingerprint: 'another one',
     });
   });
 

@@ -36,14 +36,12 @@ describe('a store that misbehaves, under mixed load', () => {
 
   it('loses nothing that was acknowledged, and does nothing twice', async () => {
     const report = await faultRounds({
-      ...{
-        double,
-        environment,
-        service,
-        apiKey: printedKey(service.output()),
-        rounds: 3,
-        random: new SeededRandom(seed),
-      },
+      double,
+      environment,
+      service,
+      apiKey: printedKey(service.output()),
+      rounds: 3,
+      random: new SeededRandom(seed),
     });
     ({ service } = report);
     expect({ seed, violations: report.violations }).toEqual({ seed, violations: [] });

@@ -211,10 +211,8 @@ test('killed half way, a scrub is made up for by the next one', async () => {
     process.execPath,
     [join(projectRoot(), 'dist/bin/cli.js'), 'privacy', 'scrub'],
     {
-      ...{
-        env: { PATH: process.env.PATH, DATA_DIR: dataDir },
-        stdio: ['ignore', 'ignore', 'pipe'] as const,
-      },
+      env: { PATH: process.env.PATH, DATA_DIR: dataDir },
+      stdio: ['ignore', 'ignore', 'pipe'] as const,
     },
   );
   const ended = once(command, 'exit');

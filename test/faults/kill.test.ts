@@ -29,15 +29,13 @@ describe('kill -9 under load', () => {
 
   it('a service outlives its Postgres, and stands by what it said', async () => {
     const result = await postgresRounds({
-      ...{
-        dataDir,
-        service,
-        apiKey,
-        rounds: 2,
-        random: new SeededRandom(seed),
-        clients: 4,
-        loadMs: { min: 200, max: 500 },
-      },
+      dataDir,
+      service,
+      apiKey,
+      rounds: 2,
+      random: new SeededRandom(seed),
+      clients: 4,
+      loadMs: { min: 200, max: 500 },
     });
     expect({ seed, violations: result.violations }).toEqual({ seed, violations: [] });
     expect(result.repeated).toBeGreaterThan(0);
@@ -45,7 +43,12 @@ describe('kill -9 under load', () => {
 
   it('loses nothing that was acknowledged, and does nothing twice', async () => {
     const result = await crashRounds({
-      ...{ dataDir, service, apiKey, rounds: 2, random: new SeededRandom(seed), by: 'node' },
+      dataDir,
+      service,
+      apiKey,
+      rounds: 2,
+      random: new SeededRandom(seed),
+      by: 'node',
       loadMs: { min: 200, max: 700 },
     });
     ({ service } = result);

@@ -1,6 +1,5 @@
 import pg from 'pg';
-import { verifyLedger } from '../../src/operations/ledger/ledger-verification.js';
-import { acknowledgeLoss, auditLoss } from '../../src/operations/ledger/loss-acknowledgement.js';
+import { auditLoss } from '../../src/operations/ledger/loss-acknowledgement.js';
 import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { Json } from '../support/api-client.js';
@@ -12,6 +11,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { acknowledgeLoss, verifyLedger } from '../support/operations.js';
 
 /**
  * The log loses its end under the service, and while no service runs: over HTTP nobody sees

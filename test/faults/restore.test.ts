@@ -61,7 +61,10 @@ async function cli(...words: readonly string[]): Promise<string> {
 test('whoever was forgotten after a backup stays forgotten when it is restored, with and without its read models', async () => {
   const before = await start();
   const made = await before.core.tenantCommands.create({
-    ...{ alias: 'shop', programType: 'API_ONLY', openEndpoints: true, program: DEFAULT_PROGRAM },
+    alias: 'shop',
+    programType: 'API_ONLY',
+    openEndpoints: true,
+    program: DEFAULT_PROGRAM,
   });
   if ('refused' in made) throw new Error(made.refused);
   const client = ({ url }: Service): ApiClient => new ApiClient(url, 'shop', `:${made.liveApiKey}`);

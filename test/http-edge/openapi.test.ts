@@ -73,7 +73,10 @@ test('/openapi.json describes routes, security, errors and header fields', async
     headers: { 'Ledger-Position': {}, 'Idempotency-Replayed': {} },
   });
   expect(document.paths['/api/v1/{tenantAlias}/open/whoami']?.get?.security).toEqual([
-    ...[{}, { apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
+    {},
+    { apiKey: [] },
+    { userToken: [] },
+    { bearerToken: [] },
   ]);
   expect(JSON.stringify(document)).not.toContain('"x-');
 });

@@ -291,19 +291,18 @@ test('balances have figures of their type, the others are null', () => {
     totalFuelTankCodes: 3,
   };
   const none = {
-    ...{
-      count: null,
-      totalAssignedCredit: null,
-      totalRedeemedCredit: null,
-      totalAvailableCredit: null,
-    },
-    ...{ totalPendingCredit: null, totalExpiredCredit: null, totalCancelledCredit: null },
-    ...{
-      totalDiscountPercent: null,
-      referredDiscountPercent: null,
-      referrerDiscountPercent: null,
-      totalFuelTankCodes: null,
-    },
+    count: null,
+    totalAssignedCredit: null,
+    totalRedeemedCredit: null,
+    totalAvailableCredit: null,
+    totalPendingCredit: null,
+    totalExpiredCredit: null,
+    totalCancelledCredit: null,
+
+    totalDiscountPercent: null,
+    referredDiscountPercent: null,
+    referrerDiscountPercent: null,
+    totalFuelTankCodes: null,
   };
   expect(balanceJson(facts)).toEqual({
     ...none,

@@ -69,23 +69,22 @@ describe('any body', () => {
 
 describe('a request shape', () => {
   const shapes = [
-    ...[
-      SyncAccountRequest,
-      SubscriptionRequest,
-      CodeInPassingRequest,
-      ReferredByRequest,
-      UserRequest,
-      IdentifiedUserRequest,
-    ],
-    ...[
-      CookieUserRequest,
-      CreditRewardRequest,
-      PercentRewardRequest,
-      FuelTankRewardRequest,
-      RedeemRequest,
-      BulkRedeemRequest,
-    ],
-    ...[ModerateReferralsRequest, ModerationActionRequest, UserEventsRequest],
+    SyncAccountRequest,
+    SubscriptionRequest,
+    CodeInPassingRequest,
+    ReferredByRequest,
+    UserRequest,
+    IdentifiedUserRequest,
+
+    CookieUserRequest,
+    CreditRewardRequest,
+    PercentRewardRequest,
+    FuelTankRewardRequest,
+    RedeemRequest,
+    BulkRedeemRequest,
+    ModerateReferralsRequest,
+    ModerationActionRequest,
+    UserEventsRequest,
   ] as const satisfies readonly Shape[];
 
   test.each(shapes.map((shape) => [shape.name, shape] as const))(

@@ -118,12 +118,11 @@ describe('the description of the interface', () => {
       );
       const security = [
         ...(isAnybodys ? [{}] : []),
-        ...[
-          { apiKey: [] },
-          ...(template.includes('/open/') && method !== 'DELETE'
-            ? [{ userToken: [] }, { bearerToken: [] }]
-            : []),
-        ],
+
+        { apiKey: [] },
+        ...(template.includes('/open/') && method !== 'DELETE'
+          ? [{ userToken: [] }, { bearerToken: [] }]
+          : []),
       ];
       const isOfOperators = template.startsWith('/operations');
       expect([route, operation]).toStrictEqual([
@@ -393,20 +392,23 @@ describe('switches', () => {
 
 describe('what is no route', () => {
   test.each([
-    ...[
-      '',
-      '/',
-      '/nothing',
-      '/Users',
-      '/users/x',
-      '/account',
-      '/account/',
-      '/account//user/u',
-      '/account/a/user/',
-      '/reward/x/y',
-      '/referrals/a/b',
-    ],
-    ...['/code/', '/nowhere/code/c', '/users.json', '/account/a/pii', '/%2Fusers', '//users'],
+    '',
+    '/',
+    '/nothing',
+    '/Users',
+    '/users/x',
+    '/account',
+    '/account/',
+    '/account//user/u',
+    '/account/a/user/',
+    '/reward/x/y',
+    '/referrals/a/b',
+    '/code/',
+    '/nowhere/code/c',
+    '/users.json',
+    '/account/a/pii',
+    '/%2Fusers',
+    '//users',
   ])('%s: 404', async (to) => {
     for (const client of [
       tenant.live,

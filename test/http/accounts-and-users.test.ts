@@ -360,7 +360,10 @@ describe('users', () => {
       (await change({ firstName: null, lastName: 'C', locale: null, referable: null })).body,
     ).toStrictEqual({
       ...before,
-      ...{ firstName: null, lastName: 'C', locale: null, referable: true },
+      firstName: null,
+      lastName: 'C',
+      locale: null,
+      referable: true,
     });
     expect((await change({ email: null })).body).toMatchObject({ email: null, emailHash: null });
   });
@@ -670,12 +673,11 @@ describe('codes', () => {
       `/referrals${query({ referredAccountId: friend.accountId })}`,
     );
     expect(list.body.referrals[0]).toMatchObject({
-      ...{
-        moderationStatus: 'ACTIONED',
-        referredModerationStatus: 'DENIED',
-        referrerModerationStatus: 'DENIED',
-      },
-      ...{ referredReward: null, referrerReward: null },
+      moderationStatus: 'ACTIONED',
+      referredModerationStatus: 'DENIED',
+      referrerModerationStatus: 'DENIED',
+      referredReward: null,
+      referrerReward: null,
     });
     await api.post('/accountsync', { id: friend.accountId, subscription: PAID });
     expect((await api.get(`/reward${query({ accountId: owner.accountId })}`)).body).toStrictEqual(
@@ -695,12 +697,11 @@ describe('codes', () => {
       `/referrals${query({ referredAccountId: friend.accountId })}`,
     );
     expect(list.body.referrals[0]).toMatchObject({
-      ...{
-        referredModerationStatus: 'APPROVED',
-        referrerModerationStatus: 'DENIED',
-        dateReferralPaid: expect.any(Number) as unknown,
-      },
-      ...{ referredReward: { dateCancelled: null }, referrerReward: null },
+      referredModerationStatus: 'APPROVED',
+      referrerModerationStatus: 'DENIED',
+      dateReferralPaid: expect.any(Number) as unknown,
+      referredReward: { dateCancelled: null },
+      referrerReward: null,
     });
   });
 });

@@ -188,7 +188,7 @@ describe('calls of clients', () => {
       await put('two'),
       await put('three'),
       await put('two'),
-    ]).toStrictEqual([...[200, 200, 200, 429, 200]]);
+    ]).toStrictEqual([200, 200, 200, 429, 200]);
     const visitor = tenant.live.as({ token: token(tenant.liveSecret, { allowAnonymous: true }) });
     expect((await visitor.put('/open/user/cookie_user', {}, from('192.0.2.3'))).status).toBe(429);
     expect(

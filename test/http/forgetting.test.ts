@@ -140,13 +140,14 @@ test('a referrer is forgotten: nothing shows the person, and the other side keep
 
   expect(await referralOf(bob)).toStrictEqual({
     ...before,
-    ...{ referrerUser: null, referrerReward: null, referralCodeUsed: null },
+    referrerUser: null,
+    referrerReward: null,
+    referralCodeUsed: null,
     referredUser: {
       ...(before?.['referredUser'] as Json),
-      ...{
-        referredBy: { code: null, isConverted: true, newlyReferred: false },
-        referredByCodes: [],
-      },
+
+      referredBy: { code: null, isConverted: true, newlyReferred: false },
+      referredByCodes: [],
     },
   });
   expect(await balancesOf(bob)).toStrictEqual(bobsBalances);
@@ -171,12 +172,10 @@ test('a referred user is forgotten: the referral still converts for the referrer
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
   await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
   expect(await referralOf(bob)).toMatchObject({
-    ...{
-      referredUser: null,
-      referredReward: null,
-      referrerUser: { id: ann.id },
-      referrerReward: { assignedCredit: 1000 },
-    },
+    referredUser: null,
+    referredReward: null,
+    referrerUser: { id: ann.id },
+    referrerReward: { assignedCredit: 1000 },
     dateReferralPaid: expect.any(Number) as unknown,
   });
   expect((await api.get(`/account${path(bob.accountId)}/reward`)).body).toStrictEqual([]);
@@ -225,7 +224,9 @@ test('the referral of a forgotten user can still be moderated, and that of a del
   expect(outcome(await remove(`/account${path(cat.accountId)}`))).toStrictEqual(GONE);
   expect((await moderated(ofCat?.['id'])).status).toBe(200);
   expect((await api.get(`/referrals/${String(ofCat?.['id'])}`)).body).toMatchObject({
-    ...{ referredUser: null, referrerUser: { id: ann.id }, referrerModerationStatus: 'DENIED' },
+    referredUser: null,
+    referrerUser: { id: ann.id },
+    referrerModerationStatus: 'DENIED',
     referrerReward: { dateCancelled: expect.any(Number) as unknown },
   });
 });
@@ -314,27 +315,27 @@ test('a kept answer shows null where it named somebody', async () => {
     'true',
   ]);
   expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toStrictEqual({
-    ...{ id: bob.accountId, currency: 'USD', subscription: { status: 'TRIAL' }, referral: null },
+    id: bob.accountId,
+    currency: 'USD',
+    subscription: { status: 'TRIAL' },
+    referral: null,
   });
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
   const { status, headers, body } = await api.post('/user', bob, { key: 'user' });
   expect([status, headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
   const nobody = Object.fromEntries(Object.keys(first.body).map((member) => [member, null]));
   expect(body).toStrictEqual({
-    ...{
-      ...nobody,
-      accountId: bob.accountId,
-      dateCreated: first.body['dateCreated'],
-      referable: true,
-      imageUrl: '',
-    },
-    ...{
-      segments: [],
-      referredByCodes: [],
-      referralCodes: {},
-      programShareLinks: {},
-      customFields: {},
-    },
+    ...nobody,
+    accountId: bob.accountId,
+    dateCreated: first.body['dateCreated'],
+    referable: true,
+    imageUrl: '',
+
+    segments: [],
+    referredByCodes: [],
+    referralCodes: {},
+    programShareLinks: {},
+    customFields: {},
   });
   expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
   expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual({
@@ -406,7 +407,8 @@ describe('with the token of a user', () => {
     );
 
     expect(await client.post(openPath(ann), { firstName: ann.firstName })).toMatchObject({
-      ...{ status: 201, body: { id: ann.id, firstName: ann.firstName, lastName: null } },
+      status: 201,
+      body: { id: ann.id, firstName: ann.firstName, lastName: null },
     });
     expect((await client.post(`${openPath(ann)}/events`, purchaseOf(ann))).status).toBe(200);
     expect(
@@ -472,12 +474,10 @@ describe('with the token of a user', () => {
   });
 
   const purchaseOf = ({ accountId, id }: Person) => ({
-    ...{
-      accountId,
-      userId: id,
-      events: [{ key: 'purchase', fields: { total: 3 } }],
-      idempotencyKey: 'the-same-key',
-    },
+    accountId,
+    userId: id,
+    events: [{ key: 'purchase', fields: { total: 3 } }],
+    idempotencyKey: 'the-same-key',
   });
 });
 
@@ -491,13 +491,12 @@ test('the record of a person is whole, and each look at it is on record', async 
   expect([referredBy, referredByCodes, referralCodes, programShareLinks]).not.toContain(undefined);
   expect(record).toStrictEqual({
     ...shown,
-    ...{
-      lastInitial: 'L',
-      firstSeenIPLocation: null,
-      lastSeenIPLocation: null,
-      firstSeenUserAgent: null,
-      lastSeenUserAgent: null,
-    },
+
+    lastInitial: 'L',
+    firstSeenIPLocation: null,
+    lastSeenIPLocation: null,
+    firstSeenUserAgent: null,
+    lastSeenUserAgent: null,
     referredByReferral: await referralOf(bob),
     rewards: {
       totalCount: 1,

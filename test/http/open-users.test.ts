@@ -31,14 +31,14 @@ describe('with the key', () => {
     });
     expect(made.status).toBe(200);
     expect(made.body).toMatchObject({
-      ...{
-        id: who.userId,
-        accountId: who.accountId,
-        email: 'Ann@Example.com',
-        customFields: { plan: 'x' },
-        segments: ['b'],
-      },
-      ...{ firstSeenIP: null, lastSeenIP: null, referralSource: null },
+      id: who.userId,
+      accountId: who.accountId,
+      email: 'Ann@Example.com',
+      customFields: { plan: 'x' },
+      segments: ['b'],
+      firstSeenIP: null,
+      lastSeenIP: null,
+      referralSource: null,
     });
     expect((await tenant.live.get(`/account/${who.accountId}`)).body).toMatchObject({
       subscription: { status: 'TRIAL' },
@@ -113,21 +113,19 @@ describe('with a token', () => {
     });
 
     for (const body of [
-      ...[
-        { email: 'eve@example.com' },
-        { email: null },
-        { lastName: 'Eve' },
-        { customFields: { a: 2 } },
-        { customFields: { b: null, c: 1 } },
-      ],
-      ...[
-        { segments: ['vip'] },
-        { referable: false },
-        { referralCode: 'EVE' },
-        { referralCodes: { default: 'EVE' } },
-        { paymentProviderId: 'cus_1' },
-      ],
-      ...[{ referredBy: { code: 'ANYCODE' } }, { referredByCodes: ['ANYCODE'] }],
+      { email: 'eve@example.com' },
+      { email: null },
+      { lastName: 'Eve' },
+      { customFields: { a: 2 } },
+      { customFields: { b: null, c: 1 } },
+
+      { segments: ['vip'] },
+      { referable: false },
+      { referralCode: 'EVE' },
+      { referralCodes: { default: 'EVE' } },
+      { paymentProviderId: 'cus_1' },
+      { referredBy: { code: 'ANYCODE' } },
+      { referredByCodes: ['ANYCODE'] },
     ]) {
       const refused = await client.put(at(who), body);
       expect([body, outcome(refused)]).toStrictEqual([body, refusal(403, 'FORBIDDEN')]);
@@ -201,11 +199,12 @@ describe('with a token', () => {
   test('every failed one gets the same answer', async () => {
     const who = ids();
     const failed = [
-      ...['x', 'a.b.c', token('guess', { user: { id: who.userId, accountId: who.accountId } })],
-      ...[
-        token(tenant.liveSecret, { user: { id: who.userId, accountId: who.accountId }, exp: 1 }),
-        token(tenant.liveSecret, {}),
-      ],
+      'x',
+      'a.b.c',
+      token('guess', { user: { id: who.userId, accountId: who.accountId } }),
+
+      token(tenant.liveSecret, { user: { id: who.userId, accountId: who.accountId }, exp: 1 }),
+      token(tenant.liveSecret, {}),
       token(tenant.liveSecret, { sub: `${who.accountId}:${who.userId}@elsewhere:users` }),
     ];
     const answers = await Promise.all(
@@ -419,14 +418,13 @@ describe('everybody', () => {
       reward: { discountPercent: 10 },
     });
     expect((await nobody.get(`/open/user?referralCode=${body.referralCode}`)).body).toStrictEqual({
-      ...{
-        id: who.userId,
-        accountId: who.accountId,
-        email: 'ann@example.com',
-        firstName: 'Ann',
-        lastName: 'Lee',
-      },
-      ...{ referralCode: body.referralCode, imageUrl: '' },
+      id: who.userId,
+      accountId: who.accountId,
+      email: 'ann@example.com',
+      firstName: 'Ann',
+      lastName: 'Lee',
+      referralCode: body.referralCode,
+      imageUrl: '',
     });
     expect((await nobody.get('/open/user')).status).toBe(400);
     expect((await tenant.test.get(`/open/code/${body.referralCode}`)).status).toBe(404);

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { OperationRuns, type ShownRun } from '../../src/http/operations/operation-runs.js';
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
 import { LiveGenerations } from '../../src/projecting/generations/generations.js';
+import { NotDone } from '../../src/operations/outcome.js';
 import { makeOperatorKey, Operators, type OperatorRole } from '../../src/config/operators.js';
 import { basic } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
@@ -203,7 +204,12 @@ describe('for finance', () => {
     const head = await running.service.head();
     const adjust = (approvedBy: string, key = keys.fay) =>
       call('POST', `/operations/ledger/${alias}/adjustment`, `:${key}`, {
-        ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy },
+        account,
+        user,
+        unit: 'CENTS',
+        amount: 5,
+        reason: 'r',
+        approvedBy,
       });
     for (const approver of ['fay', 'Fay', 'somebody else', 'fay ', 'sam,both'])
       expect(await adjust(approver)).toMatchObject({
@@ -228,7 +234,12 @@ describe('for finance', () => {
         `/operations/ledger/${alias}/adjustment`,
         `:${keys.fay}`,
         {
-          ...{ account, user, unit: 'CENTS', amount, reason: 'r', approvedBy: 'both' },
+          account,
+          user,
+          unit: 'CENTS',
+          amount,
+          reason: 'r',
+          approvedBy: 'both',
         },
       );
     const first = await adjust(5, 'one');
@@ -266,7 +277,12 @@ describe('for finance', () => {
         `/operations/ledger/${alias}/adjustment`,
         `:${keys.fay}`,
         {
-          ...{ account, user, unit: 'CENTS', amount: 5, reason: 'r', approvedBy: 'both' },
+          account,
+          user,
+          unit: 'CENTS',
+          amount: 5,
+          reason: 'r',
+          approvedBy: 'both',
         },
       );
     const answers = await Promise.all(Array.from({ length: 6 }, adjust));
@@ -449,16 +465,13 @@ describe('an operation that takes longer than an answer may', () => {
   test('is answered with its run, which says what it came to when it is done, and stops when it is asked to', async () => {
     const runs = new OperationRuns({ warn: () => undefined }, 0);
     const { told, reply } = replyTo();
-    const shown = await answerWithRun(
-      { runs, reply, operator },
-      'ledger replay',
-      ({ signal, onProgress }) => {
-        onProgress('replaying', 5, 10);
-        return new Promise((resolve) =>
-          signal.addEventListener('abort', () => resolve({ stopped: true })),
-        );
-      },
-    );
+    const call = { reply, operator };
+    const shown = await answerWithRun(runs, call, 'ledger replay', ({ signal, onProgress }) => {
+      onProgress('replaying', 5, 10);
+      return new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve({ stopped: true })),
+      );
+    });
     expect(shown).toMatchObject({
       state: 'running',
       result: null,
@@ -479,6 +492,15 @@ describe('an operation that takes longer than an answer may', () => {
     );
     await expect(failing?.result).rejects.toThrow('first line');
     expect(failing?.shown()).toMatchObject({ state: 'failed', error: 'first line' });
+    const refused = runs.start('x', 'fay', () =>
+      Promise.resolve(new NotDone({ code: 'NOTHING_LOST' })),
+    );
+    await refused?.result;
+    expect(refused?.shown()).toMatchObject({
+      state: 'failed',
+      result: null,
+      error: 'nothing was lost: there is nothing to acknowledge',
+    });
     const endless = Array.from({ length: 9 }, () =>
       runs.start(
         'x',

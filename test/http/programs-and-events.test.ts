@@ -112,7 +112,8 @@ describe('events of a user', () => {
     expect({ status, body }).toStrictEqual({
       status: 200,
       body: {
-        ...{ userId: bob.id, accountId: bob.accountId },
+        userId: bob.id,
+        accountId: bob.accountId,
         events: [
           { id: 'order-1', key: 'purchase', fields, dateTriggered: 1_600_000_000_123, ...received },
           { id: '7', key: 'visit', fields: {}, dateTriggered: now, ...received },
@@ -374,8 +375,10 @@ describe('fraud', () => {
     });
     const twin = await referred(live, ann, { firstName: last, lastName: first });
     expect(await referralOf(live, twin)).toMatchObject({
-      ...{ fraudSignals: { name: { score: 50 } }, referredReward: null },
-      ...{ referredModerationStatus: 'DENIED', referrerModerationStatus: 'DENIED' },
+      fraudSignals: { name: { score: 50 } },
+      referredReward: null,
+      referredModerationStatus: 'DENIED',
+      referrerModerationStatus: 'DENIED',
     });
     const other = await referred(live, ann, { email: `${local}@two.example` });
     expect(await referralOf(live, other)).toMatchObject({

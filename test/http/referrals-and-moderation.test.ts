@@ -356,7 +356,9 @@ describe('lists', () => {
     expect(
       (await scene.api.get('/referrals?foo=1&foo=2&__proto__=3&constructor=4&limit=0')).body,
     ).toStrictEqual({
-      ...{ count: 0, totalCount: 12, referrals: [] },
+      count: 0,
+      totalCount: 12,
+      referrals: [],
     });
   });
 
@@ -508,7 +510,7 @@ describe('moderation', () => {
     moderationStatus,
     referredModerationStatus,
     referrerModerationStatus,
-  }: Json) => [...[moderationStatus, referredModerationStatus, referrerModerationStatus]];
+  }: Json) => [moderationStatus, referredModerationStatus, referrerModerationStatus];
   const cancelled = ({ referredReward, referrerReward }: Referral) => [
     referredReward?.['dateCancelled'] != null,
     referrerReward?.['dateCancelled'] != null,
@@ -795,21 +797,18 @@ describe('programs', () => {
     });
     await scene.moderate([friend.referralId, 'REFERRED_APPROVED']);
     expect(await scene.referral(friend.referralId)).toMatchObject({
-      ...{
-        moderationStatus: 'PENDING',
-        referredModerationStatus: 'APPROVED',
-        referrerModerationStatus: 'PENDING',
-      },
-      ...{
-        referredReward: expectedPercent(friend.accountId, friend.id, 10, {
-          rewardSource: 'REFERRED',
-        }),
-        referrerReward: null,
-      },
+      moderationStatus: 'PENDING',
+      referredModerationStatus: 'APPROVED',
+      referrerModerationStatus: 'PENDING',
+
+      referredReward: expectedPercent(friend.accountId, friend.id, 10, {
+        rewardSource: 'REFERRED',
+      }),
+      referrerReward: null,
     });
     await scene.moderate([friend.referralId, 'REFERRER_APPROVED']);
     expect(await scene.referral(friend.referralId)).toMatchObject({
-      ...{ moderationStatus: 'ACTIONED' },
+      moderationStatus: 'ACTIONED',
       referrerReward: expectedCredit(referrer.accountId, referrer.id, 'CENTS', 1000, {
         rewardSource: 'FRIEND_SIGNUP',
       }),
@@ -826,22 +825,18 @@ describe('programs', () => {
     await scene.moderate([never.referralId, 'DENIED']);
     await scene.subscribe(never, PAID);
     expect(await scene.referral(never.referralId)).toMatchObject({
-      ...{
-        dateReferralPaid: aTime,
-        referredReward: null,
-        referrerReward: null,
-        moderationStatus: 'ACTIONED',
-      },
+      dateReferralPaid: aTime,
+      referredReward: null,
+      referrerReward: null,
+      moderationStatus: 'ACTIONED',
     });
     expect(await scene.rewards(referrer)).toHaveLength(2);
   });
 
   test('each side paid at the other moment', async () => {
     const { scene, friend, started, after } = await referralUnder({
-      ...{
-        referredReward: { ...percent, when: 'CONVERTED' },
-        referrerReward: { ...credit, when: 'STARTED' },
-      },
+      referredReward: { ...percent, when: 'CONVERTED' },
+      referrerReward: { ...credit, when: 'STARTED' },
     });
     expect(started).toMatchObject({
       referredReward: null,
@@ -861,12 +856,11 @@ describe('programs', () => {
     await scene.api.post(`${referrer.at}/block`);
     await scene.subscribe(friend, PAID);
     expect(await scene.referral(friend.referralId)).toMatchObject({
-      ...{
-        dateReferralPaid: aTime,
-        referredModerationStatus: 'APPROVED',
-        referrerModerationStatus: 'DENIED',
-      },
-      ...{ referredReward: started.referredReward, referrerReward: started.referrerReward },
+      dateReferralPaid: aTime,
+      referredModerationStatus: 'APPROVED',
+      referrerModerationStatus: 'DENIED',
+      referredReward: started.referredReward,
+      referrerReward: started.referrerReward,
     });
     expect(
       (await scene.api.get(`/reward/balance${query({ accountId: referrer.accountId })}`)).body,
@@ -907,23 +901,28 @@ describe('programs', () => {
     const [start, paid] = [after.dateReferralStarted, after.dateReferralPaid!];
     expect(after.referredReward).toStrictEqual(
       expectedPercent(friend.accountId, friend.id, 10, {
-        ...{
-          rewardSource: 'REFERRED',
-          name: 'Welcome',
-          description: 'Ten percent',
-          dateGiven: start,
-          dateExpires: start + 30 * DAY_MS,
-        },
+        rewardSource: 'REFERRED',
+        name: 'Welcome',
+        description: 'Ten percent',
+        dateGiven: start,
+        dateExpires: start + 30 * DAY_MS,
       }),
     );
     expect(after.referrerReward).toStrictEqual(
       expectedCredit(referrer.accountId, referrer.id, 'POINTS', 1000, {
-        ...{ rewardSource: 'FRIEND_SIGNUP', currency: 'EUR', cancellable: false, dateGiven: paid },
-        ...{ dateScheduledFor: paid + 7 * DAY_MS, dateExpires: paid + 21 * DAY_MS },
+        rewardSource: 'FRIEND_SIGNUP',
+        currency: 'EUR',
+        cancellable: false,
+        dateGiven: paid,
+        dateScheduledFor: paid + 7 * DAY_MS,
+        dateExpires: paid + 21 * DAY_MS,
       }),
     );
     expect((await scene.api.get(`/code/${referrer.code}`)).body['reward']).toStrictEqual({
-      ...{ type: 'PCT_DISCOUNT', unit: '%', discountPercent: 10, monthsDiscountIsValid: 3 },
+      type: 'PCT_DISCOUNT',
+      unit: '%',
+      discountPercent: 10,
+      monthsDiscountIsValid: 3,
     });
     const { id } = after.referrerReward!;
     expect(outcome(await scene.api.post(`/reward/${id}/cancel`))).toStrictEqual(
@@ -970,15 +969,14 @@ describe('programs', () => {
       { paid: false },
     );
     await running.service.applyProgram(tenant.alias, {
-      ...{
-        id: 'default',
-        referredReward: { ...percent, discountPercent: 25 },
-        referrerReward: { ...credit, assignedCredit: 5 },
-      },
+      id: 'default',
+      referredReward: { ...percent, discountPercent: 25 },
+      referrerReward: { ...credit, assignedCredit: 5 },
     });
     await scene.subscribe(friend, PAID);
     expect(await scene.referral(friend.referralId)).toMatchObject({
-      ...{ referredReward: started.referredReward, referrerReward: { assignedCredit: 5 } },
+      referredReward: started.referredReward,
+      referrerReward: { assignedCredit: 5 },
     });
     const later = await scene.friendOf(referrer);
     expect((await scene.referral(later.referralId)).referredReward).toMatchObject({

@@ -81,34 +81,30 @@ describe.each([
     const paymentProviderId = personal('cus');
     const code = personal('AnnLee');
     const described = {
-      ...{
-        email,
-        imageUrl,
-        firstName,
-        lastName,
-        paymentProviderId,
-        locale: 'en_GB',
-        countryCode: 'GB',
-      },
-      ...{
-        customFields: { tier: 'gold', visits: 3, vip: true },
-        segments: ['a', 'b', '~a', 'c'],
-        referable: false,
-      },
+      email,
+      imageUrl,
+      firstName,
+      lastName,
+      paymentProviderId,
+      locale: 'en_GB',
+      countryCode: 'GB',
+
+      customFields: { tier: 'gold', visits: 3, vip: true },
+      segments: ['a', 'b', '~a', 'c'],
+      referable: false,
     };
     const annUser = expectedUser(
       { tenant: tenant.alias, ...ann, code, email },
       {
-        ...{
-          firstName,
-          lastName,
-          imageUrl,
-          locale: 'en_GB',
-          countryCode: 'GB',
-          paymentProviderId,
-          referable: false,
-        },
-        ...{ customFields: { tier: 'gold', visits: 3, vip: true }, segments: ['b', 'c'] },
+        firstName,
+        lastName,
+        imageUrl,
+        locale: 'en_GB',
+        countryCode: 'GB',
+        paymentProviderId,
+        referable: false,
+        customFields: { tier: 'gold', visits: 3, vip: true },
+        segments: ['b', 'c'],
       },
     );
     const upserted = await api.post('/user', { ...ann, ...described, referralCode: code });
@@ -128,12 +124,10 @@ describe.each([
       body: { count: 1, totalCount: 1, users: [listed(upserted.body)] },
     });
     const codeDetails = {
-      ...{
-        code,
-        dateCreated: upserted.body['dateCreated'],
-        referrerName: `${firstName} Ł`,
-        programId: 'default',
-      },
+      code,
+      dateCreated: upserted.body['dateCreated'],
+      referrerName: `${firstName} Ł`,
+      programId: 'default',
       reward: { type: 'PCT_DISCOUNT', unit: '%', discountPercent: 10 },
     };
     expect(outcome(await api.get(`/code${path(code.toLowerCase())}`))).toStrictEqual({
@@ -182,7 +176,8 @@ describe.each([
     expect(outcome(running1)).toStrictEqual({
       status: 200,
       body: {
-        ...{ count: 1, totalCount: 1 },
+        count: 1,
+        totalCount: 1,
         referrals: [
           expectedReferral(code, {
             referredUser: bobUser({ isConverted: false, newlyReferred: false }),
@@ -301,14 +296,12 @@ describe.each([
 
     // The other types by hand, and taking one back.
     const tank = await api.post(`/rewards${bobPath}`, {
-      ...{
-        type: 'FUELTANK',
-        fuelTankCode: personal('tank'),
-        fuelTankType: 'CREDIT',
-        amount: '500',
-        unit: 'POINTS',
-        cancellable: false,
-      },
+      type: 'FUELTANK',
+      fuelTankCode: personal('tank'),
+      fuelTankType: 'CREDIT',
+      amount: '500',
+      unit: 'POINTS',
+      cancellable: false,
     });
     expect(outcome(tank)).toStrictEqual({
       status: 201,
@@ -351,12 +344,11 @@ describe.each([
     expect(denied.headers.get('ledger-position')).toMatch(/\S/);
     const moderated = await api.get(`/referrals${path(String(referral!['id']))}`);
     expect(moderated.body).toMatchObject({
-      ...{
-        moderationStatus: 'ACTIONED',
-        referredModerationStatus: 'DENIED',
-        referrerModerationStatus: 'APPROVED',
-      },
-      ...{ referredReward: { dateCancelled: aTime }, referrerReward: { dateCancelled: null } },
+      moderationStatus: 'ACTIONED',
+      referredModerationStatus: 'DENIED',
+      referrerModerationStatus: 'APPROVED',
+      referredReward: { dateCancelled: aTime },
+      referrerReward: { dateCancelled: null },
     });
     expect(moderated.body['dateModerated']).toBeGreaterThan(Number(referral!['dateModerated']) - 1);
 
@@ -384,7 +376,9 @@ describe.each([
     expect(
       (await api.get(`/account${path(cat.accountId)}/user${path(cat.id)}`)).body['referredBy'],
     ).toStrictEqual({
-      ...{ code, isConverted: false, newlyReferred: false },
+      code,
+      isConverted: false,
+      newlyReferred: false,
     });
     expect(
       (await api.get<{ referrals: Json[] }>('/referrals')).body.referrals.map(({ id }) => id),

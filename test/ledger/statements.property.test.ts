@@ -13,11 +13,11 @@ import {
   type Entry,
   type PostedEvent,
 } from '../../src/bookkeeping/postings.js';
-import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { anAccount, accountOpened, personOf, userIdentified } from '../support/account-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+import { statementOfAccount } from '../support/operations.js';
 
 /**
  * Statements of many random accounts, against a fold that knows nothing of postings: sums over
@@ -399,7 +399,9 @@ test('1 000 accounts at random positions have what an independent fold says', as
     );
     const wanted = independently(upTo, upTo.at(-1)?.recordedAt ?? 0);
     expect({ seed, account: account.accountId, position, units: lower(statement.units) }).toEqual({
-      ...{ seed, account: account.accountId, position },
+      seed,
+      account: account.accountId,
+      position,
       units: wanted,
     });
     for (const { opening, closing, lines: shown } of statement.units) {

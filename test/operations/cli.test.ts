@@ -373,7 +373,10 @@ test('every member is taken', () => {
     unit: 'LITRES',
   };
   const program = {
-    ...{ id: 'a', name: 'All', default: true, landingPage: 'https://example.com/join' },
+    id: 'a',
+    name: 'All',
+    default: true,
+    landingPage: 'https://example.com/join',
     conversion: {
       on: 'EVENT',
       key: 'purchase',
@@ -510,14 +513,14 @@ test('what a tenant sets for its open endpoints', async () => {
       'apply-code=0',
     ),
   ).toMatchObject({
-    ...{
-      tokensMustExpire: true,
-      allowedOrigins: ['https://shop.example'],
-      rateLimits: { code: 5, 'apply-code': 0, 'create-user': 50 },
-    },
+    tokensMustExpire: true,
+    allowedOrigins: ['https://shop.example'],
+    rateLimits: { code: 5, 'apply-code': 0, 'create-user': 50 },
   });
   expect(await update('--no-token-expiry', '--allow-origin', '*')).toMatchObject({
-    ...{ tokensMustExpire: false, allowedOrigins: [], rateLimits: { code: 5 } },
+    tokensMustExpire: false,
+    allowedOrigins: [],
+    rateLimits: { code: 5 },
   });
   for (const [option, value] of [
     ['--allow-origin', 'https://shop.example/path'],

@@ -5,11 +5,11 @@ import { openStreams } from '../../src/command-handling/streams.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { Core } from '../../src/core/core.js';
-import { adjustLedger } from '../../src/operations/ledger/ledger-adjustment.js';
 import { withOpened } from '../../src/cli/command-line.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+import { adjustLedger } from '../support/operations.js';
 
 /** What a command did stands: nothing that comes after it makes a failure of it. */
 

@@ -1,6 +1,6 @@
 import { statementCsv } from '../../src/cli/ledger-output.js';
-import { CommandError } from '../../src/operations/command-error.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
+import { done } from '../support/operations.js';
 
 describe('a statement as CSV', () => {
   const line = {
@@ -67,7 +67,7 @@ describe('a statement as CSV', () => {
 describe('a balance file', () => {
   const HEAD = 'account,unit,balance\n';
   const balancesIn = (text: string) =>
-    [...parseBalances(text, 'f').accounts].flatMap(([account, units]) =>
+    [...done(parseBalances(text, 'f')).accounts].flatMap(([account, units]) =>
       [...units.values()].map(({ unit, balance }) => [account, unit, balance]),
     );
 
@@ -96,6 +96,6 @@ describe('a balance file', () => {
     ['account,unit,balance\na,CENTS,1,2\n', 'f: record 2 is no account, unit and whole number'],
     ['account,unit,balance\na,CENTS,\n', 'f: record 2 is no account, unit and whole number'],
   ])('is refused: %j', (text, message) => {
-    expect(() => parseBalances(text, 'f')).toThrow(new CommandError(message));
+    expect(() => done(parseBalances(text, 'f'))).toThrow(message);
   });
 });

@@ -6,13 +6,14 @@ import {
   showStatus,
 } from '../../src/operations/projections/projection-commands.js';
 import {
-  chosenProjectors,
+  onChosen,
   withProjections,
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
-import { GenerationsBusy } from '../../src/postgres/generations-lock.js';
+import type { Outcome } from '../../src/operations/outcome.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+import { Refused, insisting } from '../support/operations.js';
 
 /** Commands that are killed, or stopped, in the middle of what they do. */
 
@@ -50,9 +51,9 @@ function start(...words: readonly string[]): {
   return { child, err: () => err };
 }
 
-function operate<T>(work: (operator: ProjectionOperator) => Promise<T>): Promise<T> {
+function operate<T>(work: (operator: ProjectionOperator) => Promise<Outcome<T>>): Promise<T> {
   const { core } = running.service.service;
-  return withProjections(
+  return insisting(withProjections<T>)(
     core,
     { actor: 'test', signal: new AbortController().signal, warn: () => undefined },
     work,
@@ -67,9 +68,9 @@ async function rebuiltUsers(): Promise<object> {
   let built: object | undefined;
   await eventually(async () => {
     built = await operate((operator) =>
-      rebuildProjections(operator, chosenProjectors(operator.parts, 'users')),
+      onChosen(operator, { name: 'users' }, (users) => rebuildProjections(operator, users)),
     ).catch((error: unknown) => {
-      if (error instanceof GenerationsBusy) return undefined;
+      if (error instanceof Refused && error.code === 'GENERATIONS_BUSY') return undefined;
       return error instanceof Error ? error : {};
     });
     return built !== undefined;

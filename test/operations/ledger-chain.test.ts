@@ -5,12 +5,9 @@ import { join } from 'node:path';
 import { createPublicKey, verify } from 'node:crypto';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import { digestText, type DigestDocument } from '../../src/chain/digest-document.js';
-import { CommandError } from '../../src/operations/command-error.js';
+import { CommandError } from '../../src/cli/command-error.js';
 import { readDigest, reportVerification } from '../../src/cli/ledger-chain-cli.js';
-import {
-  verifyLedger,
-  type Verification,
-} from '../../src/operations/ledger/ledger-verification.js';
+import type { Verification } from '../../src/operations/ledger/ledger-verification.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
@@ -20,6 +17,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { verifyLedger } from '../support/operations.js';
 
 /** The chain of a service at work, and the command line as it ships. */
 
@@ -62,12 +60,10 @@ const file = async (name: string, content: string): Promise<string> => {
 
 const verified = (outside?: DigestDocument): Promise<Verification> =>
   verifyLedger(service.service.core, {
-    ...{
-      scope: { tenant: tenant.alias, mode: 'live' },
-      outside,
-      signal: new AbortController().signal,
-      awayMsMax: 10_000,
-    },
+    scope: { tenant: tenant.alias, mode: 'live' },
+    outside,
+    signal: new AbortController().signal,
+    awayMsMax: 10_000,
   });
 
 test('the service seals by itself, and says so', async () => {
@@ -128,19 +124,16 @@ test('a digest is kept, somebody is forgotten, the chain is whole; then one byte
   const path = await file('kept.json', digest.out);
   const kept = await readDigest(path, { tenant: tenant.alias, mode: 'live' });
   expect(await verified(kept)).toEqual({
-    ...{
-      ok: true,
-      tenant: tenant.alias,
-      mode: 'live',
-      log: document.log,
-      events: expect.any(Number),
-      position: await service.head(),
-    },
-    ...{
-      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-      seals: expect.any(Number),
-      firstBroken: null,
-    },
+    ok: true,
+    tenant: tenant.alias,
+    mode: 'live',
+    log: document.log,
+    events: expect.any(Number),
+    position: await service.head(),
+
+    digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    seals: expect.any(Number),
+    firstBroken: null,
   });
 
   const { pool } = service.service.core;

@@ -1,9 +1,3 @@
-import { adjustLedger } from '../../src/operations/ledger/ledger-adjustment.js';
-import { exportLedger } from '../../src/operations/ledger/ledger-export.js';
-import { changePeriod } from '../../src/operations/ledger/ledger-periods.js';
-import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
-import { replayLedger } from '../../src/operations/ledger/ledger-replay.js';
-import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import {
   freshNamespace,
   startEventStore,
@@ -11,6 +5,14 @@ import {
 } from '../support/event-store.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores } from '../support/running-service.js';
+import {
+  adjustLedger,
+  changePeriod,
+  exportLedger,
+  reconcileLedger,
+  replayLedger,
+  statementOfAccount,
+} from '../support/operations.js';
 
 /** The same figures, whichever store the log is in. */
 

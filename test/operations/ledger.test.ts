@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Commands } from '../../src/command-handling/commands.js';
@@ -7,15 +7,10 @@ import type { Core } from '../../src/core/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
-import { readBalanceFile } from '../../src/operations/ledger/balance-file.js';
+import { parseBalances } from '../../src/operations/ledger/balance-file.js';
+import { readTextFile } from '../../src/cli/command-line.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { adjustLedger, adjustOnRecord } from '../../src/operations/ledger/ledger-adjustment.js';
 import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
-import { exportLedger } from '../../src/operations/ledger/ledger-export.js';
-import { changePeriod } from '../../src/operations/ledger/ledger-periods.js';
-import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
-import { replayLedger } from '../../src/operations/ledger/ledger-replay.js';
-import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import { recordOperation } from '../../src/operations/audit.js';
 import { withOwnKeys } from '../../src/cli/own-keys.js';
 import { path, query } from '../support/api-client.js';
@@ -28,6 +23,16 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import {
+  adjustLedger,
+  adjustOnRecord,
+  changePeriod,
+  done,
+  exportLedger,
+  reconcileLedger,
+  replayLedger,
+  statementOfAccount,
+} from '../support/operations.js';
 
 /** What finance asks of a tenant's ledger, beside a running service on the same stores. */
 
@@ -86,7 +91,9 @@ async function give(
   const { status, body } = await live.post<{ id: string }>(
     `/rewards/account${path(accountId)}/user${path(userId)}`,
     {
-      ...{ type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 },
+      type: 'CREDIT',
+      unit: 'CENTS',
+      assignedCredit: 1_000,
       ...reward,
     },
   );
@@ -264,7 +271,10 @@ describe('a replay', () => {
       (await statementOfAccount(core, scopeOf(tenant), { accountId: referrer })).units[0]?.lines ??
       [];
     const wrong = {
-      ...{ account: referrer, readModel: 'reward-balances', ledger: 700, live: 9_999 },
+      account: referrer,
+      readModel: 'reward-balances',
+      ledger: 700,
+      live: 9_999,
       field: expect.stringMatching(/\.available_credit$/) as unknown,
       eventIds: lines.map(({ eventId }) => eventId),
     };
@@ -476,8 +486,12 @@ describe('a replay', () => {
       `update ${table} set account_ref = 'nobody' where reward_id like '%0123456789abcdef'`,
     );
     expect((await replayLedger(core, scopeOf(tenant), {})).differences).toContainEqual({
-      ...{ account: 'unknown', readModel: 'rewards', field: 'rewards', eventIds: [] },
-      ...{ ledger: 2, live: 3 },
+      account: 'unknown',
+      readModel: 'rewards',
+      field: 'rewards',
+      eventIds: [],
+      ledger: 2,
+      live: 3,
     });
   });
 
@@ -512,20 +526,17 @@ describe('a reconciliation', () => {
       unit: 'cents',
       amount: 300,
     });
-    const file = async (content: string) => {
-      const name = join(folder, 'balances.csv');
-      await writeFile(name, content);
-      return readBalanceFile(name);
-    };
+    const file = (content: string) => done(parseBalances(content, 'balances.csv'));
     const month = new Date().toISOString().slice(0, 7);
-    const agrees = await file(
+    const agrees = file(
       `account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`,
     );
     for (const period of [undefined, month]) {
       expect(
         await reconcileLedger(core, scopeOf(tenant), { against: agrees, period }),
       ).toMatchObject({
-        ...{ ok: true, differences: [] },
+        ok: true,
+        differences: [],
         units: [
           {
             unit: 'CENTS',
@@ -542,7 +553,7 @@ describe('a reconciliation', () => {
     }
     const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
     expect(before).toMatchObject({ ok: true, units: [] });
-    const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
+    const differs = file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
     const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
     expect({
       ok,
@@ -772,20 +783,23 @@ describe('an adjustment', () => {
       amount: string,
       key: string,
     ): readonly string[] => [
-      ...[
-        'ledger',
-        'adjust',
-        tenant.alias,
-        accountId,
-        '--user',
-        userId,
-        '--unit',
-        'CENTS',
-        '--amount',
-        amount,
-        '--json',
-      ],
-      ...['--reason', 'charged twice', '--approved-by', 'Ada', '--idempotency-key', key],
+      'ledger',
+      'adjust',
+      tenant.alias,
+      accountId,
+      '--user',
+      userId,
+      '--unit',
+      'CENTS',
+      '--amount',
+      amount,
+      '--json',
+      '--reason',
+      'charged twice',
+      '--approved-by',
+      'Ada',
+      '--idempotency-key',
+      key,
     ];
 
     test('is the same correction again, and another one is refused', async () => {
@@ -827,7 +841,9 @@ describe('an adjustment', () => {
       void adjustLedger(core, scope, request, { key: 'one', answers: dead.answers });
       await eventually(async () => (await creditOf(tenant, owner))['CENTS'] === 25);
       expect(await cli(...wordsOf(tenant, owner, '+25', 'one'))).toEqual({
-        ...{ code: 1, out: '', err: 'a correction with this idempotency key is still under way\n' },
+        code: 1,
+        out: '',
+        err: 'a correction with this idempotency key is still under way\n',
       });
       await dead.stop();
       const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
@@ -948,8 +964,11 @@ describe('who did what', () => {
     const { digest } = JSON.parse(ran.out) as { digest: string };
     const account = core.names.accountRef(scopeOf(tenant), accountId);
     const recorded = {
-      ...{ type: 'OperationRecorded', operation: 'ledger statement', by: { value: 'Sam Staff' } },
-      ...{ parameters: { account }, resultDigest: digest },
+      type: 'OperationRecorded',
+      operation: 'ledger statement',
+      by: { value: 'Sam Staff' },
+      parameters: { account },
+      resultDigest: digest,
     };
     expect(await operationsOf(tenant)).toMatchObject([recorded, recorded]);
     await recordOperation(core, scopeOf(tenant), {
@@ -1050,8 +1069,8 @@ describe('bad input', () => {
         changePeriod(core, scope, 'ClosePeriod', { period: 'soon', comment: 'x', by: 'y' }),
         'period takes a month',
       ],
-      [readBalanceFile(join(folder, 'missing.csv')), 'ENOENT'],
-      [readBalanceFile(folder), 'EISDIR'],
+      [readTextFile(join(folder, 'missing.csv')), 'ENOENT'],
+      [readTextFile(folder), 'EISDIR'],
     ];
     for (const [work, message] of cases) await expect(work).rejects.toThrow(message);
     for (const [content, message] of [
@@ -1064,11 +1083,8 @@ describe('bad input', () => {
         'record 3 names an account and unit a second time',
       ],
       ['account,unit,balance\na"b,CENTS,1\n', 'record 2 is no CSV'],
-    ] as const) {
-      const name = join(folder, 'bad.csv');
-      await writeFile(name, content);
-      await expect(readBalanceFile(name)).rejects.toThrow(message);
-    }
+    ] as const)
+      expect(() => done(parseBalances(content, 'bad.csv'))).toThrow(message);
     const refused = [
       ['statement', 'nobody', 'a'],
       [

@@ -5,13 +5,8 @@ import { openCore } from '../../src/core/core.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { openLedgerDatabase } from '../../src/core/ledger-database.js';
 import { whilePresent } from '../../src/cli/command-line.js';
-import { adjustLedger } from '../../src/operations/ledger/ledger-adjustment.js';
 import { openLogAt, parseLogAddress } from '../../src/operations/log/log-address.js';
-import {
-  copyWholeLog,
-  type LogMoveOptions,
-  type LogMoveResult,
-} from '../../src/operations/log/log-move.js';
+import type { LogMoveOptions, LogMoveResult } from '../../src/operations/log/log-move.js';
 import { openPool } from '../../src/postgres/database.js';
 import { query, type ApiClient, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
@@ -28,6 +23,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { adjustLedger, copyWholeLog, done } from '../support/operations.js';
 
 /** A service that moves its log from Postgres to EventStoreDB and back. */
 
@@ -83,12 +79,17 @@ async function copy(
   const config = configuration({ EVENT_STORE_NAMESPACE: namespace });
   const database = await openLedgerDatabase({ config, logger, applicationName: 'test' });
   const surroundings = { config, database, logger };
-  const source = await openLogAt(parseLogAddress('--from', from), false, surroundings);
-  const target = await openLogAt(parseLogAddress('--to', to), true, surroundings);
+  const source = done(await openLogAt(done(parseLogAddress('from', from)), false, surroundings));
+  const target = done(await openLogAt(done(parseLogAddress('to', to)), true, surroundings));
   try {
     return await copyWholeLog({
-      ...{ database, source: around(source.log), target: target.log, whileRunning: false },
-      ...{ signal: new AbortController().signal, awayMsMax: 20_000, ...options },
+      database,
+      source: around(source.log),
+      target: target.log,
+      whileRunning: false,
+      signal: new AbortController().signal,
+      awayMsMax: 20_000,
+      ...options,
     });
   } finally {
     await source.close();

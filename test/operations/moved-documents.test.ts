@@ -7,14 +7,8 @@ import type { AccountRequest } from '../../src/domain/account/requests/account-r
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { DigestDocument } from '../../src/chain/digest-document.js';
 import { openLedgerDatabase } from '../../src/core/ledger-database.js';
-import { adjustLedger } from '../../src/operations/ledger/ledger-adjustment.js';
-import { ledgerDigest } from '../../src/operations/ledger/ledger-digest.js';
-import { exportLedger } from '../../src/operations/ledger/ledger-export.js';
-import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
-import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
-import { verifyLedger } from '../../src/operations/ledger/ledger-verification.js';
 import { openLogAt, parseLogAddress } from '../../src/operations/log/log-address.js';
-import { copyWholeLog, type LogMoveResult } from '../../src/operations/log/log-move.js';
+import type { LogMoveResult } from '../../src/operations/log/log-move.js';
 import { eventually } from '../support/embedded.js';
 import {
   freshNamespace,
@@ -22,6 +16,16 @@ import {
   type EventStoreUnderTest,
 } from '../support/event-store.js';
 import { createStores, type TestStores } from '../support/running-service.js';
+import {
+  adjustLedger,
+  copyWholeLog,
+  done,
+  exportLedger,
+  ledgerDigest,
+  reconcileLedger,
+  statementOfAccount,
+  verifyLedger,
+} from '../support/operations.js';
 
 /**
  * What finance printed before the log moved to another store is printed again after it, to the
@@ -75,8 +79,8 @@ async function copy(from: string, to: string): Promise<LogMoveResult> {
   const config = configuration({});
   const database = await openLedgerDatabase({ config, logger, applicationName: 'test' });
   const surroundings = { config, database, logger };
-  const source = await openLogAt(parseLogAddress('--from', from), false, surroundings);
-  const target = await openLogAt(parseLogAddress('--to', to), true, surroundings);
+  const source = done(await openLogAt(done(parseLogAddress('from', from)), false, surroundings));
+  const target = done(await openLogAt(done(parseLogAddress('to', to)), true, surroundings));
   try {
     const ends = { database, source: source.log, target: target.log, whileRunning: false };
     return await copyWholeLog({ ...ends, signal: new AbortController().signal, awayMsMax: 20_000 });

@@ -5,13 +5,15 @@ import type { RewardTerms } from '../../src/domain/program.js';
 import { OwedRewards, type AccountFact } from '../../src/operations/ledger/owed-rewards.js';
 
 const terms: RewardTerms = {
-  ...{
-    value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 700, currency: null },
-    name: null,
-    description: null,
-    cancellable: true,
-  },
-  ...{ validDays: null, delayDays: 0, limit: null, redeemsAutomatically: false, when: 'CONVERTED' },
+  value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 700, currency: null },
+  name: null,
+  description: null,
+  cancellable: true,
+  validDays: null,
+  delayDays: 0,
+  limit: null,
+  redeemsAutomatically: false,
+  when: 'CONVERTED',
 };
 const party = (name: string): Party => ({
   account: `${name}-ref`,
@@ -30,16 +32,15 @@ const nothing = {
   referrerReward: null,
 } as const;
 const started = (sides: Sides = {}): AccountEvent => ({
-  ...{
-    type: 'ReferralStarted',
-    ...frame,
-    ...nothing,
-    ...sides,
-    code: personal('ann', 'ANN'),
-    shareLinkUsed: null,
-    referred: party('bob'),
-  },
-  ...{ fraudSignals: {}, tooManyWith: [] },
+  type: 'ReferralStarted',
+  ...frame,
+  ...nothing,
+  ...sides,
+  code: personal('ann', 'ANN'),
+  shareLinkUsed: null,
+  referred: party('bob'),
+  fraudSignals: {},
+  tooManyWith: [],
 });
 const convertedBy = (sides: Sides): AccountEvent => ({
   type: 'ReferralConverted',
@@ -55,51 +56,48 @@ const moderated = (sides: Sides): AccountEvent => ({
   ...sides,
 });
 const earnedByEvent: AccountEvent = {
-  ...{
-    type: 'ReferrerRewardEarnedByEvent',
-    at: 1,
-    referralId: 'r',
-    userEventId: 'e',
-    referrer: party('ann'),
-    programId: 'p',
-  },
-  ...{ programVersion: 1, rule: 'per-order', terms },
+  type: 'ReferrerRewardEarnedByEvent',
+  at: 1,
+  referralId: 'r',
+  userEventId: 'e',
+  referrer: party('ann'),
+  programId: 'p',
+  programVersion: 1,
+  rule: 'per-order',
+  terms,
 };
 const granted = (
   source: 'REFERRED' | 'FRIEND_SIGNUP' | 'EVENT',
   rewardId = 'reward',
 ): AccountEvent => ({
-  ...{
-    type: 'RewardGranted',
-    at: 1,
-    rewardId,
-    person: 'ann',
-    owner: personal('ann', { accountId: 'ann-account', userId: 'ann' }),
-    source,
-    value: { type: 'CREDIT' as const, unit: 'CENTS', assignedCredit: 700, currency: null },
-  },
-  ...{
-    texts: { subject: 'ann', value: null },
-    cancellable: true,
-    dateScheduledFor: null,
-    dateExpires: null,
-    programId: 'p',
-    programVersion: 1,
-  },
-  ...{ referralId: source === 'EVENT' ? null : 'r', rule: 'a rule', redeemsAutomatically: false },
+  type: 'RewardGranted',
+  at: 1,
+  rewardId,
+  person: 'ann',
+  owner: personal('ann', { accountId: 'ann-account', userId: 'ann' }),
+  source,
+  value: { type: 'CREDIT' as const, unit: 'CENTS', assignedCredit: 700, currency: null },
+
+  texts: { subject: 'ann', value: null },
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
+  programId: 'p',
+  programVersion: 1,
+  referralId: source === 'EVENT' ? null : 'r',
+  rule: 'a rule',
+  redeemsAutomatically: false,
 });
 const withheld = (rewardId: string, referralId: string | null, rule: string): AccountEvent => ({
-  ...{
-    type: 'RewardWithheld',
-    at: 1,
-    rewardId,
-    referralId,
-    person: 'ann',
-    programId: 'p',
-    programVersion: 1,
-    rule,
-    reason: 'LIMIT_REACHED',
-  },
+  type: 'RewardWithheld',
+  at: 1,
+  rewardId,
+  referralId,
+  person: 'ann',
+  programId: 'p',
+  programVersion: 1,
+  rule,
+  reason: 'LIMIT_REACHED',
 });
 const erased: AccountEvent = {
   type: 'ErasureRequested',

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import type { Core } from '../../src/core/core.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
-import { reconcileLedger } from '../../src/operations/ledger/ledger-reconciliation.js';
 import { showParked } from '../../src/operations/policies/policy-commands.js';
 import { path, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
@@ -12,6 +11,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { reconcileLedger } from '../support/operations.js';
 
 /**
  * What operators do about reactions that stand still, beside a running service on the same stores.
@@ -221,7 +221,7 @@ async function putBack(row: object): Promise<void> {
   const { event_id, policy, stream, position, reason } = row as Record<string, unknown>;
   await core.pool.query(
     'insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, $2, $3, $4, $5)',
-    [...[event_id, policy, stream, position, reason]],
+    [event_id, policy, stream, position, reason],
   );
 }
 

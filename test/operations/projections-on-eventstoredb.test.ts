@@ -6,10 +6,10 @@ import {
   swapProjections,
 } from '../../src/operations/projections/projection-commands.js';
 import {
-  chosenProjectors,
   withProjections,
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
+import type { Outcome } from '../../src/operations/outcome.js';
 import { repairProjections } from '../../src/operations/projections/projection-repairs.js';
 import type { Projector } from '../../src/projecting/projector.js';
 import {
@@ -20,6 +20,7 @@ import {
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+import { insisting } from '../support/operations.js';
 
 /** Read models are made anew the same way, whichever store the log is in. */
 
@@ -69,16 +70,16 @@ async function available(): Promise<unknown> {
 }
 
 function operate<T>(
-  work: (operator: ProjectionOperator, balances: readonly [Projector]) => Promise<T>,
+  work: (operator: ProjectionOperator, balances: readonly [Projector]) => Promise<Outcome<T>>,
 ): Promise<T> {
   const warn = (line: string): never => {
     throw new Error(line);
   };
-  return withProjections(
+  return insisting(withProjections<T>)(
     running.service.service.core,
     { actor: 'test', signal: new AbortController().signal, warn },
     (operator) => {
-      const [balances] = chosenProjectors(operator.parts, BALANCES);
+      const balances = operator.parts.projectors.find(({ name }) => name === BALANCES);
       if (!balances) throw new Error('there is no such projection');
       return work(operator, [balances]);
     },

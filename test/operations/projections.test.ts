@@ -11,14 +11,16 @@ import {
   swapProjections,
 } from '../../src/operations/projections/projection-commands.js';
 import {
-  chosenProjectors,
+  onChosen,
   withProjections,
+  type ProjectionChoice,
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
 import {
   repairProjections,
   retryParked,
 } from '../../src/operations/projections/projection-repairs.js';
+import { NotDone, type Outcome } from '../../src/operations/outcome.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
@@ -28,6 +30,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { insisting } from '../support/operations.js';
 
 /** The command line for read models as it ships, beside a running service on the same stores. */
 
@@ -93,10 +96,10 @@ function cli(...words: readonly string[]): Promise<Ran> {
 
 /** The same as the command line, in this process. */
 function operate<T>(
-  work: (operator: ProjectionOperator) => Promise<T>,
+  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
   actor = 'test',
 ): Promise<T> {
-  return withProjections(
+  return insisting(withProjections<T>)(
     service.service.core,
     { actor, signal: new AbortController().signal, warn: (line) => void warnings.push(line) },
     work,
@@ -104,7 +107,7 @@ function operate<T>(
 }
 
 const of = ({ parts }: ProjectionOperator, name?: string) =>
-  chosenProjectors(parts, name, name === undefined);
+  parts.projectors.filter((projector) => name === undefined || projector.name === name);
 const rebuilt = (name?: string) =>
   operate((operator) => rebuildProjections(operator, of(operator, name)));
 const swapped = (name?: string) =>
@@ -145,10 +148,15 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   expect(diff).toMatchObject({ code: 2, err: '1 rows of reward-balances differ\n' });
   const position = await service.head();
   expect(JSON.parse(diff.out)).toMatchObject({
-    ...{ projection: 'reward-balances', position, count: 1 },
+    projection: 'reward-balances',
+    position,
+    count: 1,
     differences: [
       {
-        ...{ table: 'reward_balances', tenant: tenant.alias, mode: 'live', kind: 'changed' },
+        table: 'reward_balances',
+        tenant: tenant.alias,
+        mode: 'live',
+        kind: 'changed',
         columns: [{ column: 'available_credit', live: 105, new: 100 }],
       },
     ],
@@ -194,7 +202,9 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   const accountRef = core.names.accountRef(scope, account);
   expect(await recordedOperations(core, scope)).toMatchObject([
     {
-      ...{ operation: 'projection rebuild', by: { value: 'test' }, resultDigest: digestOf(repair) },
+      operation: 'projection rebuild',
+      by: { value: 'test' },
+      resultDigest: digestOf(repair),
       parameters: { projections: 'reward-balances', account: accountRef },
     },
   ]);
@@ -304,15 +314,14 @@ test('bad input is one line, and changes nothing', async () => {
     'there is no such account',
   );
   await operate(async (operator) => {
-    expect(() => chosenProjectors(operator.parts, undefined)).toThrow(
-      'name one projection, or say all',
-    );
-    expect(() => chosenProjectors(operator.parts, 'users', true)).toThrow(
-      'name one projection, or say all',
-    );
+    const named = (choice: ProjectionChoice) =>
+      onChosen(operator, choice, (chosen) => Promise.resolve(chosen));
+    const notNamed = new NotDone({ code: 'PROJECTION_NOT_NAMED' });
+    expect(await named({})).toEqual(notNamed);
+    expect(await named({ name: 'users', all: true })).toEqual(notNamed);
     const [projector] = of(operator, 'users');
-    await expect(projector && diffProjection(operator, projector, 10)).rejects.toThrow(
-      'there is no new generation of users',
+    expect(projector && (await diffProjection(operator, projector, 10))).toEqual(
+      new NotDone({ code: 'NO_NEW_GENERATION', projection: 'users' }),
     );
   });
   expect(await history()).toEqual(before);

@@ -22,8 +22,12 @@ function newJobs(
   handler: () => Promise<void>,
 ): Jobs {
   const handlers = {
-    ...{ 'settle-reward': handler, 'finish-moderation': handler, 'finish-erasure': handler },
-    ...{ 'purge-idempotency-keys': handler, 'scrub-erased': handler, 'check-erasures': handler },
+    'settle-reward': handler,
+    'finish-moderation': handler,
+    'finish-erasure': handler,
+    'purge-idempotency-keys': handler,
+    'scrub-erased': handler,
+    'check-erasures': handler,
   };
   return new Jobs(on, presence, { handlers, isUnavailable, logger: { warn: () => undefined } });
 }

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { EmbeddedPostgresError } from '../../src/embedded-postgres/embedded-postgres-error.js';
@@ -16,8 +18,17 @@ import {
   textOf,
 } from '../support/embedded.js';
 
+/** A database that a first start made: making one takes seconds, copying its files does not. */
+let madeBefore: string;
 let dataDir: string;
 let members: EmbeddedPostgres[];
+
+beforeAll(async () => {
+  madeBefore = await createDataDir();
+  const server = await startEmbeddedPostgres({ dataDir: madeBefore, fsync: false });
+  await server.stop();
+});
+afterAll(() => removeDataDir(madeBefore));
 
 beforeEach(async () => {
   dataDir = await createDataDir();
@@ -28,6 +39,10 @@ afterEach(async () => {
   await Promise.all(members.map((member) => member.stop()));
   await removeDataDir(dataDir);
 });
+
+async function copyDatabaseTo(folder = dataDir): Promise<void> {
+  await promisify(execFile)('cp', ['-a', `${madeBefore}/.`, folder]);
+}
 
 async function start(folder = dataDir): Promise<EmbeddedPostgres> {
   const member = await startEmbeddedPostgres({ dataDir: folder, fsync: false });
@@ -101,6 +116,7 @@ test('first starts at once share one server', async () => {
 });
 
 test('a second process attaches, and the last one out stops the server, whoever started it', async () => {
+  await copyDatabaseTo();
   const starter = await startInOtherProcess(dataDir);
   const second = await start();
   expect(second).toMatchObject({ attached: true, port: starter.port });
@@ -111,12 +127,14 @@ test('a second process attaches, and the last one out stops the server, whoever 
 });
 
 test('a start that meets a stop gets a server', async () => {
+  await copyDatabaseTo();
   const first = await start();
   const [second] = await Promise.all([start(), first.stop()]);
   expect(await ask(second.url, 'select 1')).toBe('1');
 });
 
 test('a server whose process was killed is found again, and stopped by the next one', async () => {
+  await copyDatabaseTo();
   const killed = await startInOtherProcess(dataDir);
   const pid = await serverPid(dataDir);
   await killed.kill();
@@ -135,6 +153,7 @@ test('a server whose process was killed is found again, and stopped by the next 
 });
 
 test('process and server killed together: the next start recovers', async () => {
+  await copyDatabaseTo();
   const killed = await startInOtherProcess(dataDir);
   await ask(killed.url, 'create table kept as select generate_series(1, 1000) as value');
   const pid = await serverPid(dataDir);
@@ -146,6 +165,7 @@ test('process and server killed together: the next start recovers', async () => 
 });
 
 test('a process id that some other program has now is no obstacle, and that program is left alone', async () => {
+  await copyDatabaseTo();
   const before = await start();
   await before.stop();
   // Of all the programs that could have it: this very test.
@@ -156,7 +176,9 @@ test('a process id that some other program has now is no obstacle, and that prog
 });
 
 test('the server of another data folder at the recorded process and port is left alone', async () => {
+  await copyDatabaseTo();
   const other = await createDataDir();
+  await copyDatabaseTo(other);
   try {
     const foreign = await start(other);
     const foreignPid = await serverPid(other);
@@ -178,6 +200,7 @@ test('the server of another data folder at the recorded process and port is left
 });
 
 test('a server that crashes comes back on its port, and pools recover by themselves', async () => {
+  await copyDatabaseTo();
   const server = await start();
   const pool = openPool({ url: () => server.url, max: 3, applicationName: 'test' });
   try {
@@ -196,6 +219,7 @@ test('a server that crashes comes back on its port, and pools recover by themsel
 });
 
 test('after a crash every member is a member again', async () => {
+  await copyDatabaseTo();
   const other = await startInOtherProcess(dataDir);
   const one = await start();
   const pid = await serverPid(dataDir);
@@ -214,6 +238,7 @@ test('after a crash every member is a member again', async () => {
 });
 
 test('nothing is restarted once it was stopped', async () => {
+  await copyDatabaseTo();
   const server = await start();
   killServer(await serverPid(dataDir));
   await server.stop();
@@ -222,6 +247,7 @@ test('nothing is restarted once it was stopped', async () => {
 });
 
 test('what a statement carried stays out of the log', async () => {
+  await copyDatabaseTo();
   const server = await start();
   await expect(ask(server.url, `select 'jane@example.com'::integer`)).rejects.toThrow(
     'jane@example.com',

@@ -78,17 +78,14 @@ async function settled(pathname: string, body: unknown, key?: string): Promise<v
 const profileOf = (index: number) => {
   const mark = codeOf(index);
   return {
-    ...{
-      email: `${mark}@mail.example`,
-      firstName: `First ${mark}`,
-      lastName: `Last ${mark}`,
-      paymentProviderId: `cus ${mark}`,
-    },
-    ...{
-      imageUrl: `https://images.example/${mark}.png`,
-      referralCode: mark,
-      customFields: { note: `Note ${mark}` },
-    },
+    email: `${mark}@mail.example`,
+    firstName: `First ${mark}`,
+    lastName: `Last ${mark}`,
+    paymentProviderId: `cus ${mark}`,
+
+    imageUrl: `https://images.example/${mark}.png`,
+    referralCode: mark,
+    customFields: { note: `Note ${mark}` },
     segments: [`segment ${mark}`],
   };
 };
@@ -143,16 +140,13 @@ async function arrive(index: number): Promise<void> {
 async function shownOf(index: number): Promise<unknown[]> {
   const accountId = accountOf(index);
   const reads = [
-    ...[
-      `/account${path(accountId)}`,
-      `/account${path(accountId)}/user${path(userOf(index))}`,
-      `/code/${codeOf(index)}`,
-    ],
-    ...[
-      `/reward${query({ accountId })}`,
-      `/reward/balance${query({ accountId })}`,
-      `/referrals${query({ referredAccountId: accountId })}`,
-    ],
+    `/account${path(accountId)}`,
+    `/account${path(accountId)}/user${path(userOf(index))}`,
+    `/code/${codeOf(index)}`,
+
+    `/reward${query({ accountId })}`,
+    `/reward/balance${query({ accountId })}`,
+    `/referrals${query({ referredAccountId: accountId })}`,
   ];
   return Promise.all(reads.map(async (read) => (await api.get(read)).body));
 }

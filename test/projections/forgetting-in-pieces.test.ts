@@ -178,12 +178,10 @@ async function expectNobodySeesAnn(): Promise<void> {
       referredBy: { code: null },
     });
     expect(await projected.referrals().byId(scope, `ref${number}`)).toMatchObject({
-      ...{
-        referralCodeUsed: null,
-        shareLinkUsed: null,
-        referrerRewardId: null,
-        referredRewardId: `own${number}`,
-      },
+      referralCodeUsed: null,
+      shareLinkUsed: null,
+      referrerRewardId: null,
+      referredRewardId: `own${number}`,
     });
   }
   for (const { items } of [

@@ -140,13 +140,11 @@ interface Effect {
 
 it('every command sent twice takes effect once, and what is folded from the log is what is live', async () => {
   const meta = (commandId: string): CommandMeta => ({
-    ...{
-      scope: ACME,
-      commandId,
-      correlationId: commandId,
-      causationId: commandId,
-      actor: { kind: 'api-key', id: 'key' },
-    },
+    scope: ACME,
+    commandId,
+    correlationId: commandId,
+    causationId: commandId,
+    actor: { kind: 'api-key', id: 'key' },
     idempotency: { key: commandId, fingerprint: 'the same' },
   });
   await fc.assert(

@@ -45,15 +45,14 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 
 function upsert({ accountId, userId, referralCode, paymentProviderId }: Asked): UpsertUserRequest {
   return {
-    ...{
-      type: 'UpsertUser',
-      userId,
-      openAccount: accountId,
-      changes: {},
-      referralCode,
-      referralCodes: {},
-    },
-    ...{ paymentProviderId, codes: [] },
+    type: 'UpsertUser',
+    userId,
+    openAccount: accountId,
+    changes: {},
+    referralCode,
+    referralCodes: {},
+    paymentProviderId,
+    codes: [],
   };
 }
 

@@ -31,12 +31,14 @@ const START = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 
 const reward = fc.record({
-  ...{ type: fc.constant('CREDIT'), unit: fc.constant('CENTS'), assignedCredit: fc.constant(10) },
-  ...{
-    when: fc.constantFrom('STARTED', 'CONVERTED'),
-    cancellable: fc.constantFrom(true, true, true, false),
-  },
-  ...{ delayDays: fc.constantFrom(0, 0, 1), validDays: fc.constantFrom(null, null, 2) },
+  type: fc.constant('CREDIT'),
+  unit: fc.constant('CENTS'),
+  assignedCredit: fc.constant(10),
+
+  when: fc.constantFrom('STARTED', 'CONVERTED'),
+  cancellable: fc.constantFrom(true, true, true, false),
+  delayDays: fc.constantFrom(0, 0, 1),
+  validDays: fc.constantFrom(null, null, 2),
 });
 const program: fc.Arbitrary<ProgramDocument> = fc.record({
   id: fc.constant('default'),
@@ -128,15 +130,13 @@ const upsert = (
   codes: readonly string[],
   referralCode?: string,
 ): AccountRequest => ({
-  ...{
-    type: 'UpsertUser',
-    userId,
-    changes: {},
-    referralCode,
-    referralCodes: {},
-    paymentProviderId: undefined,
-    codes,
-  },
+  type: 'UpsertUser',
+  userId,
+  changes: {},
+  referralCode,
+  referralCodes: {},
+  paymentProviderId: undefined,
+  codes,
 });
 
 let now = START;
@@ -368,11 +368,9 @@ const STORIES: readonly (readonly [ProgramDocument, Step[]])[] = [
   // first referral is moderated.
   [
     {
-      ...{
-        id: 'default',
-        moderation: { referrer: 'PENDING' },
-        referredReward: { ...CREDIT, when: 'STARTED', cancellable: true },
-      },
+      id: 'default',
+      moderation: { referrer: 'PENDING' },
+      referredReward: { ...CREDIT, when: 'STARTED', cancellable: true },
       referrerReward: { ...CREDIT, when: 'STARTED', cancellable: true },
     },
     [

@@ -43,12 +43,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      ...{
-        what: fc.constant('request' as const),
-        key,
-        amount: fc.constantFrom(5, 600),
-        process: fc.nat(1),
-      },
+      what: fc.constant('request' as const),
+      key,
+      amount: fc.constantFrom(5, 600),
+      process: fc.nat(1),
       dies: fc.constantFrom('no' as const, 'no' as const, 'before' as const, 'after' as const),
     }),
   },

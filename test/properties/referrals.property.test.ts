@@ -145,13 +145,13 @@ const comeBack = fc
 
 function upsert(accountId: string, userId: string, codes: readonly string[]): UpsertUserRequest {
   return {
-    ...{
-      type: 'UpsertUser',
-      userId,
-      changes: { firstName: 'Ann', lastName: 'Lee' },
-      referralCode: codeOf(accountId, userId),
-    },
-    ...{ referralCodes: {}, paymentProviderId: undefined, codes },
+    type: 'UpsertUser',
+    userId,
+    changes: { firstName: 'Ann', lastName: 'Lee' },
+    referralCode: codeOf(accountId, userId),
+    referralCodes: {},
+    paymentProviderId: undefined,
+    codes,
   };
 }
 
@@ -267,31 +267,26 @@ function onceOnly({ stream, event, life }: Fact & { readonly life: number }): re
 
 /** One after the other, the policies at once: what chance does not bring about in every run. */
 const inTurn = (accountId: string, request: Asked['request']): Step => ({
-  ...{
-    asked: { accountId, request },
-    repeats: undefined,
-    isAtOnce: false,
-    process: 0,
-    reacts: true,
-  },
+  asked: { accountId, request },
+  repeats: undefined,
+  isAtOnce: false,
+  process: 0,
+  reacts: true,
 });
 const did = (key: string): Asked['request'] => ({
-  ...{
-    type: 'ReceiveUserEvents',
-    userId: 'ann',
-    events: [{ id: undefined, key, fields: {}, dateTriggered: undefined }],
-  },
+  type: 'ReceiveUserEvents',
+  userId: 'ann',
+  events: [{ id: undefined, key, fields: {}, dateTriggered: undefined }],
   idempotencyKey: undefined,
 });
 const A_STORY: readonly [ProgramDocument, Step[]] = [
   {
-    ...{
-      id: 'default',
-      conversion: { on: 'PAID' },
-      fraud: { name: 'ignore', rate: 'ignore' },
-      rateLimit: { referrals: 1 },
-    },
-    ...{ referredReward: { ...TANK, fuelTankCodes: ['A', 'B'] }, referrerReward: CREDIT },
+    id: 'default',
+    conversion: { on: 'PAID' },
+    fraud: { name: 'ignore', rate: 'ignore' },
+    rateLimit: { referrals: 1 },
+    referredReward: { ...TANK, fuelTankCodes: ['A', 'B'] },
+    referrerReward: CREDIT,
     eventRewards: [
       {
         key: 'purchase',
@@ -307,13 +302,11 @@ const A_STORY: readonly [ProgramDocument, Step[]] = [
     inTurn('two', did('visit')),
     inTurn('two', did('purchase')),
     inTurn('two', {
-      ...{
-        type: 'SyncAccount',
-        accountId: 'two',
-        subscription: { status: 'PAID', ...billing },
-        currency: undefined,
-        codes: [],
-      },
+      type: 'SyncAccount',
+      accountId: 'two',
+      subscription: { status: 'PAID', ...billing },
+      currency: undefined,
+      codes: [],
     }),
     inTurn('three', { type: 'Moderate', action: 'REFERRER_DENIED' }),
     inTurn('two', { type: 'ForgetAccount', doNotTrack: false }),

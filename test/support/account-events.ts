@@ -68,16 +68,22 @@ export function subscriptionChanged(subscription: Subscription, at = 1_100): Acc
 export function aProfile(userId: string, over: Partial<Profile> = {}): Profile {
   return {
     id: userId,
-    ...{
-      email: `${userId}@example.com`,
-      firstName: null,
-      lastName: null,
-      imageUrl: null,
-      locale: null,
-      countryCode: null,
-    },
-    ...{ referable: true, customFields: {}, segments: [], cookieId: null, referralSource: null },
-    ...{ firstSeenIP: null, lastSeenIP: null, firstSeenUserAgent: null, lastSeenUserAgent: null },
+
+    email: `${userId}@example.com`,
+    firstName: null,
+    lastName: null,
+    imageUrl: null,
+    locale: null,
+    countryCode: null,
+    referable: true,
+    customFields: {},
+    segments: [],
+    cookieId: null,
+    referralSource: null,
+    firstSeenIP: null,
+    lastSeenIP: null,
+    firstSeenUserAgent: null,
+    lastSeenUserAgent: null,
     ...over,
   };
 }
@@ -171,13 +177,15 @@ export function referralConverted(
   return {
     type: 'ReferralConverted',
     at: 3_000,
-    ...{ referralId, referrer, programId: 'default', programVersion: 1 },
-    ...{
-      referredStatus: 'APPROVED',
-      referrerStatus: 'APPROVED',
-      referredReward: null,
-      referrerReward: null,
-    },
+    referralId,
+    referrer,
+    programId: 'default',
+    programVersion: 1,
+
+    referredStatus: 'APPROVED',
+    referrerStatus: 'APPROVED',
+    referredReward: null,
+    referrerReward: null,
     ...over,
   };
 }
@@ -190,14 +198,15 @@ export function referralModerated(
   return {
     type: 'ReferralModerated',
     at: 4_000,
-    ...{
-      moderationId: 'moderation',
-      referralId,
-      referrer,
-      programId: 'default',
-      programVersion: 1,
-    },
-    ...{ referredStatus: 'APPROVED', referrerStatus: 'APPROVED', referrerReward: null },
+
+    moderationId: 'moderation',
+    referralId,
+    referrer,
+    programId: 'default',
+    programVersion: 1,
+    referredStatus: 'APPROVED',
+    referrerStatus: 'APPROVED',
+    referrerReward: null,
     ...over,
   };
 }
@@ -214,7 +223,11 @@ export const discount = (discountPercent: number): RewardValue => ({
   monthsDiscountIsValid: null,
 });
 export const tankCode = (fuelTankCode: string): RewardValue => ({
-  ...{ type: 'FUELTANK', fuelTankCode, fuelTankType: 'CREDIT', amount: 5, unit: null },
+  type: 'FUELTANK',
+  fuelTankCode,
+  fuelTankType: 'CREDIT',
+  amount: 5,
+  unit: null,
 });
 
 export function rewardGranted(
@@ -226,23 +239,22 @@ export function rewardGranted(
   return {
     type: 'RewardGranted',
     at: 2_100,
-    ...{
-      rewardId,
-      person: owner.person,
-      owner: owner.ids,
-      source: 'MANUAL',
-      value,
-      cancellable: true,
-    },
+
+    rewardId,
+    person: owner.person,
+    owner: owner.ids,
+    source: 'MANUAL',
+    value,
+    cancellable: true,
     texts: { subject: owner.person, value: null },
-    ...{
-      dateScheduledFor: null,
-      dateExpires: null,
-      referralId: null,
-      programId: null,
-      programVersion: null,
-    },
-    ...{ rule: ruleOf(over.source), redeemsAutomatically: false },
+
+    dateScheduledFor: null,
+    dateExpires: null,
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: ruleOf(over.source),
+    redeemsAutomatically: false,
     ...over,
   };
 }
@@ -260,13 +272,12 @@ export function rewardWithheld(
   return {
     type: 'RewardWithheld',
     at: 2_100,
-    ...{
-      rewardId: 'reward',
-      referralId: 'referral',
-      programId: 'default',
-      programVersion: 1,
-      rule: REFERRED_RULE,
-    },
+
+    rewardId: 'reward',
+    referralId: 'referral',
+    programId: 'default',
+    programVersion: 1,
+    rule: REFERRED_RULE,
     reason: 'AMOUNT_TOO_LARGE',
     ...over,
   };

@@ -186,8 +186,11 @@ export class AccountHistory {
           ][pick % 4] ?? discount(1);
         const dateScheduledFor = pick % 3 === 0 ? at + 30 : null;
         const granted = rewardGranted(id, party, value, {
-          ...{ at, dateScheduledFor, dateExpires: pick % 5 === 0 ? at + 100 : null },
-          ...{ source: pick % 2 ? 'REFERRED' : 'FRIEND_SIGNUP', referralId: referral?.id ?? null },
+          at,
+          dateScheduledFor,
+          dateExpires: pick % 5 === 0 ? at + 100 : null,
+          source: pick % 2 ? 'REFERRED' : 'FRIEND_SIGNUP',
+          referralId: referral?.id ?? null,
           ...(pick === 13 ? { owner: forgotten(person) } : {}),
         });
         this.rewards.push({

@@ -27,17 +27,28 @@ export function expectedUser(
   more: Json = {},
 ): Json {
   return {
-    ...{ id, accountId, email, emailHash: email === null ? null : md5(email) },
-    ...{ referralCode: code, referralCodes: { default: code } },
-    ...{ firstName: null, lastName: null, imageUrl: '', locale: null, countryCode: null },
-    ...{
-      firstSeenIP: null,
-      lastSeenIP: null,
-      referralSource: null,
-      cookieId: null,
-      paymentProviderId: null,
-    },
-    ...{ referable: true, customFields: {}, segments: [], referredBy: null, referredByCodes: [] },
+    id,
+    accountId,
+    email,
+    emailHash: email === null ? null : md5(email),
+    referralCode: code,
+    referralCodes: { default: code },
+    firstName: null,
+    lastName: null,
+    imageUrl: '',
+    locale: null,
+    countryCode: null,
+
+    firstSeenIP: null,
+    lastSeenIP: null,
+    referralSource: null,
+    cookieId: null,
+    paymentProviderId: null,
+    referable: true,
+    customFields: {},
+    segments: [],
+    referredBy: null,
+    referredByCodes: [],
     dateCreated: aTime,
     shareLinks: expectedShareLinks(tenant, mode, code),
     programShareLinks: {
@@ -83,13 +94,12 @@ function expectedShareLinks(tenant: string, mode: string, code: string): Json {
     mobileFacebookShareLink: mobile.facebookShareLink,
     mobileTwitterShareLink: mobile.twitterShareLink,
     mobileEmailShareLink: mobile.emailShareLink,
-    ...{
-      EMBED: five('EMBED'),
-      POPUP: five('POPUP'),
-      HOSTED: five('HOSTED'),
-      MOBILE: mobile,
-      EMAIL: five('EMAIL'),
-    },
+
+    EMBED: five('EMBED'),
+    POPUP: five('POPUP'),
+    HOSTED: five('HOSTED'),
+    MOBILE: mobile,
+    EMAIL: five('EMAIL'),
   };
 }
 
@@ -108,17 +118,24 @@ const md5 = (email: string): string =>
   createHash('md5').update(email.trim().toLowerCase()).digest('hex');
 
 const NO_REWARD = {
-  ...{
-    id: anId,
-    dateGiven: aTime,
-    dateExpires: null,
-    dateCancelled: null,
-    dateScheduledFor: null,
-    cancellable: true,
-  },
-  ...{ rewardSource: 'MANUAL', unit: null, name: null, description: null, currency: null },
-  ...{ discountPercent: null, assignedCredit: null, redeemedCredit: null, redemptions: null },
-  ...{ amount: null, fuelTankCode: null, fueltankType: null },
+  id: anId,
+  dateGiven: aTime,
+  dateExpires: null,
+  dateCancelled: null,
+  dateScheduledFor: null,
+  cancellable: true,
+  rewardSource: 'MANUAL',
+  unit: null,
+  name: null,
+  description: null,
+  currency: null,
+  discountPercent: null,
+  assignedCredit: null,
+  redeemedCredit: null,
+  redemptions: null,
+  amount: null,
+  fuelTankCode: null,
+  fueltankType: null,
 };
 
 /** Who owns it, and what differs from a reward given by hand. */
@@ -129,16 +146,14 @@ export const expectedCredit = (
   assignedCredit: number,
   more: Json = {},
 ): Json => ({
-  ...{
-    ...NO_REWARD,
-    type: 'CREDIT',
-    accountId,
-    userId,
-    unit,
-    assignedCredit,
-    redeemedCredit: 0,
-    redemptions: [],
-  },
+  ...NO_REWARD,
+  type: 'CREDIT',
+  accountId,
+  userId,
+  unit,
+  assignedCredit,
+  redeemedCredit: 0,
+  redemptions: [],
   ...more,
 });
 
@@ -148,7 +163,12 @@ export const expectedPercent = (
   discountPercent: number,
   more: Json = {},
 ): Json => ({
-  ...{ ...NO_REWARD, type: 'PCT_DISCOUNT', accountId, userId, unit: '%', discountPercent },
+  ...NO_REWARD,
+  type: 'PCT_DISCOUNT',
+  accountId,
+  userId,
+  unit: '%',
+  discountPercent,
   ...more,
 });
 
@@ -159,7 +179,12 @@ export const expectedTank = (
   amount: number,
   more: Json = {},
 ): Json => ({
-  ...{ ...NO_REWARD, type: 'FUELTANK', accountId, userId, fuelTankCode, amount },
+  ...NO_REWARD,
+  type: 'FUELTANK',
+  accountId,
+  userId,
+  fuelTankCode,
+  amount,
   ...more,
 });
 
@@ -173,72 +198,72 @@ export interface CreditFigures {
 }
 
 const NO_FIGURES = {
-  ...{
-    unit: null,
-    count: null,
-    totalAssignedCredit: null,
-    totalRedeemedCredit: null,
-    totalAvailableCredit: null,
-  },
-  ...{ totalPendingCredit: null, totalExpiredCredit: null, totalCancelledCredit: null },
-  ...{
-    totalDiscountPercent: null,
-    referredDiscountPercent: null,
-    referrerDiscountPercent: null,
-    totalFuelTankCodes: null,
-  },
+  unit: null,
+  count: null,
+  totalAssignedCredit: null,
+  totalRedeemedCredit: null,
+  totalAvailableCredit: null,
+  totalPendingCredit: null,
+  totalExpiredCredit: null,
+  totalCancelledCredit: null,
+
+  totalDiscountPercent: null,
+  referredDiscountPercent: null,
+  referrerDiscountPercent: null,
+  totalFuelTankCodes: null,
 };
 
 /** An entry of a balance. What is assigned is what was redeemed and what may be spent now. */
 export function creditBalance(unit: string, figures: CreditFigures): Json {
   const { count, redeemed = 0, available = 0, pending = 0, expired = 0, cancelled = 0 } = figures;
   return {
-    ...{
-      ...NO_FIGURES,
-      type: 'CREDIT',
-      unit,
-      count,
-      totalAssignedCredit: redeemed + available,
-      totalRedeemedCredit: redeemed,
-    },
-    ...{
-      totalAvailableCredit: available,
-      totalPendingCredit: pending,
-      totalExpiredCredit: expired,
-      totalCancelledCredit: cancelled,
-    },
+    ...NO_FIGURES,
+    type: 'CREDIT',
+    unit,
+    count,
+    totalAssignedCredit: redeemed + available,
+    totalRedeemedCredit: redeemed,
+
+    totalAvailableCredit: available,
+    totalPendingCredit: pending,
+    totalExpiredCredit: expired,
+    totalCancelledCredit: cancelled,
   };
 }
 
 export const percentBalance = (total: number, referred: number, referrer: number): Json => ({
-  ...{ ...NO_FIGURES, type: 'PCT_DISCOUNT', unit: '%', totalDiscountPercent: total },
-  ...{ referredDiscountPercent: referred, referrerDiscountPercent: referrer },
+  ...NO_FIGURES,
+  type: 'PCT_DISCOUNT',
+  unit: '%',
+  totalDiscountPercent: total,
+  referredDiscountPercent: referred,
+  referrerDiscountPercent: referrer,
 });
 
 export const tankBalance = (codes: number, unit: string | null = null): Json => ({
-  ...{ ...NO_FIGURES, type: 'FUELTANK', unit, totalFuelTankCodes: codes },
+  ...NO_FIGURES,
+  type: 'FUELTANK',
+  unit,
+  totalFuelTankCodes: codes,
 });
 
 /** A referral under the default program, with both sides approved. */
 export const expectedReferral = (code: string, more: Json): Json => ({
-  ...{
-    id: anId,
-    programId: 'default',
-    referralCodeUsed: code,
-    shareLinkUsed: null,
-    fraudSignals: {},
-  },
-  ...{ referredReward: null, referrerReward: null },
-  ...{
-    moderationStatus: 'ACTIONED',
-    referredModerationStatus: 'APPROVED',
-    referrerModerationStatus: 'APPROVED',
-  },
-  ...{
-    dateReferralStarted: aTime,
-    dateReferralPaid: null,
-    dateReferralEnded: null,
-    dateModerated: aTime,
-  },
+  id: anId,
+  programId: 'default',
+  referralCodeUsed: code,
+  shareLinkUsed: null,
+  fraudSignals: {},
+  referredReward: null,
+  referrerReward: null,
+
+  moderationStatus: 'ACTIONED',
+  referredModerationStatus: 'APPROVED',
+  referrerModerationStatus: 'APPROVED',
+
+  dateReferralStarted: aTime,
+  dateReferralPaid: null,
+  dateReferralEnded: null,
+  dateModerated: aTime,
   ...more,
 });

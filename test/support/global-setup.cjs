@@ -2,13 +2,14 @@ const { mkdtemp } = require('node:fs/promises');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
+const buildService = require('./build-service.cjs');
 
 /**
  * One Postgres for the whole run, without fsync, and in it a template database with our schema:
- * cloning it takes some 20 ms, so every test file (or test) can have a database of its own. Runs
- * the compiled service: `npm test` builds first.
+ * cloning it takes some 20 ms, so every test file (or test) can have a database of its own.
  */
 module.exports = async () => {
+  await buildService();
   const dist = (path) => import(pathToFileURL(join(__dirname, '../../dist', path)).href);
   const { startEmbeddedPostgres } = await dist('src/embedded-postgres/embedded-postgres.js');
   const { migrateToLatest } = await dist('src/postgres/migrator.js');

@@ -36,8 +36,6 @@ module.exports = class Environment {
   async teardown() {
     this.fakeTimersModern.dispose();
     for (const name of Object.keys(this.globals)) delete globalThis[name];
-    // Holds the classes of the file, and by them all its modules.
-    delete globalThis.classValidatorMetadataStorage;
     for (const name of Object.keys(process.env))
       if (!(name in this.before.env)) delete process.env[name];
     Object.assign(process.env, this.before.env);

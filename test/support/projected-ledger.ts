@@ -67,14 +67,13 @@ export class ProjectedLedger {
 
   startRunner(over: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
     const runner = new ProjectionRunner({
-      ...{
-        pool: this.pool,
-        log: this.log,
-        decode: this.ledger.decode,
-        projectors: accountProjectors,
-        generations: this.generations,
-      },
-      ...{ leaseEveryMs: 20, retryMs: { first: 5, max: 20 } },
+      pool: this.pool,
+      log: this.log,
+      decode: this.ledger.decode,
+      projectors: accountProjectors,
+      generations: this.generations,
+      leaseEveryMs: 20,
+      retryMs: { first: 5, max: 20 },
       ...over,
     });
     this.runners.push(runner);

@@ -164,14 +164,12 @@ export class TestReleases {
 
   private runner(policies: readonly Policy[], options: Partial<PolicyRunnerOptions>): PolicyRunner {
     const runner = new PolicyRunner({
-      ...{
-        pool: this.pool,
-        log: this.log,
-        decode: decodeAny(this.codec),
-        policies,
-        isUnavailable: () => false,
-        leaseEveryMs: 20,
-      },
+      pool: this.pool,
+      log: this.log,
+      decode: decodeAny(this.codec),
+      policies,
+      isUnavailable: () => false,
+      leaseEveryMs: 20,
       logger: { warn: () => undefined },
       carryOut: (event, policy) => {
         const failure = this.failure(event, policy);

@@ -108,7 +108,9 @@ async function startCompiled(
       if (code !== 0) throw new Error(`the service ended with ${code}`);
     };
     return {
-      ...{ core, url: served.url, stop },
+      core,
+      url: served.url,
+      stop,
       get app() {
         return unreachable('application');
       },
@@ -151,17 +153,14 @@ export class RunningService {
   ): Promise<RunningService> {
     const lines: string[] = [];
     const settings = {
-      ...{
-        DATABASE_URL: stores.databaseUrl,
-        MASTER_KEY_FILE: stores.masterKeyFile,
-        PORT: '0',
-        DATABASE_CONNECTIONS_MAX: '23',
-      },
-      ...{
-        POSITION_WAIT_MS: '20000',
-        SHUTDOWN_GRACE_MS: '2000',
-        PUBLIC_URL: 'https://share.example',
-      },
+      DATABASE_URL: stores.databaseUrl,
+      MASTER_KEY_FILE: stores.masterKeyFile,
+      PORT: '0',
+      DATABASE_CONNECTIONS_MAX: '23',
+
+      POSITION_WAIT_MS: '20000',
+      SHUTDOWN_GRACE_MS: '2000',
+      PUBLIC_URL: 'https://share.example',
       ...environment,
     };
     const service = await (isCompiled ? startCompiled : startHere)(
@@ -198,14 +197,13 @@ export class RunningService {
     for (const secret of [liveKey, testKey, created.liveSigningSecret, created.testSigningSecret])
       this.secrets.add(secret);
     return {
-      ...{
-        alias,
-        live: this.client(alias, `:${liveKey}`),
-        test: this.client(alias, `:${testKey}`),
-        liveKey,
-        testKey,
-      },
-      ...{ liveSecret: created.liveSigningSecret, testSecret: created.testSigningSecret },
+      alias,
+      live: this.client(alias, `:${liveKey}`),
+      test: this.client(alias, `:${testKey}`),
+      liveKey,
+      testKey,
+      liveSecret: created.liveSigningSecret,
+      testSecret: created.testSigningSecret,
     };
   }
 
@@ -263,7 +261,10 @@ export async function startWithStores(environment: Readonly<Record<string, strin
 export function errorBody(statusCode: number, apiErrorCode: string, rsCode: string | null = null) {
   const listsReasons = apiErrorCode === 'BAD_REQUEST' || apiErrorCode === 'MODERATION_NOT_POSSIBLE';
   return {
-    ...{ statusCode, apiErrorCode, rsCode, message: expect.stringMatching(/\S/) as unknown },
+    statusCode,
+    apiErrorCode,
+    rsCode,
+    message: expect.stringMatching(/\S/) as unknown,
     ...(listsReasons ? { validationErrors: expect.any(Array) as unknown } : {}),
   };
 }

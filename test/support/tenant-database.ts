@@ -17,7 +17,9 @@ export async function createTenantDatabase(): Promise<TenantDatabase> {
   const stores = await createStores();
   const env = { DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
   const core = await openCore({
-    ...{ config: loadConfig(env), logger: pino({ level: 'silent' }), applicationName: 'test' },
+    config: loadConfig(env),
+    logger: pino({ level: 'silent' }),
+    applicationName: 'test',
     actor: { kind: 'system', id: 'test' },
   });
   try {

@@ -1,4 +1,4 @@
-import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -132,12 +132,3 @@ export function callerOf(request: FastifyRequest): Caller {
     throw new Error('the route has no caller');
   return request.caller;
 }
-
-/** Injects the operator into a controller's method. @throws when the route is not for operators. */
-export const CallingOperator = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): Operator => {
-    const { operator } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (operator === null || operator === undefined) throw new Error('the route has no operator');
-    return operator;
-  },
-);

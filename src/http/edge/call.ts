@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Operator } from '../../config/operators.js';
 import type { Seen } from '../../domain/account/seen.js';
 import { callerOf, type Caller } from './access.js';
 import { clientAddress } from './client-address.js';
@@ -28,22 +29,53 @@ export interface Call extends Caller {
   readonly reply: FastifyReply;
 }
 
+/** One call of a route for operators. */
+export interface OperatorCall {
+  readonly operator: Operator;
+  /** For the status and headers of the answer. */
+  readonly reply: FastifyReply;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Made once, when it is first asked for. */
+    call: Call | null;
+  }
+}
+
 /** Injects the call into a controller's method. @throws when the route belongs to no tenant. */
 export const Call = createParamDecorator((_data: unknown, context: ExecutionContext): Call => {
   const http = context.switchToHttp();
   return callOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
 });
 
-export function callOf(request: FastifyRequest, reply: FastifyReply): Call {
+/** Injects the call into a controller's method. @throws when the route is not for operators. */
+export const OperatorCall = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): OperatorCall => {
+    const http = context.switchToHttp();
+    const { operator } = http.getRequest<FastifyRequest>();
+    if (operator === null || operator === undefined) throw new Error('the route has no operator');
+    return { operator, reply: http.getResponse<FastifyReply>() };
+  },
+);
+
+/** The call of this request, the same for whoever asks. */
+export const callOf = (request: FastifyRequest, reply: FastifyReply): Call =>
+  (request.call ??= callIn(request, reply));
+
+function callIn(request: FastifyRequest, reply: FastifyReply): Call {
   const caller = callerOf(request);
-  const { id, method, headers, body } = request;
+  const { id, method, headers } = request;
   return {
     ...caller,
     id,
     method,
     target: request.raw.url ?? '',
     headers,
-    body,
+    // Calls are counted before their bodies are read.
+    get body() {
+      return request.body;
+    },
     get clientAddress() {
       return clientAddress(request);
     },

@@ -174,6 +174,7 @@ export class HttpEdge {
     metrics.watchInFlight(() => this.inFlight);
     installBodyParser(server);
     server.decorateRequest('caller', null);
+    server.decorateRequest('call', null);
     server.decorateRequest('operator', null);
     server.addHook('onRequest', async (request, reply) => {
       setHeadersOfEveryAnswer(request, reply);

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { firstLine } from '../../foundation/describe-error.js';
 import type { Logger } from '../../foundation/logger.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
+import { plainText } from '../../operations/refusal-text.js';
 
 export type RunState = 'running' | 'done' | 'failed';
 
@@ -40,7 +42,7 @@ export interface Run {
   /** The operator's name. */
   readonly by: string;
   /** Settles with the operation. */
-  readonly result: Promise<unknown>;
+  readonly result: Promise<Outcome<unknown>>;
   readonly cancel: () => void;
   shown(): ShownRun;
 }
@@ -70,7 +72,7 @@ export class OperationRuns {
   start(
     operation: string,
     by: string,
-    work: (context: RunContext) => Promise<unknown>,
+    work: (context: RunContext) => Promise<Outcome<unknown>>,
   ): Run | undefined {
     if (this.running >= RUNNING_MAX) return undefined;
     const stopping = new AbortController();
@@ -87,32 +89,27 @@ export class OperationRuns {
     const onProgress = (phase: string, done: number, total?: number): void => {
       shown = { ...shown, progress: { phase, done, total: total ?? null } };
     };
-    const result = work({ signal: stopping.signal, onProgress }).then(
-      (document) => {
-        shown = { ...shown, state: 'done', finishedAt: new Date().toISOString(), result: document };
-        return document;
-      },
-      (error: unknown) => {
-        // Only what was made for an operator's eyes is shown, which the caller knows; here, the
-        // first line of it.
-        shown = {
-          ...shown,
-          state: 'failed',
-          finishedAt: new Date().toISOString(),
-          error: firstLine(error),
-        };
-        throw error;
-      },
-    );
-    const settled = result.then(
-      () => undefined,
-      () =>
+    const end = (state: 'done' | 'failed', how: Partial<ShownRun>): void => {
+      shown = { ...shown, state, finishedAt: new Date().toISOString(), ...how };
+      if (state === 'failed')
         this.logger.warn(
           { operation, run: base.id },
           'an operation that an operator started has failed',
-        ),
+        );
+      this.running -= 1;
+    };
+    const result = work({ signal: stopping.signal, onProgress }).then(
+      (outcome) => {
+        if (outcome instanceof NotDone) end('failed', { error: lineOf(outcome) });
+        else end('done', { result: outcome });
+        return outcome;
+      },
+      (error: unknown) => {
+        end('failed', { error: firstLine(error) });
+        throw error;
+      },
     );
-    void settled.then(() => (this.running -= 1));
+    result.catch(() => undefined);
     const run: Run = {
       id: base.id,
       by,
@@ -147,3 +144,5 @@ export class OperationRuns {
     }
   }
 }
+
+const lineOf = ({ because }: NotDone): string => plainText(because) || 'unknown error';

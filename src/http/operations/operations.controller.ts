@@ -1,9 +1,9 @@
-import { Controller, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
-import { Access, CallingOperator } from '../edge/access.js';
+import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
+import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT, RUN, RUNS } from './described-documents.js';
 import { OperationRuns, type Run } from './operation-runs.js';
@@ -19,7 +19,7 @@ export class OperationsController {
   @ApiOkResponse({ schema: { ...DOCUMENT, required: ['name', 'roles'] } })
   @Get()
   @Access('operator', { roles: OPERATOR_ROLES })
-  self(@CallingOperator() { name, roles }: Operator) {
+  self(@OperatorCall() { operator: { name, roles } }: OperatorCall) {
     return { name, roles };
   }
 
@@ -29,7 +29,7 @@ export class OperationsController {
   @ApiOkResponse({ schema: RUNS })
   @Get('runs')
   @Access('operator', { roles: OPERATOR_ROLES })
-  list(@CallingOperator() operator: Operator) {
+  list(@OperatorCall() { operator }: OperatorCall) {
     return this.runs.list().filter(({ by }) => by === operator.name);
   }
 
@@ -38,11 +38,7 @@ export class OperationsController {
   @Get('runs/:runId')
   @Access('operator', { roles: OPERATOR_ROLES })
   @Fails('NOT_FOUND')
-  show(
-    @CallingOperator() operator: Operator,
-    @Param('runId') id: string,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
+  show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
     return answerRun(reply, this.own(id, operator).shown());
   }
 
@@ -52,7 +48,7 @@ export class OperationsController {
   @HttpCode(200)
   @Access('operator', { roles: OPERATOR_ROLES, emptyBody: true })
   @Fails('NOT_FOUND')
-  cancel(@CallingOperator() operator: Operator, @Param('runId') id: string) {
+  cancel(@OperatorCall() { operator }: OperatorCall, @Param('runId') id: string) {
     const run = this.own(id, operator);
     run.cancel();
     return run.shown();

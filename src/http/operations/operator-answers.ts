@@ -1,27 +1,20 @@
 import type { FastifyReply } from 'fastify';
 import * as z from 'zod';
-import type { Operator } from '../../config/operators.js';
-import { OperatorRefusal } from '../../foundation/operator-refusal.js';
-import { BrokenSeal } from '../../operations/ledger/ledger-digest.js';
-import { Stopped } from '../../operations/log/log-reader.js';
-import { KeyRefused } from '../../operations/operator-keys.js';
-import { GenerationsBusy } from '../../postgres/generations-lock.js';
-import { Interrupted } from '../../projecting/generations/catch-up.js';
-import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import type { Outcome } from '../../operations/outcome.js';
+import { ApiError, unavailable } from '../edge/api-error.js';
+import type { OperatorCall } from '../edge/call.js';
 import type { OperationRuns, RunContext, ShownRun } from './operation-runs.js';
+import { done } from './refusals.js';
 
 /**
  * Starts an operation and answers with what it came to or, when that takes longer, with the run
  * (202, `Location`).
  */
 export async function answerWithRun(
-  {
-    runs,
-    reply,
-    operator,
-  }: { readonly runs: OperationRuns; readonly reply: FastifyReply; readonly operator: Operator },
+  runs: OperationRuns,
+  { operator, reply }: OperatorCall,
   operation: string,
-  work: (context: RunContext) => Promise<unknown>,
+  work: (context: RunContext) => Promise<Outcome<unknown>>,
 ): Promise<unknown> {
   const run = runs.start(operation, operator.name, work);
   if (run === undefined) throw unavailable();
@@ -31,9 +24,7 @@ export async function answerWithRun(
   });
   try {
     const first = await Promise.race([run.result.then((document) => ({ document })), late]);
-    if (first !== 'late') return first.document;
-  } catch (error) {
-    throw asApiError(error);
+    if (first !== 'late') return done(first.document);
   } finally {
     clearTimeout(timer);
   }
@@ -50,23 +41,8 @@ export function answerRun(reply: FastifyReply, run: ShownRun): ShownRun {
   return run;
 }
 
-/** The work's result; what it says to an operator becomes the reason of a 400. */
-export async function answered<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw asApiError(error);
-  }
-}
-
-/** What was written for an operator is shown to one; everything else is as for any route. */
-export function asApiError(error: unknown): unknown {
-  if (error instanceof KeyRefused) return new ApiError(error.refused);
-  const isSaid = [OperatorRefusal, GenerationsBusy, Interrupted, Stopped, BrokenSeal].some(
-    (kind) => error instanceof kind,
-  );
-  return isSaid && error instanceof Error ? badRequest(error.message) : error;
-}
+/** The document of work that was done. @throws {ApiError} for work that was not. */
+export const answered = async <T>(work: Promise<Outcome<T>>): Promise<T> => done(await work);
 
 /** @throws {ApiError} BAD_REQUEST with one line a member. */
 export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {

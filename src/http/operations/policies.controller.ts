@@ -1,22 +1,9 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Post,
-  Query as QueryParameters,
-  Res,
-} from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import * as z from 'zod';
-import type { Operator } from '../../config/operators.js';
-import {
-  parseParkedId,
-  retryParkedReactions,
-  showParked,
-} from '../../operations/policies/policy-commands.js';
-import { Access, CallingOperator } from '../edge/access.js';
+import { retryParkedReactions, showParked } from '../../operations/policies/policy-commands.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
@@ -55,21 +42,14 @@ export class PoliciesController {
   @ApiRequest(retryRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  retry(
-    @CallingOperator() operator: Operator,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: unknown,
-  ) {
+  retry(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { id } = parsed(retryRequest, body);
     const { core } = this.operations;
-    return answerWithRun(
-      { runs: this.runs, reply, operator },
-      'policy retry',
-      async ({ signal, onProgress }) =>
-        retryParkedReactions(core, id === undefined ? undefined : parseParkedId(id), {
-          signal,
-          onProgress: (retried) => onProgress('retrying', retried),
-        }),
+    return answerWithRun(this.runs, call, 'policy retry', ({ signal, onProgress }) =>
+      retryParkedReactions(core, id, {
+        signal,
+        onProgress: (retried) => onProgress('retrying', retried),
+      }),
     );
   }
 }

@@ -6,12 +6,9 @@ import {
   Param,
   Post,
   Query as QueryParameters,
-  Res,
 } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import * as z from 'zod';
-import type { Operator } from '../../config/operators.js';
 import {
   diffProjection,
   planRebuild,
@@ -22,13 +19,16 @@ import {
   swapProjections,
 } from '../../operations/projections/projection-commands.js';
 import {
-  chosenProjectors,
+  onChosen,
+  onNamed,
   onProjections,
   type ProjectionOperator,
 } from '../../operations/projections/projection-operator.js';
+import type { Outcome } from '../../operations/outcome.js';
 import { repairProjections, retryParked } from '../../operations/projections/projection-repairs.js';
-import { Access, CallingOperator } from '../edge/access.js';
+import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
+import { OperatorCall } from '../edge/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns, type RunContext } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
@@ -60,18 +60,18 @@ export class ProjectionsController {
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support', 'finance'] })
-  status(@CallingOperator() operator: Operator) {
-    return answered(this.operate(operator, new AbortController().signal, showStatus));
+  status(@OperatorCall() call: OperatorCall) {
+    return answered(this.operate(call, new AbortController().signal, showStatus));
   }
 
   @ApiOperation({ summary: 'Who did what to the projections, the newest first; `limit` entries' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @Access('operator', { roles: ['support'] })
-  history(@CallingOperator() operator: Operator, @QueryParameters() query: unknown) {
+  history(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
     const { limit } = parsed(limitOf, query);
     return answered(
-      this.operate(operator, new AbortController().signal, (projections) =>
+      this.operate(call, new AbortController().signal, (projections) =>
         showHistory(projections, limit),
       ),
     );
@@ -87,11 +87,7 @@ export class ProjectionsController {
   @ApiRequest(rebuildRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  rebuild(
-    @CallingOperator() operator: Operator,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: unknown,
-  ) {
+  rebuild(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const {
       projection,
       all,
@@ -105,22 +101,20 @@ export class ProjectionsController {
     if (tenant !== undefined && (dryRun || resume))
       throw badRequest('dryRun and resume are for whole projections');
     if (dryRun && resume) throw badRequest('dryRun and resume exclude each other');
-    return this.run('projection rebuild', operator, reply, (projections, { onProgress }) => {
-      const projectors = chosenProjectors(projections.parts, projection, all);
-      if (dryRun) return planRebuild(projections, projectors);
-      if (tenant !== undefined) {
-        return repairProjections(projections, projectors, {
-          tenant,
-          mode: scopeMode,
-          ...(account === undefined ? {} : { account }),
+    return this.run('projection rebuild', call, (projections, { onProgress }) =>
+      onChosen<object>(projections, { name: projection, all }, (projectors) => {
+        if (dryRun) return planRebuild(projections, projectors);
+        if (tenant !== undefined) {
+          const target = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
+          return repairProjections(projections, projectors, target);
+        }
+        return rebuildProjections(projections, projectors, {
+          resume,
+          onProgress: (progress) =>
+            onProgress(progress.phase, 'events' in progress ? progress.events : 0),
         });
-      }
-      return rebuildProjections(projections, projectors, {
-        resume,
-        onProgress: (progress) =>
-          onProgress(progress.phase, 'events' in progress ? progress.events : 0),
-      });
-    });
+      }),
+    );
   }
 
   @ApiOperation({
@@ -134,16 +128,14 @@ export class ProjectionsController {
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   diff(
-    @CallingOperator() operator: Operator,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @OperatorCall() call: OperatorCall,
     @Param('projection') name: string,
     @Body() body: unknown,
   ) {
     const { limit } = parsed(limitOf, body);
-    return this.run('projection diff', operator, reply, async (projections) => {
-      const [projector] = chosenProjectors(projections.parts, name);
-      return projector && diffProjection(projections, projector, limit);
-    });
+    return this.run('projection diff', call, (projections) =>
+      onNamed(projections, name, (projector) => diffProjection(projections, projector, limit)),
+    );
   }
 
   @ApiOperation({
@@ -156,14 +148,12 @@ export class ProjectionsController {
   @ApiRequest(choice)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  swap(
-    @CallingOperator() operator: Operator,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: unknown,
-  ) {
+  swap(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection, all } = parsed(choice, body);
-    return this.run('projection swap', operator, reply, async (projections) =>
-      swapProjections(projections, chosenProjectors(projections.parts, projection, all), all),
+    return this.run('projection swap', call, (projections) =>
+      onChosen(projections, { name: projection, all }, (chosen) =>
+        swapProjections(projections, chosen, all),
+      ),
     );
   }
 
@@ -173,15 +163,10 @@ export class ProjectionsController {
   @Post(':projection/rollback')
   @HttpCode(200)
   @Access('operator', { roles: ['support'], emptyBody: true })
-  rollBack(
-    @CallingOperator() operator: Operator,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('projection') name: string,
-  ) {
-    return this.run('projection rollback', operator, reply, async (projections) => {
-      const [projector] = chosenProjectors(projections.parts, name);
-      return projector && rollBackProjection(projections, projector);
-    });
+  rollBack(@OperatorCall() call: OperatorCall, @Param('projection') name: string) {
+    return this.run('projection rollback', call, (projections) =>
+      onNamed(projections, name, (projector) => rollBackProjection(projections, projector)),
+    );
   }
 
   @ApiOperation({
@@ -193,37 +178,31 @@ export class ProjectionsController {
   @ApiRequest(retryRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  retryParked(
-    @CallingOperator() operator: Operator,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: unknown,
-  ) {
+  retryParked(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection } = parsed(retryRequest, body);
-    return this.run('projection retry-parked', operator, reply, async (projections) =>
-      retryParked(
-        projections,
-        chosenProjectors(projections.parts, projection, projection === undefined),
+    return this.run('projection retry-parked', call, (projections) =>
+      onChosen(projections, { name: projection, all: projection === undefined }, (chosen) =>
+        retryParked(projections, chosen),
       ),
     );
   }
 
   private run(
     operation: string,
-    operator: Operator,
-    reply: FastifyReply,
-    work: (projections: ProjectionOperator, context: RunContext) => Promise<unknown>,
+    call: OperatorCall,
+    work: (projections: ProjectionOperator, context: RunContext) => Promise<Outcome<unknown>>,
   ): Promise<unknown> {
-    return answerWithRun({ runs: this.runs, reply, operator }, operation, (context) =>
-      this.operate(operator, context.signal, (projections) => work(projections, context)),
+    return answerWithRun(this.runs, call, operation, (context) =>
+      this.operate(call, context.signal, (projections) => work(projections, context)),
     );
   }
 
   private operate<T>(
-    { name }: Operator,
+    { operator }: OperatorCall,
     signal: AbortSignal,
-    work: (projections: ProjectionOperator) => Promise<T>,
-  ): Promise<T> {
+    work: (projections: ProjectionOperator) => Promise<Outcome<T>>,
+  ): Promise<Outcome<T>> {
     const { core, pool, warn } = this.operations;
-    return onProjections(core, pool, { actor: name, signal, warn }, work);
+    return onProjections(core, pool, { actor: operator.name, signal, warn }, work);
   }
 }

@@ -4,6 +4,7 @@ import { ChainSeals, sealText } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
+import { NotDone, type Outcome } from '../outcome.js';
 
 export interface DigestOptions {
   readonly scope: Scope;
@@ -14,28 +15,14 @@ export interface DigestOptions {
 }
 
 /**
- * The newest seal of the chain was not signed by this installation: a digest of it would vouch for
- * what nobody knows.
- */
-export class BrokenSeal extends Error {
-  override readonly name = 'BrokenSeal';
-  constructor() {
-    super(
-      'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
-    );
-  }
-}
-
-/**
  * Seals the log up to its head and says what the chain of this tenant and mode holds. The same log
  * gives the same document, to the byte.
- * @returns null for a chain without events.
- * @throws {BrokenSeal} {EventLogUnavailable}
+ * @throws {EventLogUnavailable}
  */
 export async function ledgerDigest(
   core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
   options: DigestOptions,
-): Promise<DigestDocument | null> {
+): Promise<Outcome<DigestDocument>> {
   const { pool, log, names, chainSigner: signer } = core;
   const { scope, sign, signal, onProgress } = options;
   const chains = new ChainNames(names);
@@ -45,8 +32,9 @@ export async function ledgerDigest(
   });
   const seals = new ChainSeals(pool, await log.id());
   const [seal] = await seals.newest([chains.of(scope)]);
-  if (seal === undefined) return null;
-  if (!signer.isSigned(sealText(seals.logId, seal), seal.signature)) throw new BrokenSeal();
+  if (seal === undefined) return new NotDone({ code: 'CHAIN_EMPTY', scope });
+  if (!signer.isSigned(sealText(seals.logId, seal), seal.signature))
+    return new NotDone({ code: 'SEAL_NOT_SIGNED_HERE' });
   const { position, events, digest, places } = seal;
   const document = {
     tenant: scope.tenant,

@@ -5,7 +5,7 @@ import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import type { Selection } from './ledger-selection.js';
 
 /** Of an account's stream, what falls into a selection. */
@@ -108,28 +108,21 @@ export async function* pagesOf<T>(items: AsyncIterable<T>, size = PAGE): AsyncIt
   if (page.length > 0) yield page;
 }
 
-/** @throws {CommandError} */
-export async function checkTenant(
-  { tenants }: Pick<Core, 'tenants'>,
-  alias: string,
-): Promise<void> {
-  if ((await tenants.read(alias)) === undefined)
-    throw new CommandError(`there is no tenant ${alias}`);
+export interface FoundAccount {
+  readonly ref: AccountRef;
+  readonly stream: string;
 }
 
-/**
- * The account that the operator names. @throws {CommandError} when nothing ever happened under that
- * id.
- */
+/** The account that the operator names: anything that ever happened under that id. */
 export async function findAccount(
   { log, names }: Pick<Core, 'log' | 'names'>,
   scope: Scope,
   accountId: string,
-): Promise<{ readonly ref: AccountRef; readonly stream: string }> {
+): Promise<Outcome<FoundAccount>> {
   const ref = names.accountRef(scope, accountId);
   const stream = names.accountStream(scope, ref);
   for await (const _ of log.readStream(stream)) return { ref, stream };
-  throw new CommandError(`there is no account ${accountId} in ${scope.tenant} (${scope.mode})`);
+  return new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
 }
 
 /**

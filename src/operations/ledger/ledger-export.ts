@@ -5,6 +5,7 @@ import type { Decoded } from '../../event-log/codec.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
 /** Secrets of the tenant are no part of its ledger, sealed or not. */
@@ -19,15 +20,17 @@ export interface Exported {
 /**
  * `ledger export`: the events of a tenant and mode, and those of the tenant itself, in the order of
  * the log, a JSON document a line. Values of people are opened; those of people who are forgotten
- * are null. @throws {CommandError} @throws {UnreadableEvent}
+ * are null. @throws {UnreadableEvent}
  */
 export async function exportLedger(
   { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
   options: Pick<SelectionOptions, 'from' | 'to'>,
   write: (lines: string) => Promise<void>,
-): Promise<Exported> {
-  const { from = -Infinity, until = Infinity } = await select(log, options);
+): Promise<Outcome<Exported>> {
+  const selection = await select(log, options);
+  if (selection instanceof NotDone) return selection;
+  const { from = -Infinity, until = Infinity } = selection;
   const head = await log.head();
   const ofTenant = names.tenantStream(scope.tenant);
   const isWanted = ({ stream, type, recordedAt, position }: RecordedEvent): boolean =>

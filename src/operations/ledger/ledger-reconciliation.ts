@@ -4,7 +4,7 @@ import type { Core } from '../../core/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
   ACCOUNTS_AT_ONCE,
@@ -54,8 +54,7 @@ interface Span {
 }
 
 /**
- * `ledger reconcile`. Reads every account once, one after the other. @throws {CommandError}
- * {UnreadableEvent}
+ * `ledger reconcile`. Reads every account once, one after the other. @throws {UnreadableEvent}
  */
 export async function reconcileLedger(
   core: LogReads & Pick<Core, 'names'>,
@@ -65,9 +64,10 @@ export async function reconcileLedger(
     onProgress,
     now = Date.now(),
   }: { readonly onProgress?: (accounts: number) => void; readonly now?: number } = {},
-): Promise<Reconciliation> {
+): Promise<Outcome<Reconciliation>> {
   const { log, names } = core;
   const span = spanOf(period, now);
+  if (span instanceof NotDone) return span;
   const run = new ReconciliationRun(span, now, against);
   const head = await log.head();
   let accounts = 0;
@@ -80,11 +80,11 @@ export async function reconcileLedger(
   return run.result();
 }
 
-function spanOf(name: string | undefined, now: number): Span {
+function spanOf(name: string | undefined, now: number): Outcome<Span> {
   if (name === undefined) return { from: -Infinity, to: Infinity };
-  const { from, to } = parsePeriod(name);
-  if (from > now) throw new CommandError(`the period ${name} has not begun yet`);
-  return { from, to };
+  const period = parsePeriod(name);
+  if (period instanceof NotDone) return period;
+  return period.from > now ? new NotDone({ code: 'PERIOD_NOT_BEGUN', period: name }) : period;
 }
 
 const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([

@@ -6,8 +6,7 @@ import type { EventLog, Position, RecordedEvent } from '../../event-log/event-lo
 import { pause } from '../../foundation/pause.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
-import { argument, sentence } from '../../foundation/operator-refusal.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 import { compareBatch, type AccountInBatch, type Difference } from './replay/comparison.js';
@@ -43,24 +42,27 @@ const BATCH = { accounts: 100, events: 5_000 };
  * `ledger replay`: folds every account by the rules that decisions are made on and compares with
  * the rows of the live read models, all of them as of one moment. A read model can be compared
  * where it stands; asked for an earlier place, an account is compared when nothing happened to it
- * since, and only folded otherwise. Writes nothing. @throws {CommandError} {UnreadableEvent}
+ * since, and only folded otherwise. Writes nothing. @throws {UnreadableEvent}
  */
 export async function replayLedger(
   core: ReplayCore,
   scope: Scope,
   { accountId, asOf, position, resumeFrom }: ReplayRequest,
   options: ReplayOptions = {},
-): Promise<Replay> {
+): Promise<Outcome<Replay>> {
   const selection = await select(core.log, { asOf, position });
-  const from =
-    resumeFrom === undefined ? undefined : (await select(core.log, { position: resumeFrom })).upTo;
+  if (selection instanceof NotDone) return selection;
+  const from = await select(core.log, { position: resumeFrom });
+  if (from instanceof NotDone) return from;
   const one = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
+  if (one instanceof NotDone) return one;
   if (selection.upTo !== undefined)
     await untilReadModelsReach(core, selection.upTo, options.signal);
   const snapshot = await ReadModelSnapshot.open(core.pool);
+  if (snapshot instanceof NotDone) return snapshot;
   try {
     const run = new ReplayRun(core, scope, selection, snapshot, options);
-    return await (one ? run.account(one.ref, one.stream) : run.everyAccount(from));
+    return await (one ? run.account(one.ref, one.stream) : run.everyAccount(from.upTo));
   } finally {
     await snapshot.close();
   }
@@ -116,7 +118,7 @@ class ReplayRun {
     return this.result();
   }
 
-  async everyAccount(resumeFrom: Position | undefined): Promise<Replay> {
+  async everyAccount(resumeFrom: Position | undefined): Promise<Outcome<Replay>> {
     const { names } = this.core;
     const prefix = names.accountStream(this.scope, '');
     const total = await this.snapshot.accountsOf(this.scope);
@@ -134,7 +136,7 @@ class ReplayRun {
       onEvent,
     });
     for await (const some of pagesOf(accounts, ACCOUNTS_AT_ONCE)) {
-      if (this.options.signal?.aborted) throw this.stopped(done);
+      if (this.options.signal?.aborted) return this.stopped(done);
       batch.push(
         ...(await Promise.all(
           some.map(({ stream }) => this.read(accountRefOf(stream) ?? '', stream)),
@@ -281,13 +283,14 @@ class ReplayRun {
     }
   }
 
-  private stopped(done: Position | undefined): CommandError {
-    const found = `${this.differences.length} differences in ${this.accounts} accounts so far`;
-    return new CommandError(
-      done === undefined
-        ? `stopped; ${found}`
-        : sentence`stopped; ${found}; go on with ${argument('resumeFrom')} ${done}`,
-    );
+  private stopped(resumeFrom: Position | undefined): NotDone {
+    const { differences, accounts } = this;
+    return new NotDone({
+      code: 'REPLAY_STOPPED',
+      differences: differences.length,
+      accounts,
+      resumeFrom,
+    });
   }
 
   private result(): Replay {

@@ -1,6 +1,5 @@
 import type { EventLog, Position } from '../../event-log/event-log.js';
-import { argument, sentence } from '../../foundation/operator-refusal.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { positionOfOrigin } from './origin-positions.js';
 
 /**
@@ -25,48 +24,46 @@ export interface Selection {
   readonly until: number | undefined;
 }
 
-/**
- * @throws {CommandError} for what cannot be, a time in the future and a position beyond the head
- * among it.
- */
+/** Refuses what cannot be, a time in the future and a position beyond the head among it. */
 export async function select(
   log: EventLog,
   { asOf, position, from, to }: SelectionOptions,
   now = Date.now(),
-): Promise<Selection> {
+): Promise<Outcome<Selection>> {
   if (asOf !== undefined && position !== undefined)
-    throw new CommandError(
-      sentence`${argument('asOf')} and ${argument('position')} exclude each other`,
-    );
+    return new NotDone({ code: 'TIME_AND_POSITION' });
   const asOfTime = timeOf('asOf', asOf, now);
+  if (asOfTime instanceof NotDone) return asOfTime;
   const fromTime = timeOf('from', from, now);
+  if (fromTime instanceof NotDone) return fromTime;
   const toTime = timeOf('to', to, now);
-  if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime) {
-    throw new CommandError(sentence`${argument('to')} lies after ${argument('asOf')}`);
-  }
+  if (toTime instanceof NotDone) return toTime;
+  if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime)
+    return new NotDone({ code: 'TIMES_REVERSED', argument: 'to', after: 'asOf' });
   const until = toTime ?? asOfTime;
+  const after = toTime === undefined ? 'asOf' : 'to';
   if (fromTime !== undefined && until !== undefined && fromTime > until)
-    throw new CommandError(
-      sentence`${argument('from')} lies after ${argument(toTime === undefined ? 'asOf' : 'to')}`,
-    );
+    return new NotDone({ code: 'TIMES_REVERSED', argument: 'from', after });
   const upTo = position === undefined ? undefined : await positionIn(log, position);
+  if (upTo instanceof NotDone) return upTo;
   return { upTo, asked: position, from: fromTime, until };
 }
 
-async function positionIn(log: EventLog, position: Position): Promise<Position> {
+async function positionIn(log: EventLog, position: Position): Promise<Outcome<Position>> {
   const own = log.isPosition(position) ? position : await positionOfOrigin(log, position);
-  if (own === undefined)
-    throw new CommandError(
-      `${JSON.stringify(position.slice(0, 80))} is no position of this log, nor of an event that came from another`,
-    );
+  if (own === undefined) return new NotDone({ code: 'POSITION_UNKNOWN', position });
   if (log.compare(own, await log.head()) > 0)
-    throw new CommandError(`the position ${position} is beyond the head of the log`);
+    return new NotDone({ code: 'POSITION_BEYOND_HEAD', position });
   return own;
 }
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-function timeOf(name: string, text: string | undefined, now: number): number | undefined {
+function timeOf(
+  argument: string,
+  text: string | undefined,
+  now: number,
+): Outcome<number | undefined> {
   if (text === undefined) return undefined;
   const match = ISO.exec(text);
   // A date alone is its first moment; without a zone it is UTC.
@@ -75,8 +72,8 @@ function timeOf(name: string, text: string | undefined, now: number): number | u
       ? NaN
       : Date.parse(text.includes('T') && match[1] === undefined ? `${text}Z` : text);
   if (Number.isNaN(time) || !isDayOfCalendar(text.slice(0, 10)))
-    throw new CommandError(sentence`${argument(name)} takes a time such as 2026-10-31T23:59:59Z`);
-  if (time > now) throw new CommandError(sentence`${argument(name)} lies in the future`);
+    return new NotDone({ code: 'TIME_MALFORMED', argument });
+  if (time > now) return new NotDone({ code: 'TIME_IN_FUTURE', argument });
   return time;
 }
 
@@ -91,11 +88,9 @@ export interface Period {
   readonly to: number;
 }
 
-/** @throws {CommandError} */
-export function parsePeriod(name: string): Period {
+export function parsePeriod(name: string): Outcome<Period> {
   const [, year = '', month = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(name) ?? [];
-  if (year === '')
-    throw new CommandError(sentence`${argument('period')} takes a month such as 2026-10`);
+  if (year === '') return new NotDone({ code: 'PERIOD_MALFORMED' });
   return {
     name,
     from: Date.UTC(Number(year), Number(month) - 1),

@@ -2,6 +2,7 @@ import { statementOf, type Statement } from '../../bookkeeping/statement.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { clockOf, findAccount, readAccountEntries } from './ledger-entries.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
@@ -10,16 +11,18 @@ export interface StatementRequest extends SelectionOptions {
   readonly unit?: string;
 }
 
-/** `ledger statement`. @throws {CommandError} */
+/** `ledger statement`. */
 export async function statementOfAccount(
   core: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
   { accountId, unit, ...options }: StatementRequest,
   now = Date.now(),
-): Promise<Statement> {
+): Promise<Outcome<Statement>> {
   const selection = await select(core.log, options, now);
-  const { stream } = await findAccount(core, scope, accountId);
-  const { entries, newest } = await readAccountEntries(core, stream, selection);
+  if (selection instanceof NotDone) return selection;
+  const account = await findAccount(core, scope, accountId);
+  if (account instanceof NotDone) return account;
+  const { entries, newest } = await readAccountEntries(core, account.stream, selection);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
   return statementOf({ account: accountId, position, entries, from: selection.from, clock, unit });

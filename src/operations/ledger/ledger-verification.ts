@@ -18,7 +18,8 @@ import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { LogReader, Stopped, type Patience } from '../log/log-reader.js';
+import { LogReader, Stopped, unlessStopped, type Patience } from '../log/log-reader.js';
+import type { Outcome } from '../outcome.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
 
 export type VerifyPhase = 'sealing' | 'verifying';
@@ -49,13 +50,18 @@ export interface Verification extends Scope {
  * Seals what is not sealed yet, then recomputes the chain of one tenant and mode from the first
  * event of the log and compares it with every seal, and with a digest from outside. Stops at the
  * first break. Memory: two pages of the log.
- * @throws {Stopped} {EventLogUnavailable}
+ * @throws {EventLogUnavailable}
  */
-// eslint-disable-next-line max-lines-per-function -- one pass, told from its begin to its end
-export async function verifyLedger(
-  core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
+export const verifyLedger = (
+  core: VerificationCore,
   options: VerificationOptions,
-): Promise<Verification> {
+): Promise<Outcome<Verification>> => unlessStopped('VERIFICATION_STOPPED', verify(core, options));
+
+type VerificationCore = Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>;
+
+/** @throws {Stopped} */
+// eslint-disable-next-line max-lines-per-function -- one pass, told from its begin to its end
+async function verify(core: VerificationCore, options: VerificationOptions): Promise<Verification> {
   const { pool, log, names, chainSigner: signer } = core;
   const { scope, outside, signal, onProgress } = options;
   const chains = new ChainNames(names);

@@ -18,7 +18,7 @@ import { MODES } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { recordDone } from '../audit.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
 
 export interface AcknowledgementOptions extends Patience {
@@ -78,13 +78,13 @@ export const acknowledgementText = ({
  * are taken out of the chains (and kept in the record), the seal of the log is made anew for what
  * is there, and sealing goes on from that. A loss after this one is found like this one was.
  * @param told puts it on record in the log as well, once it stands.
- * @throws {CommandError} when nothing was lost. @throws {Stopped} {EventLogUnavailable}
+ * @throws {Stopped} {EventLogUnavailable}
  */
 export async function acknowledgeLoss(
   core: Pick<Core, 'pool' | 'log' | 'chainSigner' | 'names'>,
   options: AcknowledgementOptions,
   told: (acknowledged: LossAcknowledgement) => Promise<void>,
-): Promise<LossAcknowledgement> {
+): Promise<Outcome<LossAcknowledgement>> {
   const { pool, log, names, chainSigner: signer } = core;
   // What is not sealed yet and can be is, so that it is not taken for what was lost.
   const { stopped } = await new ChainSealing({
@@ -101,7 +101,7 @@ export async function acknowledgeLoss(
     );
     return acknowledge(client, core, options, { open: rows[0], stopped });
   });
-  await told(acknowledged);
+  if (!(acknowledged instanceof NotDone)) await told(acknowledged);
   return acknowledged;
 }
 
@@ -116,7 +116,7 @@ async function acknowledge(
     readonly open: { readonly from: string | null } | undefined;
     readonly stopped: SealingStop | null;
   },
-): Promise<LossAcknowledgement> {
+): Promise<Outcome<LossAcknowledgement>> {
   const seals = new ChainSeals(pool, await log.id());
   const logSeal = await seals.logSeal();
   const isAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
@@ -125,8 +125,7 @@ async function acknowledge(
     seals,
     isAuthentic ? logSeal : undefined,
   );
-  if (open === undefined && stopped === null)
-    throw new CommandError('nothing was lost: there is nothing to acknowledge');
+  if (open === undefined && stopped === null) return new NotDone({ code: 'NOTHING_LOST' });
   const lost =
     firstMissing === undefined
       ? []

@@ -11,7 +11,7 @@ import {
 } from '../../event-log/event-store-url.js';
 import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js';
 import { migrateToLatest } from '../../postgres/migrator.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 
 /** Where a log is, as an operator names it. Holds passwords. */
 export type LogAddress =
@@ -20,24 +20,20 @@ export type LogAddress =
   | { readonly kind: 'eventstoredb'; readonly address: EventStoreAddress };
 
 /**
- * @param option what the operator gave it as: `--from`. @throws {CommandError} that quotes no
- * value, which may hold a password.
+ * A refusal quotes no value, which may hold a password.
+ * @param argument what the operator gave it as: `from`.
  */
-export function parseLogAddress(option: string, text: string): LogAddress {
+export function parseLogAddress(argument: string, text: string): Outcome<LogAddress> {
   if (text === 'embedded') return { kind: 'embedded' };
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
     return { kind: 'postgres', url: text };
-  if (!/^esdb(\+discover)?:\/\//.test(text)) {
-    throw new CommandError(
-      `${option} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
-    );
-  }
+  if (!/^esdb(\+discover)?:\/\//.test(text))
+    return new NotDone({ code: 'LOG_ADDRESS_MALFORMED', argument });
   try {
     return { kind: 'eventstoredb', address: parseEventStoreUrl(text) };
   } catch (error) {
-    throw error instanceof InvalidEventStoreUrl
-      ? new CommandError(`${option} ${error.message}`)
-      : error;
+    if (!(error instanceof InvalidEventStoreUrl)) throw error;
+    return new NotDone({ code: 'LOG_ADDRESS_UNUSABLE', argument, problem: error.message });
   }
 }
 
@@ -61,7 +57,7 @@ export async function openLogAt(
   address: LogAddress,
   isTarget: boolean,
   { config, database, logger }: LogSurroundings,
-): Promise<OpenLog> {
+): Promise<Outcome<OpenLog>> {
   switch (address.kind) {
     case 'eventstoredb': {
       const log = await openEventStoreDbLog(address.address, config, database.names);
@@ -73,11 +69,13 @@ export async function openLogAt(
       if (database.embedded !== undefined) return openPostgres(database.url, isTarget);
       const server = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
       try {
-        return await openPostgres(
+        const opened = await openPostgres(
           () => server.url,
           isTarget,
           () => server.stop(),
         );
+        if (opened instanceof NotDone) await server.stop();
+        return opened;
       } catch (error) {
         await server.stop();
         throw error;
@@ -92,7 +90,7 @@ async function openPostgres(
   url: () => string,
   isTarget: boolean,
   then?: () => Promise<void>,
-): Promise<OpenLog> {
+): Promise<Outcome<OpenLog>> {
   if (isTarget) await migrateToLatest(url());
   try {
     const log = await PostgresEventLog.open({ url });
@@ -103,7 +101,7 @@ async function openPostgres(
     return { log, close };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE)
-      throw new CommandError('no log of this service stands there');
+      return new NotDone({ code: 'NO_LOG_THERE' });
     throw error;
   }
 }

@@ -5,12 +5,8 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-log/event-log.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { LogReader, patiently, Stopped, type Patience } from './log-reader.js';
-
-/** The target cannot become a copy of the source; the message says why, in one line. */
-export class CopyRefused extends Error {
-  override readonly name = 'CopyRefused';
-}
 
 export interface CopyOptions extends Patience {
   /** The last event that is copied; null: the source is empty. */
@@ -33,22 +29,24 @@ const APPEND_EVENTS_MAX = 500;
  * target already must be the source's beginning, and is left as it is. So a copy that was stopped
  * is gone on with, and one that was made earlier gets what came since, without any notes kept
  * beside the two logs.
- * @throws {CopyRefused} @throws {Stopped} @throws {EventLogUnavailable}
+ * @throws {Stopped} @throws {EventLogUnavailable}
  */
 export async function copyLog(
   source: EventLog,
   target: EventLog,
   options: CopyOptions,
-): Promise<CopyResult> {
+): Promise<Outcome<CopyResult>> {
   const { upTo, onProgress } = options;
   const from = new LogReader(source, options, upTo);
   const found = await passOverCopied(from, new LogReader(target, options), options);
+  if (found instanceof NotDone) return found;
   // Strictly one after the other: an append that overtook another one would change the order of the
   // log.
   for (let rest = await from.ahead(); rest.length > 0; rest = await from.ahead()) {
     if (options.signal.aborted) throw new Stopped();
     const events = nextAppend(rest);
-    await appendTo(target, events, options);
+    const refused = await appendTo(target, events, options);
+    if (refused !== undefined) return refused;
     from.take(events.length);
     onProgress?.(from.count);
   }
@@ -60,24 +58,27 @@ async function passOverCopied(
   source: LogReader,
   target: LogReader,
   { onProgress }: CopyOptions,
-): Promise<number> {
+): Promise<Outcome<number>> {
   for (;;) {
     const [expected, found] = await Promise.all([source.ahead(), target.ahead()]);
     const count = Math.min(expected.length, found.length);
-    if (count === 0 && found.length > 0) {
-      throw new CopyRefused(
-        `the target holds other streams of ours: it goes on behind the ${source.count} events of the source, with ${found[0]?.stream}`,
-      );
-    }
+    const [behind] = found;
+    if (count === 0 && behind !== undefined)
+      return new NotDone({
+        code: 'TARGET_GOES_ON',
+        events: source.count,
+        stream: behind.stream,
+      });
     if (count === 0) return source.count;
     const other = found.findIndex(
       (event, index) => index < count && !isSame(event, expected[index]),
     );
-    if (other >= 0) {
-      throw new CopyRefused(
-        `the target holds other streams of ours: its event ${source.count + other + 1}, in ${found[other]?.stream}, is not the source's`,
-      );
-    }
+    if (other >= 0)
+      return new NotDone({
+        code: 'TARGET_DIFFERS',
+        event: source.count + other + 1,
+        stream: found[other]?.stream ?? '',
+      });
     source.take(count);
     target.take(count);
     onProgress?.(source.count);
@@ -109,9 +110,9 @@ async function appendTo(
   target: EventLog,
   events: readonly RecordedEvent[],
   patience: Patience,
-): Promise<void> {
+): Promise<NotDone | undefined> {
   const [first] = events;
-  if (first === undefined) return;
+  if (first === undefined) return undefined;
   const expected = first.revision === 0n ? 'no-stream' : first.revision - 1n;
   // Of a copy of a copy, what its first log said.
   const copies = events.map(
@@ -125,9 +126,8 @@ async function appendTo(
   );
   // Repeated as it was after a lost answer: the log recognises it.
   const result = await patiently(patience, () => target.append(first.stream, expected, copies));
-  if (result.kind === 'conflict') {
-    throw new CopyRefused(
-      `the target does not take revision ${first.revision} of ${first.stream}: somebody else writes to it; run the same command again, it goes on or says what differs`,
-    );
-  }
+  const { revision, stream } = first;
+  return result.kind === 'conflict'
+    ? new NotDone({ code: 'TARGET_WRITTEN_BY_OTHERS', revision, stream })
+    : undefined;
 }

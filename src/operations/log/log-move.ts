@@ -3,8 +3,9 @@ import type { LedgerDatabase } from '../../core/ledger-database.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { readPolicyCheckpoint } from '../../policies/policy-checkpoint.js';
 import { compareLogs, type Comparison } from './log-comparison.js';
-import { CopyRefused, copyLog, type CopyResult } from './log-copy.js';
-import { LogReader, type Patience } from './log-reader.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { copyLog, type CopyResult } from './log-copy.js';
+import { LogReader, unlessStopped, type Patience } from './log-reader.js';
 
 /** What is being done, for the progress that people see. */
 export type CopyPhase = 'counting' | 'copying' | 'comparing';
@@ -32,21 +33,24 @@ export interface LogMoveResult extends CopyResult, Comparison {
  * Copies a whole log, compares the two, and, when the source is the log that the database follows
  * and nothing can have been appended meanwhile, puts the copy on record, so that the service may be
  * started on the target.
- * @throws {CopyRefused} @throws {Stopped} @throws {EventLogUnavailable}
+ * @throws {EventLogUnavailable}
  */
-export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResult> {
+export async function copyWholeLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>> {
+  return unlessStopped('COPY_STOPPED', moveLog(options));
+}
+
+/** @throws {Stopped} */
+async function moveLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>> {
   const { database, source, target, whileRunning, onProgress } = options;
   const { pool } = database;
   const sourceId = await named('--from', source.id());
   const targetId = await named('--to', target.id());
-  if (sourceId === targetId) throw new CopyRefused('--from and --to are the same log');
+  if (sourceId === targetId) return new NotDone({ code: 'SAME_LOG' });
   const followed = await followedLogId(pool);
-  if (followed === targetId)
-    throw new CopyRefused(
-      'the service goes by the log at --to: it is the one to copy from, or DATABASE_URL is that of another service',
-    );
+  if (followed === targetId) return new NotDone({ code: 'TARGET_IS_FOLLOWED' });
   const isMove = followed === sourceId;
-  if (isMove && !whileRunning && (await mayLogGrow(pool))) throw new CopyRefused(RUNNING);
+  if (isMove && !whileRunning && (await mayLogGrow(pool)))
+    return new NotDone({ code: 'SOURCE_MAY_GROW' });
 
   const policies = isMove ? await readPolicyCheckpoint(pool) : null;
   const upTo = (await source.head()) ?? null;
@@ -57,6 +61,7 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
     upTo,
     onProgress: progress('copying'),
   });
+  if (copied instanceof NotDone) return copied;
   const compared = await compareLogs(source, target, {
     ...options,
     upTo,
@@ -66,11 +71,8 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
   const cameSince = await countSince(source, upTo);
   const isEqual = compared.differences.length === 0 && compared.isOrderSame;
   const isLast = isMove && !whileRunning && isEqual && cameSince === 0;
-  if (isLast && policies !== null && compared.translated === null) {
-    throw new CopyRefused(
-      'policies stand at a position that the source does not have: start the service on the source once, stop it and run again',
-    );
-  }
+  if (isLast && policies !== null && compared.translated === null)
+    return new NotDone({ code: 'POLICIES_AHEAD_OF_SOURCE' });
   const copy = {
     sourceId,
     targetId,
@@ -80,12 +82,9 @@ export async function copyWholeLog(options: LogMoveOptions): Promise<LogMoveResu
   };
   const isRecorded =
     isLast && (await recordCopy(pool, { ...copy, policiesPosition: compared.translated }));
-  if (isLast && !isRecorded) throw new CopyRefused(RUNNING);
+  if (isLast && !isRecorded) return new NotDone({ code: 'SOURCE_MAY_GROW' });
   return { ...copied, ...compared, cameSince, isRecorded };
 }
-
-const RUNNING =
-  'a service or a command runs on this database and may append: stop it, or make a first pass beside it with --while-running';
 
 async function countEvents(
   source: EventLog,

@@ -5,10 +5,23 @@ import {
   type RecordedEvent,
 } from '../../event-log/event-log.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
+import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
 
-/** Asked to stop; what was done so far stands. */
+/** Asked to stop, in the middle of reading; what was done so far stands. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
+}
+
+type StopCode = Extract<OperationRefusal['code'], 'VERIFICATION_STOPPED' | 'COPY_STOPPED'>;
+
+/** Work that was stopped in the middle of reading was not done. */
+export async function unlessStopped<T>(code: StopCode, work: Promise<T>): Promise<Outcome<T>> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Stopped) return new NotDone({ code });
+    throw error;
+  }
 }
 
 export interface Patience {

@@ -5,7 +5,7 @@ import { POLICIES } from '../../policies/policies.js';
 import { carryOutReactions } from '../../policies/reactions.js';
 import { Retries } from '../../policies/retries.js';
 import { decodeAny } from '../../projecting/decode-events.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 
 /**
  * What operators ask of reactions that stand still: each returns the document that `--json` prints.
@@ -45,8 +45,7 @@ export async function showParked(
 
 /**
  * Tries again what stands still: one reaction, or all. Each stream is taken up to its end, once;
- * beside a service that does the same, what happens twice has one effect. @throws {CommandError}
- * for an id that nothing is parked under.
+ * beside a service that does the same, what happens twice has one effect.
  */
 export async function retryParkedReactions(
   core: PolicyCore,
@@ -55,7 +54,9 @@ export async function retryParkedReactions(
     signal,
     onProgress,
   }: { readonly signal: AbortSignal; readonly onProgress?: (retried: number) => void },
-): Promise<RetryResult> {
+): Promise<Outcome<RetryResult>> {
+  if (id !== undefined && !/^[1-9]\d{0,17}$/.test(id))
+    return new NotDone({ code: 'REACTION_ID_MALFORMED', id });
   // Who the log is says whether this database goes by it.
   await core.log.id();
   const parked = new ParkedReactions(core.pool);
@@ -76,7 +77,7 @@ export async function retryParkedReactions(
     after = last.id;
   }
   if (id !== undefined && result.retried === 0)
-    throw new CommandError(`nothing is parked under ${id}`);
+    return new NotDone({ code: 'REACTION_NOT_PARKED', id });
   return result;
 }
 
@@ -103,12 +104,3 @@ const shown = ({
   reason,
   since: since.toISOString(),
 });
-
-/** @throws {CommandError} */
-export function parseParkedId(text: string): string {
-  if (!/^[1-9]\d{0,17}$/.test(text))
-    throw new CommandError(
-      `${JSON.stringify(text.slice(0, 80))} is no id of a parked reaction: see policy parked`,
-    );
-  return text;
-}

@@ -12,7 +12,6 @@ import {
 } from '../../projecting/generations/generation-diff.js';
 import {
   generationRecords,
-  GenerationRefused,
   GenerationsOf,
 } from '../../projecting/generations/generation-records.js';
 import {
@@ -23,12 +22,12 @@ import {
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
 import { rollBack, swap } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
 import { shownDifference, type ShownDifference } from './shown-difference.js';
 
 /**
- * The operations on read models: each returns the document that `--json` prints. What they throw is
- * one line for the operator.
+ * The operations on read models: each returns the document that `--json` prints.
  */
 
 export interface ShownProjection {
@@ -174,14 +173,11 @@ export async function diffProjection(
   { parts, signal }: ProjectionOperator,
   projector: Projector,
   limit: number,
-): Promise<DiffDocument> {
+): Promise<Outcome<DiffDocument>> {
   return withGenerationsLock(parts.pool, async (client) => {
     const generations = await GenerationsOf.read(client, parts.log, projector);
     const { live, ready } = generations;
-    if (!ready)
-      throw new GenerationRefused(
-        `there is no new generation of ${projector.name}: rebuild it first`,
-      );
+    if (!ready) return new NotDone({ code: 'NO_NEW_GENERATION', projection: projector.name });
     const follower = await Follower.open(parts, projector, ready);
     return withSnapshot(parts.pool, async (snapshot) => {
       const { log } = parts;
@@ -223,8 +219,9 @@ export async function swapProjections(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
   all: boolean,
-): Promise<object> {
+): Promise<Outcome<object>> {
   const chosen = all ? await waiting(operator.parts, projectors) : projectors;
+  if (chosen.length === 0) return new NotDone({ code: 'NO_NEW_GENERATIONS' });
   return recorded(operator, { action: 'swap', projectors: chosen }, async (client, signal) =>
     ended(await swap(operator.parts, client, chosen, signal)),
   );
@@ -237,8 +234,6 @@ async function waiting(
   const found: Projector[] = [];
   for (const projector of projectors)
     if ((await GenerationsOf.read(pool, log, projector)).ready) found.push(projector);
-  if (found.length === 0)
-    throw new GenerationRefused('no projection has a new generation: rebuild first');
   return found;
 }
 

@@ -2,9 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { Core } from '../../core/core.js';
 import { openPool } from '../../postgres/database.js';
-import { withGenerationsLock } from '../../postgres/generations-lock.js';
+import { GenerationsBusy, withGenerationsLock } from '../../postgres/generations-lock.js';
 import { decodeForProjectors } from '../../projecting/decode-events.js';
 import { Interrupted, type GenerationParts } from '../../projecting/generations/catch-up.js';
+import {
+  GenerationRefused,
+  NothingToResume,
+} from '../../projecting/generations/generation-records.js';
 import { ensureLiveGenerations } from '../../projecting/generations/generations.js';
 import {
   recordBegun,
@@ -15,8 +19,7 @@ import {
 } from '../../projecting/generations/projection-history.js';
 import { describeError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
-import { argument, sentence } from '../../foundation/operator-refusal.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
 
 /** What the operations on read models are done with. */
 export interface ProjectionOperator {
@@ -51,8 +54,8 @@ const CONNECTIONS = 10;
 export async function withProjections<T>(
   core: OperationCore & Pick<Core, 'databaseUrl'>,
   caller: OperationCaller,
-  work: (operator: ProjectionOperator) => Promise<T>,
-): Promise<T> {
+  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   const pool = openOperationsPool(core, CONNECTIONS);
   try {
     return await onProjections(core, pool, caller, work);
@@ -66,37 +69,71 @@ export async function onProjections<T>(
   { log, codec, names, commands, tenants }: OperationCore,
   pool: Pool,
   { projectors = accountProjectors, ...caller }: OperationCaller,
-  work: (operator: ProjectionOperator) => Promise<T>,
-): Promise<T> {
+  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   // Positions are read below by who the log is: a log that is away says so here, and a database
   // that follows another one, too.
   await log.id();
   await ensureLiveGenerations(pool, projectors);
-  return work({
+  const operator = {
     parts: { pool, log, decode: decodeForProjectors(codec), projectors },
     names,
     commands,
     tenants,
     ...caller,
-  });
+  };
+  try {
+    return await work(operator);
+  } catch (error) {
+    const because = refusalBelow(error);
+    if (because === undefined) throw error;
+    return new NotDone(because);
+  }
 }
 
-/** One projection by its name, or all of them. */
-export function chosenProjectors(
-  { projectors }: Pick<GenerationParts, 'projectors'>,
-  name: string | undefined,
-  all = false,
-): readonly Projector[] {
-  if ((name === undefined) !== all)
-    throw new CommandError(sentence`name one projection, or say ${argument('all')}`);
-  if (name === undefined) return projectors;
-  const projector = projectors.find((candidate) => candidate.name === name);
-  if (!projector)
-    throw new CommandError(
-      `there is no projection ${JSON.stringify(name.slice(0, 80))}; there are ${projectors.map((each) => each.name).join(', ')}`,
-    );
-  return [projector];
+/**
+ * Generations refuse by an exception, which rolls a transaction back and frees its locks; from here
+ * on the refusal is a value.
+ */
+function refusalBelow(error: unknown): OperationRefusal | undefined {
+  if (error instanceof Interrupted) return { code: 'PROJECTIONS_STOPPED' };
+  if (error instanceof GenerationsBusy) return { code: 'GENERATIONS_BUSY', reason: error.message };
+  if (error instanceof NothingToResume)
+    return { code: 'NOTHING_TO_RESUME', projection: error.projection };
+  if (error instanceof GenerationRefused)
+    return { code: 'GENERATION_REFUSED', reason: error.message };
+  return undefined;
 }
+
+/** Which projections are meant: one by its name, or all of them. */
+export interface ProjectionChoice {
+  readonly name?: string | undefined;
+  readonly all?: boolean;
+}
+
+/** Does the work on the projections that are meant. */
+export async function onChosen<T>(
+  { parts: { projectors } }: Pick<ProjectionOperator, 'parts'>,
+  { name, all = false }: ProjectionChoice,
+  work: (projectors: readonly Projector[]) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  if ((name === undefined) !== all) return new NotDone({ code: 'PROJECTION_NOT_NAMED' });
+  if (name === undefined) return work(projectors);
+  const projector = projectors.find((candidate) => candidate.name === name);
+  if (projector) return work([projector]);
+  const known = projectors.map((each) => each.name);
+  return new NotDone({ code: 'PROJECTION_UNKNOWN', projection: name, known });
+}
+
+/** Does the work on the one projection of this name. */
+export const onNamed = <T>(
+  operator: Pick<ProjectionOperator, 'parts'>,
+  name: string,
+  work: (projector: Projector) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> =>
+  onChosen(operator, { name }, ([projector]) =>
+    projector ? work(projector) : Promise.resolve(new NotDone({ code: 'PROJECTION_NOT_NAMED' })),
+  );
 
 /** What an operation comes to: its document, and the line of history of each projection. */
 export interface OperationResult {

@@ -13,13 +13,10 @@ import {
 import { isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recordDone } from '../audit.js';
-import { CommandError } from '../command-error.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 
-/**
- * Where a repair is to be done, as the operator names it. @throws {CommandError} for a tenant that
- * there is not.
- */
+/** Where a repair is to be done, as the operator names it. */
 export interface RepairTarget {
   readonly tenant: string;
   readonly mode: Mode;
@@ -35,17 +32,18 @@ export async function repairProjections(
   projectors: readonly Projector[],
   { tenant, mode, account }: RepairTarget,
   onPage?: (events: number, last: string) => void,
-): Promise<object> {
+): Promise<Outcome<object>> {
   const { names, tenants, parts } = operator;
   if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined)
-    throw new CommandError(`there is no tenant ${tenant}`);
+    return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
   const accountRef =
     account === undefined ? undefined : names.accountRef({ tenant, mode }, account);
   const part: RepairScope['part'] =
     accountRef === undefined
       ? { kind: 'tenant', tenant, mode }
       : { kind: 'streams', streams: new Set([names.accountStream({ tenant, mode }, accountRef)]) };
-  if (part.kind === 'streams') await mustExist(parts, part.streams);
+  if (part.kind === 'streams' && !(await areThere(parts, part.streams)))
+    return new NotDone({ code: 'REPAIRED_ACCOUNT_NOT_FOUND' });
   const concerns = (stream: string): boolean => {
     const scope = scopeOfStream(stream);
     return scope?.tenant === tenant && scope.mode === mode;
@@ -91,13 +89,14 @@ const endOf = ({ projection: _, generation, ...details }: RepairedProjection): O
   details,
 });
 
-async function mustExist({ log }: GenerationParts, streams: Iterable<string>): Promise<void> {
+async function areThere({ log }: GenerationParts, streams: Iterable<string>): Promise<boolean> {
   for (const stream of streams) {
     const events = log.readStream(stream)[Symbol.asyncIterator]();
     const { done } = await events.next();
     await events.return?.();
-    if (done === true) throw new CommandError('there is no such account of this tenant and mode');
+    if (done === true) return false;
   }
+  return true;
 }
 
 /** Tries again what is parked: the accounts concerned are built anew, in place. */

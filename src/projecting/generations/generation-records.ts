@@ -2,7 +2,6 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Checkpoint } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
-import { OperatorRefusal } from '../../foundation/operator-refusal.js';
 import type { Projector } from '../projector.js';
 import type { ParkedEvent } from './generation-store.js';
 import { definitionOf, type GenerationState } from './generations.js';
@@ -11,8 +10,15 @@ import { definitionOf, type GenerationState } from './generations.js';
  * An operation on a projection's generations is not possible; the message gives the reason and the
  * remedy, in one line. Nothing was changed.
  */
-export class GenerationRefused extends OperatorRefusal {
+export class GenerationRefused extends Error {
   override readonly name = 'GenerationRefused';
+}
+
+/** No rebuild of this projection was stopped. */
+export class NothingToResume extends GenerationRefused {
+  constructor(readonly projection: string) {
+    super(`there is nothing of ${projection} to resume: rebuild it without resume`);
+  }
 }
 
 /** A generation with its checkpoint. */

@@ -205,6 +205,7 @@ export class LiveGenerations {
   private unsettled: number | undefined;
   private readAt = -Infinity;
   private reading: Promise<void> | undefined;
+  private upcoming: Promise<void> | undefined;
 
   constructor(
     private readonly pool: Pool,
@@ -215,7 +216,7 @@ export class LiveGenerations {
   async liveGeneration(
     projection: string,
   ): Promise<{ readonly generation: number; readonly schema: string }> {
-    if (this.isOutdated) await this.refresh();
+    if (this.isOutdated) await (this.reading ?? this.refresh());
     if (!this.complete)
       throw new ReadModelsIncomplete('the read models are being built from another log');
     if (!this.areShown)
@@ -228,10 +229,17 @@ export class LiveGenerations {
     return { generation, schema: schemaOf(projection, generation) };
   }
 
-  /** Reads the rows now; concurrent callers share one read. */
+  /**
+   * Reads the rows anew. Returns what was committed before the call: a read in flight may have
+   * begun earlier, so the callers that arrive during it share the next one.
+   */
   refresh(): Promise<void> {
-    this.reading ??= this.read().finally(() => (this.reading = undefined));
-    return this.reading;
+    this.upcoming ??= Promise.resolve(this.reading?.catch(() => undefined)).then(() => {
+      this.upcoming = undefined;
+      this.reading = this.read().finally(() => (this.reading = undefined));
+      return this.reading;
+    });
+    return this.upcoming;
   }
 
   /**
@@ -240,7 +248,7 @@ export class LiveGenerations {
    */
   get areComplete(): boolean {
     // A failed read is repeated by the next caller; reads that matter call it themselves.
-    if (this.isOutdated) this.refresh().catch(() => undefined);
+    if (this.isOutdated && !this.reading) this.refresh().catch(() => undefined);
     return this.complete;
   }
 

@@ -1,6 +1,5 @@
 import type { PoolClient } from 'pg';
 import type { Position, RecordedEvent } from '../../event-log/event-log.js';
-import { argument, sentence } from '../../foundation/operator-refusal.js';
 import { inTransactionOf } from '../../postgres/transaction.js';
 import { schemaOf } from '../identifiers.js';
 import { isDataError } from '../projecting-errors.js';
@@ -21,6 +20,7 @@ import {
   generationRecords,
   GenerationRefused,
   GenerationsOf,
+  NothingToResume,
   parkedEvents,
   type GenerationRecord,
 } from './generation-records.js';
@@ -131,11 +131,7 @@ async function begin(
   const generations = await GenerationsOf.read(client, log, projector);
   const { live } = generations;
   const unfinished = resume ? generations.unfinished : undefined;
-  if (resume && !unfinished) {
-    throw new GenerationRefused(
-      sentence`there is nothing of ${projector.name} to resume: rebuild it without ${argument('resume')}`,
-    );
-  }
+  if (resume && !unfinished) throw new NothingToResume(projector.name);
   for (const { generation } of generations.obsolete(unfinished, Date.now()))
     await inTransactionOf(client, () => dropGeneration(client, projector.name, generation));
   const fold = new ProjectionFold(projector, live.position);

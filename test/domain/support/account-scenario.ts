@@ -38,16 +38,15 @@ export const DEFAULT: Program = toProgram(
 );
 
 export const terms = (value: PromisedValue, over: Partial<RewardTerms> = {}): RewardTerms => ({
-  ...{
-    value,
-    when: 'STARTED',
-    name: null,
-    description: null,
-    cancellable: true,
-    validDays: null,
-    delayDays: 0,
-  },
-  ...{ limit: null, redeemsAutomatically: false },
+  value,
+  when: 'STARTED',
+  name: null,
+  description: null,
+  cancellable: true,
+  validDays: null,
+  delayDays: 0,
+  limit: null,
+  redeemsAutomatically: false,
   ...over,
 });
 
@@ -83,11 +82,14 @@ const ANNOUNCED = announced();
 
 /** No code was given and none stands. */
 export const noCode = (over: Partial<ReferralContext> = {}): ReferralContext => ({
-  ...{ now: NOW, account: ACME.accountRef, codeOwner: null, referrer: null, program: null },
-  ...{
-    referralId: 'referral',
-    rewardIds: { started: 'reward-of-start', converted: 'reward-of-conversion' },
-  },
+  now: NOW,
+  account: ACME.accountRef,
+  codeOwner: null,
+  referrer: null,
+  program: null,
+
+  referralId: 'referral',
+  rewardIds: { started: 'reward-of-start', converted: 'reward-of-conversion' },
   provided: ANNOUNCED,
   ...over,
 });

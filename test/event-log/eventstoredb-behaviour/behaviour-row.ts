@@ -82,9 +82,6 @@ export function newMeeting(url: string): Meeting & { dispose(): Promise<void> } 
   };
 }
 
-/** The client's two ways to append; the first is taken when a call carries credentials. */
-export type AppendPath = 'unary' | 'batch';
-
 export interface Append {
   readonly to: string;
   readonly events: EventData[];
@@ -93,15 +90,15 @@ export interface Append {
   readonly requiresLeader?: boolean;
 }
 
-export function appendOn(
-  path: AppendPath,
+/** Appends as the service does: with credentials the client makes a call of each append. */
+export function appendEvents(
   client: EventStoreDBClient,
   { to, events, expected, ...options }: Append,
 ): Promise<AppendResult> {
   return client.appendToStream(to, events, {
     ...options,
     ...(expected === undefined ? {} : { expectedRevision: expected }),
-    ...(path === 'unary' ? { credentials: { username: 'admin', password: 'changeit' } } : {}),
+    credentials: { username: 'admin', password: 'changeit' },
   });
 }
 

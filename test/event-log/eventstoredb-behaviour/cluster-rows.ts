@@ -2,7 +2,7 @@ import { NO_STREAM } from '@eventstore/db-client';
 import { eventually } from '../../support/embedded.js';
 import {
   all,
-  appendOn,
+  appendEvents,
   event,
   newMeeting,
   outcomeOf,
@@ -34,15 +34,15 @@ export const clusterSections: readonly BehaviourSection[] = [
           const [follower] = cluster.followers;
           return meeting(follower!.url, async ({ client, stream }) => {
             const to = stream('follower');
-            const passedOn = await appendOn('unary', client, {
+            const passedOn = await appendEvents(client, {
               to,
               events: [event()],
               expected: NO_STREAM,
             });
             const refused = await outcomeOf(
-              appendOn('unary', client, { to, events: [event()], requiresLeader: true }),
+              appendEvents(client, { to, events: [event()], requiresLeader: true }),
             );
-            const next = await appendOn('unary', client, {
+            const next = await appendEvents(client, {
               to,
               events: [event()],
               expected: 0n,
@@ -64,29 +64,6 @@ export const clusterSections: readonly BehaviourSection[] = [
       {
         needs: 'cluster',
         because,
-        name: 'on the batch path, whether the leader is required is what the first append on the stream said',
-        expected: { onAnOpenStream: true, first: 'not-leader' },
-        run: async (cluster) =>
-          meeting(cluster.followers[0]!.url, async ({ client, newClient, stream }) => {
-            const to = stream('batch');
-            await appendOn('batch', client, { to, events: [event()] });
-            const second = await appendOn('batch', client, {
-              to,
-              events: [event()],
-              requiresLeader: true,
-            });
-            const first = await outcomeOf(
-              appendOn('batch', newClient(), { to, events: [event()], requiresLeader: true }),
-            );
-            return {
-              onAnOpenStream: second.success,
-              first: 'refused' in first ? first.refused : 'taken',
-            };
-          }),
-      },
-      {
-        needs: 'cluster',
-        because,
         name: 'a follower may lag behind what the leader has acknowledged; a read that requires the leader does not see it',
         expected: { stale: 'stream-not-found', atTheLeader: ['A'], caughtUp: ['A'] },
         run: async (cluster) => {
@@ -94,7 +71,7 @@ export const clusterSections: readonly BehaviourSection[] = [
           const to = 'lagging';
           cluster.lag(follower!);
           const atTheLeader = await meeting(cluster.url, async ({ client }) => {
-            await appendOn('unary', client, { to, events: [event('A')], requiresLeader: true });
+            await appendEvents(client, { to, events: [event('A')], requiresLeader: true });
             return (await all(client.readStream(to, { requiresLeader: true }))).map(
               ({ event: found }) => found!.type,
             );
@@ -123,7 +100,7 @@ export const clusterSections: readonly BehaviourSection[] = [
           meeting(cluster.url, async ({ client, stream }) => {
             const to = stream('killed-leader');
             const second = event('B');
-            await appendOn('unary', client, {
+            await appendEvents(client, {
               to,
               events: [event('A')],
               expected: NO_STREAM,
@@ -131,7 +108,7 @@ export const clusterSections: readonly BehaviourSection[] = [
             });
             await cluster.killLeader();
             const append = () =>
-              appendOn('unary', client, {
+              appendEvents(client, {
                 to,
                 events: [second],
                 expected: 0n,
@@ -158,14 +135,14 @@ export const clusterSections: readonly BehaviourSection[] = [
             const to = stream('hung-leader');
             const hung = cluster.hangLeader();
             const waited = (await outcomeOf(
-              appendOn('unary', client, { to, events: [event('Unanswered')], deadline: 300 }),
+              appendEvents(client, { to, events: [event('Unanswered')], deadline: 300 }),
             )) as {
               refused?: string;
             };
             const named = cluster.members.find(
               ({ endpoint }) => endpoint.port === hung.port,
             )?.state;
-            const late = appendOn('unary', client, { to, events: [event('Late')] });
+            const late = appendEvents(client, { to, events: [event('Late')] });
             cluster.resume(hung);
             await late;
             return {
@@ -184,16 +161,16 @@ export const clusterSections: readonly BehaviourSection[] = [
           const leader = cluster.leader!;
           return meeting(leader.url, async ({ client, stream }) => {
             const to = stream('minority');
-            await appendOn('unary', client, { to, events: [event('A')] });
+            await appendEvents(client, { to, events: [event('A')] });
             for (const follower of cluster.followers) await follower.kill();
             const append = (await outcomeOf(
-              appendOn('unary', client, { to, events: [event('B')], deadline: 300 }),
+              appendEvents(client, { to, events: [event('B')], deadline: 300 }),
             )) as {
               refused?: string;
             };
             const read = (await all(client.readStream(to))).map(({ event: found }) => found!.type);
             await cluster.restart(cluster.followers[0]!);
-            await appendOn('unary', client, { to, events: [event('C')] });
+            await appendEvents(client, { to, events: [event('C')] });
             return {
               append: append.refused,
               read,

@@ -2,14 +2,20 @@ import { EventStoreDBClient, NO_STREAM } from '@eventstore/db-client';
 import features from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { credentials } from '@grpc/grpc-js';
-import { eventually } from '../../support/embedded.js';
 import {
   startEventStoreDbDouble,
   type EventStoreDbDouble,
 } from '../../support/eventstoredb-double/double.js';
 import { seededRandom } from '../../support/eventstoredb-double/faults.js';
 import { selfSignedCertificate } from '../../support/eventstoredb-double/self-signed.js';
-import { all, appendOn, event, events, outcomeOf, type BehaviourSection } from './behaviour-row.js';
+import {
+  all,
+  appendEvents,
+  event,
+  events,
+  outcomeOf,
+  type BehaviourSection,
+} from './behaviour-row.js';
 
 const because = 'it takes servers of other versions, with other users, or that fail by a seed';
 
@@ -32,7 +38,7 @@ const refused = async (promise: Promise<unknown>): Promise<unknown> => {
     : 'taken';
 };
 
-/** The question that the client asks before its first append of a batch. */
+/** What the server says it is. */
 async function versionAt(url: string): Promise<string> {
   const client = new features.ServerFeaturesClient(new URL(url).host, credentials.createInsecure());
   try {
@@ -58,7 +64,6 @@ export const doubleSections: readonly BehaviourSection[] = [
           right: 'taken',
           wrong: { refused: 'access-denied', code: 16 },
           none: { refused: 'access-denied', code: 7 },
-          noneOnBatch: { refused: 'access-denied' },
           untrusted: 'unavailable',
           sent: ['Basic'],
         },
@@ -85,9 +90,6 @@ export const doubleSections: readonly BehaviourSection[] = [
                   }),
                 ),
                 none: await outcomeOf(all(trusting.readStream(to))),
-                noneOnBatch: await outcomeOf(
-                  appendOn('batch', trusting, { to, events: [event()] }),
-                ),
                 untrusted: await appendAs(doubting, 'a:b'),
                 sent: [
                   ...new Set(
@@ -121,49 +123,19 @@ export const doubleSections: readonly BehaviourSection[] = [
       {
         needs: 'faults',
         because,
-        name: 'the failure of one stream of batches rejects what is pending on another, of another client and server; one call each does not',
-        expected: { failed: 'unavailable', batch: 'unavailable', unary: 'taken' },
-        run: async (meeting, double) => {
-          const to = meeting.stream('shared');
-          double.faults.next('hung', 1, { methods: ['batchAppend'] });
-          let release: () => void = () => undefined;
-          double.faults.next('answer-late', 1, {
-            methods: ['append'],
-            until: new Promise<void>((resolve) => (release = resolve)),
-          });
-          const batch = refused(appendOn('batch', meeting.client, { to, events: [event()] }));
-          const unary = refused(appendOn('unary', meeting.client, { to, events: [event()] }));
-          await eventually(
-            async () =>
-              double.faults.count('hung') === 1 && double.faults.count('answer-late') === 1,
-          );
-          return withDouble({}, async (other) => {
-            const client = EventStoreDBClient.connectionString(other.url);
-            other.faults.next('answer-lost');
-            const failed = await refused(appendOn('batch', client, { to, events: [event()] }));
-            const rejected = await batch;
-            release();
-            await client.dispose();
-            return { failed, batch: rejected, unary: await unary };
-          });
-        },
-      },
-      {
-        needs: 'faults',
-        because,
         name: 'a node that is not the leader any more says so to those who ask for it; a connection that breaks first stores nothing',
         expected: { notLeader: 'not-leader', anyNode: 'taken', cut: 'unavailable', stored: 1 },
         run: async (meeting, double) => {
           const to = meeting.stream('deposed');
           double.faults.next('not-leader');
           const anyNode = await refused(
-            appendOn('unary', meeting.client, { to, events: [event()], expected: NO_STREAM }),
+            appendEvents(meeting.client, { to, events: [event()], expected: NO_STREAM }),
           );
           const notLeader = await refused(
-            appendOn('unary', meeting.client, { to, events: [event()], requiresLeader: true }),
+            appendEvents(meeting.client, { to, events: [event()], requiresLeader: true }),
           );
           double.faults.next('connection-cut');
-          const cut = await refused(appendOn('unary', meeting.client, { to, events: [event()] }));
+          const cut = await refused(appendEvents(meeting.client, { to, events: [event()] }));
           return { notLeader, anyNode, cut, stored: double.store.eventsOf(to).length };
         },
       },
@@ -181,7 +153,7 @@ export const doubleSections: readonly BehaviourSection[] = [
               for (const one of events(40)) {
                 outcomes.push(
                   await refused(
-                    appendOn('unary', client, { to: meeting.stream('seeded'), events: [one] }),
+                    appendEvents(client, { to: meeting.stream('seeded'), events: [one] }),
                   ),
                 );
               }

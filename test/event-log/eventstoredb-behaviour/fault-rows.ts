@@ -2,7 +2,7 @@ import { END, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client';
 import { eventually } from '../../support/embedded.js';
 import {
   all,
-  appendOn,
+  appendEvents,
   event,
   events,
   outcomeOf,
@@ -34,7 +34,7 @@ export const faultSections: readonly BehaviourSection[] = [
           const to = meeting.stream('lost');
           const batch = events(2);
           const append = (what: typeof batch) =>
-            appendOn('unary', meeting.client, { to, events: what, expected: NO_STREAM });
+            appendEvents(meeting.client, { to, events: what, expected: NO_STREAM });
           double.faults.next('answer-lost');
           const lost = await outcomeOf(append(batch));
           const again = await append(batch);
@@ -63,12 +63,10 @@ export const faultSections: readonly BehaviourSection[] = [
         run: async (meeting, double) => {
           const to = meeting.stream('cut');
           double.faults.next('answer-lost', 1, { how: 'cut' });
-          const cut = await outcomeOf(
-            appendOn('unary', meeting.client, { to, events: [event('Cut')] }),
-          );
+          const cut = await outcomeOf(appendEvents(meeting.client, { to, events: [event('Cut')] }));
           double.faults.next('answer-lost', 1, { how: 'silence' });
           const silence = await outcomeOf(
-            appendOn('unary', meeting.client, { to, events: [event('Silence')], deadline: 200 }),
+            appendEvents(meeting.client, { to, events: [event('Silence')], deadline: 200 }),
           );
           return { cut, silence, stored: double.store.eventsOf(to).map(({ type }) => type) };
         },
@@ -76,12 +74,11 @@ export const faultSections: readonly BehaviourSection[] = [
       {
         needs: 'faults',
         because: becauseFault,
-        name: 'not ready: unavailable for every call but the batch append, which is not recognised',
+        name: 'not ready: unavailable for every call',
         expected: {
           append: 'unavailable',
           read: 'unavailable',
           log: 'unavailable',
-          batch: 'unknown',
           after: true,
         },
         run: async (meeting, double) => {
@@ -89,12 +86,11 @@ export const faultSections: readonly BehaviourSection[] = [
           const refused = async (promise: Promise<unknown>): Promise<unknown> =>
             ((await outcomeOf(promise)) as { refused?: string }).refused;
           const during = await double.faults.during('not-ready', async () => ({
-            append: await refused(appendOn('unary', meeting.client, { to, events: [event()] })),
+            append: await refused(appendEvents(meeting.client, { to, events: [event()] })),
             read: await refused(all(meeting.client.readStream(to))),
             log: await refused(all(meeting.client.readAll())),
-            batch: await refused(appendOn('batch', meeting.newClient(), { to, events: [event()] })),
           }));
-          const after = await appendOn('unary', meeting.client, {
+          const after = await appendEvents(meeting.client, {
             to,
             events: [event()],
             expected: NO_STREAM,
@@ -114,26 +110,22 @@ export const faultSections: readonly BehaviourSection[] = [
         },
         run: async (meeting, double) => {
           const to = meeting.stream('killed');
-          await appendOn('unary', meeting.client, { to, events: [event('A')] });
+          await appendEvents(meeting.client, { to, events: [event('A')] });
           const words = wordsOf(meeting.client.subscribeToStream(to, { fromRevision: START }));
           await eventually(async () => words.includes('caughtUp'));
           double.faults.next('hung');
-          const pending = outcomeOf(
-            appendOn('unary', meeting.client, { to, events: [event('Never')] }),
-          );
+          const pending = outcomeOf(appendEvents(meeting.client, { to, events: [event('Never')] }));
           await eventually(async () => double.faults.count('hung') === 1);
           await double.kill();
           const seen = {
             pending: await pending,
-            down: await outcomeOf(
-              appendOn('unary', meeting.client, { to, events: [event('Down')] }),
-            ),
+            down: await outcomeOf(appendEvents(meeting.client, { to, events: [event('Down')] })),
           };
           await double.restart();
           // The client waits a while before it tries a port again that had refused it.
           await eventually(
             async () =>
-              (await appendOn('unary', meeting.client, { to, events: [event('B')], expected: 0n }))
+              (await appendEvents(meeting.client, { to, events: [event('B')], expected: 0n }))
                 .success,
           );
           return {
@@ -157,10 +149,10 @@ export const faultSections: readonly BehaviourSection[] = [
         run: async (meeting, double) => {
           const to = meeting.stream('hung');
           const client = meeting.newClient(BRISK);
-          await appendOn('unary', client, { to, events: [event('A')] });
+          await appendEvents(client, { to, events: [event('A')] });
           const during = await double.faults.during('hung', async () => {
             const append = await outcomeOf(
-              appendOn('unary', client, { to, events: [event('B')], deadline: 300 }),
+              appendEvents(client, { to, events: [event('B')], deadline: 300 }),
             );
             const read = (await outcomeOf(all(client.readStream(to, { deadline: 300 })))) as {
               refused?: string;
@@ -169,8 +161,7 @@ export const faultSections: readonly BehaviourSection[] = [
           });
           return {
             ...during,
-            after: (await appendOn('unary', meeting.newClient(), { to, events: [event('C')] }))
-              .success,
+            after: (await appendEvents(meeting.newClient(), { to, events: [event('C')] })).success,
           };
         },
       },
@@ -181,7 +172,7 @@ export const faultSections: readonly BehaviourSection[] = [
         expected: { during: 'nothing', after: ['A'] },
         run: async (meeting, double) => {
           const to = meeting.stream('hung-new');
-          await appendOn('unary', meeting.client, { to, events: [event('A')] });
+          await appendEvents(meeting.client, { to, events: [event('A')] });
           double.faults.set('hung');
           const fresh = meeting.newClient(BRISK);
           let settled = 'nothing';
@@ -189,7 +180,7 @@ export const faultSections: readonly BehaviourSection[] = [
           // A deadline of three seconds on another client is the clock: by then, keep-alive would
           // have struck.
           await outcomeOf(
-            appendOn('unary', meeting.client, { to, events: [event('Late')], deadline: 3_000 }),
+            appendEvents(meeting.client, { to, events: [event('Late')], deadline: 3_000 }),
           );
           const during = settled;
           double.faults.clear('hung');
@@ -208,11 +199,11 @@ export const faultSections: readonly BehaviourSection[] = [
         },
         run: async (meeting, double) => {
           const to = meeting.stream('polite');
-          await appendOn('unary', meeting.client, { to, events: [event('A')] });
+          await appendEvents(meeting.client, { to, events: [event('A')] });
           const words = wordsOf(meeting.client.subscribeToStream(to, { fromRevision: START }));
           await eventually(async () => words.includes('caughtUp'));
           double.faults.next('stream-ended', 1, { methods: ['subscribe'] });
-          await appendOn('unary', meeting.client, { to, events: [event('B')] });
+          await appendEvents(meeting.client, { to, events: [event('B')] });
           await eventually(async () => words.includes('close'));
           double.faults.next('stream-ended', 1, {
             when: ({ stream }) => stream === to,
@@ -269,7 +260,7 @@ export const faultSections: readonly BehaviourSection[] = [
         expected: { duringScan: 'nothing', duringAppend: 'nothing', scan: ['A'], append: true },
         run: async (meeting, double) => {
           const to = meeting.stream('scan');
-          await appendOn('unary', meeting.client, { to, events: [event('A')] });
+          await appendEvents(meeting.client, { to, events: [event('A')] });
           let release: () => void = () => undefined;
           const until = new Promise<void>((resolve) => (release = resolve));
           double.faults.next('too-slow-scan', 1, { until });
@@ -281,7 +272,7 @@ export const faultSections: readonly BehaviourSection[] = [
             }),
           );
           let appended = 'nothing';
-          const append = appendOn('unary', meeting.client, {
+          const append = appendEvents(meeting.client, {
             to: meeting.stream('late'),
             events: [event('B')],
           }).finally(() => (appended = 'an answer'));
@@ -306,17 +297,16 @@ export const faultSections: readonly BehaviourSection[] = [
       {
         needs: 'faults',
         because: 'a server has one version',
-        name: 'what it can do is asked once; who appends with credentials on every call never asks',
-        expected: { supportedMethods: 0, requiresLeader: 'true', batchAppend: 1 },
+        name: 'an append with credentials asks first for nothing, and says whether it requires the leader',
+        expected: { supportedMethods: 0, requiresLeader: 'true' },
         run: async (meeting, double) => {
           const to = meeting.stream('headers');
-          await appendOn('unary', meeting.client, { to, events: [event()], requiresLeader: true });
+          await appendEvents(meeting.client, { to, events: [event()], requiresLeader: true });
           const { supportedMethods } = double.calls;
           const requiresLeader = double.requests.find(({ method }) => method === 'append')?.headers[
             'requires-leader'
           ];
-          await appendOn('batch', meeting.client, { to, events: [event()] });
-          return { supportedMethods, requiresLeader, batchAppend: double.calls.batchAppend };
+          return { supportedMethods, requiresLeader };
         },
       },
     ],

@@ -10,7 +10,7 @@ import {
 } from '@eventstore/db-client';
 import {
   all,
-  appendOn,
+  appendEvents,
   event,
   events,
   outcomeOf,
@@ -27,7 +27,7 @@ const write = (
   types: readonly string[],
   expected?: bigint | typeof NO_STREAM | typeof STREAM_EXISTS,
 ) =>
-  appendOn('unary', meeting.client, {
+  appendEvents(meeting.client, {
     to,
     events: types.map((type) => event(type)),
     ...(expected === undefined ? {} : { expected }),
@@ -117,7 +117,7 @@ export const readSections: readonly BehaviourSection[] = [
           const name = meeting.stream('members');
           const written = event();
           const before = Date.now();
-          await appendOn('unary', meeting.client, { to: name, events: [written] });
+          await appendEvents(meeting.client, { to: name, events: [written] });
           const [read] = await all(meeting.client.readStream(name));
           const found = read!.event!;
           return {
@@ -284,7 +284,7 @@ export const readSections: readonly BehaviourSection[] = [
           const theirs = meeting.stream('theirs');
           await write(meeting, ours, ['A', 'B']);
           await write(meeting, theirs, ['Z']);
-          await appendOn('unary', meeting.client, { to: theirs, events: events(50, 'Noise') });
+          await appendEvents(meeting.client, { to: theirs, events: events(50, 'Noise') });
           await write(meeting, ours, ['C']);
           const stored = await all(meeting.client.readStream(ours));
           const positionOf = (place: number): bigint => stored[place]!.event!.position!.commit;
@@ -340,7 +340,7 @@ export const readSections: readonly BehaviourSection[] = [
           ): Promise<unknown> => {
             const to = await deleted(label);
             const outcome = await outcomeOf(
-              appendOn('unary', meeting.client, { to, events: [event()], expected }),
+              appendEvents(meeting.client, { to, events: [event()], expected }),
             );
             return { refused: 'refused' in outcome, revisions: await revisionsOf(meeting, to) };
           };
@@ -399,7 +399,6 @@ export const readSections: readonly BehaviourSection[] = [
           read: 'stream-deleted',
           backwards: 'stream-deleted',
           append: ['stream-deleted', 'stream-deleted', 'stream-deleted', 'stream-deleted'],
-          batch: 'stream-deleted',
           softDelete: 'stream-deleted',
           tombstone: 'stream-deleted',
           log: ['A', '$streamDeleted'],
@@ -412,7 +411,7 @@ export const readSections: readonly BehaviourSection[] = [
           for (const expected of [NO_STREAM, ANY, STREAM_EXISTS, 0n] as const) {
             append.push(
               await refusedAs(
-                appendOn('unary', meeting.client, { to: name, events: [event()], expected }),
+                appendEvents(meeting.client, { to: name, events: [event()], expected }),
               ),
             );
           }
@@ -422,9 +421,6 @@ export const readSections: readonly BehaviourSection[] = [
               all(meeting.client.readStream(name, { direction: BACKWARDS, fromRevision: END })),
             ),
             append,
-            batch: await refusedAs(
-              appendOn('batch', meeting.client, { to: name, events: [event()] }),
-            ),
             softDelete: await refusedAs(meeting.client.deleteStream(name)),
             tombstone: await refusedAs(meeting.client.tombstoneStream(name)),
             log: await readAllFiltered(meeting.url, { on: 'stream', prefixes: [name] }),

@@ -1,6 +1,13 @@
 import { END, START, streamNameFilter, type Position } from '@eventstore/db-client';
 import { eventually } from '../../support/embedded.js';
-import { all, appendOn, event, events, wordsOf, type BehaviourSection } from './behaviour-row.js';
+import {
+  all,
+  appendEvents,
+  event,
+  events,
+  wordsOf,
+  type BehaviourSection,
+} from './behaviour-row.js';
 
 export const subscriptionSections: readonly BehaviourSection[] = [
   {
@@ -12,10 +19,10 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         expected: ['confirmation', 'A', 'B', 'caughtUp', 'C'],
         run: async (meeting) => {
           const name = meeting.stream('subscribed');
-          await appendOn('unary', meeting.client, { to: name, events: [event('A'), event('B')] });
+          await appendEvents(meeting.client, { to: name, events: [event('A'), event('B')] });
           const words = wordsOf(meeting.client.subscribeToStream(name, { fromRevision: START }));
           await eventually(async () => words.includes('caughtUp'));
-          await appendOn('unary', meeting.client, { to: name, events: [event('C')] });
+          await appendEvents(meeting.client, { to: name, events: [event('C')] });
           await eventually(async () => words.includes('C'));
           return [...words];
         },
@@ -29,11 +36,11 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         },
         run: async (meeting) => {
           const name = meeting.stream('subscribed-later');
-          await appendOn('unary', meeting.client, { to: name, events: [event('A'), event('B')] });
+          await appendEvents(meeting.client, { to: name, events: [event('A'), event('B')] });
           const after = wordsOf(meeting.client.subscribeToStream(name, { fromRevision: 0n }));
           const end = wordsOf(meeting.client.subscribeToStream(name, { fromRevision: END }));
           await eventually(async () => after.includes('caughtUp') && end.includes('caughtUp'));
-          await appendOn('unary', meeting.client, { to: name, events: [event('C')] });
+          await appendEvents(meeting.client, { to: name, events: [event('C')] });
           await eventually(async () => after.includes('C') && end.includes('C'));
           return { after: [...after], end: [...end] };
         },
@@ -46,7 +53,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
           const name = meeting.stream('subscribed-missing');
           const words = wordsOf(meeting.client.subscribeToStream(name, { fromRevision: START }));
           await eventually(async () => words.includes('confirmation'));
-          await appendOn('unary', meeting.client, { to: name, events: [event('A')] });
+          await appendEvents(meeting.client, { to: name, events: [event('A')] });
           await eventually(async () => words.includes('caughtUp'));
           return [...words];
         },
@@ -57,7 +64,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         expected: ['confirmation', 'B', 'C', 'caughtUp', 'D'],
         run: async (meeting) => {
           const name = meeting.stream('log-after');
-          await appendOn('unary', meeting.client, {
+          await appendEvents(meeting.client, {
             to: name,
             events: [event('A'), event('B'), event('C')],
           });
@@ -69,11 +76,11 @@ export const subscriptionSections: readonly BehaviourSection[] = [
             }),
           );
           await eventually(async () => words.includes('caughtUp'));
-          await appendOn('unary', meeting.client, {
+          await appendEvents(meeting.client, {
             to: meeting.stream('others'),
             events: [event('Other')],
           });
-          await appendOn('unary', meeting.client, { to: name, events: [event('D')] });
+          await appendEvents(meeting.client, { to: name, events: [event('D')] });
           await eventually(async () => words.includes('D'));
           return [...words];
         },
@@ -84,7 +91,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         expected: ['confirmation', 'caughtUp', 'B'],
         run: async (meeting) => {
           const name = meeting.stream('log-end');
-          await appendOn('unary', meeting.client, { to: name, events: [event('A')] });
+          await appendEvents(meeting.client, { to: name, events: [event('A')] });
           const words = wordsOf(
             meeting.client.subscribeToAll({
               fromPosition: END,
@@ -92,7 +99,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
             }),
           );
           await eventually(async () => words.includes('caughtUp'));
-          await appendOn('unary', meeting.client, { to: name, events: [event('B')] });
+          await appendEvents(meeting.client, { to: name, events: [event('B')] });
           await eventually(async () => words.includes('B'));
           return [...words];
         },
@@ -108,7 +115,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
           const tombstoned = meeting.stream('subscribed-tombstone');
           const softDeleted = meeting.stream('subscribed-soft');
           for (const to of [tombstoned, softDeleted])
-            await appendOn('unary', meeting.client, { to, events: [event('A')] });
+            await appendEvents(meeting.client, { to, events: [event('A')] });
           await meeting.client.tombstoneStream(tombstoned);
           await meeting.client.deleteStream(softDeleted);
           const words = wordsOf(
@@ -118,7 +125,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
             meeting.client.subscribeToStream(softDeleted, { fromRevision: START }),
           );
           await eventually(async () => words.length > 0 && soft.includes('confirmation'));
-          await appendOn('unary', meeting.client, { to: softDeleted, events: [event('B')] });
+          await appendEvents(meeting.client, { to: softDeleted, events: [event('B')] });
           await eventually(async () => soft.includes('caughtUp'));
           return {
             tombstoned: words.filter((word) => word.startsWith('error')),
@@ -131,7 +138,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         name: 'to the log from where no record starts: unknown error; from behind the end: caught up at once',
         expected: { between: ['error unknown'], behind: ['confirmation', 'caughtUp'] },
         run: async (meeting) => {
-          const { position } = await appendOn('unary', meeting.client, {
+          const { position } = await appendEvents(meeting.client, {
             to: meeting.stream('position'),
             events: [event('A')],
           });
@@ -151,7 +158,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
         name: 'checkpoints come while catching up, every interval × 32 events that were looked at, ours or not',
         expected: { several: true, grow: true },
         run: async (meeting) => {
-          await appendOn('unary', meeting.client, {
+          await appendEvents(meeting.client, {
             to: meeting.stream('checkpoint-noise'),
             events: events(200, 'Noise'),
           });
@@ -181,7 +188,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
             (await all(meeting.client.readStream(name))).map(
               ({ event: found }) => found!.position!.commit,
             );
-          await appendOn('unary', meeting.client, { to: before, events: events(100, 'Noise') });
+          await appendEvents(meeting.client, { to: before, events: events(100, 'Noise') });
           const [first, ...others] = await positionsOf(before);
           const reached: bigint[] = [];
           const filter = streamNameFilter({
@@ -197,7 +204,7 @@ export const subscriptionSections: readonly BehaviourSection[] = [
           );
           await eventually(async () => words.includes('caughtUp'));
           const catchingUp = reached.map((position) => others.indexOf(position) + 1);
-          await appendOn('unary', meeting.client, { to: after, events: events(70, 'Noise') });
+          await appendEvents(meeting.client, { to: after, events: events(70, 'Noise') });
           const later = await positionsOf(after);
           await eventually(async () => reached.length >= 5);
           return {
@@ -220,11 +227,11 @@ export const subscriptionSections: readonly BehaviourSection[] = [
           });
           const words = wordsOf(meeting.client.subscribeToAll({ fromPosition: END, filter }));
           await eventually(async () => words.includes('caughtUp'));
-          const { position } = await appendOn('unary', meeting.client, {
+          const { position } = await appendEvents(meeting.client, {
             to: meeting.stream('live-noise'),
             events: events(31, 'Noise'),
           });
-          await appendOn('unary', meeting.client, {
+          await appendEvents(meeting.client, {
             to: meeting.stream('live-noise'),
             events: [event('Noise')],
           });

@@ -55,13 +55,11 @@ export class LogsOfATest {
 
   open(url: string, options: LogOptions = {}): EventStoreDbEventLog {
     const log = new EventStoreDbEventLog({
-      ...{
-        address: parseEventStoreUrl(url),
-        owner: 'owner',
-        prefix: PREFIX,
-        readTimeoutMs: 2_000,
-        appendTimeoutMs: 2_000,
-      },
+      address: parseEventStoreUrl(url),
+      owner: 'owner',
+      prefix: PREFIX,
+      readTimeoutMs: 2_000,
+      appendTimeoutMs: 2_000,
       ...options,
     });
     this.logs.push(log);

@@ -32,7 +32,9 @@ const hidden = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Personal<T>> =>
   fc.record({ subject: person, value: orNull(value) });
 
 const party: fc.Arbitrary<Party> = fc.record({
-  ...{ account: id('account'), person, ids: hidden(fc.record({ accountId: text, userId: text })) },
+  account: id('account'),
+  person,
+  ids: hidden(fc.record({ accountId: text, userId: text })),
 });
 const adjustment = fc.option(
   fc.record({ reason: hidden(text), approvedBy: hidden(text), by: hidden(text) }),
@@ -42,30 +44,25 @@ const side = fc.constantFrom('PENDING' as const, 'APPROVED' as const, 'DENIED' a
 const unit = fc.constantFrom('CENTS', 'cents', '');
 
 const profileMembers: AnyOf<Profile> = {
-  ...{
-    id: text,
-    email: orNull(text),
-    firstName: orNull(text),
-    lastName: orNull(text),
-    imageUrl: orNull(text),
-    locale: orNull(text),
-  },
-  ...{
-    countryCode: orNull(text),
-    referable: fc.boolean(),
-    customFields: fc.dictionary(text, fc.oneof(text, fc.nat(), fc.boolean()), { maxKeys: 2 }),
-  },
-  ...{
-    segments: fc.array(text, { maxLength: 2 }),
-    cookieId: orNull(text),
-    referralSource: orNull(text),
-    firstSeenIP: orNull(text),
-  },
-  ...{
-    lastSeenIP: orNull(text),
-    firstSeenUserAgent: orNull(text),
-    lastSeenUserAgent: orNull(text),
-  },
+  id: text,
+  email: orNull(text),
+  firstName: orNull(text),
+  lastName: orNull(text),
+  imageUrl: orNull(text),
+  locale: orNull(text),
+
+  countryCode: orNull(text),
+  referable: fc.boolean(),
+  customFields: fc.dictionary(text, fc.oneof(text, fc.nat(), fc.boolean()), { maxKeys: 2 }),
+
+  segments: fc.array(text, { maxLength: 2 }),
+  cookieId: orNull(text),
+  referralSource: orNull(text),
+  firstSeenIP: orNull(text),
+
+  lastSeenIP: orNull(text),
+  firstSeenUserAgent: orNull(text),
+  lastSeenUserAgent: orNull(text),
 };
 
 const value: fc.Arbitrary<RewardValue> = fc.oneof(
@@ -81,12 +78,11 @@ const value: fc.Arbitrary<RewardValue> = fc.oneof(
     monthsDiscountIsValid: orNull(fc.nat(12)),
   }),
   fc.record({
-    ...{
-      type: fc.constant('FUELTANK' as const),
-      fuelTankCode: text,
-      fuelTankType: fc.constantFrom('PCT_DISCOUNT' as const, 'CREDIT' as const),
-    },
-    ...{ amount: whole, unit: orNull(text) },
+    type: fc.constant('FUELTANK' as const),
+    fuelTankCode: text,
+    fuelTankType: fc.constantFrom('PCT_DISCOUNT' as const, 'CREDIT' as const),
+    amount: whole,
+    unit: orNull(text),
   }),
 );
 const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
@@ -95,8 +91,12 @@ const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
   return tank;
 });
 const grantTerms: AnyOf<GrantTerms> = {
-  ...{ value: promised, name: orNull(text), description: orNull(text) },
-  ...{ cancellable: fc.boolean(), validDays: orNull(fc.nat(9)), delayDays: fc.nat(9) },
+  value: promised,
+  name: orNull(text),
+  description: orNull(text),
+  cancellable: fc.boolean(),
+  validDays: orNull(fc.nat(9)),
+  delayDays: fc.nat(9),
   limit: orNull(fc.record({ total: orNull(fc.nat(3)), perDay: orNull(fc.nat(3)) })),
   redeemsAutomatically: fc.boolean(),
 };
@@ -149,18 +149,17 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   UserBlocked: { person },
   UserUnblocked: { person },
   ReferralStarted: {
-    ...{
-      referralId,
-      ...program,
-      code: hidden(text),
-      shareLinkUsed: orNull(text),
-      referred: party,
-      referrer: party,
-      ...statuses,
-    },
+    referralId,
+    ...program,
+    code: hidden(text),
+    shareLinkUsed: orNull(text),
+    referred: party,
+    referrer: party,
+    ...statuses,
     fraudSignals,
     tooManyWith: fc.array(fc.record({ referralId, account: id('account') }), { maxLength: 2 }),
-    ...{ referredReward: orNull(terms), referrerReward: orNull(terms) },
+    referredReward: orNull(terms),
+    referrerReward: orNull(terms),
   },
   ReferralConverted: {
     referralId,
@@ -179,7 +178,9 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     holder: orNull(person),
   },
   UserEventReceived: {
-    ...{ userEventId: id('event'), person, batch: orNull(id('batch')) },
+    userEventId: id('event'),
+    person,
+    batch: orNull(id('batch')),
     content: hidden(
       fc.record({
         id: text,
@@ -209,7 +210,10 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   },
   ReferrerSideModerated: { moderationId, referralId, status: side },
   RewardGranted: {
-    ...{ rewardId: rewardRef.rewardId, person, owner: party.map(({ ids }) => ids), value },
+    rewardId: rewardRef.rewardId,
+    person,
+    owner: party.map(({ ids }) => ids),
+    value,
     texts: hidden(fc.record({ name: orNull(text), description: orNull(text) })),
     source: fc.constantFrom(
       'FRIEND_SIGNUP' as const,
@@ -217,23 +221,24 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
       'MANUAL' as const,
       'EVENT' as const,
     ),
-    ...{
-      cancellable: fc.boolean(),
-      dateScheduledFor: orNull(time),
-      dateExpires: orNull(time),
-      referralId: orNull(referralId),
-    },
-    ...{ programId: orNull(program.programId), programVersion: orNull(fc.nat(3)) },
-    ...{ rule: orNull(rule), redeemsAutomatically: fc.boolean(), adjustment },
+
+    cancellable: fc.boolean(),
+    dateScheduledFor: orNull(time),
+    dateExpires: orNull(time),
+    referralId: orNull(referralId),
+    programId: orNull(program.programId),
+    programVersion: orNull(fc.nat(3)),
+    rule: orNull(rule),
+    redeemsAutomatically: fc.boolean(),
+    adjustment,
   },
   RewardWithheld: {
-    ...{
-      rewardId: orNull(rewardRef.rewardId),
-      referralId: orNull(referralId),
-      person,
-      programId: orNull(program.programId),
-    },
-    ...{ programVersion: orNull(fc.nat(3)), rule: orNull(rule) },
+    rewardId: orNull(rewardRef.rewardId),
+    referralId: orNull(referralId),
+    person,
+    programId: orNull(program.programId),
+    programVersion: orNull(fc.nat(3)),
+    rule: orNull(rule),
     reason: fc.constantFrom(
       'AMOUNT_TOO_LARGE' as const,
       'LIMIT_REACHED' as const,
@@ -252,12 +257,10 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     adjustment,
   },
   RedeemedRewardsListed: {
-    ...{
-      redemptionId: id('redemption'),
-      unit,
-      from: fc.nat(3),
-      persons: fc.array(person, { maxLength: 2 }),
-    },
+    redemptionId: id('redemption'),
+    unit,
+    from: fc.nat(3),
+    persons: fc.array(person, { maxLength: 2 }),
     lines: fc.array(fc.tuple(rewardRef.rewardId, fc.nat(2), whole), { maxLength: 2 }),
   },
   RewardCancelled: {

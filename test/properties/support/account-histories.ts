@@ -90,16 +90,13 @@ const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
 });
 
 const grantTerms = {
-  ...{
-    value: promised,
-    name: fc.constant(null),
-    description: fc.constant(null),
-    cancellable: fc.boolean(),
-  },
-  ...{
-    validDays: fc.option(fc.integer({ min: 1, max: 2 })),
-    delayDays: fc.integer({ min: 0, max: 1 }),
-  },
+  value: promised,
+  name: fc.constant(null),
+  description: fc.constant(null),
+  cancellable: fc.boolean(),
+
+  validDays: fc.option(fc.integer({ min: 1, max: 2 })),
+  delayDays: fc.integer({ min: 0, max: 1 }),
   limit: fc.option(
     fc.record({
       total: fc.option(fc.integer({ min: 1, max: 3 })),
@@ -119,18 +116,17 @@ const terms = (when: RewardTerms['when']): fc.Arbitrary<RewardTerms | null> =>
   );
 
 const condition = {
-  ...{ key: fc.constantFrom('visit', 'purchase'), firstTimeOnly: fc.boolean() },
+  key: fc.constantFrom('visit', 'purchase'),
+  firstTimeOnly: fc.boolean(),
   minimum: fc.option(
     fc.record({ field: fc.constant('total'), value: fc.integer({ min: 1, max: 9 }) }),
     { freq: 1 },
   ),
 };
 const eventReward: fc.Arbitrary<EventReward> = fc.record({
-  ...{
-    rule: fc.constantFrom('one', 'two'),
-    to: fc.constantFrom('USER' as const, 'REFERRER' as const),
-    terms: fc.record(grantTerms),
-  },
+  rule: fc.constantFrom('one', 'two'),
+  to: fc.constantFrom('USER' as const, 'REFERRER' as const),
+  terms: fc.record(grantTerms),
   ...condition,
 });
 
@@ -206,13 +202,11 @@ function contextOf(
 ): ReferralContext {
   const party = given.code === 'own' ? partyOf(ACME, 'bob') : ANN;
   return {
-    ...{
-      now,
-      account: ACME.accountRef,
-      referrer: given.referrer,
-      program: given.program,
-      referralId: `referral-${step}`,
-    },
+    now,
+    account: ACME.accountRef,
+    referrer: given.referrer,
+    program: given.program,
+    referralId: `referral-${step}`,
     codeOwner: given.code === 'none' ? null : { code: 'CODE', programId: 'default', party },
     rewardIds: { started: `started-${step}`, converted: `converted-${step}` },
     provided: provided(step, now),
@@ -283,13 +277,11 @@ const upsert = fc
   .map(
     ({ userId, changes, code, paymentProviderId, outside: given }): Intent =>
       ({ step, now }) => ({
-        ...{
-          type: 'UpsertUser',
-          userId,
-          newPerson: personOf(ACME, userId),
-          changes,
-          paymentProviderId,
-        },
+        type: 'UpsertUser',
+        userId,
+        newPerson: personOf(ACME, userId),
+        changes,
+        paymentProviderId,
         codes: code === undefined ? [] : [{ code, programId: 'default' }],
         context: contextOf(given, step, now),
       }),
@@ -317,14 +309,12 @@ const create = fc
     until: fc.option(hours(0, 60)),
   })
   .map(({ in: scheduledIn, until, ...members }): Intent => ({ step, now }) => ({
-    ...{
-      type: 'CreateReward',
-      rewardId: `manual-${step}`,
-      ...members,
-      name: null,
-      description: null,
-      now,
-    },
+    type: 'CreateReward',
+    rewardId: `manual-${step}`,
+    ...members,
+    name: null,
+    description: null,
+    now,
     dateScheduledFor: scheduledIn === null ? null : now + scheduledIn,
     dateExpires: until === null ? null : now + until,
   }));
@@ -373,13 +363,14 @@ const grant = fc
   .map(({ referral, userId, terms: earned }): Intent => {
     const referralId = `made-${referral}`;
     return ({ step, now }) => ({
-      ...{
-        type: 'GrantReferrerReward',
-        referralId,
-        rewardId: `${referralId}/referrer`,
-        person: personOf(ACME, userId),
-      },
-      ...{ terms: earned, programId: 'default', programVersion: 1, earnedAt: now },
+      type: 'GrantReferrerReward',
+      referralId,
+      rewardId: `${referralId}/referrer`,
+      person: personOf(ACME, userId),
+      terms: earned,
+      programId: 'default',
+      programVersion: 1,
+      earnedAt: now,
       provided: provided(step, now),
     });
   });
@@ -436,7 +427,9 @@ const receive = fc
     outside,
   })
   .map(({ userId, contents, batch, outside: given }): Intent => ({ step, now }) => ({
-    ...{ type: 'ReceiveUserEvents', userId, batch },
+    type: 'ReceiveUserEvents',
+    userId,
+    batch,
     events: contents.map((content, index) => ({
       userEventId: `event-${step}-${index}`,
       content: { id: `event-${step}-${index}`, dateTriggered: now, ...content },
@@ -449,20 +442,17 @@ const receive = fc
 const earnedByEvent = fc
   .record({ userId: user, terms: fc.record(grantTerms) })
   .map(({ userId, terms: earned }): Intent => ({ step, now }) => ({
-    ...{
-      type: 'GrantEventReward',
-      referralId: 'made-0',
-      rewardId: `made-0/event-${step}`,
-      person: personOf(ACME, userId),
-      terms: earned,
-    },
-    ...{
-      programId: 'default',
-      programVersion: 1,
-      rule: 'one',
-      earnedAt: now,
-      provided: provided(step, now),
-    },
+    type: 'GrantEventReward',
+    referralId: 'made-0',
+    rewardId: `made-0/event-${step}`,
+    person: personOf(ACME, userId),
+    terms: earned,
+
+    programId: 'default',
+    programVersion: 1,
+    rule: 'one',
+    earnedAt: now,
+    provided: provided(step, now),
   }));
 
 const announcement = fc
@@ -485,7 +475,8 @@ const flag = fc.nat(3).map((index): Intent => ({ state, now }) => ({
 }));
 
 const lapse = fc.nat(1).map((index): Intent => ({ now }) => ({
-  ...{ type: 'LapseReservation', now },
+  type: 'LapseReservation',
+  now,
   what:
     index === 0
       ? { kind: 'payment-provider-id', key: 'never', person: null }
@@ -513,14 +504,12 @@ const intent: fc.Arbitrary<Intent> = fc.oneof(
 const arrival =
   (userId: string): Intent =>
   ({ step, now }) => ({
-    ...{
-      type: 'UpsertUser',
-      userId,
-      newPerson: personOf(ACME, userId),
-      changes: {},
-      codes: [],
-      paymentProviderId: undefined,
-    },
+    type: 'UpsertUser',
+    userId,
+    newPerson: personOf(ACME, userId),
+    changes: {},
+    codes: [],
+    paymentProviderId: undefined,
     context: contextOf({ code: 'none', referrer: A_FRIEND, program: DEFAULT }, step, now),
   });
 

@@ -8,7 +8,6 @@ import featuresService, {
 import { type IStreamsServer } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { batchAppend } from './batch-append-calls.js';
 import { streamsServiceOfAnswers } from './encoded-event.js';
 import { Faults, type IncomingCall, type MethodName } from './faults.js';
 import { answersFeatures, readGossip, supportedMethods } from './node-calls.js';
@@ -95,7 +94,6 @@ export class EventStoreDbDouble {
     const count = (method: MethodName): number => this.#calls.get(method) ?? 0;
     return {
       append: count('append'),
-      batchAppend: count('batchAppend'),
       read: count('read'),
       subscribe: count('subscribe'),
       delete: count('delete'),
@@ -198,9 +196,8 @@ export class EventStoreDbDouble {
 
   #addServices(cluster: ClusterView): void {
     const node = this.#node(cluster);
-    const streams: Pick<IStreamsServer, 'append' | 'batchAppend' | 'delete' | 'tombstone'> = {
+    const streams: Pick<IStreamsServer, 'append' | 'delete' | 'tombstone'> = {
       append: (call, answer) => append(node, call, answer),
-      batchAppend: (call) => batchAppend(node, call),
       delete: (call, answer) => void softDelete(node, call, answer),
       tombstone: (call, answer) => void tombstone(node, call, answer),
     };

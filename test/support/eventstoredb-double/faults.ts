@@ -1,13 +1,6 @@
 /** The methods that are served, as the double counts and names them. */
 export type MethodName =
-  | 'append'
-  | 'batchAppend'
-  | 'read'
-  | 'subscribe'
-  | 'delete'
-  | 'tombstone'
-  | 'gossip'
-  | 'supportedMethods';
+  'append' | 'read' | 'subscribe' | 'delete' | 'tombstone' | 'gossip' | 'supportedMethods';
 
 /** A call as it came in. */
 export interface IncomingCall {
@@ -17,10 +10,7 @@ export interface IncomingCall {
    * the client sends.
    */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * The stream that is written or read; `$all` for the log; undefined where there is none, or
-   * (batch) where it is not known at the start.
-   */
+  /** The stream that is written or read; `$all` for the log; undefined where there is none. */
   readonly stream: string | undefined;
 }
 

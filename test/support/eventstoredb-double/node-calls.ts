@@ -54,11 +54,6 @@ const METHODS = [
   { service: 'event_store.client.streams.streams', name: 'append', features: [] },
   { service: 'event_store.client.streams.streams', name: 'delete', features: [] },
   { service: 'event_store.client.streams.streams', name: 'tombstone', features: [] },
-  {
-    service: 'event_store.client.streams.streams',
-    name: 'batchappend',
-    features: ['deadline_duration'],
-  },
   { service: 'event_store.client.gossip.gossip', name: 'read', features: [] },
   {
     service: 'event_store.client.server_features.serverfeatures',

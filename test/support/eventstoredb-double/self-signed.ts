@@ -17,19 +17,23 @@ export async function selfSignedCertificate(): Promise<SelfSigned> {
   const folder = await mkdtemp(join(tmpdir(), 'eventstoredb-double-'));
   const files = { key: join(folder, 'node.key'), cert: join(folder, 'node.crt') };
   await promisify(execFile)('openssl', [
-    ...[
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:prime256v1',
-      '-nodes',
-      '-days',
-      '1',
-    ],
-    ...['-subj', '/CN=eventstoredb-double', '-addext', 'subjectAltName=IP:127.0.0.1'],
-    ...['-keyout', files.key, '-out', files.cert],
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '1',
+    '-subj',
+    '/CN=eventstoredb-double',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-keyout',
+    files.key,
+    '-out',
+    files.cert,
   ]);
   return {
     cert: await readFile(files.cert, 'utf8'),

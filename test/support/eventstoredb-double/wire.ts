@@ -18,7 +18,7 @@ export function streamIdentifier(name: string): shared.StreamIdentifier {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The id as text, lower case; undefined when it is no UUID. */
-export function uuidText(id: shared.UUID | undefined): string | undefined {
+function uuidText(id: shared.UUID | undefined): string | undefined {
   const structured = id?.getStructured();
   if (structured) {
     const bits = [structured.getMostSignificantBits(), structured.getLeastSignificantBits()];
@@ -44,13 +44,12 @@ export function expectedRevision(options: RevisionOptions, revision: string): Ex
   return options.hasStreamExists() ? 'stream_exists' : Number(revision);
 }
 
-export type ProposedMessage =
-  streams.AppendReq.ProposedMessage | streams.BatchAppendReq.ProposedMessage;
-
 /** Why a proposed message is none. */
 export type MessageFault = 'no-type' | 'no-content-type' | 'bad-request';
 
-export function proposedFrom(message: ProposedMessage): ProposedEvent | MessageFault {
+export function proposedFrom(
+  message: streams.AppendReq.ProposedMessage,
+): ProposedEvent | MessageFault {
   const properties = message.getMetadataMap();
   const type = properties.get('type');
   const contentType = properties.get('content-type');

@@ -10,7 +10,7 @@ import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoint
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
-import { CommandError } from '../../command-error.js';
+import { NotDone, type Outcome } from '../../outcome.js';
 import type { AccountKeys } from './folded-account.js';
 
 /** What the accounts of one batch may have rows under. */
@@ -106,6 +106,21 @@ export interface RowCount {
   readonly rows: number;
 }
 
+async function refusalOf(
+  client: PoolClient,
+  checkpoints: ReadonlyMap<string, Checkpoint>,
+): Promise<NotDone | undefined> {
+  const { rows } = await client.query<{ rebuilt: boolean }>(
+    'select rebuilt from ledger.followed_log',
+  );
+  if (READ_MODELS.some((name) => !checkpoints.has(name)))
+    return new NotDone({ code: 'NO_READ_MODELS' });
+  if (rows[0]?.rebuilt === false) return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+  return (await countUnfinishedErasures(client, [...checkpoints.values()])) > 0
+    ? new NotDone({ code: 'ERASURES_BEING_CLEANED' })
+    : undefined;
+}
+
 /**
  * The live read models at one moment, rows and checkpoints together; whoever writes goes on beside
  * it.
@@ -116,8 +131,8 @@ export class ReadModelSnapshot {
     readonly checkpoints: ReadonlyMap<string, Checkpoint>,
   ) {}
 
-  /** @throws {CommandError} when there is nothing to compare with yet. */
-  static async open(pool: Pool): Promise<ReadModelSnapshot> {
+  /** Refuses while there is nothing to compare with. */
+  static async open(pool: Pool): Promise<Outcome<ReadModelSnapshot>> {
     const client = await pool.connect();
     try {
       await client.query('begin isolation level repeatable read read only');
@@ -127,19 +142,11 @@ export class ReadModelSnapshot {
           checkpoint,
         ]),
       );
-      const { rows } = await client.query<{ rebuilt: boolean }>(
-        'select rebuilt from ledger.followed_log',
-      );
-      if (READ_MODELS.some((name) => !checkpoints.has(name)))
-        throw new CommandError('there are no read models yet: start the service once');
-      if (rows[0]?.rebuilt === false)
-        throw new CommandError(
-          'the read models are being made anew: try again when the service is ready',
-        );
-      if ((await countUnfinishedErasures(client, [...checkpoints.values()])) > 0)
-        throw new CommandError(
-          'people who were forgotten are still being cleaned out of the read models: try again in a moment',
-        );
+      const refused = await refusalOf(client, checkpoints);
+      if (refused !== undefined) {
+        client.release(true);
+        return refused;
+      }
       return new ReadModelSnapshot(client, checkpoints);
     } catch (error) {
       client.release(true);

@@ -1,10 +1,22 @@
 import { isAlias } from '../command-handling/tenant-directory.js';
-import { MODES, type Mode } from '../domain/scope.js';
+import { MODES, type Mode, type Scope } from '../domain/scope.js';
 import { COUNTED_CALLS, type CountedCall } from '../domain/tenant/open-rules.js';
-import { argument, sentence } from '../foundation/operator-refusal.js';
 import { CommandError } from './command-error.js';
 
 /** What several commands take, checked. All throw {CommandError}. */
+
+export function scopeOf(alias: string, mode: string): Scope {
+  checkAlias(alias);
+  return { tenant: alias, mode: parseMode(mode) };
+}
+
+const TEXT_MAX = 1_000;
+
+export function filled(option: string, text: string): string {
+  if (text.trim() === '' || text.length > TEXT_MAX)
+    throw new CommandError(`${option} must be 1 to ${TEXT_MAX} characters`);
+  return text;
+}
 
 export function checkAlias(alias: string): void {
   if (!isAlias(alias))
@@ -15,8 +27,7 @@ export function checkAlias(alias: string): void {
 
 export function parseMode(mode: string): Mode {
   const known = MODES.find((candidate) => candidate === mode);
-  if (!known)
-    throw new CommandError(sentence`${argument('mode')} must be one of ${MODES.join(', ')}`);
+  if (!known) throw new CommandError(`--mode must be one of ${MODES.join(', ')}`);
   return known;
 }
 
@@ -30,7 +41,7 @@ export function parseRateLimits(
       const call = COUNTED_CALLS.find((known) => known === name);
       if (!call || calls === undefined)
         throw new CommandError(
-          sentence`${argument('rateLimit')} takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`,
+          `--rate-limit takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`,
         );
       return [call, Number(calls)];
     }),
@@ -43,7 +54,7 @@ export function parseOrigins(origins: readonly string[]): readonly string[] {
   for (const origin of origins) {
     if (!/^https?:\/\//.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin)
       throw new CommandError(
-        sentence`${argument('allowOrigin')} takes origins such as https://shop.example, or * alone`,
+        `--allow-origin takes origins such as https://shop.example, or * alone`,
       );
   }
   return origins;

@@ -1,0 +1,89 @@
+import { Body, Controller, Headers, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import * as z from 'zod';
+import type { Operator } from '../../config/operators.js';
+import { isIdempotencyKey } from '../../kept-answers/idempotency-key.js';
+import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
+import { Access } from '../edge/access.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
+import { OperatorCall } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiRequest, DOCUMENT } from './described-documents.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { OperationsCore } from './operations-core.js';
+import { mode, parsed, text } from './operator-answers.js';
+
+const adjustmentRequest = z.strictObject({
+  mode,
+  account: text,
+  user: text,
+  unit: text.max(64),
+  reason: text,
+  approvedBy: text,
+  amount: z.int().refine((amount) => amount !== 0, 'must not be 0'),
+});
+
+/** For finance: corrections of what a user may spend. */
+@ApiTags('Operations: ledger')
+@Controller('operations/ledger/:tenant')
+export class AdjustmentsController {
+  constructor(
+    private readonly ledger: LedgerOperations,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @ApiOperation({
+    operationId: 'LedgerController_adjust',
+    summary:
+      'Appends a correction: `account`, `user`, `unit`, `amount` (+n or −n), `reason`, `approvedBy`, `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post('adjustment')
+  @ApiRequest(adjustmentRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'The same key with the same correction gives the same answer and has no second effect, on the command line as well.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  })
+  @Fails('TENANT_NOT_FOUND', 'FORBIDDEN', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
+  async adjust(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Headers('idempotency-key') key: string | undefined,
+    @Body() body: unknown,
+  ) {
+    const {
+      mode: scopeMode,
+      account: accountId,
+      user: userId,
+      ...correction
+    } = parsed(adjustmentRequest, body);
+    if (key !== undefined && !isIdempotencyKey(key))
+      throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    const { operator, reply } = call;
+    this.checkApprover(operator, correction.approvedBy);
+    const { answers } = this.operations;
+    const onReplayed = (): void => void reply.header('Idempotency-Replayed', 'true');
+    return this.ledger.onRecord({ operation: 'ledger adjust', call, scope }, (core) =>
+      adjustOnRecord(
+        core,
+        scope,
+        { accountId, userId, ...correction, by: operator.name },
+        key === undefined ? undefined : { key, answers, onReplayed },
+      ),
+    );
+  }
+
+  /** Two people answer for a correction. */
+  private checkApprover({ name }: Operator, approvedBy: string): void {
+    if (approvedBy !== name && this.operations.operators.has(approvedBy)) return;
+    throw new ApiError('FORBIDDEN', {
+      message: 'approvedBy must be another operator than the caller',
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import * as z from 'zod';
+import { asDigestDocument } from '../../chain/digest-document.js';
+import { ledgerDigest } from '../../operations/ledger/ledger-digest.js';
+import { verifyLedger } from '../../operations/ledger/ledger-verification.js';
+import { NotDone } from '../../operations/outcome.js';
+import { Access } from '../edge/access.js';
+import { badRequest } from '../edge/api-error.js';
+import { OperatorCall } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { mode, parsed } from './operator-answers.js';
+
+const digestRequest = z.strictObject({ mode, sign: z.boolean().default(false) });
+const verificationRequest = z.strictObject({ mode, digest: z.unknown().optional() });
+
+/** A log that stays away for longer than this is given up; the operation can be started again. */
+const AWAY_MS_MAX = 60_000;
+
+/** For finance: whether nobody tampered with the ledger. */
+@ApiTags('Operations: ledger')
+@Controller('operations/ledger/:tenant')
+export class ChainController {
+  constructor(private readonly ledger: LedgerOperations) {}
+
+  @ApiOperation({
+    operationId: 'LedgerController_digest',
+    summary: 'What the chain of the tenant holds now, to be kept elsewhere: `sign`, `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @ApiAcceptedResponse({ schema: RUN })
+  @Post('digest')
+  @ApiRequest(digestRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  async digest(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const { mode: scopeMode, sign } = parsed(digestRequest, body);
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    return this.ledger.run(
+      { operation: 'ledger digest', call, scope },
+      async (core, { signal, onProgress }) => {
+        const result = await ledgerDigest(core, {
+          scope,
+          sign,
+          signal,
+          onProgress: (events) => onProgress('sealing', events),
+        });
+        return result instanceof NotDone ? result : { result, parameters: { sign } };
+      },
+    );
+  }
+
+  @ApiOperation({
+    operationId: 'LedgerController_verify',
+    summary:
+      'Recomputes the chain and compares it with its seals and with `digest`, what was said some time ago; `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @ApiAcceptedResponse({ schema: RUN })
+  @Post('verification')
+  @ApiRequest(verificationRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  async verify(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const { mode: scopeMode, digest } = parsed(verificationRequest, body);
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    const outside = digest === undefined ? undefined : asDigestDocument(digest);
+    if (digest !== undefined && outside === undefined)
+      throw badRequest('digest is not what the digest operation answers');
+    if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
+      throw badRequest(`digest is of ${outside.tenant} in ${outside.mode} mode`);
+    return this.ledger.run(
+      { operation: 'ledger verify', call, scope },
+      async (core, { signal, onProgress }) => {
+        const result = await verifyLedger(core, {
+          scope,
+          outside,
+          signal,
+          awayMsMax: AWAY_MS_MAX,
+          onProgress,
+        });
+        if (result instanceof NotDone) return result;
+        return {
+          result,
+          parameters: { digest: outside?.digest },
+          stands: 'the chain was verified',
+        };
+      },
+    );
+  }
+}

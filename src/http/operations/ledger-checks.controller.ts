@@ -1,0 +1,104 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import * as z from 'zod';
+import { digestOf } from '../../foundation/canonical-json.js';
+import { parseBalances } from '../../operations/ledger/balance-file.js';
+import { reconcileLedger } from '../../operations/ledger/ledger-reconciliation.js';
+import { replayLedger } from '../../operations/ledger/ledger-replay.js';
+import { NotDone } from '../../operations/outcome.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { mode, parsed, text } from './operator-answers.js';
+import { done } from './refusals.js';
+
+const replayRequest = z.strictObject({
+  mode,
+  account: text.optional(),
+  asOf: text.optional(),
+  position: text.optional(),
+  resumeFrom: text.optional(),
+});
+const reconciliationRequest = z.strictObject({
+  mode,
+  period: text.optional(),
+  against: z.string().max(900_000).optional(),
+});
+
+/** For finance: whether read models and outside books agree with the ledger. */
+@ApiTags('Operations: ledger')
+@Controller('operations/ledger/:tenant')
+export class LedgerChecksController {
+  constructor(private readonly ledger: LedgerOperations) {}
+
+  @ApiOperation({
+    operationId: 'LedgerController_replay',
+    summary:
+      'Folds the log and compares it with the read models: `account`, `asOf` or `position`, `resumeFrom`, `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @ApiAcceptedResponse({ schema: RUN })
+  @Post('replay')
+  @ApiRequest(replayRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  async replay(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const { mode: scopeMode, account: accountId, ...options } = parsed(replayRequest, body);
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    return this.ledger.run(
+      { operation: 'ledger replay', call, scope },
+      async (core, { signal, onProgress }) => {
+        const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+        const progress = (accounts: number, total: number): void =>
+          onProgress('replaying', accounts, total);
+        const result = await replayLedger(core, scope, request, { signal, onProgress: progress });
+        if (result instanceof NotDone) return result;
+        const account =
+          accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
+        return { result, parameters: { account, ...options } };
+      },
+    );
+  }
+
+  @ApiOperation({
+    operationId: 'LedgerController_reconcile',
+    summary:
+      'Roll-forward and trial balance of each unit: `period`, `against` (the text of a CSV file), `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @ApiAcceptedResponse({ schema: RUN })
+  @Post('reconciliation')
+  @ApiRequest(reconciliationRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  async reconcile(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const { mode: scopeMode, period, against: books } = parsed(reconciliationRequest, body);
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    const against = books === undefined ? undefined : done(parseBalances(books, 'against'));
+    return this.ledger.run(
+      { operation: 'ledger reconcile', call, scope },
+      async (core, { onProgress }) => {
+        const result = await reconcileLedger(
+          core,
+          scope,
+          { period, against },
+          { onProgress: (accounts) => onProgress('reconciling', accounts) },
+        );
+        if (result instanceof NotDone) return result;
+        return { result, parameters: { period, against: against && digestOf(against.text) } };
+      },
+    );
+  }
+}

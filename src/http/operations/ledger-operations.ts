@@ -1,0 +1,55 @@
+import { isAlias } from '../../command-handling/tenant-directory.js';
+import type { Core } from '../../core/core.js';
+import type { Mode, Scope } from '../../domain/scope.js';
+import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.js';
+import type { Outcome } from '../../operations/outcome.js';
+import { ApiError } from '../edge/api-error.js';
+import type { OperatorCall } from '../edge/call.js';
+import type { OperationRuns, RunContext } from './operation-runs.js';
+import type { OperationsCore } from './operations-core.js';
+import { answered, answerWithRun } from './operator-answers.js';
+
+/** An operation on the ledger of one tenant and mode, as an operator called it. */
+export interface CalledOperation {
+  /** As the command line calls it: `ledger statement`. */
+  readonly operation: string;
+  readonly call: OperatorCall;
+  readonly scope: Scope;
+}
+
+/** Runs what operators ask of a tenant's ledger, each with its audit event. */
+export class LedgerOperations {
+  constructor(
+    private readonly operations: OperationsCore,
+    private readonly runs: OperationRuns,
+  ) {}
+
+  /** @throws {ApiError} TENANT_NOT_FOUND. */
+  async scopeOf(tenant: string, mode: Mode): Promise<Scope> {
+    if (!isAlias(tenant) || (await this.operations.core.tenants.find(tenant)) === undefined)
+      throw new ApiError('TENANT_NOT_FOUND');
+    return { tenant, mode };
+  }
+
+  /** Answers when it is done and on record. */
+  onRecord<T>(
+    called: CalledOperation,
+    work: (core: Core) => Promise<Outcome<Done<T>>>,
+  ): Promise<T> {
+    return answered(auditedOn(this.operations.core, this.frame(called), work));
+  }
+
+  /** Answers when it is done and on record or, when that takes longer, with the run. */
+  run(
+    called: CalledOperation,
+    work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,
+  ): Promise<unknown> {
+    return answerWithRun(this.runs, called.call, called.operation, (context) =>
+      auditedOn(this.operations.core, this.frame(called), (core) => work(core, context)),
+    );
+  }
+
+  private frame({ operation, call, scope }: CalledOperation): AuditFrame {
+    return { scope, by: call.operator.name, operation, warn: this.operations.warn };
+  }
+}

@@ -1,0 +1,69 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import * as z from 'zod';
+import { changePeriod } from '../../operations/ledger/ledger-periods.js';
+import { NotDone } from '../../operations/outcome.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiRequest, DOCUMENT } from './described-documents.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { mode, parsed, text } from './operator-answers.js';
+
+const periodRequest = z.strictObject({ mode, period: text, comment: text });
+
+/** For finance: which months are done with. */
+@ApiTags('Operations: ledger')
+@Controller('operations/ledger/:tenant')
+export class PeriodsController {
+  constructor(private readonly ledger: LedgerOperations) {}
+
+  @ApiOperation({
+    operationId: 'LedgerController_close',
+    summary: 'Puts on record that a month is done with: `period`, `comment`, `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post('close')
+  @ApiRequest(periodRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  close(@OperatorCall() call: OperatorCall, @Param('tenant') alias: string, @Body() body: unknown) {
+    return this.change(call, alias, 'ClosePeriod', body);
+  }
+
+  @ApiOperation({
+    operationId: 'LedgerController_reopen',
+    summary: 'Puts on record that a month is not done with, after all: `period`, `comment`, `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post('reopen')
+  @ApiRequest(periodRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  reopen(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    return this.change(call, alias, 'ReopenPeriod', body);
+  }
+
+  private async change(
+    call: OperatorCall,
+    alias: string,
+    type: 'ClosePeriod' | 'ReopenPeriod',
+    body: unknown,
+  ) {
+    const { mode: scopeMode, period, comment } = parsed(periodRequest, body);
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    const operation = type === 'ClosePeriod' ? 'ledger close' : 'ledger reopen';
+    const by = call.operator.name;
+    return this.ledger.onRecord({ operation, call, scope }, async (core) => {
+      const result = await changePeriod(core, scope, type, { period, comment, by });
+      if (result instanceof NotDone) return result;
+      return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+    });
+  }
+}

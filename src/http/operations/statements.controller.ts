@@ -1,0 +1,62 @@
+import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import * as z from 'zod';
+import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
+import { NotDone } from '../../operations/outcome.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
+import { Fails } from '../shapes/openapi.js';
+import { DOCUMENT } from './described-documents.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { mode, parsed, text } from './operator-answers.js';
+
+const statementQuery = z.strictObject({
+  account: text,
+  mode,
+  asOf: text.optional(),
+  position: text.optional(),
+  from: text.optional(),
+  to: text.optional(),
+  unit: text.optional(),
+});
+
+/** For finance: what an account had, and why. */
+@ApiTags('Operations: ledger')
+@Controller('operations/ledger/:tenant')
+export class StatementsController {
+  constructor(private readonly ledger: LedgerOperations) {}
+
+  @ApiOperation({
+    operationId: 'LedgerController_statement',
+    summary: 'What an account had of each unit, and why: opening, lines, closing',
+  })
+  @ApiTextQuery('account')
+  @ApiTextQuery('mode', { values: ['live', 'test'] })
+  @ApiTextQuery('asOf')
+  @ApiTextQuery('position')
+  @ApiTextQuery('from')
+  @ApiTextQuery('to')
+  @ApiTextQuery('unit')
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Get('statement')
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  async statement(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @QueryParameters() query: unknown,
+  ) {
+    const { account: accountId, mode: scopeMode, ...selection } = parsed(statementQuery, query);
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    return this.ledger.onRecord({ operation: 'ledger statement', call, scope }, async (core) => {
+      const result = await statementOfAccount(core, scope, { accountId, ...selection });
+      if (result instanceof NotDone) return result;
+      return {
+        result,
+        parameters: { account: core.names.accountRef(scope, accountId), ...selection },
+        digest: result.digest,
+      };
+    });
+  }
+}

@@ -1,0 +1,118 @@
+import type { Refusal } from '../domain/refusal.js';
+import type { Scope } from '../domain/scope.js';
+
+/** A member of a request: `asOf` over HTTP, `--as-of` on the command line. */
+export type Argument = string;
+
+/**
+ * Why an operation did not happen; nothing changed. A closed set: each code has its line in
+ * refusal-text.ts, its exit code in src/cli/outcomes.ts and its answer in
+ * src/http/operations/refusals.ts.
+ */
+export type OperationRefusal =
+  | { readonly code: 'TENANT_NOT_FOUND'; readonly tenant: string }
+  | { readonly code: 'ACCOUNT_NOT_FOUND'; readonly accountId: string; readonly scope: Scope }
+  | { readonly code: 'REPAIRED_ACCOUNT_NOT_FOUND' }
+  | SelectionRefusal
+  | PeriodRefusal
+  | AdjustmentRefusal
+  | BalancesRefusal
+  | ReplayRefusal
+  | ChainRefusal
+  | ReactionRefusal
+  | ProjectionRefusal
+  | CopyRefusal;
+
+type SelectionRefusal =
+  | { readonly code: 'TIME_AND_POSITION' }
+  | { readonly code: 'TIME_MALFORMED' | 'TIME_IN_FUTURE'; readonly argument: Argument }
+  | { readonly code: 'TIMES_REVERSED'; readonly argument: Argument; readonly after: Argument }
+  | { readonly code: 'POSITION_UNKNOWN' | 'POSITION_BEYOND_HEAD'; readonly position: string };
+
+type PeriodRefusal =
+  | { readonly code: 'PERIOD_MALFORMED' }
+  | { readonly code: 'PERIOD_NOT_BEGUN'; readonly period: string }
+  | { readonly code: 'PERIOD_NOT_CHANGED'; readonly refused: Refusal; readonly period: string };
+
+type AdjustmentRefusal =
+  | {
+      readonly code: 'NOT_ADJUSTED';
+      readonly refused: Refusal;
+      readonly details: readonly string[];
+      readonly accountId: string;
+      readonly userId: string;
+    }
+  /** The same key was refused before, for this reason. */
+  | { readonly code: 'REFUSED_BEFORE'; readonly reason: string }
+  | { readonly code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' };
+
+type BalancesRefusal =
+  | { readonly code: 'BALANCES_WITHOUT_HEAD'; readonly source: string; readonly head: string }
+  | {
+      readonly code: 'BALANCES_NOT_CSV' | 'BALANCE_MALFORMED' | 'BALANCE_REPEATED';
+      readonly source: string;
+      /** The head is the first record. */
+      readonly record: number;
+    };
+
+type ReplayRefusal =
+  | {
+      readonly code: 'NO_READ_MODELS' | 'READ_MODELS_BEING_REBUILT' | 'ERASURES_BEING_CLEANED';
+    }
+  | {
+      readonly code: 'REPLAY_STOPPED';
+      readonly differences: number;
+      readonly accounts: number;
+      /** Where to go on; undefined: at the beginning. */
+      readonly resumeFrom: string | undefined;
+    };
+
+type ChainRefusal =
+  | { readonly code: 'CHAIN_EMPTY'; readonly scope: Scope }
+  /** A digest on top of it would vouch for events that nobody checked. */
+  | { readonly code: 'SEAL_NOT_SIGNED_HERE' }
+  | { readonly code: 'VERIFICATION_STOPPED' | 'NOTHING_LOST' };
+
+type ReactionRefusal = {
+  readonly code: 'REACTION_ID_MALFORMED' | 'REACTION_NOT_PARKED';
+  readonly id: string;
+};
+
+type ProjectionRefusal =
+  | { readonly code: 'PROJECTION_NOT_NAMED' | 'NO_NEW_GENERATIONS' }
+  | {
+      readonly code: 'PROJECTION_UNKNOWN';
+      readonly projection: string;
+      readonly known: readonly string[];
+    }
+  | { readonly code: 'NO_NEW_GENERATION' | 'NOTHING_TO_RESUME'; readonly projection: string }
+  /** The generations are not as the operation needs them; `reason` says what to do. */
+  | { readonly code: 'GENERATION_REFUSED' | 'GENERATIONS_BUSY'; readonly reason: string }
+  | { readonly code: 'PROJECTIONS_STOPPED' };
+
+type CopyRefusal =
+  | { readonly code: 'LOG_ADDRESS_MALFORMED'; readonly argument: Argument }
+  /** `problem` quotes no value of the address. */
+  | {
+      readonly code: 'LOG_ADDRESS_UNUSABLE';
+      readonly argument: Argument;
+      readonly problem: string;
+    }
+  | { readonly code: 'NO_LOG_THERE' | 'SAME_LOG' | 'TARGET_IS_FOLLOWED' | 'SOURCE_MAY_GROW' }
+  | { readonly code: 'POLICIES_AHEAD_OF_SOURCE' | 'COPY_STOPPED' }
+  | { readonly code: 'TARGET_GOES_ON'; readonly events: number; readonly stream: string }
+  | { readonly code: 'TARGET_DIFFERS'; readonly event: number; readonly stream: string }
+  | {
+      readonly code: 'TARGET_WRITTEN_BY_OTHERS';
+      readonly revision: bigint;
+      readonly stream: string;
+    };
+
+export type OperationRefusalCode = OperationRefusal['code'];
+
+/** An operation that did not happen. */
+export class NotDone {
+  constructor(readonly because: OperationRefusal) {}
+}
+
+export type Outcome<T> = T | NotDone;

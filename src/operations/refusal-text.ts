@@ -1,0 +1,139 @@
+import type { Refusal } from '../domain/refusal.js';
+import type { Argument, OperationRefusal, OperationRefusalCode } from './outcome.js';
+
+/** How the clients of a way in write a member of their request. */
+export type WordFor = (argument: Argument) => string;
+
+type Texts = {
+  readonly [C in OperationRefusalCode]: (
+    refusal: OperationRefusal & { readonly code: C },
+    wordFor: WordFor,
+  ) => string;
+};
+
+/** Why an operation did not happen, in one line for an operator. */
+export function refusalText(refusal: OperationRefusal, wordFor: WordFor): string {
+  // The text of a code takes the refusal of that code, which the compiler cannot follow here.
+  const text = TEXTS[refusal.code] as (refusal: OperationRefusal, wordFor: WordFor) => string;
+  return text(refusal, wordFor);
+}
+
+/** The line with members as the request has them. */
+export const plainText = (refusal: OperationRefusal): string =>
+  refusalText(refusal, (argument) => argument);
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 80));
+
+const TEXTS: Texts = {
+  TENANT_NOT_FOUND: ({ tenant }) => `there is no tenant ${tenant}`,
+  ACCOUNT_NOT_FOUND: ({ accountId, scope: { tenant, mode } }) =>
+    `there is no account ${accountId} in ${tenant} (${mode})`,
+  REPAIRED_ACCOUNT_NOT_FOUND: () => 'there is no such account of this tenant and mode',
+
+  TIME_AND_POSITION: (_, wordFor) =>
+    `${wordFor('asOf')} and ${wordFor('position')} exclude each other`,
+  TIME_MALFORMED: ({ argument }, wordFor) =>
+    `${wordFor(argument)} takes a time such as 2026-10-31T23:59:59Z`,
+  TIME_IN_FUTURE: ({ argument }, wordFor) => `${wordFor(argument)} lies in the future`,
+  TIMES_REVERSED: ({ argument, after }, wordFor) =>
+    `${wordFor(argument)} lies after ${wordFor(after)}`,
+  POSITION_UNKNOWN: ({ position }) =>
+    `${quoted(position)} is no position of this log, nor of an event that came from another`,
+  POSITION_BEYOND_HEAD: ({ position }) => `the position ${position} is beyond the head of the log`,
+
+  PERIOD_MALFORMED: (_, wordFor) => `${wordFor('period')} takes a month such as 2026-10`,
+  PERIOD_NOT_BEGUN: ({ period }) => `the period ${period} has not begun yet`,
+  PERIOD_NOT_CHANGED: ({ refused, period }) => periodText(refused, period),
+
+  NOT_ADJUSTED: (refusal) => adjustmentText(refusal),
+  REFUSED_BEFORE: ({ reason }) => reason,
+  IDEMPOTENCY_KEY_REUSED: () => 'the idempotency key was used for another correction',
+  REQUEST_IN_PROGRESS: () => 'a correction with this idempotency key is still under way',
+
+  BALANCES_WITHOUT_HEAD: ({ source, head }) => `${source} must begin with the line ${head}`,
+  BALANCES_NOT_CSV: ({ source, record }) => `${source}: record ${record} is no CSV`,
+  BALANCE_MALFORMED: ({ source, record }) =>
+    `${source}: record ${record} is no account, unit and whole number`,
+  BALANCE_REPEATED: ({ source, record }) =>
+    `${source}: record ${record} names an account and unit a second time`,
+
+  NO_READ_MODELS: () => 'there are no read models yet: start the service once',
+  READ_MODELS_BEING_REBUILT: () =>
+    'the read models are being made anew: try again when the service is ready',
+  ERASURES_BEING_CLEANED: () =>
+    'people who were forgotten are still being cleaned out of the read models: try again in a moment',
+  REPLAY_STOPPED: ({ differences, accounts, resumeFrom }, wordFor) => {
+    const found = `stopped; ${differences} differences in ${accounts} accounts so far`;
+    return resumeFrom === undefined
+      ? found
+      : `${found}; go on with ${wordFor('resumeFrom')} ${resumeFrom}`;
+  },
+
+  CHAIN_EMPTY: ({ scope: { tenant, mode } }) =>
+    `the chain of ${tenant} has no events in ${mode} mode`,
+  SEAL_NOT_SIGNED_HERE: () =>
+    'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
+  // The command line has words of its own; over HTTP the run's state says it.
+  VERIFICATION_STOPPED: () => '',
+  NOTHING_LOST: () => 'nothing was lost: there is nothing to acknowledge',
+
+  REACTION_ID_MALFORMED: ({ id }) =>
+    `${quoted(id)} is no id of a parked reaction: see policy parked`,
+  REACTION_NOT_PARKED: ({ id }) => `nothing is parked under ${id}`,
+
+  PROJECTION_NOT_NAMED: (_, wordFor) => `name one projection, or say ${wordFor('all')}`,
+  PROJECTION_UNKNOWN: ({ projection, known }) =>
+    `there is no projection ${quoted(projection)}; there are ${known.join(', ')}`,
+  NO_NEW_GENERATION: ({ projection }) =>
+    `there is no new generation of ${projection}: rebuild it first`,
+  NO_NEW_GENERATIONS: () => 'no projection has a new generation: rebuild first',
+  NOTHING_TO_RESUME: ({ projection }, wordFor) =>
+    `there is nothing of ${projection} to resume: rebuild it without ${wordFor('resume')}`,
+  GENERATION_REFUSED: ({ reason }) => reason,
+  GENERATIONS_BUSY: ({ reason }) => reason,
+  PROJECTIONS_STOPPED: () => 'stopped',
+
+  LOG_ADDRESS_MALFORMED: ({ argument }, wordFor) =>
+    `${wordFor(argument)} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
+  LOG_ADDRESS_UNUSABLE: ({ argument, problem }, wordFor) => `${wordFor(argument)} ${problem}`,
+  NO_LOG_THERE: () => 'no log of this service stands there',
+  SAME_LOG: (_, wordFor) => `${wordFor('from')} and ${wordFor('to')} are the same log`,
+  TARGET_IS_FOLLOWED: (_, wordFor) =>
+    `the service goes by the log at ${wordFor('to')}: it is the one to copy from, or DATABASE_URL is that of another service`,
+  SOURCE_MAY_GROW: (_, wordFor) =>
+    `a service or a command runs on this database and may append: stop it, or make a first pass beside it with ${wordFor('whileRunning')}`,
+  POLICIES_AHEAD_OF_SOURCE: () =>
+    'policies stand at a position that the source does not have: start the service on the source once, stop it and run again',
+  COPY_STOPPED: () => 'stopped; run the same command again to go on',
+  TARGET_GOES_ON: ({ events, stream }) =>
+    `the target holds other streams of ours: it goes on behind the ${events} events of the source, with ${stream}`,
+  TARGET_DIFFERS: ({ event, stream }) =>
+    `the target holds other streams of ours: its event ${event}, in ${stream}, is not the source's`,
+  TARGET_WRITTEN_BY_OTHERS: ({ revision, stream }) =>
+    `the target does not take revision ${revision} of ${stream}: somebody else writes to it; run the same command again, it goes on or says what differs`,
+};
+
+function periodText(refused: Refusal, period: string): string {
+  if (refused === 'PERIOD_NOT_OVER') return `the period ${period} is not over yet`;
+  if (refused === 'PERIOD_ALREADY_CLOSED') return `the period ${period} is closed already`;
+  if (refused === 'PERIOD_NOT_CLOSED') return `the period ${period} is not closed`;
+  return `refused: ${refused}`;
+}
+
+function adjustmentText({
+  refused,
+  details,
+  accountId,
+  userId,
+}: OperationRefusal & { readonly code: 'NOT_ADJUSTED' }): string {
+  switch (refused) {
+    case 'ACCOUNT_NOT_FOUND':
+      return `there is no account ${accountId}`;
+    case 'USER_NOT_FOUND':
+      return `there is no user ${userId} in account ${accountId}`;
+    case 'AMOUNT_TOO_LARGE':
+      return 'the amount is more than the ledger can ever hold for an account';
+    default:
+      return details.length > 0 ? details.join('; ') : `refused: ${refused}`;
+  }
+}

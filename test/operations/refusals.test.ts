@@ -1,0 +1,392 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommandLine } from '../../src/cli/run-command-line.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
+import { tryGenerationsLock } from '../../src/postgres/generations-lock.js';
+import { basic } from '../support/api-client.js';
+import { createStores, RunningService, type TestStores } from '../support/running-service.js';
+
+/**
+ * What operators are told when an operation does not happen: the line and the exit code of the
+ * command line, and the status and body of the answer over HTTP, word for word.
+ */
+
+let service: RunningService;
+let stores: TestStores;
+let folder: string;
+const keys: Record<'fay' | 'sam', string> = { fay: '', sam: '' };
+const environment = { ...process.env };
+
+beforeAll(async () => {
+  stores = await createStores();
+  folder = await mkdtemp(join(tmpdir(), 'ledger-refusals-'));
+  const made = {
+    fay: makeOperatorKey('fay', ['finance']),
+    sam: makeOperatorKey('sam', ['support']),
+  };
+  const operators = join(folder, 'operators.json');
+  await writeFile(operators, JSON.stringify([made.fay.entry, made.sam.entry]));
+  Object.assign(keys, { fay: made.fay.key, sam: made.sam.key });
+  service = await RunningService.start(stores, { OPERATORS_FILE: operators });
+  const { alias, live } = await service.createTenant({ alias: 'acme' });
+  expect(alias).toBe('acme');
+  await live.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } });
+  await live.post('/user', { id: 'u', accountId: 'a' });
+  await live.post('/rewards/account/a/user/u', {
+    type: 'CREDIT',
+    unit: 'CENTS',
+    assignedCredit: 1_000,
+  });
+  await writeFile(join(folder, 'no-head.csv'), 'no such head');
+});
+afterAll(async () => {
+  process.env = environment;
+  await service.stop();
+  await stores.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The exit code and the last line on standard error. */
+async function typed(...words: readonly string[]): Promise<string> {
+  process.env = {
+    ...environment,
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+  };
+  const lines: string[] = [];
+  const errors = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    lines.push(String(text));
+    return true;
+  });
+  const answers = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  try {
+    const code = await runCommandLine(words);
+    return `${code} ${lines.at(-1)?.trimEnd() ?? ''}`;
+  } finally {
+    errors.mockRestore();
+    answers.mockRestore();
+  }
+}
+
+/** The status, the code and what it says. */
+async function asked(
+  key: keyof typeof keys,
+  path: string,
+  body?: object,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const response = await fetch(`${service.origin}/operations/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      ...fields,
+      authorization: basic(`:${keys[key]}`),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const { apiErrorCode, validationErrors, message } = (await response.json()) as Record<
+    string,
+    unknown
+  >;
+  return `${response.status} ${JSON.stringify([apiErrorCode, validationErrors ?? message])}`;
+}
+
+const CORRECTION = {
+  account: 'a',
+  user: 'u',
+  unit: 'CENTS',
+  reason: 'r',
+  approvedBy: 'sam',
+};
+
+const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] = [
+  ['ledger statement acme a --as-of 2999-01-01', '--as-of lies in the future'],
+  [
+    'ledger statement acme a --as-of 2026-01-01 --position 1',
+    '--as-of and --position exclude each other',
+  ],
+  ['ledger statement acme a --to 2026-02-01 --as-of 2026-01-01', '--to lies after --as-of'],
+  ['ledger statement acme a --from 2026-02-01 --to 2026-01-01', '--from lies after --to'],
+  ['ledger statement acme a --from 2026-02-01 --as-of 2026-01-01', '--from lies after --as-of'],
+  [
+    'ledger statement acme a --position nowhere',
+    '"nowhere" is no position of this log, nor of an event that came from another',
+  ],
+  [
+    'ledger statement acme a --position BEYOND',
+    'the position BEYOND is beyond the head of the log',
+  ],
+  ['ledger statement acme a --by _', '--by must be 1 to 1000 characters'],
+  ['ledger statement acme a --mode tset', '--mode must be one of live, test'],
+  ['ledger statement acme nobody', 'there is no account nobody in acme (live)'],
+  ['ledger statement none a', 'there is no tenant none'],
+  ['ledger statement NONE! a', '"NONE!" is no alias: 1 to 64 of a to z, 0 to 9, _ and -'],
+  ['ledger close acme --period 2999-01 --comment c', 'the period 2999-01 is not over yet'],
+  ['ledger close acme --period May --comment c', '--period takes a month such as 2026-10'],
+  ['ledger close acme --period 2020-01 --comment _', '--comment must be 1 to 1000 characters'],
+  ['ledger reopen acme --period 2020-02 --comment c', 'the period 2020-02 is not closed'],
+  [
+    'ledger adjust acme a --user u --unit CENTS --amount -5000 --reason r --approved-by b',
+    'amount is more than what is available',
+  ],
+  [
+    'ledger adjust acme a --user nobody --unit CENTS --amount 5 --reason r --approved-by b',
+    'there is no user nobody in account a',
+  ],
+  [
+    'ledger adjust acme nobody --user u --unit CENTS --amount 5 --reason r --approved-by b',
+    'there is no account nobody',
+  ],
+  [
+    'ledger adjust acme a --user u --unit CENTS --amount 9007199254740991 --reason r --approved-by b',
+    'the amount is more than the ledger can ever hold for an account',
+  ],
+  ['ledger reconcile acme --period 2999-01', 'the period 2999-01 has not begun yet'],
+  ['ledger reconcile acme --against DIR/missing.csv', 'cannot read DIR/missing.csv: ENOENT'],
+  [
+    'ledger reconcile acme --against DIR/no-head.csv',
+    'DIR/no-head.csv must begin with the line account,unit,balance',
+  ],
+  [
+    'ledger replay acme --position nowhere',
+    '"nowhere" is no position of this log, nor of an event that came from another',
+  ],
+  ['ledger replay acme --account nobody', 'there is no account nobody in acme (live)'],
+  ['ledger acknowledge-loss --reason r', 'nothing was lost: there is nothing to acknowledge'],
+  ['projection rebuild', 'name one projection, or say --all'],
+  ['projection rebuild users --all', 'name one projection, or say --all'],
+  [
+    'projection rebuild nothing',
+    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances',
+  ],
+  [
+    'projection rebuild users --resume',
+    'there is nothing of users to resume: rebuild it without --resume',
+  ],
+  ['projection diff users', 'there is no new generation of users: rebuild it first'],
+  ['projection swap users', 'there is no new generation of users: rebuild it first'],
+  ['projection rollback users', 'there is no earlier generation of users to go back to'],
+  ['projection rebuild users --tenant none', 'there is no tenant none'],
+  [
+    'projection rebuild users --tenant acme --account nobody',
+    'there is no such account of this tenant and mode',
+  ],
+  ['policy retry 0x1', '"0x1" is no id of a parked reaction: see policy parked'],
+  ['policy retry 99', 'nothing is parked under 99'],
+  [
+    'log copy --from somewhere --to embedded',
+    '--from must be the address of a log: postgresql://…, esdb://…, or the word embedded',
+  ],
+];
+
+const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, told: string])[] = [
+  ['ledger/acme/statement?account=a&asOf=2999-01-01', undefined, 'asOf lies in the future'],
+  [
+    'ledger/acme/statement?account=a&asOf=2026-01-01&position=1',
+    undefined,
+    'asOf and position exclude each other',
+  ],
+  [
+    'ledger/acme/statement?account=a&to=2026-02-01&asOf=2026-01-01',
+    undefined,
+    'to lies after asOf',
+  ],
+  [
+    'ledger/acme/statement?account=a&from=2026-02-01&to=2026-01-01',
+    undefined,
+    'from lies after to',
+  ],
+  [
+    'ledger/acme/statement?account=a&from=2026-02-01&asOf=2026-01-01',
+    undefined,
+    'from lies after asOf',
+  ],
+  [
+    'ledger/acme/statement?account=a&position=nowhere',
+    undefined,
+    '"nowhere" is no position of this log, nor of an event that came from another',
+  ],
+  [
+    'ledger/acme/statement?account=a&position=BEYOND',
+    undefined,
+    'the position BEYOND is beyond the head of the log',
+  ],
+  ['ledger/acme/statement?account=nobody', undefined, 'there is no account nobody in acme (live)'],
+  ['ledger/acme/close', { period: '2999-01', comment: 'c' }, 'the period 2999-01 is not over yet'],
+  ['ledger/acme/close', { period: 'May', comment: 'c' }, 'period takes a month such as 2026-10'],
+  ['ledger/acme/reopen', { period: '2020-02', comment: 'c' }, 'the period 2020-02 is not closed'],
+  [
+    'ledger/acme/adjustment',
+    { ...CORRECTION, account: 'a', user: 'u', amount: -5000 },
+    'amount is more than what is available',
+  ],
+  [
+    'ledger/acme/adjustment',
+    { ...CORRECTION, account: 'a', user: 'nobody', amount: 5 },
+    'there is no user nobody in account a',
+  ],
+  [
+    'ledger/acme/adjustment',
+    { ...CORRECTION, account: 'nobody', user: 'u', amount: 5 },
+    'there is no account nobody',
+  ],
+  [
+    'ledger/acme/adjustment',
+    { ...CORRECTION, account: 'a', user: 'u', amount: 9007199254740991 },
+    'the amount is more than the ledger can ever hold for an account',
+  ],
+  ['ledger/acme/reconciliation', { period: '2999-01' }, 'the period 2999-01 has not begun yet'],
+  [
+    'ledger/acme/reconciliation',
+    { against: 'no such head' },
+    'against must begin with the line account,unit,balance',
+  ],
+  [
+    'ledger/acme/reconciliation',
+    { against: 'account,unit,balance\na,CENTS,much\n' },
+    'against: record 2 is no account, unit and whole number',
+  ],
+  [
+    'ledger/acme/replay',
+    { resumeFrom: 'nowhere' },
+    '"nowhere" is no position of this log, nor of an event that came from another',
+  ],
+  ['ledger/acme/replay', { account: 'nobody' }, 'there is no account nobody in acme (live)'],
+  ['ledger/acme/verification', { digest: {} }, 'digest is not what the digest operation answers'],
+  ['projections/rebuild', {}, 'name one projection, or say all'],
+  [
+    'projections/rebuild',
+    { projection: 'nothing' },
+    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances',
+  ],
+  [
+    'projections/rebuild',
+    { projection: 'users', resume: true },
+    'there is nothing of users to resume: rebuild it without resume',
+  ],
+  ['projections/users/diff', {}, 'there is no new generation of users: rebuild it first'],
+  [
+    'projections/swap',
+    { projection: 'users' },
+    'there is no new generation of users: rebuild it first',
+  ],
+  ['projections/users/rollback', {}, 'there is no earlier generation of users to go back to'],
+  ['projections/rebuild', { projection: 'users', tenant: 'none' }, 'there is no tenant none'],
+  [
+    'projections/rebuild',
+    { projection: 'users', tenant: 'acme', account: 'nobody' },
+    'there is no such account of this tenant and mode',
+  ],
+  ['policies/retry', { id: '0x1' }, '"0x1" is no id of a parked reaction: see policy parked'],
+  ['policies/retry', { id: '99' }, 'nothing is parked under 99'],
+];
+
+const inPlaces = (text: string, position: string): string =>
+  text.replaceAll('BEYOND', position).replaceAll('DIR', folder);
+const beyond = async (): Promise<string> => (await service.head())?.replace(/\d+$/, '999999') ?? '';
+
+test('the command line says each refusal in one line, in the words of its options, and exits with 1', async () => {
+  const position = await beyond();
+  for (const [words, told] of ON_THE_COMMAND_LINE) {
+    const given = inPlaces(words, position).split(' ');
+    expect([words, await typed(...given.map((word) => word.replace(/^_$/, ' ')))]).toEqual([
+      words,
+      `1 ${inPlaces(told, position)}`,
+    ]);
+  }
+});
+
+test('over HTTP each is a bad request that says the same, in the words of the request', async () => {
+  const position = await beyond();
+  for (const [path, body, told] of OVER_HTTP) {
+    const key = path.startsWith('ledger') ? 'fay' : 'sam';
+    expect([path, await asked(key, inPlaces(path, position), body)]).toEqual([
+      path,
+      `400 ${JSON.stringify(['BAD_REQUEST', [inPlaces(told, position)]])}`,
+    ]);
+  }
+  const shown = await fetch(`${service.origin}/operations/runs`, {
+    headers: { authorization: basic(`:${keys.sam}`) },
+  });
+  const [newest] = (await shown.json()) as readonly { state: string; error: string }[];
+  expect(newest).toMatchObject({ state: 'failed', error: 'nothing is parked under 99' });
+});
+
+test('a month that is closed already, and one that is not closed, are said over both', async () => {
+  const closing = 'ledger close acme --period 2020-01 --comment c'.split(' ');
+  expect(await typed(...closing)).toMatch(/^0/);
+  expect(await typed(...closing)).toBe('1 the period 2020-01 is closed already');
+  expect(await asked('fay', 'ledger/acme/close', { period: '2020-01', comment: 'c' })).toBe(
+    '400 ["BAD_REQUEST",["the period 2020-01 is closed already"]]',
+  );
+});
+
+test('a key that was used for another correction, and one that was refused before', async () => {
+  const adjusting = (amount: number, key: string) =>
+    typed(
+      ...'ledger adjust acme a --user u --unit CENTS --reason r --approved-by sam'.split(' '),
+      ...['--amount', String(amount), '--idempotency-key', key],
+    );
+  const called = (amount: number, key: string) =>
+    asked('fay', 'ledger/acme/adjustment', { ...CORRECTION, amount }, { 'idempotency-key': key });
+  expect(await adjusting(5, 'k1')).toMatch(/^0/);
+  expect(await adjusting(6, 'k1')).toBe('1 the idempotency key was used for another correction');
+  expect(await called(6, 'k1')).toBe(
+    '422 ["IDEMPOTENCY_KEY_REUSED","The idempotency key was used for another request"]',
+  );
+  for (const _again of [1, 2]) {
+    expect(await adjusting(-5_000, 'k2')).toBe('1 amount is more than what is available');
+    expect(await called(-5_000, 'k3')).toBe(
+      '400 ["BAD_REQUEST",["amount is more than what is available"]]',
+    );
+  }
+});
+
+test('whoever works on read models at the same time is told to wait; the history names no failure', async () => {
+  const line =
+    'another rebuild, swap, repair or scrub is running: wait until it has ended (`projection history` says whose it is)';
+  const client = await service.service.core.pool.connect();
+  try {
+    expect(await tryGenerationsLock(client)).toBe(true);
+    expect(await typed('projection', 'swap', 'users')).toBe(`1 ${line}`);
+    expect(await asked('sam', 'projections/swap', { projection: 'users' })).toBe(
+      `400 ${JSON.stringify(['BAD_REQUEST', [line]])}`,
+    );
+  } finally {
+    await client.query('select pg_advisory_unlock_all()');
+    client.release();
+  }
+});
+
+test('a refusal of the generations stands in the history of the projection', async () => {
+  const { rows } = await service.service.core.pool.query(
+    `select distinct action, details->>'error' as error from ledger.projection_history
+      where outcome = 'failed' order by action`,
+  );
+  expect(rows).toEqual([
+    {
+      action: 'rebuild',
+      error: 'GenerationRefused: there is nothing of users to resume: rebuild it without resume',
+    },
+    {
+      action: 'rollback',
+      error: 'GenerationRefused: there is no earlier generation of users to go back to',
+    },
+    {
+      action: 'swap',
+      error: 'GenerationRefused: there is no new generation of users: rebuild it first',
+    },
+  ]);
+});
+
+test('a digest on top of a seal that was not signed here is refused, with exit code 3', async () => {
+  const line =
+    'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks';
+  expect(await typed('ledger', 'digest', 'acme')).toMatch(/^0/);
+  await service.service.core.pool.query("update ledger.chain_seals set signature = '\\x00'");
+  expect(await typed('ledger', 'digest', 'acme')).toBe(`3 ${line}`);
+  expect(await asked('fay', 'ledger/acme/digest', {})).toBe(
+    `400 ${JSON.stringify(['BAD_REQUEST', [line]])}`,
+  );
+});

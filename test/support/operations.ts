@@ -1,0 +1,49 @@
+import * as adjustment from '../../src/operations/ledger/ledger-adjustment.js';
+import * as digest from '../../src/operations/ledger/ledger-digest.js';
+import * as ledgerExport from '../../src/operations/ledger/ledger-export.js';
+import * as periods from '../../src/operations/ledger/ledger-periods.js';
+import * as reconciliation from '../../src/operations/ledger/ledger-reconciliation.js';
+import * as replay from '../../src/operations/ledger/ledger-replay.js';
+import * as statement from '../../src/operations/ledger/ledger-statement.js';
+import * as verification from '../../src/operations/ledger/ledger-verification.js';
+import * as loss from '../../src/operations/ledger/loss-acknowledgement.js';
+import * as logCopy from '../../src/operations/log/log-copy.js';
+import * as logMove from '../../src/operations/log/log-move.js';
+import { NotDone, type OperationRefusalCode, type Outcome } from '../../src/operations/outcome.js';
+import { plainText } from '../../src/operations/refusal-text.js';
+import * as policies from '../../src/operations/policies/policy-commands.js';
+
+/** Operations for tests that expect a document: a refusal fails them, by its code and its text. */
+
+export class Refused extends Error {
+  readonly code: OperationRefusalCode;
+
+  constructor({ because }: NotDone) {
+    super(plainText(because));
+    this.code = because.code;
+  }
+}
+
+export function done<T>(outcome: Outcome<T>): T {
+  if (outcome instanceof NotDone) throw new Refused(outcome);
+  return outcome;
+}
+
+export const insisting =
+  <A extends unknown[], T>(operation: (...asked: A) => Promise<Outcome<T>>) =>
+  async (...asked: A): Promise<T> =>
+    done(await operation(...asked));
+
+export const adjustLedger = insisting(adjustment.adjustLedger);
+export const adjustOnRecord = insisting(adjustment.adjustOnRecord);
+export const ledgerDigest = insisting(digest.ledgerDigest);
+export const exportLedger = insisting(ledgerExport.exportLedger);
+export const changePeriod = insisting(periods.changePeriod);
+export const reconcileLedger = insisting(reconciliation.reconcileLedger);
+export const replayLedger = insisting(replay.replayLedger);
+export const statementOfAccount = insisting(statement.statementOfAccount);
+export const verifyLedger = insisting(verification.verifyLedger);
+export const acknowledgeLoss = insisting(loss.acknowledgeLoss);
+export const copyLog = insisting(logCopy.copyLog);
+export const copyWholeLog = insisting(logMove.copyWholeLog);
+export const retryParkedReactions = insisting(policies.retryParkedReactions);
