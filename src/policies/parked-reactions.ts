@@ -43,7 +43,7 @@ export interface Settlement {
   readonly added: readonly ParkedAt[];
   /** Deleted, unless events of their stream were passed over since they were read. */
   readonly done: readonly ParkedReaction[];
-  /** Deleted in any case: another row covers their stream. */
+  /** Deleted in any case: another row of the same policy and stream covers them. */
   readonly covered: readonly ParkedReaction[];
 }
 
@@ -97,11 +97,18 @@ export class ParkedReactions {
    * Returns those that are still parked.
    */
   async passOver(streams: readonly string[]): Promise<ParkedStreams> {
-    const { rows } = await this.pool.query<{ stream: string; policy: string }>(
-      'update ledger.parked_reactions set passed_over = passed_over + 1 where stream = any($1) returning stream, policy',
-      [streams],
-    );
-    return byStream(rows);
+    return inTransaction(this.pool, async (client) => {
+      // An update that waits for a settlement would not see the rows that the settlement adds.
+      await client.query(
+        'select from ledger.parked_reactions where stream = any($1) order by id for update',
+        [streams],
+      );
+      const { rows } = await client.query<{ stream: string; policy: string }>(
+        'update ledger.parked_reactions set passed_over = passed_over + 1 where stream = any($1) returning stream, policy',
+        [streams],
+      );
+      return byStream(rows);
+    });
   }
 
   async ofStream(stream: string): Promise<readonly ParkedReaction[]> {

@@ -158,12 +158,10 @@ class StreamRun {
     const done: ParkedReaction[] = [];
     const covered: ParkedReaction[] = [];
     const kept = new Set<string>();
-    const isHeldBack = rows.some(({ policy }) => policy === ALL_POLICIES);
     for (const row of rows) {
-      const to = this.whereItStops(row.policy, isHeldBack);
+      const to = this.whereItStops(row.policy);
       if (kept.has(row.policy)) covered.push(row);
       else if (to) moved.push({ row, to });
-      else if (this.blocked) covered.push(row);
       else done.push(row);
       kept.add(row.policy);
     }
@@ -174,12 +172,13 @@ class StreamRun {
     return { moved, added, done, covered };
   }
 
-  private whereItStops(policy: string, isHeldBack: boolean): ParkedAt | undefined {
+  /**
+   * Also when the row of all policies is at the same event: another process that can read the event
+   * may be about to delete that row, and relies on this one.
+   */
+  private whereItStops(policy: string): ParkedAt | undefined {
     if (policy === ALL_POLICIES) return this.blocked;
-    const failed = this.failed.get(policy);
-    if (failed) return failed;
-    // The row of all policies covers this one, too.
-    return this.blocked && !isHeldBack ? { ...this.blocked, policy } : undefined;
+    return this.failed.get(policy) ?? (this.blocked && { ...this.blocked, policy });
   }
 }
 

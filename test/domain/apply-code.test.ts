@@ -41,7 +41,7 @@ const paid = subscriptionChanged({
   billingIntervalValue: 1,
 });
 
-it('attributes the account, starts the referral with this user and grants what the start earns', () => {
+it('applying a code attributes the account, starts the referral with this user and grants what the start earns', () => {
   given(...here)
     .when(apply(annsCode()))
     .then(
@@ -61,7 +61,7 @@ it('attributes the account, starts the referral with this user and grants what t
     );
 });
 
-it('refers the user it was applied to, not the first one of the account', () => {
+it('applying a code refers the user it was applied to, not the first one of the account', () => {
   const { decision } = given(...here, userIdentified(ACME, 'cat')).when(apply(annsCode(), 'cat'));
   expect('events' in decision && decision.events[1]).toMatchObject({
     type: 'ReferralStarted',
@@ -69,7 +69,7 @@ it('refers the user it was applied to, not the first one of the account', () => 
   });
 });
 
-it('does not find a code that nobody holds, whose owner is gone, or is blocked', () => {
+it('applying a code does not find a code that nobody holds, whose owner is gone, or is blocked', () => {
   given(...here)
     .when(apply(noCode()))
     .refused('REFERRAL_CODE_NOT_FOUND');
@@ -81,19 +81,19 @@ it('does not find a code that nobody holds, whose owner is gone, or is blocked',
     .refused('REFERRAL_CODE_NOT_FOUND');
 });
 
-it('does not find a user who is not there', () => {
+it('applying a code does not find a user who is not there', () => {
   given().when(apply(annsCode())).refused('USER_NOT_FOUND');
   given(...here)
     .when(apply(annsCode(), 'nobody'))
     .refused('USER_NOT_FOUND');
 });
 
-it('misses the code first when both are missing', () => {
+it('applying a code misses the code first when both are missing', () => {
   given().when(apply(noCode(), 'nobody')).refused('REFERRAL_CODE_NOT_FOUND');
 });
 
 // Every account below also fails all checks that come later.
-it('says what stands against it, in this order', () => {
+it('applying a code says what stands against it, in this order', () => {
   const notReferable = [accountOpened(ACME), userIdentified(ACME, 'bob', { referable: false })];
   const paidToo = [...notReferable, paid];
   const referredToo = [
@@ -114,14 +114,14 @@ it('says what stands against it, in this order', () => {
     .refused('NOT_REFERABLE');
 });
 
-it('takes a code of somebody else in the same account for an own one', () => {
+it('applying a code takes a code of somebody else in the same account for an own one', () => {
   const colleague: CodeOwner = { code: 'CAT', programId: 'default', party: partyOf(ACME, 'cat') };
   given(...here, userIdentified(ACME, 'cat'))
     .when(apply(annsCode({ codeOwner: colleague })))
     .refused('SELF_REFERRAL');
 });
 
-it('is refused the second time, with the same code too', () => {
+it('applying a code is refused the second time, with the same code too', () => {
   const first = given(...here).when(apply(annsCode())).decision;
   const events = 'events' in first ? first.events : [];
   given(...here, ...events)
@@ -129,7 +129,7 @@ it('is refused the second time, with the same code too', () => {
     .refused('ALREADY_REFERRED');
 });
 
-it('is not possible for an account that paid once and does not any more', () => {
+it('applying a code is not possible for an account that paid once and does not any more', () => {
   given(...here, paid, subscriptionChanged({ status: 'CANCELLED' }))
     .when(apply(annsCode()))
     .refused('NOT_ATTRIBUTABLE');

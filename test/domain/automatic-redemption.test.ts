@@ -40,19 +40,19 @@ const scheduled = rewardGranted('reward', BOB, credit(500), {
 const available = aboutReward('RewardBecameAvailable', scheduled, 500, DUE);
 const redeemed = (at: number): AccountEvent => creditRedeemed(now, 'reward-automatic', 500, at);
 
-it('is of all the credit, at once', () => {
+it('an automatic redemption is of all the credit, at once', () => {
   given(...here)
     .when(create())
     .then(now, redeemed(NOW));
 });
 
-it('is of credit alone', () => {
+it('an automatic redemption is of credit alone', () => {
   given(...here)
     .when(create({ value: discount(10) }))
     .then(rewardGranted('reward', BOB, discount(10), { at: NOW, redeemsAutomatically: true }));
 });
 
-it('waits until the reward is available, and happens at that moment, whenever it is recorded', () => {
+it('an automatic redemption waits until the reward is available, and happens at that moment, whenever it is recorded', () => {
   given(...here)
     .when(create({ dateScheduledFor: DUE }))
     .then({ ...scheduled, referralId: null });
@@ -66,7 +66,7 @@ it('waits until the reward is available, and happens at that moment, whenever it
     .then();
 });
 
-it('leaves nothing to spend or to cancel, by the clock', () => {
+it('an automatic redemption leaves nothing to spend or to cancel, by the clock', () => {
   const { state } = given(...here, scheduled);
   expect([DUE - 1, DUE].map((at) => availableCredit(opened(state), 'CENTS', at))).toEqual([0, 0]);
   const at = { now: DUE };
@@ -91,14 +91,14 @@ it('leaves nothing to spend or to cancel, by the clock', () => {
     .then(rewardCancelled(scheduled, 500, DUE - 1));
 });
 
-it('does not stand in the way of other credit of the account', () => {
+it('an automatic redemption does not stand in the way of other credit of the account', () => {
   const other = rewardGranted('other', BOB, credit(20), { at: 1 });
   given(...here, other, scheduled)
     .when({ type: 'RedeemAccountCredit', amount: 20, unit: 'CENTS', redemptionId: 'r', now: DUE })
     .then(creditRedeemed(other, 'r-0', 20, DUE));
 });
 
-describe('with a moderation under way', () => {
+describe('an automatic redemption with a moderation under way', () => {
   const held: AccountEvent = {
     type: 'ModerationPrepared',
     at: NOW,

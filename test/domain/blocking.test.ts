@@ -18,7 +18,7 @@ it('a user is blocked and unblocked', () => {
     .then({ ...blocked, at: NOW });
 });
 
-it('not twice', () => {
+it('a user who is blocked is not blocked again, nor unblocked twice', () => {
   given(...here, blocked)
     .when({ type: 'BlockUser', userId: 'bob', now: NOW })
     .refused('USER_ALREADY_BLOCKED');
@@ -30,7 +30,7 @@ it('not twice', () => {
     .refused('USER_NOT_BLOCKED');
 });
 
-it('only somebody who is there', () => {
+it('an unknown user is neither blocked nor unblocked', () => {
   given().when({ type: 'BlockUser', userId: 'bob', now: NOW }).refused('USER_NOT_FOUND');
   given(...here)
     .when({ type: 'UnblockUser', userId: 'cat', now: NOW })

@@ -68,7 +68,7 @@ const after = decided.reduce<AccountState>(evolve, state);
 const rest = listedAfter(after);
 const lists = [...decided, ...rest].filter((event) => event.type === 'RedeemedRewardsListed');
 
-it('takes everything at once, and writes down in pieces what it came from', () => {
+it('a redemption of many rewards takes everything at once, and writes down in pieces what it came from', () => {
   expect(decided.map(({ type }) => type)).toEqual([
     'AccountCreditRedeemed',
     'RedeemedRewardsListed',
@@ -120,7 +120,7 @@ it('what is written down changes nothing that is decided; nothing is written dow
   ).toBe(0);
 });
 
-it('goes on where the account is deleted in the middle', () => {
+it('a redemption of many rewards goes on where the account is deleted in the middle', () => {
   const erased: AccountEvent = {
     type: 'ErasureRequested',
     at: NOW,
@@ -154,7 +154,7 @@ it('a redemption is listed once the ones before it are, so a replay in between k
   ).toEqual(['r', 'r', 's']);
 });
 
-it('is all or nothing, and few rewards have an event each as before', () => {
+it('a redemption of many rewards is all or nothing, and few rewards have an event each as before', () => {
   expect(decide(state, redeem(MANY * 10 + 1))).toMatchObject({
     refused: 'REDEMPTION_NOT_POSSIBLE',
   });

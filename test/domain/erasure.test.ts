@@ -66,10 +66,11 @@ describe('forgetting a user', () => {
     given(...bobAndCat)
       .when(forgetBob())
       .then(requested()));
-  test('who is not there', () =>
+  test('is refused for an unknown user', () =>
     given(accountOpened(ACME)).when(forgetBob()).refused('USER_NOT_FOUND'));
-  test('of no account', () => given().when(forgetBob()).refused('USER_NOT_FOUND'));
-  test('twice', () =>
+  test('is refused for an unknown account', () =>
+    given().when(forgetBob()).refused('USER_NOT_FOUND'));
+  test('is refused the second time', () =>
     given(...bobAndCat, requested())
       .when(forgetBob())
       .refused('USER_NOT_FOUND'));
@@ -105,7 +106,8 @@ describe('forgetting an account', () => {
     given(...bobAndCat)
       .when(forgetAccount({ [BOB.person]: 'b', [CAT]: 'c' }))
       .then(requested({ persons: [BOB.person, CAT], account, suppressed: ['b', 'c'] })));
-  test('that is not there', () => given().when(forgetAccount()).refused('ACCOUNT_NOT_FOUND'));
+  test('is refused when it is unknown', () =>
+    given().when(forgetAccount()).refused('ACCOUNT_NOT_FOUND'));
   test('leaves none, and the next one under its id begins anew', () => {
     const history = [
       ...bobAndCat,
@@ -146,11 +148,11 @@ describe('the tombstone', () => {
       .then({ ...completed, account }));
 });
 
-describe('what is left', () => {
+describe('an erasure', () => {
   const granted = rewardGranted('reward', BOB, credit(500));
   const history = [...bobAndCat, referralCodeAssigned(ACME, 'bob', 'BOB'), granted];
 
-  test('the reward stays in the ledger and can be neither seen nor spent', () => {
+  test('leaves the reward in the ledger, neither seen nor spent', () => {
     const state = opened(fold([...history, requested()]));
     expect(state.rewards.has('reward')).toBe(true);
     expect(availableCredit(opened(fold(history)), 'CENTS', NOW)).toBe(500);
@@ -164,12 +166,12 @@ describe('what is left', () => {
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   });
 
-  test('what was ever assigned still counts, also after the account was deleted: the ledger keeps it', () => {
+  test('leaves what was ever assigned in the ledger, also after the account was deleted', () => {
     const again = opened(fold([...history, requested({ account }), accountOpened(ACME)]));
     expect(again.assignedEver.get('cents')).toBe(500);
   });
 
-  test('what a rule granted still counts towards its limits, for the account and for the one that comes after it', () => {
+  test('leaves what a rule granted to count towards its limits, for the account and for the one that comes after it', () => {
     const byRule = rewardGranted('by rule', BOB, credit(5), {
       source: 'FRIEND_SIGNUP',
       programId: 'default',
@@ -187,7 +189,7 @@ describe('what is left', () => {
     expect(isReached(byRule, requested({ account }), accountOpened(ACME))).toBe(true);
   });
 
-  test('the tank codes that the account had, so that nobody else is given them', () => {
+  test('leaves the tank codes that the account had, so that nobody else is given them', () => {
     const state = fold([
       ...bobAndCat,
       rewardGranted('tank', BOB, tankCode('TANK-1')),
@@ -197,7 +199,7 @@ describe('what is left', () => {
     expect(state.remains.tankCodes.toObject()).toStrictEqual({ tank: 'TANK-1' });
   });
 
-  test('nothing of what the person did: whoever comes under the id does it for the first time', () => {
+  test('leaves nothing of what the person did: who comes under the id does it for the first time', () => {
     const purchase = { id: 'order', key: 'purchase', fields: { total: 3 }, dateTriggered: NOW };
     const did: AccountEvent = {
       type: 'UserEventReceived',
@@ -227,7 +229,7 @@ describe('what is left', () => {
     });
   });
 
-  test('a hash that is known again, in the account and in the one that comes after it', () => {
+  test('leaves a hash that is known again, in the account and in the one that comes after it', () => {
     const state = fold([
       ...history,
       requested({ account, suppressed: ['hash'] }),
@@ -239,7 +241,7 @@ describe('what is left', () => {
     ]);
   });
 
-  test('the id, which begins anew as another person', () => {
+  test('leaves the id, which begins anew as another person', () => {
     const state = opened(
       fold([
         ...history,
@@ -251,7 +253,7 @@ describe('what is left', () => {
     expect(state.users.get('another')?.codes.size).toBe(0);
   });
 
-  test('the referral, which converts for the referrer and gives the referred side nothing', () => {
+  test('leaves the referral, which converts for the referrer and gives the referred side nothing', () => {
     const started = [
       ...bobAndCat,
       accountAttributed('ANNLEE', ANN),

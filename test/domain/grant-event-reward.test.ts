@@ -58,7 +58,7 @@ const gone = (account: string | null): AccountEvent => ({
   suppressed: [],
 });
 
-it('gives what an event of the referred user has earned, once, as no reward of the referral', () => {
+it('granting the reward of an event gives what an event of the referred user has earned, once, as no reward of the referral', () => {
   given(...here)
     .when(grant)
     .then(granted);
@@ -67,7 +67,7 @@ it('gives what an event of the referred user has earned, once, as no reward of t
     .then();
 });
 
-it('gives nothing to a referrer who was forgotten, blocked or denied meanwhile, and says so', () => {
+it('granting the reward of an event gives nothing to a referrer who was forgotten, blocked or denied meanwhile, and says so', () => {
   given(accountOpened(ANNS), {
     type: 'UserIdentified',
     at: 1_200,
@@ -87,13 +87,13 @@ it('gives nothing to a referrer who was forgotten, blocked or denied meanwhile, 
     .then(lost('SIDE_NOT_APPROVED'));
 });
 
-it('does not give later what was withheld', () => {
+it('granting the reward of an event does not give later what was withheld', () => {
   given(...here, denied, lost('SIDE_NOT_APPROVED'), { ...denied, status: 'APPROVED' })
     .when(grant)
     .then();
 });
 
-it('waits for the moderation that holds the referral', () => {
+it('granting the reward of an event waits for the moderation that holds the referral', () => {
   given(...here, {
     type: 'ModerationPrepared',
     at: 4_000,
@@ -104,7 +104,7 @@ it('waits for the moderation that holds the referral', () => {
     .heldBy('m');
 });
 
-it('gives nothing where there is nobody to give it to', () => {
+it('granting the reward of an event gives nothing where there is nobody to give it to', () => {
   given().when(grant).then();
   given(accountOpened(ANNS)).when(grant).then();
   given(...here, gone(ANNS.accountRef))

@@ -44,7 +44,7 @@ const side = (status: 'PENDING' | 'APPROVED' | 'DENIED'): AccountEvent => ({
   status,
 });
 
-it('gives what was earned when it was earned, under the terms of that moment', () => {
+it('granting the referrer’s reward gives what was earned when it was earned, under the terms of that moment', () => {
   given(...here)
     .when(grant())
     .then(granted);
@@ -64,7 +64,7 @@ it('gives what was earned when it was earned, under the terms of that moment', (
     });
 });
 
-it('gives it once', () => {
+it('granting the referrer’s reward gives it once', () => {
   given(...here, granted)
     .when(grant())
     .then();
@@ -73,7 +73,7 @@ it('gives it once', () => {
     .then();
 });
 
-it('gives nothing to a side that was denied since; after an approval it comes again and is given', () => {
+it('granting the referrer’s reward gives nothing to a side that was denied since; after an approval it comes again and is given', () => {
   given(...here, side('DENIED'))
     .when(grant())
     .then();
@@ -85,7 +85,7 @@ it('gives nothing to a side that was denied since; after an approval it comes ag
     .then(granted);
 });
 
-it('gives nothing where there is nobody to give it to', () => {
+it('granting the referrer’s reward gives nothing where there is nobody to give it to', () => {
   given().when(grant()).then();
   given(accountOpened(ANNS)).when(grant()).then();
   given(accountOpened(ANNS), {
@@ -98,7 +98,7 @@ it('gives nothing where there is nobody to give it to', () => {
     .then();
 });
 
-it('waits for the moderation that holds the referral', () => {
+it('granting the referrer’s reward waits for the moderation that holds the referral', () => {
   given(...here, {
     type: 'ModerationPrepared',
     at: 4_000,
@@ -117,7 +117,7 @@ it('waits for the moderation that holds the referral', () => {
     .then();
 });
 
-it('records why a reward could not be given', () => {
+it('granting the referrer’s reward records why a reward could not be given', () => {
   const rich = rewardGranted('rich', ANN, credit(AMOUNT_MAX));
   given(...here, rich)
     .when(grant())

@@ -69,7 +69,7 @@ it.each<[string, readonly ModerationEvent[], ModerationCommand, readonly Moderat
   expect(decide(fold(events), command)).toStrictEqual({ events: expected });
 });
 
-it('remembers what was asked, when, and how it ended', () => {
+it('a moderation remembers what was asked, when, and how it ended', () => {
   expect(fold([])).toEqual({ status: 'absent' });
   expect(fold([requested])).toEqual({ status: 'requested', requestedAt: 1, items, reasons: [] });
   expect(fold([requested, agreed, completed])).toEqual({

@@ -56,14 +56,14 @@ const given = (...events: readonly ReservationEvent[]) => ({
 });
 const ANNS = made(ANN, { at: 5, claim: 'first' });
 
-it('belongs to who comes first', () => {
+it('a reserved code belongs to who comes first', () => {
   given()
     .when(reserve(ANN))
     .toStrictEqual({ events: [made(ANN)] });
   given(ANNS).when(reserve(BOB)).toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
 });
 
-it('gets a claim of each command of its holder; the newest spelling is the one that is shown', () => {
+it('a reserved code gets a claim of each command of its holder; the newest spelling is the one that is shown', () => {
   given(ANNS)
     .when(reserve(ANN))
     .toStrictEqual({ events: [made(ANN)] });
@@ -75,13 +75,13 @@ it('gets a claim of each command of its holder; the newest spelling is the one t
     .toStrictEqual({ events: [made(ANN, { code: 'Lucky' })] });
 });
 
-it('belongs to one program', () => {
+it('a reserved code belongs to one program', () => {
   given(ANNS)
     .when(reserve(ANN, { programId: 'partners' }))
     .toStrictEqual({ refused: 'CODE_PROGRAM_CONFLICT' });
 });
 
-it('is free again once its only claim is released', () => {
+it('a reserved code is free again once its only claim is released', () => {
   given(ANNS)
     .when(release('first'))
     .toStrictEqual({ events: [released(ANN, 'first')] });
@@ -90,7 +90,7 @@ it('is free again once its only claim is released', () => {
     .toStrictEqual({ events: [made(BOB)] });
 });
 
-it('stays reserved while another command of its holder has a claim', () => {
+it('a reserved code stays reserved while another command of its holder has a claim', () => {
   for (const [gone, left] of [
     ['first', 'second'],
     ['second', 'first'],
@@ -108,7 +108,7 @@ it('stays reserved while another command of its holder has a claim', () => {
   }
 });
 
-it('is released by nobody else, and not twice', () => {
+it('a reserved code is released by nobody else, and not twice', () => {
   given(ANNS).when(release('new')).toStrictEqual({ events: [] });
   given(ANNS, released(ANN, 'first', 6))
     .when(release('first'))
@@ -119,7 +119,7 @@ it('is released by nobody else, and not twice', () => {
   given().when(release('first')).toStrictEqual({ events: [] });
 });
 
-it('of a command from before there were claims is freed by no command of today, and as a whole by those from then', () => {
+it('a reserved code of a command from before there were claims is freed by no command of today, and as a whole by those from then', () => {
   const old = made(ANN, { at: 5, claim: null });
   given(old, made(ANN, { at: 6, claim: 'second' }), released(ANN, 'second', 7))
     .when(reserve(BOB))
@@ -129,7 +129,7 @@ it('of a command from before there were claims is freed by no command of today, 
     .toStrictEqual({ events: [made(BOB)] });
 });
 
-it('with more claims than are remembered is not freed by releases', () => {
+it('a reserved code with more claims than are remembered is not freed by releases', () => {
   const claims = Array.from({ length: 20 }, (_, index) => `claim ${index}`);
   given(
     ...claims.map((claim) => made(ANN, { claim })),
@@ -139,7 +139,7 @@ it('with more claims than are remembered is not freed by releases', () => {
     .toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
 });
 
-describe('one that its holder never recorded', () => {
+describe('a reserved code that its holder never recorded', () => {
   it('may be taken over, with all claims on it', () => {
     given(ANNS, made(ANN, { claim: 'second' }))
       .when(reserve(BOB, { takeOver: true }))

@@ -44,7 +44,7 @@ const create: TenantCommand = {
   program,
 };
 
-it('is created once, with keys, secrets and a program', () => {
+it('a tenant is created once, with keys, secrets and a program', () => {
   given().when(create).toStrictEqual({ events: created });
   given(...created)
     .when(create)
@@ -60,7 +60,7 @@ it.each<TenantCommand>([
   given().when(command).toStrictEqual({ refused: 'TENANT_NOT_FOUND' });
 });
 
-it('switches open endpoints, recording only changes', () => {
+it('a tenant switches open endpoints, recording only changes', () => {
   given(...created)
     .when({ type: 'SwitchOpenEndpoints', openEndpoints: true, now: NOW })
     .toStrictEqual({ events: [{ type: 'OpenEndpointsSwitched', at: NOW, openEndpoints: true }] });
@@ -69,7 +69,7 @@ it('switches open endpoints, recording only changes', () => {
     .toStrictEqual({ events: [] });
 });
 
-it('changes its kind of program, recording only changes', () => {
+it('a tenant changes its kind of program, recording only changes', () => {
   given(...created)
     .when({ type: 'ChangeProgramType', programType: 'PAYMENT_PROVIDER', now: NOW })
     .toStrictEqual({

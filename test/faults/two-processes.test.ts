@@ -1,4 +1,6 @@
 import { LedgerClient, positionOf, type Answer } from '../../bench/ledger-client.js';
+import { raceForOneReward } from '../../bench/redeem-race.js';
+import { SeededRandom } from '../../bench/seeded-random.js';
 import { startServiceProcess, statusOf, type ServiceProcess } from '../../bench/service-process.js';
 import { eventually } from '../support/embedded.js';
 import { createTenantDatabase, type TenantDatabase } from '../support/tenant-database.js';
@@ -84,6 +86,28 @@ describe('two processes on one database', () => {
     expect(again.map(positionOf)).toEqual([positionOf(again[0]!), positionOf(again[0]!)]);
     expect(again.map(({ headers }) => headers['idempotency-replayed'])).toEqual(['true', 'true']);
   });
+
+  // The long form is `npm run soak:redeem`.
+  it.each([
+    ['one of them', 1],
+    ['both', 2],
+  ])(
+    '64 redemptions of one reward at the same time through %s spend what is there and never more',
+    async (_name, processes) => {
+      const random = new SeededRandom(processes);
+      for (let round = 1; round <= 5; round++) {
+        const report = await raceForOneReward({
+          clients: clients.slice(0, processes),
+          name: `race-${processes}-${round}`,
+          random,
+        });
+        expect(report.violations).toEqual([]);
+        expect(report.accepted + report.refused).toBe(64);
+        expect(report.accepted).toBeGreaterThan(0);
+        expect(report.refused).toBeGreaterThan(0);
+      }
+    },
+  );
 
   it('the one that stands by takes over when the leader is killed', async () => {
     const [leader, standby] = services;

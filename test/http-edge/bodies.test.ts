@@ -75,6 +75,8 @@ describe('what is JSON', () => {
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
     'application/json-patch+json',
+    'application/xml',
+    'application/jsonp',
     'application/jsonx',
     'application/json; charset=iso-8859-1',
     'application/json; charset=utf-16',
@@ -91,7 +93,7 @@ describe('what is JSON', () => {
     }
   });
 
-  test('a compressed body: 415', async () => {
+  test('a compressed body is answered with 415', async () => {
     expect(await sendBare('/echo', '{}', ['Content-Encoding: gzip'])).toMatchObject({
       status: 415,
     });
@@ -125,6 +127,10 @@ describe('what is no JSON: 400', () => {
   test.each<[string, Bytes]>([
     ['broken', '{"a":'],
     ['two values', '{}{}'],
+    ['a brace too many', '{"a":1}}'],
+    ['single quotes', "{'a':1}"],
+    ['a comment', '/* */{"a":1}'],
+    ['a form', 'id=1&amount=5'],
     ['a trailing comma', '[1,]'],
     ['NaN', '{"a":NaN}'],
     ['a raw control character', '{"a":"\u0001"}'],
@@ -151,7 +157,7 @@ describe('what is no JSON: 400', () => {
     expect(await send('/echo', body)).toEqual({ status: 400, json: badRequest });
   });
 
-  test('what looks alike is fine', async () => {
+  test('what only looks like one of them is read', async () => {
     const bodies = [
       '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]',
       '{"constructor":"x"}',
@@ -165,7 +171,7 @@ describe('what is no JSON: 400', () => {
       expect(await send('/echo', body)).toEqual({ status: 200, json: { body: JSON.parse(body) } });
   });
 
-  test('many keys and escapes', async () => {
+  test('a body of many keys and escapes is read', async () => {
     const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, i]));
     const { status } = await send(
       '/echo',
@@ -179,7 +185,7 @@ describe('the size', () => {
   const MIB = 1024 * 1024;
   const ofLength = (length: number) => `{"a":"${'x'.repeat(length - 8)}"}`;
 
-  test('1 MiB is fine, one byte more is not', async () => {
+  test('may be 1 MiB and not one byte more', async () => {
     expect((await send('/echo', ofLength(MIB))).status).toBe(200);
     const over = await send('/echo', ofLength(MIB + 1));
     expect(over.status).toBe(413);
@@ -191,7 +197,7 @@ describe('the size', () => {
     });
   });
 
-  test('in chunks as well', async () => {
+  test('counts for a body in chunks as well', async () => {
     const chunked = (text: string) =>
       [...Array(17)].map(() => `${text.length.toString(16)}\r\n${text}\r\n`).join('') + '0\r\n\r\n';
     expect(
@@ -199,7 +205,7 @@ describe('the size', () => {
     ).toMatchObject({ status: 413 });
   });
 
-  test('20 MiB are answered, and the connection goes on', async () => {
+  test('of 20 MiB is answered with 413, and the connection goes on', async () => {
     const path = `${API}/echo`;
     const big = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: ${20 * MIB}\r\n\r\n`;
     const next = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
@@ -225,7 +231,7 @@ describe('a route whose body is empty', () => {
     });
   });
 
-  test('DELETE too', async () => {
+  test('takes DELETE too', async () => {
     for (const [body, headers] of [
       ['', ['Content-Type: text/plain']],
       ['{}', ['Content-Type: text/plain']],
@@ -236,7 +242,7 @@ describe('a route whose body is empty', () => {
     }
   });
 
-  test('GET with a body of any kind', async () => {
+  test('takes GET with a body of any kind', async () => {
     expect(await sendBare('/whoami', 'hello', ['Content-Type: text/plain'], 'GET')).toMatchObject({
       status: 200,
     });
@@ -251,6 +257,11 @@ describe('a route whose body is empty', () => {
         'Content-Type: text/plain',
       ]),
     ).toMatchObject({ status: 415 });
+    expect(
+      await sendBare('/reward/r1/cancel', ' '.repeat(1024 * 1024 + 1), [
+        'Content-Type: application/json',
+      ]),
+    ).toMatchObject({ status: 413 });
     const chunk = `100001\r\n${'x'.repeat(0x100001)}\r\n0\r\n\r\n`;
     expect(
       await sendBare('/reward/r1/cancel', chunk, [
@@ -262,7 +273,7 @@ describe('a route whose body is empty', () => {
     });
   });
 
-  test('nor broken JSON', async () => {
+  test('does not take broken JSON', async () => {
     expect(
       await sendBare('/reward/r1/cancel', '{', ['Content-Type: application/json']),
     ).toMatchObject({ status: 400 });

@@ -6,7 +6,7 @@ beforeAll(async () => {
 });
 afterAll(() => it_.app.close());
 
-test('health', async () => {
+test('a service is live from its start and ready when its parts are', async () => {
   const live = await fetch(`${it_.origin}/health/live`);
   expect([live.status, await live.json()]).toEqual([200, { status: 'live' }]);
   const ready = await fetch(`${it_.origin}/health/ready`);
@@ -35,7 +35,7 @@ test('health', async () => {
   ]);
 });
 
-test('metrics by method, route pattern and status', async () => {
+test('requests are counted by method, route pattern and status', async () => {
   await fetch(`${it_.origin}${API}/account/ann%40example.com`, { headers: LIVE });
   await fetch(`${it_.origin}/ann%40example.com`, { headers: LIVE });
   let text: string;

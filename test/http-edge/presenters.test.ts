@@ -67,7 +67,7 @@ const full: UserFacts = {
   referredBy: { code: 'BOB', isConverted: true },
 };
 
-test('an account', () => {
+test('an account is shown with every member of its response', () => {
   expect(
     accountJson({
       accountId: 'a',
@@ -127,7 +127,7 @@ describe('a user', () => {
     });
   });
 
-  test('in full', () => {
+  test('shows every standard field, with codes, referrer and share links', () => {
     const json = userJson(full, { ...around, newlyReferred: true });
     expect(json).toMatchObject({
       referralCode: 'ANN',
@@ -143,7 +143,7 @@ describe('a user', () => {
     expect(JSON.stringify(json)).not.toContain('dateBlocked');
   });
 
-  test('whose referrer is forgotten', () => {
+  test('shows no code and no link of a referrer who is forgotten', () => {
     expect(
       userJson({ ...full, referredBy: { code: null, isConverted: false } }, around),
     ).toMatchObject({
@@ -152,7 +152,7 @@ describe('a user', () => {
     });
   });
 
-  test('narrowed, widened, listed, in public', () => {
+  test('shows the fields that were asked for, fewer in a list, fewer still in public', () => {
     expect(selectedUserJson(full, around, ['id', 'dateBlocked'])).toEqual({
       id: 'u1',
       dateBlocked: 9,
@@ -182,7 +182,7 @@ describe('a user', () => {
     ]);
   });
 
-  test('hash of an address', () => {
+  test('has the hash of the trimmed address in lower case', () => {
     expect(emailHash(' MyEmailAddress@example.com ')).toBe('0bc83cb571cd1c50ba6f3e8a78ef1346');
   });
 });
@@ -238,11 +238,11 @@ describe('a reward', () => {
     fueltankType: null,
   };
 
-  test('of credit', () => {
+  test('of credit shows its amounts and redemptions', () => {
     expect(rewardJson(credit)).toEqual(ofCredit);
   });
 
-  test('of a percentage and of a tank', () => {
+  test('of a percentage or of a tank shows the members of its type', () => {
     const none = { assignedCredit: null, redeemedCredit: null, redemptions: null };
     expect(
       rewardJson({ ...credit, ...none, type: 'PCT_DISCOUNT', unit: null, discountPercent: 10 }),
@@ -332,7 +332,7 @@ test('balances have figures of their type, the others are null', () => {
   });
 });
 
-test('a referral', () => {
+test('a referral is shown with every member of its response', () => {
   const facts: ReferralFacts = {
     referralId: 'f',
     programId: 'default',
@@ -382,7 +382,7 @@ test('a referral', () => {
   );
 });
 
-test('details of a code', () => {
+test('a code is shown with the little that everybody may know of its owner', () => {
   const details = { code: 'ANN', dateCreated: 1, programId: 'default', owner: full, reward: null };
   expect(codeDetailsJson(details)).toEqual({
     code: 'ANN',
@@ -438,7 +438,7 @@ describe('share links', () => {
     ).toBe('http://127.0.0.1:3000/s/acme/test/ANN');
   });
 
-  test('flat', () => {
+  test('of a user are one member for each medium', () => {
     const flat = links.flat('ANN');
     const medium = [
       'shareLink',
@@ -465,7 +465,7 @@ describe('share links', () => {
     expect(flat.EMBED.emailShareLink).toBe('https://refer.example/s/acme/ANN?m=EMAIL&e=EMBED');
   });
 
-  test('of a program', () => {
+  test('of a program are sorted by engagement and medium', () => {
     expect(links.ofProgram('ANN')).toEqual({
       cleanShareLink: 'https://refer.example/s/acme/ANN',
       MOBILE: { DIRECT: 'https://refer.example/s/acme/ANN?m=DIRECT&e=MOBILE' },
@@ -474,7 +474,7 @@ describe('share links', () => {
     });
   });
 
-  test('by media, narrowed', () => {
+  test('are one for each engagement and medium, and only those that were asked for', () => {
     const all = links.urls('ANN').shareLinks;
     expect(Object.keys(all)).toEqual(['cleanShareLink', ...ENGAGEMENT_MEDIA]);
     for (const engagement of ENGAGEMENT_MEDIA)
@@ -495,7 +495,7 @@ describe('share links', () => {
     });
   });
 
-  test('of a program that is asked for', () => {
+  test('name the program that was asked for', () => {
     const codes = { default: 'ANN' };
     expect(codeForLinks(codes, ['default', 'new'], undefined, 'default')).toBe('ANN');
     const codeOf = (program: string) => {

@@ -29,6 +29,7 @@ import {
   UserRequest,
 } from '../../src/http/users/user.request.js';
 import { parseRequest } from '../../src/http/shapes/validation.js';
+import { ANY_VALUES, BAD_IDS } from '../support/bad-values.js';
 
 /**
  * What a body is refused with: `validationErrors`, the numeric code behind them when there is one.
@@ -44,6 +45,18 @@ function refusal(parse: () => unknown): readonly (string | null)[] {
       ...(body.validationErrors ?? []).map((line) => line.split(' ')[0] ?? ''),
       ...(body.rsCode === null ? [] : [body.rsCode]),
     ];
+  }
+  throw new Error('was not refused');
+}
+
+/** The numeric code that a body is refused with, null where it has none. */
+function rsCodeOf(parse: () => unknown): string | null {
+  try {
+    parse();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    expect(error.body.apiErrorCode).toBe('BAD_REQUEST');
+    return error.body.rsCode;
   }
   throw new Error('was not refused');
 }
@@ -118,8 +131,41 @@ describe('a request shape', () => {
 
 describe('accountsync', () => {
   const parse = (body: unknown) => parseRequest(SyncAccountRequest, body);
+  const TRIAL = { status: 'TRIAL' };
+  const PAID = { status: 'PAID', value: 0, billingIntervalType: 'YEAR', billingIntervalValue: 2 };
 
-  test('what is needed and what is kept', () => {
+  test.each<[string, unknown, string | null]>([
+    ['no body', undefined, 'RS022'],
+    ['an array', [], null],
+    ['null', null, null],
+    ['no id', { subscription: TRIAL }, null],
+    ['an empty id', { id: '', subscription: TRIAL }, null],
+    ['no subscription', { id: 'a' }, 'RS022'],
+    ['no status', { id: 'a', subscription: {} }, 'RS022'],
+    ['an unknown status', { id: 'a', subscription: { status: 'paid' } }, 'RS022'],
+    ['PAID without its interval', { id: 'a', subscription: { status: 'PAID', value: 1 } }, null],
+    ['PAID without a value', { id: 'a', subscription: { ...PAID, value: undefined } }, null],
+    ['a negative value', { id: 'a', subscription: { ...PAID, value: -0.01 } }, null],
+    ['a value as text', { id: 'a', subscription: { ...PAID, value: '9' } }, null],
+    [
+      'an unknown interval',
+      { id: 'a', subscription: { ...PAID, billingIntervalType: 'month' } },
+      null,
+    ],
+    [
+      'an interval of nothing',
+      { id: 'a', subscription: { ...PAID, billingIntervalValue: 0 } },
+      null,
+    ],
+    ['half an interval', { id: 'a', subscription: { ...PAID, billingIntervalValue: 1.5 } }, null],
+    ['a currency in lower case', { id: 'a', subscription: TRIAL, currency: 'eur' }, null],
+    ['no currency of this world', { id: 'a', subscription: TRIAL, currency: 'XYZ' }, null],
+    ['a referral that is a text', { id: 'a', subscription: TRIAL, referral: 'CODE' }, null],
+  ])('is refused with %s', (_what, body, rsCode) => {
+    expect(rsCodeOf(() => parse(body))).toBe(rsCode);
+  });
+
+  test('needs an id and a subscription, and keeps what has a value', () => {
     const parsed = parse({
       id: 7,
       subscription: { status: 'TRIAL', value: null, billingIntervalType: '', extra: 1 },
@@ -149,7 +195,7 @@ describe('accountsync', () => {
     expect([paid.currency, paid.referral?.code]).toEqual(['EUR', '123']);
   });
 
-  test('a code that cannot be one is passed over', () => {
+  test('passes over a code that cannot be one', () => {
     for (const code of ['', 'no spaces', 'x'.repeat(16), null, 'é'])
       expect(
         parse({ id: 'a', subscription: { status: 'FREE' }, referral: { code } }).referral?.code,
@@ -213,16 +259,84 @@ describe('accountsync', () => {
     expect(refusal(() => parse(body))).toEqual(expected);
   });
 
-  test.each([['x'], [[]], [1]])('subscription and referral as %j', (value) => {
-    expect(refusal(() => parse({ id: 'a', subscription: value }))).toContain('RS022');
-    expect(refusal(() => parse({ ...good, referral: value }))).toContain('referral');
+  test.each<[string, object]>([
+    ...[null, '', 'paid', 5, true, [], {}].map((status): [string, object] => [
+      'subscription.status',
+      { status },
+    ]),
+    ...[-1, -0.001, '1', true, [], {}].map((value): [string, object] => [
+      'subscription.value',
+      { status: 'FREE', value },
+    ]),
+    ...['', null].map((value): [string, object] => [
+      'subscription.value',
+      { status: 'PAID', value, billingIntervalType: 'DAY', billingIntervalValue: 1 },
+    ]),
+    ...['HOUR', 'day', 1, []].map((type): [string, object] => [
+      'subscription.billingIntervalType',
+      { status: 'FREE', billingIntervalType: type },
+    ]),
+    ...[0, -1, 1.5, 2 ** 53, '1', []].map((value): [string, object] => [
+      'subscription.billingIntervalValue',
+      { status: 'FREE', billingIntervalValue: value },
+    ]),
+  ])('is refused for a bad %s: %j', (member, subscription) => {
+    expect(refusal(() => parse({ id: 'a', subscription }))).toContain(member);
   });
+
+  test.each([['x'], [[]], [1]])(
+    'is refused when its subscription or its referral is %j',
+    (value) => {
+      expect(refusal(() => parse({ id: 'a', subscription: value }))).toContain('RS022');
+      expect(refusal(() => parse({ ...good, referral: value }))).toContain('referral');
+    },
+  );
 });
 
 describe('a user', () => {
   const parse = (body: unknown) => parseRequest(UserRequest, body);
 
-  test('not given, cleared and set are told apart', () => {
+  test.each<[string, object, string | null]>([
+    ['no id', { id: undefined }, null],
+    ['no account', { accountId: undefined }, null],
+    ['an id that is an object', { id: {} }, null],
+    ['an id with a control character', { id: 'a\u0007b' }, null],
+    ['an id of 256 characters', { id: 'x'.repeat(256) }, null],
+    ['an address without a host', { email: 'ann@' }, 'RS023'],
+    ['an address without a name', { email: '@example.com' }, 'RS023'],
+    ['an address with a TLD of one letter', { email: 'a@b.c' }, 'RS023'],
+    ['an address that is a number', { email: 5 }, 'RS023'],
+    ['a locale with a hyphen', { locale: 'en-US' }, 'RS039'],
+    ['a locale in the wrong case', { locale: 'EN_us' }, 'RS039'],
+    ['an unknown country', { countryCode: 'XX' }, null],
+    ['a country in lower case', { countryCode: 'de' }, null],
+    ['a relative image', { imageUrl: '/me.png' }, null],
+    ['an image that is a script', { imageUrl: 'javascript:alert(1)' }, null],
+    ['a code with a hyphen', { referralCode: 'a-b' }, 'RS034'],
+    ['a code of 16 characters', { referralCode: 'x'.repeat(16) }, 'RS034'],
+    ['codes by program that are no codes', { referralCodes: { default: 'a b' } }, 'RS034'],
+    ['referable as text', { referable: 'false' }, null],
+    ['a name that is a list', { firstName: ['Ann'] }, null],
+    ['segments as text', { segments: 'vip' }, null],
+    ['segments of objects', { segments: [{}] }, null],
+    ['custom fields in a list', { customFields: [] }, null],
+    ['a custom field with a bad name', { customFields: { 'a-b': 1 } }, null],
+    ['a custom field without a name', { customFields: { '': 1 } }, null],
+    ['a nested custom field', { customFields: { a: { b: 1 } } }, null],
+    ['a custom field of 1025 characters', { customFields: { a: 'x'.repeat(1025) } }, null],
+    [
+      '101 custom fields',
+      { customFields: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`f${n}`, n])) },
+      null,
+    ],
+    ['referredBy as text', { referredBy: 'CODE' }, null],
+    ['referredByCodes as text', { referredByCodes: 'CODE' }, null],
+  ])('is refused with %s', (_what, change, rsCode) => {
+    const body = { id: 'u', accountId: 'a', ...change };
+    expect(rsCodeOf(() => codesInPassing(parseRequest(IdentifiedUserRequest, body)))).toBe(rsCode);
+  });
+
+  test('tells members that are not given, cleared and set apart', () => {
     expect(
       parse({
         email: '',
@@ -242,7 +356,7 @@ describe('a user', () => {
     });
   });
 
-  test('everything at once', () => {
+  test('takes every member at once', () => {
     const body = {
       id: 'u',
       accountId: 5,
@@ -282,7 +396,7 @@ describe('a user', () => {
     'ü@münchen.de',
     'a@b.xn--p1ai',
     ' ann@example.com ',
-  ])('the address %s', (email) => {
+  ])('may have the address %s', (email) => {
     expect(parse({ email }).email).toBe(email);
   });
 
@@ -300,7 +414,7 @@ describe('a user', () => {
     5,
     {},
     true,
-  ])('no address: %j', (email) => {
+  ])('is refused for the address %j', (email) => {
     expect(refusal(() => parse({ email }))).toEqual(['email', 'RS023']);
   });
 
@@ -350,7 +464,7 @@ describe('a user', () => {
     expect(refusal(() => parse(body))).toEqual(expected);
   });
 
-  test('with its ids in the body', () => {
+  test('needs both ids where they come in the body', () => {
     expect([...refusal(() => parseRequest(IdentifiedUserRequest, { email: 'x' }))].sort()).toEqual([
       'RS023',
       'accountId',
@@ -368,7 +482,34 @@ describe('a user', () => {
 describe('moderation', () => {
   const parse = (body: unknown) => parseRequest(ModerateReferralsRequest, body);
 
-  test('actions', () => {
+  test.each<[string, unknown]>([
+    ['no actions', {}],
+    ['none', { actions: [] }],
+    [
+      '101',
+      { actions: Array.from({ length: 101 }, () => ({ referralId: 'a', action: 'DENIED' })) },
+    ],
+    ['an object', { actions: { referralId: 'a', action: 'DENIED' } }],
+    ['a list of texts', { actions: ['DENIED'] }],
+    ['null among them', { actions: [null] }],
+    ['no id', { actions: [{ action: 'DENIED' }] }],
+    ['no action', { actions: [{ referralId: 'a' }] }],
+    ['an unknown action', { actions: [{ referralId: 'a', action: 'PENDING' }] }],
+    ['an action in lower case', { actions: [{ referralId: 'a', action: 'denied' }] }],
+    [
+      'one bad one among good ones',
+      {
+        actions: [
+          { referralId: 'a', action: 'DENIED' },
+          { referralId: 'b', action: {} },
+        ],
+      },
+    ],
+  ])('is refused with %s', (_what, body) => {
+    expect(rsCodeOf(() => parse(body))).toBeNull();
+  });
+
+  test('names a referral and an action for each entry', () => {
     expect(
       parse({
         actions: [
@@ -396,7 +537,7 @@ describe('moderation', () => {
     expect([...new Set(refusal(() => parse(body)))]).toEqual(expected);
   });
 
-  test.each([[null], ['x'], [1], [[]]])('an action %j', (value) => {
+  test.each([[null], ['x'], [1], [[]]])('is refused for the action %j', (value) => {
     expect(refusal(() => parse({ actions: [value] })).length).toBeGreaterThan(0);
   });
 
@@ -451,7 +592,7 @@ describe('a new reward', () => {
   const percent = { type: 'PCT_DISCOUNT', discountPercent: 10 };
   const tank = { type: 'FUELTANK', fuelTankCode: 'F1', fuelTankType: 'CREDIT', amount: 500 };
 
-  test('is worth', () => {
+  test('has the members of its type and no others', () => {
     expect(rewardValueOf(parseCreateReward({ ...credit, currency: 'USD' }))).toEqual({
       type: 'CREDIT',
       unit: 'CENTS',
@@ -489,7 +630,7 @@ describe('a new reward', () => {
     });
   });
 
-  test('has what all have', () => {
+  test('of each type may have texts, dates and whether it can be cancelled', () => {
     const dates = { dateExpires: 2_000_000_000_000, dateScheduledFor: 1 };
     expect(
       parseCreateReward({ ...percent, name: 'n', description: '', cancellable: false, ...dates }),
@@ -571,5 +712,89 @@ describe('a new reward', () => {
     [{ ...credit, name: 5 }, ['name']],
   ])('%j', (body, expected) => {
     expect([...refusal(() => parseCreateReward(body))].sort()).toEqual(expected);
+  });
+});
+
+describe('the body of', () => {
+  const subscription = { status: 'FREE', value: 1 };
+  const moderation = { referralId: 'r', action: 'APPROVED' };
+  const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1, name: 'a', currency: 'EUR' };
+  const percent = { type: 'PCT_DISCOUNT', discountPercent: 1, dateExpires: Date.now() + 1e9 };
+  const tank = {
+    type: 'FUELTANK',
+    fuelTankCode: 'c',
+    fuelTankType: 'CREDIT',
+    amount: 1,
+    unit: 'x',
+  };
+  const redeem = { amount: 1, unit: 'CENTS' };
+  const user = {
+    id: 'u',
+    accountId: 'a',
+    email: 'ann@example.com',
+    firstName: 'Ann',
+    lastName: 'Lee',
+    imageUrl: 'https://example.com/a.png',
+    locale: 'en_US',
+    countryCode: 'US',
+    referable: true,
+    customFields: { a: 1 },
+    segments: ['vip'],
+    referralCode: 'ANN',
+    referralCodes: { default: 'ANN' },
+    referredBy: { code: 'BOB' },
+    referredByCodes: ['BOB'],
+    paymentProviderId: 'cus',
+  };
+  const shapeOf =
+    (shape: Shape) =>
+    (body: unknown): unknown =>
+      parseRequest<object>(shape, body);
+
+  test.each<[string, Readonly<Record<string, unknown>>, (body: unknown) => unknown]>([
+    [
+      'accountsync',
+      { id: 'a', subscription, currency: 'EUR', referral: { code: 'ANN' } },
+      shapeOf(SyncAccountRequest),
+    ],
+    ['user', user, shapeOf(UserRequest)],
+    ['moderate', { actions: [moderation] }, shapeOf(ModerateReferralsRequest)],
+    ['bulkredeem', { accountId: 'a', ...redeem }, shapeOf(BulkRedeemRequest)],
+    ['redeem', redeem, shapeOf(RedeemRequest)],
+    ['a credit', credit, parseCreateReward],
+    ['a percentage', percent, parseCreateReward],
+    ['a tank code', tank, parseCreateReward],
+  ])('%s is read or refused with any value in any member', (_name, good, parse) => {
+    expect(parse(good)).toBeInstanceOf(Object);
+    for (const member of Object.keys(good)) {
+      const refused = ANY_VALUES.filter((value) => {
+        try {
+          return parse({ ...good, [member]: value }) === undefined;
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          expect(error.code).toBe('BAD_REQUEST');
+          return true;
+        }
+      });
+      expect([member, refused.length > 0]).toEqual([member, true]);
+    }
+  });
+
+  test.each<[string, (id: string) => unknown]>([
+    ['accountsync', (id) => parseRequest(SyncAccountRequest, { id, subscription })],
+    ['user', (id) => parseRequest(IdentifiedUserRequest, { id, accountId: 'a' })],
+    [
+      'a user of an account',
+      (id) => parseRequest(IdentifiedUserRequest, { id: 'u', accountId: id }),
+    ],
+    ['bulkredeem', (id) => parseRequest(BulkRedeemRequest, { accountId: id, ...redeem })],
+    [
+      'moderate',
+      (id) =>
+        parseRequest(ModerateReferralsRequest, { actions: [{ ...moderation, referralId: id }] }),
+    ],
+  ])('%s is refused with an id that can be none', (_name, parse) => {
+    expect(parse('a')).toBeInstanceOf(Object);
+    for (const id of BAD_IDS) expect(refusal(() => parse(id))).toHaveLength(1);
   });
 });

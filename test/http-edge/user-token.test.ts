@@ -97,7 +97,7 @@ describe('a good token', () => {
   });
 });
 
-describe('no good:', () => {
+describe('a bad token', () => {
   const [header, payload, signature] = signed(GOOD).split('.');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const asymmetric = `${encoded({ alg: 'RS256' })}.${encoded(GOOD)}`;

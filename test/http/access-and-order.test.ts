@@ -249,7 +249,7 @@ describe.each(ROUTES)('%s %s', (method, to) => {
     );
   });
 
-  test('then what it is about', async () => {
+  test('is checked for what it is about afterwards', async () => {
     const withBody = method === 'POST' && BODIES.includes(to) ? { raw: '{}' } : {};
     const { status, body } = await call(tenant.live, withBody);
     if (MADE.includes(to))
@@ -317,7 +317,7 @@ describe('keys', () => {
     },
   );
 
-  test('the scheme in any case', async () => {
+  test('are taken with the scheme in any case', async () => {
     const authorization = basic(`:${tenant.liveKey}`).replace('Basic', 'bAsIc');
     expect(
       (await tenant.live.as(undefined).get('/users', { headers: { authorization } })).status,

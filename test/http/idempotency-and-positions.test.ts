@@ -738,7 +738,7 @@ describe('a key', () => {
     expect((await tenant.test.post('/accountsync', otherBody, { key })).status).toBe(422);
   });
 
-  test('of a request that runs: 409, here and there, until it is done', async () => {
+  test('of a request that runs is answered with 409, here and there, until it is done', async () => {
     const id = await reward();
     const key = personal('key');
     const call = (client: ApiClient) =>
@@ -765,7 +765,7 @@ describe('a key', () => {
     expect(whole(await call(there))).toStrictEqual(whole(await first));
   });
 
-  test('of a process that is gone: the next one to ask runs it', async () => {
+  test('of a process that is gone is run by the next one to ask', async () => {
     const id = await reward();
     const key = personal('key');
     const call = () => api.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
@@ -849,7 +849,7 @@ describe('a position', () => {
       expect([200, 201, 404]).toContain((await client.get(to, { atLeast })).status);
   });
 
-  test('beyond the newest one of the log: 400 at once, however long others are waited for', async () => {
+  test('beyond the newest one of the log is refused at once, however long others are waited for', async () => {
     const head = (await running.service.head())!;
     for (const beyond of [
       head.replace(/-\d+$/, '-999999999999'),
@@ -862,7 +862,7 @@ describe('a position', () => {
     }
   });
 
-  test('that is not there in time: 503, and when to come again', async () => {
+  test('that does not arrive in time is answered with 503 and Retry-After', async () => {
     const impatient = await RunningService.start(running.stores, {
       ROLES: 'api',
       POSITION_WAIT_MS: '50',

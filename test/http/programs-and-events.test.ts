@@ -164,7 +164,7 @@ describe('events of a user', () => {
     expect(await running.service.head()).toBe(before);
   });
 
-  test('as large as they may be are taken', async () => {
+  test('are taken as large as they may be', async () => {
     const text = 'é'.repeat(750);
     const events = Array.from({ length: 100 }, () => ({
       key: 'k'.repeat(1500),
@@ -173,7 +173,7 @@ describe('events of a user', () => {
     expect((await happened(tenant.live, bob, events)).status).toBe(200);
   });
 
-  test('of somebody who is not there: 404', async () => {
+  test('of an unknown user are answered with 404', async () => {
     const nobody = { ...bob, id: personal('nobody') };
     expect(outcome(await happened(tenant.live, nobody, [{ key: 'k' }]))).toStrictEqual(
       refusal(404, 'USER_NOT_FOUND', 'RS042'),
@@ -430,7 +430,7 @@ test('credit that redeems itself is redeemed when it becomes available', async (
   ]);
 });
 
-test('of several programs each has its code, its terms and its conversion, and the default can change', async () => {
+test('each of several programs has its code, its terms and its conversion, and the default can change', async () => {
   const tenant = await tenantWith({ id: 'one', referredReward: CENTS(1) });
   const { live } = tenant;
   const ann = await person(live);

@@ -171,7 +171,7 @@ describe('lists', () => {
     expect((await scene.api.get('/referrals/')).body['totalCount']).toBe(12);
   });
 
-  test('every filter alone and with every other', async () => {
+  test('take every filter alone and with every other', async () => {
     const [first] = referrers as [Person, Person];
     const friend = friends[2]!;
     const paid = all.find(({ id }) => id === friends[1]!.referralId)!.dateReferralPaid!;
@@ -254,7 +254,7 @@ describe('lists', () => {
     });
   });
 
-  test('nobody and nothing', async () => {
+  test('are empty for an id that nobody has, and whole for an empty filter', async () => {
     for (const name of [
       'referringAccountId',
       'referringUserId',
@@ -270,7 +270,7 @@ describe('lists', () => {
     });
   });
 
-  test('dates: exact, from, to, both, open, ISO, reversed', async () => {
+  test('filter by dates that are exact, open on either side, ISO or reversed', async () => {
     const times = all.map(({ dateReferralStarted }) => dateReferralStarted);
     const [newest, oldest, middle] = [times[0]!, times.at(-1)!, times[5]!];
     const iso = (time: number) => new Date(time).toISOString();
@@ -302,22 +302,9 @@ describe('lists', () => {
   });
 
   test.each([
-    ...[
-      'x',
-      'yesterday',
-      '1,2,3',
-      '2026-13-01',
-      '2026-02-30',
-      '1.5',
-      '1e3',
-      '2026-01-01T25:00Z',
-      '99999999999999999',
-      'NaN',
-    ].flatMap((text) =>
-      ['dateReferralStarted', 'dateReferralPaid', 'dateReferralEnded'].map(
-        (name): [string, string] => [name, text],
-      ),
-    ),
+    ['dateReferralStarted', 'yesterday'],
+    ['dateReferralPaid', '1,2,3'],
+    ['dateReferralEnded', '2026-02-30'],
     ['limit', '1001'],
     ['limit', '-1'],
     ['limit', '1.5'],
@@ -330,7 +317,7 @@ describe('lists', () => {
     ['referredModerationStatus', 'approved'],
     ['referrerModerationStatus', 'ACTIONED'],
     ['referringUserId', 'x'.repeat(256)],
-  ])('%s=%s is refused', async (name, value) => {
+  ])('refuse %s=%s', async (name, value) => {
     expect(outcome(await scene.api.get(`/referrals${query({ [name]: value })}`))).toStrictEqual(
       refusal(400, 'BAD_REQUEST'),
     );
@@ -340,19 +327,19 @@ describe('lists', () => {
     'limit=1&limit=2',
     'dateReferralPaid=1&dateReferralPaid=2',
     'referringUserId=a&referringUserId=b',
-  ])('%s is refused', async (twice) => {
+  ])('refuse %s', async (twice) => {
     expect(outcome(await scene.api.get(`/referrals?${twice}`))).toStrictEqual(
       refusal(400, 'BAD_REQUEST'),
     );
   });
 
-  test('a control character is refused', async () => {
+  test('refuse a control character', async () => {
     expect(outcome(await scene.api.get('/referrals?referredAccountId=%00'))).toStrictEqual(
       refusal(400, 'BAD_REQUEST'),
     );
   });
 
-  test('parameters that nobody knows are ignored', async () => {
+  test('ignore unknown parameters', async () => {
     expect(
       (await scene.api.get('/referrals?foo=1&foo=2&__proto__=3&constructor=4&limit=0')).body,
     ).toStrictEqual({
@@ -523,7 +510,7 @@ describe('moderation', () => {
     ['APPROVED', ['APPROVED', 'APPROVED'], [false, false]],
     ['REFERRED_APPROVED', ['APPROVED', 'APPROVED'], [false, false]],
     ['REFERRER_APPROVED', ['APPROVED', 'APPROVED'], [false, false]],
-  ])('%s, and back', async (action, sides, cancellations) => {
+  ])('changes %s, and back', async (action, sides, cancellations) => {
     const { id } = await converted();
     const before = await scene.referral(id);
     const answer = await scene.moderate([id, action]);
@@ -539,7 +526,7 @@ describe('moderation', () => {
     expect(back.dateModerated).toBeGreaterThanOrEqual(after.dateModerated);
   });
 
-  test('several at once; of several actions on one side the last counts', async () => {
+  test('takes several actions at once; of several on one side the last counts', async () => {
     const referrer = await scene.person();
     const friends = [
       await scene.friendOf(referrer),
@@ -573,7 +560,7 @@ describe('moderation', () => {
     expect(await scene.rewards(referrer)).toHaveLength(3);
   });
 
-  test('all or nothing: a reason per line that begins with the id', async () => {
+  test('is all or nothing, with a reason a line that begins with the id', async () => {
     const one = await converted();
     const spent = await converted();
     const [reward] = await scene.rewards(spent.referrer);
@@ -613,7 +600,7 @@ describe('moderation', () => {
     expect((await scene.moderate([spent.id, 'REFERRED_DENIED'])).status).toBe(200);
   });
 
-  test('what was cancelled by request stays cancelled; its side can be denied', async () => {
+  test('leaves cancelled what was cancelled by request; its side can be denied', async () => {
     const { id, referrer } = await converted();
     const [reward] = await scene.rewards(referrer);
     await scene.api.post(`/reward/${reward!.id}/cancel`);
@@ -632,7 +619,7 @@ describe('moderation', () => {
     expect((await scene.referral(other.id)).referrerReward).toStrictEqual(denied);
   });
 
-  test('denied credit is no credit', async () => {
+  test('takes denied credit from the balance', async () => {
     const { id, referrer } = await converted();
     await scene.moderate([id, 'DENIED']);
     const [reward] = await scene.rewards(referrer);
@@ -654,7 +641,7 @@ describe('moderation', () => {
     ).toStrictEqual([creditBalance('CENTS', { count: 0, cancelled: 1000 })]);
   });
 
-  test('moderating and spending at the same time: one of them wins, and the books agree', async () => {
+  test('and spending at the same time: one of them wins, and the books agree', async () => {
     for (let round = 0; round < 5; round++) {
       const { id, referrer } = await converted();
       const [reward] = await scene.rewards(referrer);
@@ -674,31 +661,13 @@ describe('moderation', () => {
     }
   });
 
-  test.each<[string, unknown]>([
-    ['no actions', {}],
-    ['none', { actions: [] }],
-    [
-      '101',
-      { actions: Array.from({ length: 101 }, () => ({ referralId: 'a', action: 'DENIED' })) },
-    ],
-    ['an object', { actions: { referralId: 'a', action: 'DENIED' } }],
-    ['a list of texts', { actions: ['DENIED'] }],
-    ['null among them', { actions: [null] }],
-    ['no id', { actions: [{ action: 'DENIED' }] }],
-    ['no action', { actions: [{ referralId: 'a' }] }],
-    ['an unknown action', { actions: [{ referralId: 'a', action: 'PENDING' }] }],
-    ['an action in lower case', { actions: [{ referralId: 'a', action: 'denied' }] }],
-    [
-      'one bad one among good ones',
-      {
-        actions: [
-          { referralId: 'a', action: 'DENIED' },
-          { referralId: 'b', action: {} },
-        ],
-      },
-    ],
-  ])('%s is refused', async (_what, body) => {
-    expect(outcome(await scene.api.post('/referrals/moderate', body))).toStrictEqual(
+  // Every bad body: `test/http-edge/requests.test.ts`.
+  test('is refused when one bad action is among good ones', async () => {
+    const actions = [
+      { referralId: 'a', action: 'DENIED' },
+      { referralId: 'b', action: {} },
+    ];
+    expect(outcome(await scene.api.post('/referrals/moderate', { actions }))).toStrictEqual(
       refusal(400, 'BAD_REQUEST'),
     );
   });
@@ -721,39 +690,32 @@ describe('moderation', () => {
     });
   });
 
-  test('a hundred at once', async () => {
+  // A hundred accounts: `test/command-handling/moderations.test.ts`.
+  test('takes a hundred actions at once, and not one more', async () => {
     const referrer = await scene.person();
-    const friends: unknown[] = [];
-    while (friends.length < 100) {
-      const some = Array.from({ length: 10 }, () =>
-        scene.person({}, { referral: { code: referrer.code } }),
-      );
-      friends.push(...(await Promise.all(some)));
-    }
+    const friends = await Promise.all(
+      Array.from({ length: 25 }, () => scene.person({}, { referral: { code: referrer.code } })),
+    );
     const filter = { referringAccountId: referrer.accountId };
     const { ids } = await scene.ids({ ...filter, limit: 100 });
     expect(ids).toHaveLength(friends.length);
-    expect(
-      outcome(await scene.moderate(...ids.map((id) => [id, 'DENIED'] as const))),
-    ).toStrictEqual({ status: 200, body: {} });
-    expect(
-      (
-        await scene.ids({
-          ...filter,
-          referredModerationStatus: 'DENIED',
-          referrerModerationStatus: 'DENIED',
-          limit: 0,
-        })
-      ).totalCount,
-    ).toBe(100);
-    const [first] = ids;
-    expect(
-      (await scene.moderate(...ids.map((id) => [id, 'APPROVED'] as const), [first!, 'DENIED']))
-        .status,
-    ).toBe(400);
-    expect(
-      (await scene.ids({ ...filter, referredModerationStatus: 'APPROVED', limit: 0 })).totalCount,
-    ).toBe(0);
+    const eachSideTwice = [
+      'REFERRED_APPROVED',
+      'REFERRER_APPROVED',
+      'REFERRED_DENIED',
+      'REFERRER_DENIED',
+    ] as const;
+    const hundred = eachSideTwice.flatMap((action) => ids.map((id) => [id, action] as const));
+    expect(outcome(await scene.moderate(...hundred))).toStrictEqual({ status: 200, body: {} });
+    const denied = {
+      ...filter,
+      referredModerationStatus: 'DENIED',
+      referrerModerationStatus: 'DENIED',
+      limit: 0,
+    };
+    expect((await scene.ids(denied)).totalCount).toBe(friends.length);
+    expect((await scene.moderate(...hundred, [ids[0]!, 'APPROVED'])).status).toBe(400);
+    expect((await scene.ids(denied)).totalCount).toBe(friends.length);
   });
 });
 
@@ -778,7 +740,7 @@ describe('programs', () => {
     };
   }
 
-  test('both sides pending: nothing is given until it is approved, whichever comes first', async () => {
+  test('that hold both sides give nothing until it is approved, whichever comes first', async () => {
     const pending = {
       moderation: { referred: 'PENDING', referrer: 'PENDING' },
       referredReward: percent,
@@ -833,7 +795,7 @@ describe('programs', () => {
     expect(await scene.rewards(referrer)).toHaveLength(2);
   });
 
-  test('each side paid at the other moment', async () => {
+  test('may pay each side at the other moment', async () => {
     const { scene, friend, started, after } = await referralUnder({
       referredReward: { ...percent, when: 'CONVERTED' },
       referrerReward: { ...credit, when: 'STARTED' },
@@ -850,7 +812,7 @@ describe('programs', () => {
     expect(await scene.referral(friend.referralId)).toStrictEqual(after);
   });
 
-  test('a referrer who is blocked before the conversion keeps what was earned at the start', async () => {
+  test('leave a referrer who is blocked before the conversion what was earned at the start', async () => {
     const terms = { referredReward: percent, referrerReward: { ...credit, when: 'STARTED' } };
     const { scene, referrer, friend, started } = await referralUnder(terms, { paid: false });
     await scene.api.post(`${referrer.at}/block`);
@@ -867,7 +829,7 @@ describe('programs', () => {
     ).toStrictEqual([creditBalance('CENTS', { count: 1, available: 1000 })]);
   });
 
-  test('no rewards at all', async () => {
+  test('may give no rewards at all', async () => {
     const { scene, after, referrer } = await referralUnder({
       referredReward: null,
       referrerReward: null,
@@ -880,7 +842,7 @@ describe('programs', () => {
     expect((await scene.api.get(`/code/${referrer.code}`)).body['reward']).toBeNull();
   });
 
-  test('terms: name, description, months, validity, delay, what cannot be cancelled', async () => {
+  test('set the name, description, months, validity and delay of a reward, and whether it can be cancelled', async () => {
     const { scene, referrer, friend, after } = await referralUnder({
       referredReward: {
         ...percent,
@@ -963,7 +925,7 @@ describe('programs', () => {
     }
   });
 
-  test('changing a program changes what is earned from then on, and nothing before', async () => {
+  test('that change pay otherwise from then on, and change nothing before', async () => {
     const { tenant, scene, referrer, friend, started } = await referralUnder(
       { referredReward: percent, referrerReward: credit },
       { paid: false },
@@ -987,7 +949,7 @@ describe('programs', () => {
     });
   });
 
-  test('several programs: a code in each, a referral belongs to that of the code', async () => {
+  test('have a code of each user each, and a referral belongs to the program of its code', async () => {
     const tenant = await tenantWith({ referredReward: percent, referrerReward: credit });
     const scene = new Scene(tenant.live);
     const before = await scene.person();

@@ -63,7 +63,7 @@ const bulk = (accountId: string, amount: unknown, unit: unknown) =>
 const cancel = (id: string) => api.post(`/reward${path(id)}/cancel`);
 
 describe('giving', () => {
-  test('each type with all that it may have, and with null for what it may not', async () => {
+  test('answers each type with all that it may have, and with null for what it may not', async () => {
     const person = await owner();
     const later = Date.now() + 3_600_000;
     const dates = { dateScheduledFor: later, dateExpires: later };
@@ -218,7 +218,7 @@ describe('giving', () => {
     expect(await rewards(person.accountId)).toStrictEqual([]);
   });
 
-  test('up to 2^53-1 per account and unit, cancelled and redeemed ones included', async () => {
+  test('goes up to 2^53-1 per account and unit, cancelled and redeemed ones included', async () => {
     const person = await owner();
     const big = await give(person, credit('CENTS', MAX - 10));
     expect(big['assignedCredit']).toBe(9_007_199_254_740_981);
@@ -249,7 +249,7 @@ describe('giving', () => {
     );
   });
 
-  test('a conversion goes on without a reward that is too much', async () => {
+  test('lets a conversion go on without a reward that is too much', async () => {
     const referrer = await owner();
     await give(referrer, credit('CENTS', MAX));
     const { referralCode } = (await api.get(referrer.at)).body;
@@ -306,7 +306,7 @@ describe('redeeming one', () => {
     ]);
   });
 
-  test('a number too large to be read is an amount that is too large', async () => {
+  test('refuses a number too large to be read as an amount that is too large', async () => {
     const person = await owner();
     const { id } = await give(person, credit('CENTS', 100));
     const raw = '{"amount":1e999,"unit":"CENTS"}';
@@ -315,7 +315,7 @@ describe('redeeming one', () => {
     );
   });
 
-  test('what is no available credit', async () => {
+  test('refuses what is no available credit', async () => {
     const person = await owner();
     const far = Date.now() + 3_600_000;
     const { id: percent } = await give(person, { type: 'PCT_DISCOUNT', discountPercent: 5 });
@@ -339,7 +339,7 @@ describe('redeeming one', () => {
     );
   });
 
-  test('an unknown reward or account is unknown whatever is asked of it', async () => {
+  test('does not know an unknown reward or account, whatever is asked of it', async () => {
     const { accountId, at } = await owner();
     const { id } = await give({ accountId, at, userId: '' }, credit('CENTS', 5));
     const unknownIds = [
@@ -365,7 +365,7 @@ describe('redeeming one', () => {
     );
   });
 
-  test('until nothing is left', async () => {
+  test('goes on until nothing is left', async () => {
     const person = await owner();
     const { id } = await give(person, credit('Points', 10));
     expect((await redeem(id, 4, 'POINTS')).body).toStrictEqual({
@@ -403,7 +403,7 @@ describe('redeeming one', () => {
 });
 
 describe('redeeming from the account', () => {
-  test('the soonest end first, then the oldest, all or nothing, in the first spelling', async () => {
+  test('takes the soonest expiry first, then the oldest, all or nothing, in the first spelling', async () => {
     const person = await owner();
     const hour = 3_600_000;
     const endless1 = await give(person, credit('Cents', 10));
@@ -441,7 +441,7 @@ describe('redeeming from the account', () => {
     ]);
   });
 
-  test('never more than there is, however many ask at once', async () => {
+  test('never takes more than there is, however many ask at once', async () => {
     const person = await owner();
     const { id } = await give(person, credit('CENTS', 60));
     await give(person, credit('CENTS', 40));
@@ -462,7 +462,7 @@ describe('redeeming from the account', () => {
 });
 
 describe('cancelling', () => {
-  test('once; twice changes nothing', async () => {
+  test('takes effect once; twice changes nothing', async () => {
     const person = await owner();
     const { id } = await give(person, credit('CENTS', 5));
     const first = await cancel(id);
@@ -476,7 +476,7 @@ describe('cancelling', () => {
     expect(await rewards(person.accountId)).toStrictEqual([first.body]);
   });
 
-  test('not what is redeemed in part, nor what cannot be cancelled', async () => {
+  test('is refused for what is redeemed in part and for what cannot be cancelled', async () => {
     const person = await owner();
     const { id: redeemed } = await give(person, credit('CENTS', 5));
     await redeem(redeemed, 1, 'CENTS');
@@ -491,7 +491,7 @@ describe('cancelling', () => {
 });
 
 describe('balances', () => {
-  test('by type, then unit; what is spent, what may be spent, and why the rest may not', async () => {
+  test('are sorted by type and unit, and say what is spent, what may be spent, and why the rest may not', async () => {
     const person = await owner();
     const { accountId } = person;
     const { id: partly } = await give(person, credit('points', 100));

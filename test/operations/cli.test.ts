@@ -233,7 +233,7 @@ test('programs are applied, versioned and shown', async () => {
   ]);
 });
 
-test('bad input is one line and exit 1, and changes nothing', async () => {
+test('bad input ends with one line and exit 1, and changes nothing', async () => {
   await json('tenant', 'create', 'safe');
   const before = await service.head();
   const bad = await file(
@@ -364,7 +364,7 @@ test.each([
   ).toContain(path);
 });
 
-test('every member is taken', () => {
+test('a program file with every member is taken', () => {
   const tank = {
     type: 'FUELTANK',
     fuelTankCodes: ['A', 'B'],
@@ -500,7 +500,7 @@ describe('token sign', () => {
   });
 });
 
-test('what a tenant sets for its open endpoints', async () => {
+test('a tenant sets the rules of its open endpoints', async () => {
   await service.createTenant({ alias: 'rules' });
   const update = (...words: readonly string[]) => json('tenant', 'update', 'rules', ...words);
   expect(

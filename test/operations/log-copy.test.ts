@@ -182,7 +182,7 @@ test('a copy that an earlier release made, without origins, is gone on with, and
   });
 });
 
-test('of an empty log there is an empty copy', async () => {
+test('a copy of an empty log is empty', async () => {
   const source = (await inPostgres()).log;
   const target = inEventStore();
   expect(await copied(source, target)).toEqual({ found: 0, appended: 0 });
@@ -246,7 +246,7 @@ describe('a target that is no beginning of the source is refused, and nothing is
     expect(await stored(target)).toEqual(before);
   }
 
-  test('another stream of ours', async () => {
+  test('when it has another stream of ours', async () => {
     const target = inEventStore();
     await target.append('referral-foreign', 'no-stream', [event()]);
     await refused(
@@ -256,7 +256,7 @@ describe('a target that is no beginning of the source is refused, and nothing is
     );
   });
 
-  test('more events', async () => {
+  test('when it has more events', async () => {
     const source = await filled((await inPostgres()).log, 1);
     const target = inEventStore();
     await copied(source, target);
@@ -264,7 +264,7 @@ describe('a target that is no beginning of the source is refused, and nothing is
     await refused(source, target, /other streams of ours.*goes on behind.*referral-more/);
   });
 
-  test('the same events in another order', async () => {
+  test('when it has the same events in another order', async () => {
     const source = (await inPostgres()).log;
     const target = inEventStore();
     const [one, two] = [event(), event()];
@@ -279,7 +279,7 @@ describe('a target that is no beginning of the source is refused, and nothing is
     expect(await compared(source, target)).toMatchObject({ differences: [], isOrderSame: false });
   });
 
-  test('somebody else writes to it meanwhile', async () => {
+  test('when another writer appends to it meanwhile', async () => {
     const source = await filled((await inPostgres()).log, 2);
     const target = inEventStore();
     let meanwhile: Promise<unknown> | undefined;

@@ -42,7 +42,7 @@ it('what a replay expects of an account grows with its rewards, not with their s
   expect(cpuMsOf(() => expectedBalances(many, ACME.accountRef))).toBeLessThan(80 * base);
 });
 
-it('and with the redemptions of one reward', () => {
+it('what a replay expects of a reward grows with its redemptions, not with their square', () => {
   const reward = rewardGranted('reward', ANN, credit(SIXTEEN_TIMES));
   const eventsOf = (count: number) =>
     known([

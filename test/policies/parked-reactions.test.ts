@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
+import { EventCodec } from '../../src/event-log/codec.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
+import { ALL_POLICIES, ParkedReactions } from '../../src/policies/parked-reactions.js';
 import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
+import { retryStream } from '../../src/policies/retry-stream.js';
 import { openPool } from '../../src/postgres/database.js';
+import { decodeAny } from '../../src/projecting/decode-events.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
+import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import {
   NEW_FACT,
   OLD_FACT,
@@ -48,6 +53,8 @@ const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   for await (const item of items) found.push(item);
   return found;
 };
+
+const A_JOB = { kind: 'job', task: 'settle-reward', payload: {}, runAt: 0, key: 'k' } as const;
 
 const databaseError = (code: string): Error =>
   Object.assign(new Error('as Postgres says'), { code });
@@ -312,6 +319,51 @@ describe('an event of a type that this release does not know', () => {
     expect(releases.reactions()).toEqual(await releases.expected());
   });
 
+  it('is not taken for done by a process that read the record before another one changed it', async () => {
+    await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
+    const stream = streamOf('a');
+    const [first, unknown] = await all(log.readStream(stream));
+    if (!first || !unknown) throw new Error('both were appended');
+    const policy = 'to-old-facts';
+    const parked = new ParkedReactions(pool);
+    await parked.park({ policy, event: first, reason: 'not now' });
+    await parked.park({ policy: ALL_POLICIES, event: unknown, reason: 'unknown' });
+    let goOn: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const parts = {
+      parked,
+      log,
+      decode: decodeAny(new EventCodec(new InMemorySubjectKeys())),
+      policies: [{ name: policy, handles: new Set([OLD_FACT] as const), react: () => [A_JOB] }],
+    };
+    const { signal } = new AbortController();
+    const [older] = await new Promise<[Promise<void>]>((resolve) => {
+      const taking = retryStream(
+        {
+          ...parts,
+          whyUnknown: ({ type }) => (type === NEW_FACT ? 'unknown' : undefined),
+          carryOut: () => {
+            resolve([taking]);
+            return gate;
+          },
+        },
+        stream,
+        signal,
+      );
+    });
+    const newer = {
+      ...parts,
+      carryOut: ({ revision }: { readonly revision: bigint }) =>
+        revision === 2n ? Promise.reject(new Error('not now')) : Promise.resolve(),
+    };
+    await retryStream(newer, stream, signal);
+    goOn();
+    await older;
+    expect(await parked.ofStream(stream)).toMatchObject([{ policy, revision: 1n }]);
+    await retryStream({ ...parts, carryOut: () => Promise.resolve() }, stream, signal);
+    expect(await parked.ofStream(stream)).toEqual([]);
+  });
+
   it('is lost to nobody while one process passes it over and another takes it up', async () => {
     const older = releases.older();
     const newer = [releases.newer(), releases.newer()];
@@ -327,6 +379,8 @@ describe('an event of a type that this release does not know', () => {
     }
     const head = await releases.happened('end', OLD_FACT);
     for (const runner of newer) expect(await runner.waitFor(head, 20_000)).toBe(true);
+    // While it leads, what a newer one has parked for a policy of its own waits.
+    await releases.stop(older);
     await eventually(async () => (await rows()).length === 0);
     expect(TestReleases.perPolicy(releases.reactions())).toEqual(
       TestReleases.perPolicy(await releases.expected()),

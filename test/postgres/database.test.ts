@@ -96,7 +96,7 @@ test('a full pool counts as unavailable', async () => {
   for (const client of taken) client.release();
 });
 
-test('a wrong statement or a cancelled one does not', async () => {
+test('a wrong statement or a cancelled one does not count as unavailable', async () => {
   expect(isUnavailable(await refusalOf(pool.query('select 1 / 0')))).toBe(false);
   expect(isUnavailable(await refusalOf(pool.query('selct')))).toBe(false);
   expect(

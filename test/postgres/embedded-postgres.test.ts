@@ -152,7 +152,7 @@ test('a server whose process was killed is found again, and stopped by the next 
   expect(await serverPid(dataDir)).toBeUndefined();
 });
 
-test('process and server killed together: the next start recovers', async () => {
+test('the start after process and server were killed together recovers', async () => {
   await copyDatabaseTo();
   const killed = await startInOtherProcess(dataDir);
   await ask(killed.url, 'create table kept as select generate_series(1, 1000) as value');

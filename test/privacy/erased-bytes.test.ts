@@ -18,13 +18,13 @@ import { createDataDir, removeDataDir } from '../support/embedded.js';
 import { filesWith, formsOf, holds } from '../support/marks.js';
 
 /**
- * A hundred people with a mark in everything that is known of them. Half of them are forgotten: no
+ * Forty people with a mark in everything that is known of them. Half of them are forgotten: no
  * file holds their mark any more.
  */
 
 const GONE = 'goqzxne';
 const KEPT = 'keqzxpt';
-const PEOPLE = 100;
+const PEOPLE = 40;
 
 let dataDir: string;
 let service: Service;

@@ -37,7 +37,7 @@ test('with an own database a missing key is never made', async () => {
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test('no new key beside old data', async () => {
+test('a key is never made beside old data', async () => {
   await mkdir(join(dataDir, 'postgres'));
   await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '18\n');
   expect(await refusal()).toMatch(/is missing.*restore the file from its backup/);

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { tryInTransactionOf } from '../../postgres/transaction.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
 import { ProjectionTrack } from '../following/projection-track.js';
 import { decodePage } from '../page.js';
@@ -128,35 +129,44 @@ export async function atOnePosition<T>(
     await approach(client, pairings, options);
     const lives = pairings.map(({ live }) => live);
     if (options.compares) await untilErasuresAreFinished(client, lives, options);
-    await client.query('begin');
-    try {
-      const since = performance.now();
+    const since = performance.now();
+    const eventsMax = attempt < PATIENT_ATTEMPTS ? HELD_EVENTS_MAX : Infinity;
+    const done = await tryInTransactionOf(client, async () => {
       const held = await holdLive(client, lives);
-      const eventsMax = attempt < PATIENT_ATTEMPTS ? HELD_EVENTS_MAX : Infinity;
-      const reached = await Promise.all(
-        pairings.map(({ follower, projector }) =>
-          follower.follow(held.get(projector.name), { eventsMax }),
-        ),
-      );
-      const isClean =
-        !pairings.some(({ follower }) => follower.track.isCleaning) &&
-        (!options.compares || (await countUnfinishedErasures(client, lives)) === 0);
-      if (reached.every((there) => there) && isClean) {
-        for (const { follower, projector } of pairings)
-          if (log.compare(follower.track.position, held.get(projector.name)) !== 0)
-            throw new GenerationRefused(
-              `generation ${follower.track.generation} of ${projector.name} is ahead of the live one`,
-            );
-        const result = await work();
-        await client.query('commit');
-        return { result, heldMs: performance.now() - since };
-      }
-      await client.query('rollback');
-    } catch (error) {
-      await client.query('rollback').catch(() => undefined);
-      throw error;
-    }
+      if (!(await areAt(held, pairings, eventsMax))) return undefined;
+      if (options.compares && (await countUnfinishedErasures(client, lives)) > 0) return undefined;
+      refuseWhatIsAhead(log, held, pairings);
+      return { result: await work() };
+    });
+    if (done) return { result: done.result, heldMs: performance.now() - since };
   }
+}
+
+type Positions = ReadonlyMap<string, Position | undefined>;
+
+/** Whether each is at the position of its live one, and clean, after so many events more. */
+async function areAt(
+  held: Positions,
+  pairings: readonly Pairing[],
+  eventsMax: number,
+): Promise<boolean> {
+  const reached = await Promise.all(
+    pairings.map(({ follower, projector }) =>
+      follower.follow(held.get(projector.name), { eventsMax }),
+    ),
+  );
+  return (
+    reached.every((there) => there) && !pairings.some(({ follower }) => follower.track.isCleaning)
+  );
+}
+
+/** @throws {GenerationRefused} */
+function refuseWhatIsAhead(log: EventLog, held: Positions, pairings: readonly Pairing[]): void {
+  for (const { follower, projector } of pairings)
+    if (log.compare(follower.track.position, held.get(projector.name)) !== 0)
+      throw new GenerationRefused(
+        `generation ${follower.track.generation} of ${projector.name} is ahead of the live one`,
+      );
 }
 
 /** Brings each to where its live one is now, which may have gone on by then. */

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { beginSnapshot, endSnapshot } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
 import { placeOf } from './bulk-load.js';
@@ -26,17 +27,14 @@ export async function withSnapshot<T>(
 ): Promise<T> {
   const client = await pool.connect();
   const take = async (): Promise<void> => {
-    await client.query('begin isolation level repeatable read read only');
-    // The first statement takes the snapshot. Two generations are joined by hashes, which are
-    // quickest in memory.
+    await beginSnapshot(client);
+    // Two generations are joined by hashes, which are quickest in memory.
     await client.query(`set local work_mem = '64MB'`);
-    await client.query('select 1');
   };
   try {
     return await work({ client, take });
   } finally {
-    await client.query('rollback').catch(() => undefined);
-    client.release();
+    await endSnapshot(client);
   }
 }
 

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
+import { tryInTransactionOf } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
 import { placeOf } from './bulk-load.js';
@@ -92,24 +93,22 @@ export async function repair(
     // A piece counts on the rows that the pieces before have left.
     await untilErasuresAreFinished(client, lives, options);
     if (options.signal.aborted) throw new Interrupted();
-    await client.query('begin');
-    try {
+    const repaired = await tryInTransactionOf(client, async () => {
       const held = await holdLive(client, lives);
       for (const each of repairs) each.fold.until = held.get(each.projector.name);
-      if ((await isNear(parts, repairs)) && (await countUnfinishedErasures(client, lives)) === 0) {
-        await fold(new AbortController().signal);
-        const repaired: RepairedProjection[] = [];
-        for (const each of repairs)
-          repaired.push(await repairPart(client, each, scope, [...accounts]));
-        await client.query('commit');
-        return repaired;
-      }
-      await client.query('rollback');
-    } catch (error) {
-      await client.query('rollback').catch(() => undefined);
-      throw error;
-    }
+      const isNow = (await isNear(parts, repairs)) && (await isClean(client, lives));
+      if (!isNow) return undefined;
+      await fold(new AbortController().signal);
+      const done: RepairedProjection[] = [];
+      for (const each of repairs) done.push(await repairPart(client, each, scope, [...accounts]));
+      return done;
+    });
+    if (repaired) return repaired;
   }
+}
+
+async function isClean(client: PoolClient, lives: readonly GenerationRecord[]): Promise<boolean> {
+  return (await countUnfinishedErasures(client, lives)) === 0;
 }
 
 async function begin(

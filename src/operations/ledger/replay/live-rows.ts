@@ -6,6 +6,7 @@ import { balanceItems, balances } from '../../../../projections/reward-balances/
 import { redemptions, rewards } from '../../../../projections/rewards/table.js';
 import { userAccounts, users } from '../../../../projections/users/table.js';
 import type { Scope } from '../../../domain/scope.js';
+import { beginSnapshot, endSnapshot } from '../../../postgres/transaction.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
@@ -135,7 +136,7 @@ export class ReadModelSnapshot {
   static async open(pool: Pool): Promise<Outcome<ReadModelSnapshot>> {
     const client = await pool.connect();
     try {
-      await client.query('begin isolation level repeatable read read only');
+      await beginSnapshot(client);
       const checkpoints = new Map(
         (await liveCheckpoints(client, READ_MODELS)).map((checkpoint) => [
           checkpoint.projection,
@@ -193,11 +194,8 @@ export class ReadModelSnapshot {
     return Number(rows[0]?.count ?? 0);
   }
 
-  async close(): Promise<void> {
-    await this.client.query('rollback').then(
-      () => this.client.release(),
-      () => this.client.release(true),
-    );
+  close(): Promise<void> {
+    return endSnapshot(this.client);
   }
 
   private place(readModel: string, table: ReadModelTable): string {
