@@ -1,8 +1,8 @@
 import { isKnown } from '../event-log/known-events.js';
 import { describeFailure } from './describe-failure.js';
-import { retryStream, type TakeUpParts } from './retry-stream.js';
+import { retryStream, type RetryParts } from './retry-stream.js';
 
-export interface RetriesParts extends TakeUpParts {
+export interface RetriesParts extends RetryParts {
   /** Whether this release can read events of that type and version. Default: by its schemas. */
   readonly isKnown?: ((type: string, version: number | null) => boolean) | undefined;
 }

@@ -10,7 +10,7 @@ import {
 import type { CarryOut } from './policy.js';
 import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
 
-export interface TakeUpParts extends ReadingOptions {
+export interface RetryParts extends ReadingOptions {
   readonly parked: ParkedReactions;
   readonly log: Pick<EventLog, 'readStream'>;
   readonly carryOut: CarryOut;
@@ -27,7 +27,7 @@ const ROUNDS_MAX = 20;
  * @throws when the stores are unavailable; the record is unchanged then.
  */
 export async function retryStream(
-  parts: TakeUpParts,
+  parts: RetryParts,
   stream: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -57,7 +57,7 @@ interface Row {
  * reaction.
  */
 async function withRevisions(
-  { log }: TakeUpParts,
+  { log }: RetryParts,
   stream: string,
   rows: readonly ParkedReaction[],
 ): Promise<readonly Row[]> {
@@ -88,7 +88,7 @@ class StreamRun {
   private next: bigint | undefined;
 
   constructor(
-    private readonly parts: TakeUpParts,
+    private readonly parts: RetryParts,
     private readonly stream: string,
     rows: readonly Row[],
   ) {

@@ -341,7 +341,7 @@ describe('an event of a type that this release does not know', () => {
       const taking = retryStream(
         {
           ...parts,
-          whyUnknown: ({ type }) => (type === NEW_FACT ? 'unknown' : undefined),
+          unreadableReason: ({ type }) => (type === NEW_FACT ? 'unknown' : undefined),
           carryOut: () => {
             resolve([taking]);
             return gate;
