@@ -289,6 +289,23 @@ module.exports = {
       },
     },
     {
+      name: 'core-opens-stores-only',
+      comment:
+        'The core is what the service, the command line and tests stand on: it opens the stores and the bus, ' +
+        'and knows nobody who asks something of them.',
+      severity: 'error',
+      from: { path: '^src/core/' },
+      to: { path: folder('http', 'operations', 'cli', 'process') },
+    },
+    {
+      name: 'cli-has-no-database',
+      comment:
+        'A command parses, calls an operation and prints. SQL there would be an operation that HTTP cannot call.',
+      severity: 'error',
+      from: { path: '^src/cli/' },
+      to: { path: library('pg', '@types/pg', 'kysely', 'pg-query-stream') },
+    },
+    {
       name: 'what-ships-knows-no-tests',
       comment: 'Tests and benchmarks are not in the image.',
       severity: 'error',

@@ -56,23 +56,17 @@ export class AccountCommands {
     const { commandId } = meta;
     const ids = this.idsOf(meta, account);
     for (;;) {
-      const tenant = await this.tenant(meta.scope);
-      const outcome = await streams.accounts.handle(stream, meta, (state) => {
-        const { provided } = resolver;
-        return decideRequest(state, request, {
-          now: sources.clock(),
-          account,
-          tenant,
-          provided,
-          commandId,
-          ids,
+      const outcome = await streams.accounts.handle(stream, meta, async (state) => {
+        // In the command's turn: the programs of the decision, not those of the request's arrival.
+        const tenant = await this.tenant(meta.scope);
+        return resolver.decide((provided) => {
+          const now = sources.clock();
+          return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
         });
       });
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
-      else if (outcome.kind === 'held') {
-        await moderations.drive(meta.scope, outcome.heldBy, meta);
-        resolver.forgetPeople();
-      } else {
+      else if (outcome.kind === 'held') await moderations.drive(meta.scope, outcome.heldBy, meta);
+      else {
         // The outcome is settled: a failed clean-up does not change it.
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome.kind === 'accepted'

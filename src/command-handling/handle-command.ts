@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DomainEvent } from '../domain/events.js';
-import { isLookup as isLookupNeed, type Need } from '../domain/need.js';
+import type { Need } from '../domain/need.js';
 import type { SubjectId } from '../domain/personal.js';
 import type { Decision } from '../domain/decision.js';
 import type { Refusal } from '../domain/refusal.js';
@@ -54,6 +54,13 @@ export type Outcome<S, E> =
   | { readonly kind: 'held'; readonly heldBy: string }
   | { readonly kind: 'in-need'; readonly needs: readonly Need[] };
 
+/** What a decision is made on. */
+interface Loaded<S> {
+  readonly folded: Folded<S>;
+  /** `StreamCache.evictions` before the load. */
+  readonly evictions: number;
+}
+
 type Decide<S, E> = (state: S) => Decision<E> | Promise<Decision<E>>;
 
 // Commands of this process queue per stream, so a conflict means another process. That process has
@@ -93,6 +100,8 @@ export class CommandHandling<S, E extends DomainEvent> {
     meta: CommandMeta,
     decide: Decide<S, E>,
   ): Promise<Outcome<S, E>> {
+    // Before the load: a person in this state may be forgotten before it is cached again.
+    let { evictions } = this.cache;
     const remembered = this.cache.get(stream);
     let folded = remembered ?? (await this.refresh(stream));
     let isNewest = remembered === undefined;
@@ -106,11 +115,17 @@ export class CommandHandling<S, E extends DomainEvent> {
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
         if (isEffect) {
-          const appended = await this.tryAppend(stream, folded, meta, decision.events);
+          const appended = await this.tryAppend(
+            stream,
+            { folded, evictions },
+            meta,
+            decision.events,
+          );
           if (appended) return appended;
           tries++;
-        } else if (isNewest || isLookup(decision)) return withoutEffect(decision, folded);
+        } else if (isNewest) return withoutEffect(decision, folded);
       }
+      ({ evictions } = this.cache);
       folded = await this.refresh(stream);
       isNewest = true;
     }
@@ -150,17 +165,17 @@ export class CommandHandling<S, E extends DomainEvent> {
   /** Undefined: the stream has newer events. */
   private async tryAppend(
     stream: string,
-    folded: Folded<S>,
+    loaded: Loaded<S>,
     meta: CommandMeta,
     events: readonly E[],
   ): Promise<Outcome<S, E> | undefined> {
-    const appended = await this.append(stream, folded, meta, events);
+    const appended = await this.append(stream, loaded, meta, events);
     if (appended === 'too-large') {
       return {
         kind: 'refused',
         refused: 'RECORD_TOO_LARGE',
         details: [TOO_LARGE],
-        position: folded.position,
+        position: loaded.folded.position,
       };
     }
     if (!appended) return undefined;
@@ -177,7 +192,7 @@ export class CommandHandling<S, E extends DomainEvent> {
    */
   private async append(
     stream: string,
-    folded: Folded<S>,
+    { folded, evictions }: Loaded<S>,
     { scope, ...meta }: CommandMeta,
     events: readonly E[],
   ): Promise<
@@ -186,7 +201,6 @@ export class CommandHandling<S, E extends DomainEvent> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
     const eventIds = events.map((_, step) => deterministicId(decision, step));
-    const before = this.cache.evictions;
     const { epoch } = this.log;
     const encoded = await this.codec.encode(events, envelope, eventIds);
     const appended = await this.log
@@ -212,7 +226,7 @@ export class CommandHandling<S, E extends DomainEvent> {
       handled: folded.handled,
       bytes: folded.bytes + bytesOf(encoded),
     };
-    return { eventIds, after: this.cache.put(stream, after, before) };
+    return { eventIds, after: this.cache.put(stream, after, evictions) };
   }
 
   /** Reads on from the cached state, unless the log has lost events below it. */
@@ -266,10 +280,6 @@ export class CommandHandling<S, E extends DomainEvent> {
     }
   }
 }
-
-/** A lookup on an old state does no harm: the decision is made again after it. */
-const isLookup = (decision: Decision<unknown>): boolean =>
-  'needs' in decision && decision.needs.every(isLookupNeed);
 
 function withoutEffect<S, E>(decision: Decision<E>, { state, position }: Folded<S>): Outcome<S, E> {
   if ('refused' in decision) {

@@ -90,6 +90,8 @@ describe('rules on imports', () => {
     ['operations-are-asked-for', 'src/policies/asking.ts', 'src/operations/ledger/question.ts'],
     ['bookkeeping-is-pure', 'src/bookkeeping/sums.ts', 'src/postgres/pool.ts'],
     ['seals-stand-beside-the-log', 'src/chain/seal.ts', 'src/command-handling/door.ts'],
+    ['core-opens-stores-only', 'src/core/opening.ts', 'src/http/answer.ts'],
+    ['cli-has-no-database', 'src/cli/querying.ts', 'pg'],
     ['what-ships-knows-no-tests', 'src/exports/export.ts', 'test/support/thing.ts'],
     ['what-ships-is-declared', 'src/themes/theme.ts', 'fast-check'],
     ['no-unresolvable', 'src/lost.ts', 'src/nowhere.ts'],

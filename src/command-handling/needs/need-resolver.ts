@@ -1,9 +1,12 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { announceReferral, withdrawReferral } from '../../domain/account/announcements.js';
+import type { Decision } from '../../domain/decision.js';
 import {
   codesKey,
+  isLookup,
   NOTHING_PROVIDED,
   reservationKey,
+  type Lookup,
   type Need,
   type NeededAnnouncement,
   type NeededReservation,
@@ -33,9 +36,15 @@ export interface NeedSources {
   readonly clock: () => number;
 }
 
+type LookedUp = Partial<Pick<Provided, 'codeOwners' | 'referrers' | 'subjects'>>;
+
 /**
- * Fetches the needs of one command's decision, between two tries and outside the queue of its
- * account: inside it, two accounts that refer each other would deadlock, and finding a free code
+ * Fetches the needs of one command's decision.
+ *
+ * Lookups are read in the command's turn of its account's queue, anew for each try: read earlier,
+ * they would be as old as the queue is long, and a referrer who was blocked meanwhile would earn.
+ * They wait for no queue. Needs that change another stream are fetched between two tries, outside
+ * the turn: inside it, two accounts that refer each other would deadlock, and finding a free code
  * may take many reads.
  */
 export class NeedResolver {
@@ -53,22 +62,30 @@ export class NeedResolver {
     this.epoch = sources.log.epoch;
   }
 
+  /** Decides with the needs that were fetched, and with lookups read for this try. */
+  async decide<E>(decideWith: (provided: Provided) => Decision<E>): Promise<Decision<E>> {
+    for (let { provided } = this; ;) {
+      const decision = decideWith(provided);
+      const lookups = 'needs' in decision ? decision.needs.filter(isLookup) : [];
+      if (lookups.length === 0) return decision;
+      const { epoch } = this;
+      for (const lookup of lookups) provided = merged(provided, await this.lookUp(lookup));
+      if (this.sources.log.epoch !== epoch) ({ provided } = this);
+    }
+  }
+
   /** Empty after the log lost its end: the needs may rest on lost events. */
-  get provided(): Provided {
+  private get provided(): Provided {
     const { epoch } = this.sources.log;
     if (epoch !== this.epoch) this.fetched = NOTHING_PROVIDED;
     this.epoch = epoch;
     return this.fetched;
   }
 
-  /** The next try reads the code owners and referrers again. */
-  forgetPeople(): void {
-    this.fetched = { ...this.fetched, codeOwners: {}, referrers: {} };
-  }
-
-  /** Fetches in order, up to the first refused reservation. */
+  /** Fetches all but lookups, in order, up to the first refused reservation. */
   async resolve(needs: readonly Need[]): Promise<void> {
     for (const need of needs) {
+      if (isLookup(need)) continue;
       await this.fetch(need);
       if (
         need.kind === 'reservation' &&
@@ -99,7 +116,26 @@ export class NeedResolver {
     this.fetched = { ...this.fetched, [kind]: { ...this.fetched[kind], [key]: value } };
   }
 
-  private fetch(need: Need): Promise<void> {
+  private async lookUp(lookup: Lookup): Promise<LookedUp> {
+    const { owners, subjects } = this.sources;
+    const { scope } = this.meta;
+    switch (lookup.kind) {
+      case 'code-owner': {
+        const { codes } = lookup;
+        return { codeOwners: { [codesKey(codes)]: await owners.firstOf(scope, codes) } };
+      }
+      case 'referrer': {
+        const { party } = lookup;
+        return { referrers: { [party.person]: await owners.referrer(scope, party) } };
+      }
+      case 'subject': {
+        const { cause, from } = lookup;
+        return { subjects: { [cause]: await subjects.firstWithKey(cause, from) } };
+      }
+    }
+  }
+
+  private fetch(need: Exclude<Need, Lookup>): Promise<void> {
     switch (need.kind) {
       case 'tank-code':
         return this.reserveTankCode(need);
@@ -107,28 +143,7 @@ export class NeedResolver {
         return this.announce(need);
       case 'reservation':
         return this.reserve(need);
-      case 'code-owner':
-        return this.findOwner(need.codes);
-      case 'referrer':
-        return this.findReferrer(need);
-      case 'subject':
-        return this.nameSubject(need);
     }
-  }
-
-  private async findOwner(codes: readonly string[]): Promise<void> {
-    const found = await this.sources.owners.firstOf(this.meta.scope, codes);
-    this.provide('codeOwners', codesKey(codes), found);
-  }
-
-  private async findReferrer({ party }: Extract<Need, { kind: 'referrer' }>): Promise<void> {
-    const referrer = await this.sources.owners.referrer(this.meta.scope, party);
-    this.provide('referrers', party.person, referrer);
-  }
-
-  private async nameSubject({ cause, from }: Extract<Need, { kind: 'subject' }>): Promise<void> {
-    const named = await this.sources.subjects.firstWithKey(cause, from);
-    this.provide('subjects', cause, named);
   }
 
   private async reserveTankCode(need: NeededTankCode): Promise<void> {
@@ -189,7 +204,6 @@ export class NeedResolver {
     );
     if (outcome.kind !== 'accepted') throw new Error('the announcement of a referral was refused');
     // The referrer's account may have been deleted: then there is no announcement.
-    this.forgetPeople();
     if (outcome.state.status === 'absent') return;
     this.announced.push(need);
     this.provide('announced', referralId, outcome.state.announced);
@@ -219,3 +233,10 @@ export class NeedResolver {
     return this.sources.names.accountStream(this.meta.scope, account);
   }
 }
+
+const merged = (provided: Provided, { codeOwners, referrers, subjects }: LookedUp): Provided => ({
+  ...provided,
+  codeOwners: { ...provided.codeOwners, ...codeOwners },
+  referrers: { ...provided.referrers, ...referrers },
+  subjects: { ...provided.subjects, ...subjects },
+});

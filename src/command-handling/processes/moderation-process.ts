@@ -234,11 +234,11 @@ export class ModerationProcess {
     const resolver = new NeedResolver(this.sources, accountMeta, account);
     for (;;) {
       const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) =>
-        decideAccount(
-          state,
-          command.type === 'ApplyModeration'
-            ? { ...command, provided: resolver.provided }
-            : command,
+        resolver.decide((provided) =>
+          decideAccount(
+            state,
+            command.type === 'ApplyModeration' ? { ...command, provided } : command,
+          ),
         ),
       );
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);

@@ -1,0 +1,148 @@
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
+import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+
+/** What a decision rests on outside its account is read in its turn, however long it waited. */
+let ledger: SharedLedger;
+let one: TestProcess;
+beforeEach(async () => {
+  ledger = await SharedLedger.open();
+  one = await ledger.process();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await ledger.close();
+});
+
+/** A command of the account that is busy until `work` is done. */
+function busyWith(accountId: string, work: () => Promise<unknown>): Promise<unknown> {
+  const meta = aRequest();
+  const stream = one.names.accountStream(meta.scope, refOf(accountId));
+  return one.streams.accounts.handle(stream, meta, async () => {
+    await (done ??= work());
+    return { events: [] };
+  });
+}
+let done: Promise<unknown> | undefined;
+beforeEach(() => (done = undefined));
+
+/** Sends a command behind one that is busy until `meanwhile` is over. */
+async function whileItWaits<T>(
+  accountId: string,
+  send: () => Promise<T>,
+  meanwhile: () => Promise<unknown>,
+): Promise<T> {
+  let go = (): void => undefined;
+  const isSent = new Promise<void>((resolve) => (go = resolve));
+  const busy = busyWith(accountId, async () => {
+    await isSent;
+    await meanwhile();
+  });
+  const sent = send();
+  // What it reads before it waits, it has read by then.
+  await one.account('anns');
+  go();
+  await busy;
+  return sent;
+}
+
+/** Starts a busy command of the account as soon as another one has looked something up. */
+async function onceItLookedUp<T>(
+  accountId: string,
+  { send, looksUp }: { send: () => Promise<T>; looksUp: 'referrer' | 'firstOf' },
+  meanwhile: () => Promise<unknown>,
+): Promise<T> {
+  let busy: Promise<unknown> | undefined;
+  const lookUp = one.owners[looksUp].bind(one.owners) as (...asked: never[]) => Promise<never>;
+  jest.spyOn(one.owners, looksUp).mockImplementation(async (...asked: unknown[]) => {
+    const found = await lookUp(...(asked as never[]));
+    busy ??= busyWith(accountId, meanwhile);
+    return found;
+  });
+  const outcome = await send();
+  await busy;
+  expect(done).toBeDefined();
+  return outcome;
+}
+
+const typesOf = async (accountId: string): Promise<readonly string[]> =>
+  (await one.factsOf(accountId)).map(({ type }) => type);
+
+const blockAnn = async () => accepted(await one.send('anns', { type: 'BlockUser', userId: 'ann' }));
+const forgetAnn = async () =>
+  accepted(
+    await one.send('anns', {
+      type: 'ForgetUser',
+      userId: 'ann',
+      doNotTrack: false,
+      preserveEmptyAccount: true,
+    }),
+  );
+
+describe('while a command waits for its account', () => {
+  it('a referrer who is blocked earns nothing', async () => {
+    await one.userWithCode('anns', 'ann', 'ANN');
+    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+    accepted(await one.upsert('friend', 'user'));
+    const paid = await whileItWaits('friend', () => one.sync('friend', 'PAID'), blockAnn);
+    const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
+    expect(converted).toMatchObject({ referrerStatus: 'DENIED' });
+  });
+
+  it('a code whose owner is forgotten no longer counts, and a later code does', async () => {
+    await one.userWithCode('anns', 'ann', 'ANN');
+    await one.userWithCode('bobs', 'bob', 'BOB');
+    accepted(await one.sync('friend'));
+    await whileItWaits('friend', () => one.sync('friend', 'TRIAL', ['ANN']), forgetAnn);
+    expect((await one.account('friend')).attribution).toBeNull();
+    accepted(await one.upsert('friend', 'user'));
+    accepted(await one.send('friend', { type: 'ApplyCode', userId: 'user', code: 'BOB' }));
+  });
+
+  it('a program that is changed says what is earned', async () => {
+    await one.userWithCode('anns', 'ann', 'ANN');
+    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+    accepted(await one.upsert('friend', 'user'));
+    const program: ProgramDocument = { ...DEFAULT_PROGRAM, referrerReward: null };
+    const paid = await whileItWaits(
+      'friend',
+      () => one.sync('friend', 'PAID'),
+      () => one.tenantCommands.execute('demo', { type: 'ApplyProgram', program, now: Date.now() }),
+    );
+    const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
+    expect(converted).toMatchObject({ referrerReward: null, programVersion: 2 });
+  });
+});
+
+describe('a command that has looked something up', () => {
+  it('is recorded before any other command of its account: a block after it comes later in the log', async () => {
+    await one.userWithCode('anns', 'ann', 'ANN');
+    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+    accepted(await one.upsert('friend', 'user'));
+    let before: readonly string[] = [];
+    const paid = await onceItLookedUp(
+      'friend',
+      { send: () => one.sync('friend', 'PAID'), looksUp: 'referrer' },
+      async () => {
+        before = await typesOf('friend');
+        await blockAnn();
+      },
+    );
+    expect(before).toContain('ReferralConverted');
+    const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
+    expect(converted).toMatchObject({ referrerStatus: 'APPROVED' });
+  });
+
+  it('leaves no plain value of a person who is forgotten before it is recorded in memory', async () => {
+    await one.userWithCode('anns', 'ann', 'ANN');
+    accepted(await one.sync('friend'));
+    const firstOf = one.owners.firstOf.bind(one.owners);
+    jest.spyOn(one.owners, 'firstOf').mockImplementation(async (...asked) => {
+      const found = await firstOf(...asked);
+      await forgetAnn();
+      return found;
+    });
+    await one.sync('friend', 'TRIAL', ['ANN']);
+    expect((await one.account('friend')).attribution?.code ?? null).toBeNull();
+  });
+});
