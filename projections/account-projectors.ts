@@ -6,7 +6,7 @@ import { rewardBalancesProjector } from './reward-balances/projector.js';
 import { rewardsProjector } from './rewards/projector.js';
 import { usersProjector } from './users/projector.js';
 
-/** Every read model of accounts. The runner keeps these, and only these, up with the log. */
+/** Every read model of accounts, as the projection runner updates them. */
 export const accountProjectors: readonly Projector[] = [
   accountsProjector,
   usersProjector,

@@ -46,7 +46,7 @@ export const accountsProjector = defineProjector({
         accounts.change(rows, [accountRef], (row) => ({
           ...row,
           referral_code: code.value,
-          // Only beside a code: a row without one is found by nobody's erasure.
+          // Only with a code: an erasure cannot find a row without one.
           referrer_person: code.value === null ? null : code.subject,
         }));
       },

@@ -37,8 +37,7 @@ function accountFacts(row: AccountRow, referrerIsGone: boolean): AccountFacts {
   return {
     accountId: row.account_id,
     currency: row.currency,
-    // An account that came into being with its first user, and of which nobody has said more, is on
-    // trial.
+    // An account that was created by its first user and has no other data is on trial.
     subscription: row.subscription ?? { status: 'TRIAL' },
     referralCode: referrerIsGone ? null : row.referral_code,
   };

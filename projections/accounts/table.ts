@@ -11,7 +11,7 @@ export type AccountRow = {
   /** Null until the first one is set. */
   readonly subscription: Subscription | null;
   readonly referral_code: string | null;
-  /** Whose code that is. */
+  /** The owner of that code. */
   readonly referrer_person: string | null;
   readonly date_opened: number;
 };

@@ -8,7 +8,7 @@ const ownerRow = ({ event }: { readonly event: { readonly person: PersonId } }) 
   codeOwners.key(event.person),
 ];
 
-/** Codes and who owns them. A code whose owner is forgotten has no row: it no longer resolves. */
+/** Codes and their owners. The code of a forgotten owner has no row: it no longer resolves. */
 export const referralCodesProjector = defineProjector({
   name: 'referral-codes',
   tables: [referralCodes, codeOwners],
@@ -31,7 +31,7 @@ export const referralCodesProjector = defineProjector({
     UserProfileChanged: {
       keys: ownerRow,
       apply({ event: { person, changes } }, rows) {
-        // A name that is left out keeps its value, null clears it.
+        // A missing name keeps its value, null clears it.
         const { firstName, lastName } = changes.value ?? {};
         codeOwners.change(rows, [person], (row) => ({
           ...row,
@@ -54,7 +54,7 @@ export const referralCodesProjector = defineProjector({
       keys({ event: { code }, tenant, mode }) {
         return code.value === null ? [] : [referralCodes.key(tenant, mode, codeKey(code.value))];
       },
-      /** An own code that is given again keeps the time when it was first had. */
+      /** A code that is assigned again keeps its first date. */
       apply({ event: { at, person, code, programId }, tenant, mode, accountRef }, rows) {
         if (code.value === null) return;
         const before = referralCodes.get(rows, tenant, mode, codeKey(code.value));
@@ -72,7 +72,7 @@ export const referralCodesProjector = defineProjector({
     },
   },
 
-  // A code without its owner resolves no longer, so those that wait for their piece are not shown.
+  // A code without its owner does not resolve, so rows that wait for their piece are not shown.
   forgetting: {
     atOnce: {
       keys: ({ persons }) => [...persons].map((person) => codeOwners.key(person)),

@@ -5,9 +5,9 @@ import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import { codeKey } from './projector.js';
 import type { CodeOwnerRow, ReferralCodeRow } from './table.js';
 
-/** What a code leads to. */
+/** A resolved code. */
 export interface ReferralCodeFacts {
-  /** In its owner's spelling. */
+  /** In the owner's spelling. */
   readonly code: string;
   readonly programId: string;
   /** When the owner first had this code, epoch milliseconds. */

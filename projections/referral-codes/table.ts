@@ -6,7 +6,7 @@ export type ReferralCodeRow = {
   readonly mode: Mode;
   /** The code in lower case: codes compare without case. */
   readonly code_key: string;
-  /** In its owner's spelling. */
+  /** In the owner's spelling. */
   readonly code: string;
   readonly account_ref: string;
   readonly person: string;
@@ -15,7 +15,7 @@ export type ReferralCodeRow = {
   readonly date_created: number;
 };
 
-/** Every code that was ever given: old ones keep working. */
+/** Every code that was ever assigned: old ones keep working. */
 export const referralCodes = new TableOf<ReferralCodeRow>({
   name: 'referral_codes',
   columns: {

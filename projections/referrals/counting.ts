@@ -2,7 +2,7 @@ import type { SideStatus } from '../../src/domain/program.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { COUNTED_BY, referralCounts, type CountedBy, type ReferralRow } from './table.js';
 
-/** How many referrals there are of whom, by the statuses of both sides. */
+/** Counters of referrals by party and by the statuses of both sides. */
 
 type Counted = Pick<
   ReferralRow,
@@ -15,7 +15,7 @@ type Counted = Pick<
   | 'referrer_status'
 >;
 
-/** The party under which a referral counts; undefined where the person is forgotten. */
+/** The party of a counter; undefined where the person is forgotten. */
 export function partyOf(
   countedBy: CountedBy,
   {
@@ -44,7 +44,7 @@ export function partyOf(
   }
 }
 
-/** The counters that a referral takes part in. */
+/** The counters of a referral. */
 export function countKeys(
   referral: Omit<Counted, 'referred_status' | 'referrer_status'>,
 ): RowKey[] {
@@ -54,8 +54,8 @@ export function countKeys(
 }
 
 /**
- * Moves a referral from where it counted to where it counts now. Undefined: nowhere. Counters in
- * which it stays are left alone.
+ * Moves a referral from its old counters to its new ones; undefined: none. Common counters are
+ * skipped.
  */
 export function recount(rows: Rows, before: Counted | undefined, after: Counted): void {
   const { left, entered } = moves(before, after);

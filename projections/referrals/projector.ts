@@ -12,8 +12,8 @@ import {
 } from './table.js';
 
 /**
- * Referrals with the statuses of both sides and their rewards. A side that is forgotten keeps its
- * place, without ids.
+ * Referrals with the statuses of both sides and their rewards. A forgotten side keeps its status,
+ * without ids.
  */
 export const referralsProjector = defineProjector({
   name: 'referrals',
@@ -47,7 +47,7 @@ export const referralsProjector = defineProjector({
     },
     ReferralFlagged: {
       keys: referralRow,
-      /** One that has not started yet finds the signal at its start. */
+      /** A referral that has not started yet receives the signal at its start. */
       apply({ event }, rows) {
         const signals = referrals.get(rows, event.referralId)?.fraud_signals;
         if (signals) change(rows, event, { fraud_signals: { ...signals, ...event.fraudSignals } });
@@ -71,7 +71,7 @@ export const referralsProjector = defineProjector({
           ? []
           : [referralRewards.key(referralId, side)];
       },
-      /** A forgotten owner's reward is in no read, not in the other side's referral either. */
+      /** A forgotten owner's reward is not shown, not even in the other side's referral. */
       apply({ event: { referralId, source, rewardId, owner }, tenant, mode }, rows) {
         const side = rewardedSide(source);
         if (referralId === null || side === undefined || !owner.value?.userId) return;
@@ -87,8 +87,7 @@ export const referralsProjector = defineProjector({
   },
 
   forgetting: {
-    // The accounts' indexes serve. An account is referred once in its life, so there is no order to
-    // keep for that side.
+    // The accounts' indexes suffice. An account is referred once, so that side needs no order.
     lookups: ({ accountRef, persons }) => [
       referrals.lookup({ referred_account_ref: [accountRef], referred_person: [...persons] }, [
         { column: 'referral_id' },
@@ -121,8 +120,8 @@ function referralRow({ event }: AboutReferral): RowKey[] {
 }
 
 /**
- * Only the referral's row knows under which ids it was counted: an event after a person was
- * forgotten no longer names them.
+ * Only the referral's row knows the ids under which it was counted: events after an erasure no
+ * longer contain them.
  */
 function countersOfRow({ event }: AboutReferral, rows: Pick<Rows, 'get'>): RowKey[] {
   const row = referrals.get(rows, event.referralId);
@@ -141,7 +140,7 @@ function change(
   recount(rows, before, after);
 }
 
-/** A forgotten side keeps its place and its status, without ids, code and reward. */
+/** A forgotten side keeps its status, without ids, code and reward. */
 function without(
   before: ReferralRow,
   persons: ReadonlySet<string>,

@@ -21,7 +21,7 @@ import type {
   RewardedSide,
 } from './table.js';
 
-/** All that are given must hold. User ids are text as the client spells it. */
+/** All given filters must match. User ids are in the client's spelling. */
 export interface ReferralFilter {
   readonly referrerAccountRef?: AccountRef;
   readonly referrerUserId?: string;
@@ -34,7 +34,7 @@ export interface ReferralFilter {
   readonly ended?: TimeRange;
 }
 
-/** Where a referral stands among those of its referrer's account. */
+/** A position in the list of an account's referrals. */
 export interface ReferralPlace {
   readonly dateStarted: number;
   readonly referralId: string;
@@ -91,10 +91,10 @@ export class ReferralQueries {
   }
 
   /**
-   * The referrals that a person made, newest start first, ties by id, a page at a time. A page is a
-   * stretch of the account's referrals, so that it costs the same however many there are; it may
-   * hold none of the person's. One that starts meanwhile is in no later page.
-   * @param after what the page before ended with.
+   * The referrals that a person started, newest first, ties by id, in pages. A page is a section of
+   * the account's referrals, so its cost is constant; it may contain none of the person's. Later
+   * referrals are in no later page.
+   * @param after the end of the previous page.
    */
   async pageMadeBy(
     { tenant, mode }: Scope,
@@ -150,10 +150,10 @@ export class ReferralQueries {
   }
 
   /**
-   * Newest start first, ties by id. The total comes from kept counters for everybody, for a
-   * referring account, user or both, and for a referred user, each also by status. Other
-   * combinations are counted along the most selective index: an account is referred once, filters
-   * on both parties meet in few rows, and a range of dates counts what is in it.
+   * Newest start first, ties by id. The total comes from a stored counter: for all, a referring
+   * account, user or both, and a referred user, each also by status. Other combinations are counted
+   * along the most selective index: an account is referred once, filters on both parties leave few
+   * rows, and a range of dates counts its own rows.
    */
   // eslint-disable-next-line max-lines-per-function -- one statement
   async list(
@@ -208,13 +208,13 @@ export class ReferralQueries {
                   given.paidTo && row('date_paid', '<=', given.paidTo),
                   given.endedFrom && row('date_ended', '>=', given.endedFrom),
                   given.endedTo && row('date_ended', '<=', given.endedTo),
-                  // A person whom the filter names by the id.
+                  // The person whose id the filter names.
                   given.referrerUserId && row.not(gone.is(row.ref('referrer_person'))),
                   given.referredUserId && row.not(gone.is(row.ref('referred_person'))),
                 ]),
               ),
             );
-          // Of the type of the kept counter, whose place it takes.
+          // Of the type of the stored counter that it replaces.
           const counted = matching.select(sql<Total>`to_jsonb(count(*))`.as('total')).$asScalar();
           const kept =
             given.countedBy &&
@@ -227,7 +227,7 @@ export class ReferralQueries {
               .where('counted_by', '=', given.countedBy)
               .where('party', '=', given.party)
               .$asScalar();
-          // The kept counter of a person goes down piece by piece.
+          // The stored counter of a forgotten person decreases piece by piece.
           const keptOrCounted = kept && eb.case().when(gone.anybody).then(counted).else(kept).end();
           const namesNobody = !given.referrerUserId && !given.referredUserId;
           const page = matching
@@ -254,10 +254,10 @@ export class ReferralQueries {
   }
 }
 
-/** How many there are, or how many by their statuses; null: none. */
+/** The number of referrals, in all or by their statuses; null: none. */
 type Total = number | ReferralCountRow['referrals'] | null;
 
-/** The kept counter that answers a filter, if one does. */
+/** The stored counter for a filter, if there is one. */
 function counterFor(
   filter: ReferralFilter,
 ): { readonly countedBy: CountedBy; readonly party: string } | undefined {
@@ -300,7 +300,7 @@ function totalOf(
     .reduce((sum, [, number]) => sum + number, 0);
 }
 
-/** Of a side that is forgotten there is neither reward nor code. */
+/** A forgotten side has neither reward nor code. */
 function referralFacts(found: ReferralWithRewards): ReferralFacts {
   const { referral: row, referredIsGone, referrerIsGone } = found;
   return {

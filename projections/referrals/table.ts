@@ -10,7 +10,7 @@ export type ReferralRow = {
   readonly program_id: string;
   readonly referred_account_ref: string;
   readonly referred_person: string;
-  /** Ids as clients know them; null once the person is forgotten. */
+  /** Clients' ids; null once the person is forgotten. */
   readonly referred_account_id: string | null;
   readonly referred_user_id: string | null;
   readonly referrer_account_ref: string;
@@ -94,9 +94,9 @@ export type ReferralRewardRow = {
 };
 
 /**
- * Which reward a side got. A table of its own, since the referrer's reward is a fact of another
+ * The reward of each side. A table of its own, since the referrer's reward is an event of another
  * account than the referral: every row comes from one account's stream, so that an account can be
- * built anew without touching what others wrote.
+ * repaired without touching rows of others.
  */
 export const referralRewards = new TableOf<ReferralRewardRow>({
   name: 'referral_rewards',
@@ -112,8 +112,8 @@ export const referralRewards = new TableOf<ReferralRewardRow>({
 });
 
 /**
- * Of whom referrals are counted; the party is '' for all, an account's ref, a user's id, or both
- * with a slash between.
+ * The counters; the party is '' for all, an account's ref, a user's id, or both separated by a
+ * slash.
  */
 export const COUNTED_BY = [
   'all',
@@ -134,7 +134,7 @@ export type ReferralCountRow = {
 };
 
 /**
- * Kept so that a list's total is one row. A row whose numbers are all zero is deleted: its party
+ * Stored so that a list's total is one row. A row whose numbers are all zero is deleted: its party
  * may be a person's id.
  */
 export const referralCounts = new TableOf<ReferralCountRow>({

@@ -2,15 +2,15 @@ import type { RewardSource } from '../../src/domain/account/account.events.js';
 import type { RewardType } from '../../src/domain/program.js';
 
 /**
- * A balance is the sum of what each reward contributes to it, and nothing else. So a reward's
- * change is: take away what it contributed, change it, add what it contributes now.
+ * A balance is the sum of its rewards' contributions. A change of a reward subtracts its old
+ * contribution and adds its new one.
  */
 
-/** What counts of a reward. Times are epoch milliseconds. */
+/** The facts of a reward that its contribution depends on. Times are epoch milliseconds. */
 export type BalanceItem = {
   readonly type: RewardType;
   readonly source: RewardSource;
-  /** As the ledger recorded it; the clock may be ahead of it: see `atTime`. */
+  /** As recorded; the clock may be ahead of it: see `atTime`. */
   readonly phase: 'PENDING' | 'AVAILABLE' | 'EXPIRED';
   readonly cancelled: boolean;
   /** CREDIT only, else 0. */
@@ -20,7 +20,7 @@ export type BalanceItem = {
   readonly percent: number;
   readonly date_scheduled_for: number | null;
   readonly date_expires: number | null;
-  /** Redeemed in full the moment it becomes available. */
+  /** Redeemed in full when it becomes available. */
   readonly redeems_automatically: boolean;
 };
 
@@ -93,8 +93,8 @@ export function contribution(item: BalanceItem): Figures {
 }
 
 /**
- * The item as the clock has it: what is scheduled for now or before is available, and redeemed if
- * it redeems itself; what expires now or before is expired.
+ * The item as of the clock: a reward scheduled for now or before is available, and redeemed if it
+ * is automatic; one that expires now or before is expired.
  */
 export function atTime<I extends BalanceItem>(item: I, now: number): I {
   const becomesAvailable = item.phase === 'PENDING' && (item.date_scheduled_for ?? 0) <= now;
@@ -107,7 +107,7 @@ export function atTime<I extends BalanceItem>(item: I, now: number): I {
   return becomesAvailable ? { ...item, redeemed, phase: 'AVAILABLE' } : item;
 }
 
-/** When the clock will next change what the item contributes; null: never, as things stand. */
+/** When the clock will next change the contribution; null: never. */
 export function nextDue(
   item: Pick<BalanceItem, 'cancelled' | 'phase' | 'date_scheduled_for' | 'date_expires'>,
 ): number | null {

@@ -13,7 +13,10 @@ import {
 } from './contribution.js';
 import { balanceItems, balances, type BalanceItemRow, type BalanceRow } from './table.js';
 
-/** What people and accounts own, by type and unit. A forgotten owner's reward counts nowhere. */
+/**
+ * The reward balances of people and accounts, by type and unit. A forgotten owner's rewards are in
+ * none.
+ */
 export const rewardBalancesProjector = defineProjector({
   name: 'reward-balances',
   tables: [balanceItems, balances],
@@ -31,7 +34,7 @@ export const rewardBalancesProjector = defineProjector({
       // of a rebuild (measured on 50 000 events).
       apply({ event, tenant, mode, accountRef, revision }, rows) {
         const { rewardId, value, owner, person, dateScheduledFor, dateExpires } = event;
-        // Given once: a second time would count twice.
+        // Granted once: a repetition would count twice.
         if (!owner.value?.userId || balanceItems.get(rows, rewardId)) return;
         const unit = unitOf(value);
         const phase = dateScheduledFor === null ? 'AVAILABLE' : 'PENDING';
@@ -201,7 +204,7 @@ function change(rows: Rows, rewardId: string, changes: (item: BalanceItem) => Ch
   );
 }
 
-/** The balance after a reward of it contributes `after` where it contributed `before`. */
+/** The balance after the contribution of one of its rewards has changed. */
 function moved(balance: BalanceRow, before: Figures, after: Figures): BalanceRow {
   return {
     account_ref: balance.account_ref,

@@ -20,7 +20,7 @@ type SummedBalance = Figures & {
 
 export interface BalanceFilter {
   readonly accountRef: AccountRef;
-  /** As the client spells it: what this user earned. Undefined: all users of the account. */
+  /** In the client's spelling: this user's rewards. Undefined: all users of the account. */
   readonly userId?: string;
   readonly type?: RewardType;
   /** Epoch milliseconds. */
@@ -31,9 +31,9 @@ export class RewardBalanceQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
   /**
-   * One entry per type and unit, ordered by type, then unit; right at `now`, also where the clock
-   * has passed a date of which the ledger has no event yet: those few rewards are moved to their
-   * bucket here, with the same arithmetic as in the projector.
+   * One entry per type and unit, ordered by type, then unit; correct at `now`, also where a date
+   * has passed and no event records it yet: those few rewards are moved to their bucket here, with
+   * the projector's arithmetic.
    */
   async list(
     { tenant, mode }: Scope,

@@ -12,10 +12,10 @@ export type BalanceItemRow = BalanceItem & {
   readonly user_id: string;
   /** The unit in lower case, '' without one: units compare without case. */
   readonly unit_key: string;
-  /** Follows from phase and cancellation; kept for those who read the table. */
+  /** Derived from phase and cancellation; stored for readers of the table. */
   readonly bucket: Bucket;
   readonly date_given: number;
-  /** When the clock will change the bucket, if the ledger has not recorded it by then. */
+  /** When the clock will change the bucket, unless an event does before. */
   readonly due_at: number | null;
 };
 
@@ -58,17 +58,14 @@ export type BalanceRow = Figures & {
   readonly tenant: string;
   readonly mode: Mode;
   readonly user_id: string;
-  /** As the first reward of the kind spelled it. */
+  /** In the spelling of the first reward of the kind. */
   readonly unit: string | null;
-  /**
-   * Where that reward stands in its account's stream: of several people's spellings the earliest is
-   * shown.
-   */
+  /** The revision of that reward's event: of several people's spellings the earliest is shown. */
   readonly first_revision: number;
 };
 
 /**
- * One row per person, type and unit; there from the first reward of the kind on, even when all its
+ * One row per person, type and unit; created by the first reward of the kind, even when all its
  * figures are zero.
  */
 export const balances = new TableOf<BalanceRow>({

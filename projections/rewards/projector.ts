@@ -6,7 +6,7 @@ import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { redemptions, rewards, type RewardRow } from './table.js';
 
-/** Rewards and their redemptions. A reward whose owner is forgotten has no row. */
+/** Rewards and their redemptions. The reward of a forgotten owner has no row. */
 export const rewardsProjector = defineProjector({
   name: 'rewards',
   tables: [rewards, redemptions],
@@ -17,7 +17,7 @@ export const rewardsProjector = defineProjector({
       // of a rebuild (measured on 50 000 events).
       apply({ event, tenant, mode, accountRef }, rows) {
         const { value, owner } = event;
-        // Given once: a second time would put nothing in the place of what was redeemed.
+        // Granted once: a repetition would reset the redeemed amount.
         if (!owner.value?.userId || rewards.get(rows, event.rewardId)) return;
         const ofCredit = value.type === 'CREDIT' ? value : undefined;
         const ofDiscount = value.type === 'PCT_DISCOUNT' ? value : undefined;
@@ -69,7 +69,7 @@ export const rewardsProjector = defineProjector({
     RewardCancelled: {
       keys: rewardRow,
       apply({ event: { at, rewardId } }, rows) {
-        // Cancelled again, by request after a moderation: the first time stands.
+        // Cancelled again, by request after a moderation: the first time stays.
         change(rows, rewardId, (row) => ({
           date_cancelled: row.date_cancelled ?? at,
           date_changed: at,
@@ -86,7 +86,7 @@ export const rewardsProjector = defineProjector({
 
   forgetting: {
     lookups: ({ accountRef, persons }) => [
-      // Other people's rewards lie between: a piece does not pass them again.
+      // Rewards of other people are between them: the next piece starts after them.
       rewards.lookup({ account_ref: [accountRef], person: [...persons] }, [
         { column: 'date_given', descending: true },
         { column: 'reward_id' },
@@ -104,7 +104,7 @@ export const rewardsProjector = defineProjector({
       for (const { reward_id, redemption_id } of redemptions.found(rows)) {
         redemptions.delete(rows, reward_id, redemption_id);
       }
-      // One with redemptions left leads to them.
+      // A reward with remaining redemptions is needed to find them.
       if (!isWhole) return;
       for (const { reward_id } of rewards.found(rows)) rewards.delete(rows, reward_id);
     },

@@ -8,7 +8,7 @@ import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import { present, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { RedemptionRow, RewardRow } from './table.js';
 
-/** Where a reward stands among those of its account. */
+/** A position in the list of an account's rewards. */
 export interface RewardPlace {
   readonly dateGiven: number;
   readonly rewardId: string;
@@ -25,8 +25,8 @@ interface RewardWithRedemptions {
 }
 
 /**
- * The reward with its redemptions, oldest first. Most rewards have none and are not looked up for
- * it.
+ * The reward with its redemptions, oldest first. Most rewards have none, and no lookup is made for
+ * them.
  */
 function withRedemptions(eb: ExpressionBuilder<Tables & { r: RewardRow }, 'r'>) {
   const redemptions = eb
@@ -61,7 +61,7 @@ export class RewardQueries {
     return found && rewardFacts(found, this.clock());
   }
 
-  /** The rewards of these ids that there are, by id. */
+  /** The existing rewards of these ids, by id. */
   async byIds(
     { tenant, mode }: Scope,
     rewardIds: readonly string[],
@@ -84,9 +84,8 @@ export class RewardQueries {
   }
 
   /**
-   * The rewards of a person, newest first, ties by id, a page at a time, as for referrals
-   * (`pageMadeBy`).
-   * @param after what the page before ended with.
+   * The rewards of a person, newest first, ties by id, in pages, as for referrals (`pageMadeBy`).
+   * @param after the end of the previous page.
    */
   async pageOf(
     { tenant, mode }: Scope,
@@ -142,7 +141,9 @@ export class RewardQueries {
     };
   }
 
-  /** All rewards of an account, newest first, ties by id. @param userId as the client spells it. */
+  /**
+   * All rewards of an account, newest first, ties by id. @param userId in the client's spelling.
+   */
   async list(
     { tenant, mode }: Scope,
     {
@@ -179,8 +180,8 @@ export class RewardQueries {
 }
 
 /**
- * Right by the clock, also where the ledger has not recorded yet that a reward became available and
- * was redeemed by itself.
+ * Correct by the clock, also where no event records yet that a reward became available and was
+ * redeemed automatically.
  */
 function redemptionsOf(
   { reward: row, redemptions }: RewardWithRedemptions,

@@ -22,9 +22,9 @@ export type RewardRow = {
   readonly months_discount_is_valid: number | null;
   readonly assigned_credit: number | null;
   readonly redeemed_credit: number | null;
-  /** How often credit was redeemed; numbers the redemptions. */
+  /** Number of redemptions of the credit. */
   readonly redeemed_times: number;
-  /** Redeemed in full the moment it becomes available. */
+  /** Redeemed in full when it becomes available. */
   readonly redeems_automatically: boolean;
   readonly amount: number | null;
   readonly fuel_tank_code: string | null;
@@ -81,7 +81,7 @@ export type RedemptionRow = {
   readonly redemption_id: string;
   readonly tenant: string;
   readonly mode: Mode;
-  /** 1 for the reward's first. */
+  /** From 1, for each reward. */
   readonly number: number;
   readonly date_redeemed: number;
   readonly quantity: number;

@@ -4,8 +4,8 @@ import type { LedgerEvent, Rows } from '../../src/projecting/projector.js';
 import { userAccounts, userCounts, users, type UserAccountRow, type UserRow } from './table.js';
 
 /**
- * Users as they are shown and found. A person whose key is destroyed has no row; events about such
- * a person are passed over.
+ * Users, for display and search. A person whose key is destroyed has no row; events about such a
+ * person are ignored.
  */
 export const usersProjector = defineProjector({
   name: 'users',
@@ -39,7 +39,7 @@ export const usersProjector = defineProjector({
         changeAccount(rows, accountRef, {
           referred_person: referred.person,
           referred_by_code: code.value,
-          // Only beside a code: a row without one is found by nobody's erasure.
+          // Only with a code: an erasure cannot find a row without one.
           referred_by_person: code.value === null ? null : code.subject,
           is_converted: false,
         });
@@ -150,7 +150,7 @@ type ProfileColumns = Pick<
 function profileColumns(profile: Profile): ProfileColumns {
   const { id, email, firstName, lastName } = profile;
   const fullName = [firstName, lastName].filter((name) => name !== null).join(' ');
-  // A control character between the parts: a text that is searched for does not match across them.
+  // A control character between the parts: a searched text does not match across them.
   const search = [email ?? '', fullName, id].join('\u001f').toLowerCase();
   return { user_id: id, email, first_name: firstName, last_name: lastName, search, profile };
 }

@@ -39,7 +39,7 @@ function withAccount(eb: Joined, gone: Gone) {
 export class UserQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
-  /** @param userId as the client spells it. */
+  /** @param userId in the client's spelling. */
   async byUserId(
     { tenant, mode }: Scope,
     accountRef: AccountRef,
@@ -64,7 +64,7 @@ export class UserQueries {
     return found && userFacts(found);
   }
 
-  /** The users that there are of these persons, by person. */
+  /** The existing users among these persons, by person. */
   async byPersons(
     { tenant, mode }: Scope,
     persons: readonly PersonId[],
@@ -87,9 +87,9 @@ export class UserQueries {
   }
 
   /**
-   * Newest first, ties by person. `query` is a piece of text of the e-mail address, the first, last
-   * or full name, or the id, in any case. The total is a kept counter; with a query it counts the
-   * matches among the scope's users, which reads all of them.
+   * Newest first, ties by person. `query` is a part of the e-mail address, the first, last or full
+   * name, or the id, in any case. The total is a stored counter; with a query it counts the matches
+   * among the scope's users, which reads all of them.
    */
   async list(
     { tenant, mode }: Scope,

@@ -11,7 +11,7 @@ export type UserRow = {
   readonly email: string | null;
   readonly first_name: string | null;
   readonly last_name: string | null;
-  /** E-mail, full name and id in lower case, for the search by a piece of text. */
+  /** E-mail, full name and id in lower case, for the text search. */
   readonly search: string;
   readonly profile: Profile;
   /** Primary code per program id. */
@@ -46,17 +46,17 @@ export const users = new TableOf<UserRow>({
   },
 });
 
-/** What all users of an account share. */
+/** The data that all users of an account share. */
 export type UserAccountRow = {
   readonly account_ref: string;
   readonly tenant: string;
   readonly mode: Mode;
   readonly account_id: string | null;
   readonly payment_provider_id: string | null;
-  /** The user who is the referred party of the account's referral. */
+  /** The referred user of the account's referral. */
   readonly referred_person: string | null;
   readonly referred_by_code: string | null;
-  /** Whose code that is. */
+  /** The owner of that code. */
   readonly referred_by_person: string | null;
   readonly is_converted: boolean;
 };
@@ -82,7 +82,7 @@ export const userAccounts = new TableOf<UserAccountRow>({
 
 export type UserCountRow = { readonly tenant: string; readonly mode: Mode; readonly users: number };
 
-/** Kept so that a list's total is one row, however many users there are. */
+/** Stored so that a list's total is one row. */
 export const userCounts = new TableOf<UserCountRow>({
   name: 'user_counts',
   columns: { tenant: 'text not null', mode: 'text not null', users: 'bigint not null' },

@@ -79,7 +79,7 @@ export interface Posting {
   readonly adjustment: Adjustment | undefined;
 }
 
-type Standing = Record<LedgerAccount, number>;
+type Amounts = Record<LedgerAccount, number>;
 
 interface CreditReward {
   readonly rewardId: string;
@@ -97,7 +97,7 @@ interface CreditReward {
   /** The automatic redemption was posted by its date, before its event. */
   redeemedByClock: boolean;
   /** The amount in each ledger account for this reward so far. */
-  readonly posted: Standing;
+  readonly posted: Amounts;
 }
 
 /**
@@ -226,7 +226,7 @@ export class AccountPostings {
       phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
       cancelled: false,
       forgotten: false,
-      posted: nothing(),
+      posted: noAmounts(),
     };
     this.rewards.set(rewardId, reward);
     return this.move(reward, dateScheduledFor === null ? 'issued' : 'scheduled', entry, event.at);
@@ -291,11 +291,11 @@ export class AccountPostings {
     const isAvailable = phase === 'PENDING' && scheduledFor !== null && scheduledFor <= this.clock;
     const isExpired = expires !== null && expires <= this.clock;
     const steps: Posting[] = [];
-    const step = (type: PostingType, at: number, target: Partial<Standing>): void =>
+    const step = (type: PostingType, at: number, target: Partial<Amounts>): void =>
       void steps.push(
         ...transfers(
           reward,
-          { ...nothing(), ...target },
+          { ...noAmounts(), ...target },
           { type, entry: granted, effectiveAt: at, byClock: true },
         ),
       );
@@ -324,12 +324,12 @@ export class AccountPostings {
   /**
    * The ledger account of the reward's credit, by its events and by the dates that were settled.
    */
-  private targetOf(reward: CreditReward): Standing {
+  private targetOf(reward: CreditReward): Amounts {
     const { assigned, phase, scheduledFor, expires, cancelled, forgotten, redeemedByClock } =
       reward;
     const redeemed = redeemedByClock && !cancelled ? assigned : reward.redeemed;
     const left = assigned - redeemed;
-    const target = { ...nothing(), programme: -assigned };
+    const target = { ...noAmounts(), programme: -assigned };
     target.redeemed = redeemed;
     if (forgotten) target.forfeited = left;
     else if (cancelled) target.cancelled = left;
@@ -342,11 +342,11 @@ export class AccountPostings {
   }
 }
 
-type Said = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {
+type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {
   readonly adjustment?: Adjustment | undefined;
 };
 
-const nothing = (): Standing => ({
+const noAmounts = (): Amounts => ({
   programme: 0,
   scheduled: 0,
   available: 0,
@@ -357,7 +357,7 @@ const nothing = (): Standing => ({
 });
 
 /** Moves the current amounts to the target with the fewest transfers. */
-function transfers(reward: CreditReward, target: Standing, said: Said): Posting[] {
+function transfers(reward: CreditReward, target: Amounts, cause: Cause): Posting[] {
   const { posted, rewardId, unitKey: key, assigned } = reward;
   const wanted = { ...target, programme: -assigned };
   const taken = LEDGER_ACCOUNTS.map((account) => ({
@@ -368,14 +368,14 @@ function transfers(reward: CreditReward, target: Standing, said: Said): Posting[
     account,
     amount: wanted[account] - posted[account],
   })).filter(({ amount }) => amount > 0);
-  const { event } = said.entry;
+  const { event } = cause.entry;
   const adjustment =
-    said.adjustment ?? (!said.byClock && 'adjustment' in event ? event.adjustment : undefined);
+    cause.adjustment ?? (!cause.byClock && 'adjustment' in event ? event.adjustment : undefined);
   const postings: Posting[] = [];
   for (let from = taken.shift(), to = given.shift(); from && to;) {
     const amount = Math.min(from.amount, to.amount);
     postings.push({
-      ...said,
+      ...cause,
       rewardId,
       unitKey: key,
       amount,

@@ -4,7 +4,7 @@ import { parseWitness } from '../event-log/witness.js';
 import type { Logger } from '../foundation/logger.js';
 import {
   loadPolicyCheckpoint,
-  putPoliciesBack,
+  movePoliciesBack,
   type PolicyCheckpoint,
 } from '../policies/policy-checkpoint.js';
 import { inTransaction } from '../postgres/transaction.js';
@@ -125,7 +125,7 @@ async function putBack(
       break;
     left.pop();
   }
-  await putPoliciesBack(client, left.at(-1), left);
+  await movePoliciesBack(client, left.at(-1), left);
 }
 
 /** Deletes parked reactions to lost events. */

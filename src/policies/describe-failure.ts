@@ -2,12 +2,12 @@ import { EventLogUnavailable } from '../event-log/event-log.js';
 import { UnreadableEvent } from '../event-log/event-schemas.js';
 import { errorCode } from '../foundation/error-code.js';
 
-/** A command of a policy was refused, with this code: nothing that it was sent for has happened. */
+/** A policy's command was refused with this code and had no effect. */
 export class ReactionRefused extends Error {
   override readonly name = 'ReactionRefused';
 }
 
-/** Name and code; the message where it is our own. Messages of the database may quote values. */
+/** Name and code; the message if it is our own. Messages of the database may quote values. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   const code = errorCode(error) ?? errorCode(error.cause);

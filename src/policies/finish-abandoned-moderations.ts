@@ -1,8 +1,8 @@
 import type { Policy } from './policy.js';
 
 /**
- * The request that asked for a moderation carries it out itself. This long after, a job looks
- * whether a crash left it unfinished.
+ * The request carries out its moderation itself. After this delay a job finishes one that a crash
+ * left unfinished.
  */
 const LOOK_AFTER_MS = 10_000;
 

@@ -1,7 +1,7 @@
 import type { Policy } from './policy.js';
 
 /**
- * A referral that makes its referrer's rate too high brings the signal upon the ones before it.
+ * When a referral exceeds its referrer's rate limit, the earlier ones receive the signal, too.
  * Their sides keep their statuses.
  */
 export const flagReferralsMadeTooFast: Policy = {

@@ -1,8 +1,8 @@
 import type { Policy } from './policy.js';
 
 /**
- * What an event of the referred user has earned the referrer is a reward of the referrer's account,
- * which is told. It grants once.
+ * Grants the referrer, in its own account, the reward that an event of the referred user has
+ * earned. The account grants it once.
  */
 export const grantReferrerRewardEarnedByEvent: Policy = {
   name: 'grant-referrer-reward-earned-by-event',

@@ -4,9 +4,9 @@ import type { Policy, Reaction } from './policy.js';
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
 
 /**
- * The referral is a fact of the referred account; its referrer's reward is a fact of the
- * referrer's. Whenever the referral says that the referrer's side is approved and has earned
- * something, the referrer's account is told. It grants once, under the terms of the event.
+ * The referral is recorded in the referred account, its referrer's reward in the referrer's.
+ * Whenever an event says that the referrer's side is approved and has earned a reward, this policy
+ * sends the grant to the referrer's account, which grants it once, under the terms of the event.
  */
 export const grantReferrerRewardWhenEarned: Policy = {
   name: 'grant-referrer-reward-when-earned',

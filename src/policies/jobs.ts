@@ -17,7 +17,7 @@ import type { Reaction } from './policy.js';
 import { QueuePool } from './queue-pool.js';
 import { StrandedJobs, workerName } from './stranded-jobs.js';
 
-/** Times are kept in Postgres (graphile-worker), so nothing that matters is lost with a process. */
+/** Scheduled jobs, stored in Postgres (graphile-worker), so that none is lost with a process. */
 
 type Job = Extract<Reaction, { kind: 'job' }>;
 type JobHandlers = Readonly<
@@ -26,8 +26,7 @@ type JobHandlers = Readonly<
   Readonly<Record<RegularTask, () => Promise<void>>>;
 
 /**
- * What is done by the clock, in UTC. Erasures are checked every hour, so that a start has little to
- * look at.
+ * Recurring jobs, in UTC. Erasures are checked every hour, so that the check at the start is short.
  */
 const REGULAR = {
   'purge-idempotency-keys': '17 3 * * *',
@@ -38,27 +37,24 @@ type RegularTask = keyof typeof REGULAR;
 
 const AT_ONCE = 2;
 const POLL_MS = 1_000;
-/** Jobs that take longer are cut off at the end of the process, and run again in the next one. */
+/** Longer jobs are interrupted at the end of the process, and run again in the next one. */
 const STOP_WITHIN_MS = 5_000;
 const UNLOCK_EVERY_MS = 2_500;
-/** How soon a job that met a store that is away is tried again. */
+/** Retry delay of a job while a store is unavailable. */
 const AGAIN = { first: 200, max: 5_000 } as const;
-/**
- * A statement that runs into its time limit may do so every time: it must not keep the others from
- * their turn.
- */
+/** A statement that times out may do so every time: it must not block the other jobs. */
 const STATEMENT_TIMEOUT = '57014';
 
 export interface JobsOptions {
   readonly handlers: JobHandlers;
-  /** An error that says that a store is away: the job waits for it, in hand. */
+  /** An error of an unavailable store: the job keeps its lock and waits. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
 /**
- * Adds a job, or moves the one that stands under its key. The queue's own tables are there once a
- * service has run.
+ * Adds a job, or replaces the one with the same key. The queue's tables exist once a service has
+ * run.
  */
 export async function addJob(pool: Pool, { task, payload, runAt, key }: Job): Promise<void> {
   await pool.query(
@@ -83,25 +79,22 @@ export class Jobs {
     this.stranded = new StrandedJobs(pool, presence.id, (ids) => this.queue.strandedAmong(ids));
   }
 
-  /** Makes the queue's own tables, if they are not there. */
+  /** Creates the queue's tables if they are missing. */
   async prepare(): Promise<void> {
     await runMigrations({ pgPool: this.pool, logger: silent });
   }
 
-  /** Adds a job, or moves the one that stands under its key. */
+  /** Adds a job, or replaces the one with the same key. */
   async add(job: Job): Promise<void> {
     await addJob(this.pool, job);
   }
 
-  /** Works in the background and goes on through every outage until `stop`. */
+  /** Works in the background and continues through every outage until `stop`. */
   start(): void {
     this.running ??= Promise.all([this.work(), this.unlockStranded()]);
   }
 
-  /**
-   * Lets the jobs in hand finish, as far as they do so in time. Nothing of the queue happens, or
-   * fails, after that.
-   */
+  /** Lets running jobs finish within the time limit. The queue is silent after that. */
   async stop(): Promise<void> {
     this.stopping.abort();
     const patience = new AbortController();
@@ -139,26 +132,25 @@ export class Jobs {
 
   private events(): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
-    // Before any job is fetched: who died with a job in hand is told by the name under which it is
-    // locked.
+    // Before any job is fetched: a dead worker is recognised by the name in its locks.
     events.on('pool:create', ({ workerPool }) => (workerPool.id = workerName(this.presence.id)));
-    // The queue's pool never lets a fetch fail. What the library had asked at its start did, and it
-    // would remember that for ever.
+    // The queue's pool never lets a fetch fail. A statement from the library's start-up may have
+    // failed, and the library would keep that error.
     events.on('worker:getJob:error', () => void this.runner?.stop().catch(() => undefined));
     return events;
   }
 
   private async unlockStranded(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      // The database is away: there is another time.
+      // The database is unavailable: the next round tries again.
       await this.stranded.unlock().catch(() => undefined);
       await pause(UNLOCK_EVERY_MS, this.stopping.signal);
     }
   }
 
   /**
-   * While a store is away a job stays in hand and goes on soon after: given back, it would wait the
-   * longer the longer the outage took.
+   * While a store is unavailable a job keeps its lock and continues soon after: released, its delay
+   * would grow with the outage.
    * @throws {JobFailed}
    */
   private async carryOut(work: () => Promise<void>): Promise<void> {
@@ -192,8 +184,8 @@ export class Jobs {
 }
 
 /**
- * The queue keeps the message with the job, so it names the error only: its own message may quote
- * values.
+ * The queue stores the message with the job, so it contains the error's name only: its message may
+ * quote values.
  */
 class JobFailed extends Error {
   override readonly name = 'JobFailed';
@@ -206,7 +198,7 @@ class JobFailed extends Error {
   }
 }
 
-/** What a job was added with: members that are texts. */
+/** A job's payload: members that are texts. */
 function texts(payload: unknown): Readonly<Record<string, string>> {
   const members = typeof payload === 'object' && payload !== null ? Object.entries(payload) : [];
   return Object.fromEntries(
@@ -214,5 +206,8 @@ function texts(payload: unknown): Readonly<Record<string, string>> {
   );
 }
 
-/** The queue's own messages may quote payloads; failures show in its tables and in our metrics. */
+/**
+ * The queue's own messages may quote payloads; failures are visible in its tables and in our
+ * metrics.
+ */
 const silent = new WorkerLogger(() => () => undefined);

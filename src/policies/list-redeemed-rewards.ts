@@ -1,8 +1,7 @@
 import type { Policy } from './policy.js';
 
 /**
- * The command that redeemed from very many rewards writes down which; what it left at a crash is
- * written down by this reaction.
+ * A bulk redemption lists its rewards itself; this reaction lists those that a crash left unlisted.
  */
 export const listRedeemedRewards: Policy = {
   name: 'list-redeemed-rewards',

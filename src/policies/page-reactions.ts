@@ -5,8 +5,8 @@ import { describeFailure } from './describe-failure.js';
 import {
   ALL_POLICIES,
   type ParkedReactions,
-  type Standstill,
-  type StandingStreams,
+  type ParkedAt,
+  type ParkedStreams,
 } from './parked-reactions.js';
 import type { CarryOut, Policy } from './policy.js';
 import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
@@ -14,76 +14,73 @@ import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events
 export interface PageReactionsParts extends ReadingOptions {
   readonly parked: ParkedReactions;
   readonly carryOut: CarryOut;
-  /** Of an error: a store is away, and everybody waits for it. */
+  /** An error of an unavailable store, which stops all reactions. */
   readonly isUnavailable: (error: unknown) => boolean;
-  /** Whether the stores answer after all. Does not reject. */
+  /** Whether the stores answer. Does not reject. */
   readonly storesAnswer: () => Promise<boolean>;
-  /** Is told why reactions stand still for everybody. */
+  /** Called with the reason when all reactions stop. */
   readonly onWaiting: (error: unknown) => void;
   readonly logger: Pick<Logger, 'warn'>;
   /**
-   * More streams than these do not stand still: then there is more wrong than single accounts, and
-   * nothing is passed over.
+   * Limit of parked streams: above it the fault is not in single accounts, and no event is passed
+   * over.
    */
-  readonly standingMax: number;
+  readonly parkedStreamsMax: number;
   /**
-   * An outage is waited for so long; what goes on failing while the stores answer is one reaction's
-   * own trouble.
+   * How long an apparent outage stops all reactions; a failure that lasts longer while the stores
+   * answer belongs to one reaction.
    */
   readonly outageMs: number;
 }
 
-/** As many streams are reacted to at once; each in its own order. */
+/** Streams that are reacted to in parallel; each in its own order. */
 const AT_ONCE = 16;
-/**
- * A reaction that fails for a reason of its own is tried so often, within a second: the page waits
- * for it. Then it is parked.
- */
+/** Tries of a failing reaction, within a second, since the page waits for it. Then it is parked. */
 const TRIES_MAX = 5;
 const TRY_AGAIN_MS = { first: 20, max: 2_000 };
 
-/** So many streams stand still that nothing more is passed over. */
-class TooManyStandStill extends Error {
-  override readonly name = 'TooManyStandStill';
+/** Too many streams are parked: no further event is passed over. */
+class TooManyParked extends Error {
+  override readonly name = 'TooManyParked';
 }
 
-/** This process does not lead any more: what it was at is the next one's. */
+/** This process no longer leads: the next leader continues. */
 class TurnEnded extends Error {
   override readonly name = 'TurnEnded';
 }
 
-/** What a page asks of one stream. */
+/** The reactions of one stream in a page. */
 interface Lane {
   readonly stream: string;
   readonly events: MetEvent[];
-  /** Where the stream is held back from, in this page. */
-  standstill?: Standstill;
+  /** The event from which the stream is parked, in this page. */
+  parkedAt?: ParkedAt;
 }
 
 /**
- * Reacts to pages of the log. When a page is done, each of its reactions was carried out or is on
- * record as standing still: then the checkpoint may move. Reactions to one stream keep their order:
- * behind one that is parked the same policy's wait, since a later event may say the same with other
- * terms; behind an event that cannot be read all wait, since nobody knows what it says.
+ * Reacts to pages of the log. At the end of a page each of its reactions was carried out or is
+ * recorded as parked: then the checkpoint may move. Reactions to one stream keep their order:
+ * behind a parked one the same policy's reactions wait, since a later event may repeat it with
+ * other terms; behind an unreadable event all wait.
  */
 export class PageReactions {
-  private standing: StandingStreams = new Map();
+  private parked: ParkedStreams = new Map();
   /**
-   * Since when nothing got through; undefined: the newest reaction did. Of all streams, so that a
+   * Since when no reaction succeeded; undefined: the newest one did. Over all streams, so that a
    * page waits once and not for each.
    */
   private waitingSince: number | undefined;
 
   constructor(private readonly parts: PageReactionsParts) {}
 
-  /** Reads what stands still. To be called when this process begins to lead. */
+  /** Reads the parked streams. Call it when this process begins to lead. */
   async restore(): Promise<void> {
-    this.standing = await this.parts.parked.standing();
+    this.parked = await this.parts.parked.streams();
   }
 
   /**
-   * @returns whether any policy had to look at it. @throws when the page is to be done again, from
-   * its beginning.
+   * @returns whether the page had events for any policy. @throws when the page must be repeated
+   * from its beginning.
    */
   async reactTo(page: readonly RecordedEvent[], signal: AbortSignal): Promise<boolean> {
     const met = await meetEvents(page, this.parts);
@@ -91,26 +88,26 @@ export class PageReactions {
     await this.passOver(met);
     const lanes = this.lanesOf(met);
     await this.carryOutAll([...lanes], signal);
-    // After what comes before it: from here on any process that can read the event may take the
-    // stream up.
-    for (const { standstill } of lanes) if (standstill) await this.park(standstill);
+    // After the events before it: from here on any process that can read the event may retry the
+    // stream.
+    for (const { parkedAt } of lanes) if (parkedAt) await this.park(parkedAt);
     return true;
   }
 
   /**
-   * What stands still may have been taken up by now, here or in another process; then this page's
-   * events are for us.
+   * Parked reactions may have been retried successfully in the meantime, here or in another
+   * process; then this page's events are ours.
    */
   private async passOver(met: readonly MetEvent[]): Promise<void> {
     const streams = [...new Set(met.map(({ recorded }) => recorded.stream))].filter((stream) =>
-      this.standing.has(stream),
+      this.parked.has(stream),
     );
     if (streams.length === 0) return;
     const still = await this.parts.parked.passOver(streams);
     for (const stream of streams) {
       const policies = still.get(stream);
-      if (policies) this.standing.set(stream, policies);
-      else this.standing.delete(stream);
+      if (policies) this.parked.set(stream, policies);
+      else this.parked.delete(stream);
     }
   }
 
@@ -120,8 +117,8 @@ export class PageReactions {
       const { stream } = event.recorded;
       const lane = lanes.get(stream) ?? { stream, events: [] };
       lanes.set(stream, lane);
-      if (lane.standstill || this.stands(stream, ALL_POLICIES)) continue;
-      if (event.standstill) lane.standstill = event.standstill;
+      if (lane.parkedAt || this.stands(stream, ALL_POLICIES)) continue;
+      if (event.parkedAt) lane.parkedAt = event.parkedAt;
       else lane.events.push(event);
     }
     return [...lanes.values()];
@@ -178,7 +175,7 @@ export class PageReactions {
     }
   }
 
-  /** Of an error that says so. */
+  /** Of an error of an unavailable store. */
   private async isOutage(error: unknown): Promise<boolean> {
     this.waitingSince ??= performance.now();
     if (
@@ -190,17 +187,17 @@ export class PageReactions {
     return true;
   }
 
-  private async park(standstill: Standstill): Promise<void> {
-    const { policy, event, reason } = standstill;
-    const policies = this.standing.get(event.stream) ?? new Set<string>();
-    if (policies.size === 0 && this.standing.size >= this.parts.standingMax)
-      throw new TooManyStandStill();
+  private async park(parkedAt: ParkedAt): Promise<void> {
+    const { policy, event, reason } = parkedAt;
+    const policies = this.parked.get(event.stream) ?? new Set<string>();
+    if (policies.size === 0 && this.parked.size >= this.parts.parkedStreamsMax)
+      throw new TooManyParked();
     // Before the wait: other lanes park at the same time.
-    this.standing.set(event.stream, policies);
+    this.parked.set(event.stream, policies);
     try {
-      await this.parts.parked.park(standstill);
+      await this.parts.parked.park(parkedAt);
     } catch (error) {
-      if (policies.size === 0) this.standing.delete(event.stream);
+      if (policies.size === 0) this.parked.delete(event.stream);
       throw error;
     }
     policies.add(policy);
@@ -212,6 +209,6 @@ export class PageReactions {
   }
 
   private stands(stream: string, policy: string): boolean {
-    return this.standing.get(stream)?.has(policy) ?? false;
+    return this.parked.get(stream)?.has(policy) ?? false;
   }
 }

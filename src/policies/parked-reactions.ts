@@ -2,20 +2,17 @@ import type { Pool } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { inTransaction } from '../postgres/transaction.js';
 
-/**
- * Stands for every policy: the event cannot be read here, so nobody knows whose reactions it sets
- * off.
- */
+/** Parks every policy: the event is unreadable here, so its policies are unknown. */
 export const ALL_POLICIES = '*';
 
-/** From this event on the reactions of a policy to its stream stand still. */
+/** From this event on the policy's reactions to its stream are parked. */
 export interface ParkedReaction {
   readonly id: string;
   /** Its name, or `ALL_POLICIES`. */
   readonly policy: string;
   readonly eventId: string;
   readonly stream: string;
-  /** Null: parked by the release before, which did not note it. */
+  /** Null: parked by the previous release, which did not record it. */
   readonly revision: bigint | null;
   readonly position: Position;
   readonly reason: string;
@@ -26,60 +23,59 @@ export interface ParkedReaction {
 }
 
 /** Where and why the reactions of a policy stop. */
-export interface Standstill {
+export interface ParkedAt {
   readonly policy: string;
   readonly event: Pick<RecordedEvent, 'id' | 'stream' | 'revision' | 'position'>;
   readonly reason: string;
   readonly unknown?: UnknownEvent | undefined;
 }
 
-/** What a release would have to know. The version is null where it could not be read. */
+/** The unreadable event's type and version. The version is null if it could not be read. */
 export interface UnknownEvent {
   readonly type: string;
   readonly version: number | null;
 }
 
-/** What a try came to, by row. */
+/** The outcome of a retry, by row. */
 export interface Settlement {
-  /** They stand still at another event, or at the same one again. */
-  readonly moved: readonly { readonly row: ParkedReaction; readonly to: Standstill }[];
-  readonly added: readonly Standstill[];
-  /** They go if nobody has passed over events of their stream since they were read. */
+  /** Still parked, at another event or at the same one. */
+  readonly moved: readonly { readonly row: ParkedReaction; readonly to: ParkedAt }[];
+  readonly added: readonly ParkedAt[];
+  /** Deleted, unless events of their stream were passed over since they were read. */
   readonly done: readonly ParkedReaction[];
-  /** They go in any case: another row of the same policy and stream says the same. */
+  /** Deleted in any case: another row of the same policy and stream covers them. */
   readonly covered: readonly ParkedReaction[];
 }
 
-/** How much stands still. */
+/** Number and age of parked reactions. */
 export interface ParkedCounts {
   /** Reactions that failed. */
   readonly parked: number;
   /** Streams that wait for a release that can read them. */
   readonly heldBack: number;
-  /** How long the oldest of both stands still; 0: nothing does. */
+  /** Age of the oldest one; 0: none. */
   readonly oldestSeconds: number;
 }
 
-/** The policies that stand still, by stream. */
-export type StandingStreams = Map<string, Set<string>>;
+/** The parked policies, by stream. */
+export type ParkedStreams = Map<string, Set<string>>;
 
 const REASON_LENGTH_MAX = 500;
-/** A doubling wait, so that whatever the cause was, its end is noticed well within 45 s. */
+/** Exponential back-off, limited so that the end of any cause is noticed well within 45 s. */
 const NEXT_TRY = `now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
 
 const COLUMNS = `id::text as id, policy, event_id as "eventId", stream, revision, position, reason, parked_at as since, tries, passed_over as "passedOver"`;
 
 /**
- * The reactions that stand still: on record, with all that is needed to carry them out. Whoever
- * passes over events of such a stream marks its rows before its checkpoint moves, and whoever has
- * taken a stream up removes only rows without a newer mark, so that any number of processes may do
- * both at once.
+ * The parked reactions, recorded with all that a retry needs. A runner that passes over events of
+ * such a stream marks its rows before its checkpoint moves, and a retry deletes only rows without a
+ * newer mark, so that any number of processes may do both at once.
  */
 export class ParkedReactions {
   constructor(private readonly pool: Pool) {}
 
-  /** @throws when it cannot be put on record: what it says must not be passed over then. */
-  async park({ policy, event, reason, unknown }: Standstill): Promise<void> {
+  /** @throws when it cannot be recorded: its event must not be passed over then. */
+  async park({ policy, event, reason, unknown }: ParkedAt): Promise<void> {
     await this.pool.query(INSERT, valuesOf({ policy, event, reason, unknown }));
   }
 
@@ -88,8 +84,8 @@ export class ParkedReactions {
     return rows.length === 0;
   }
 
-  /** All that stand still. */
-  async standing(): Promise<StandingStreams> {
+  /** All parked streams and policies. */
+  async streams(): Promise<ParkedStreams> {
     const { rows } = await this.pool.query<{ stream: string; policy: string }>(
       'select stream, policy from ledger.parked_reactions',
     );
@@ -97,12 +93,12 @@ export class ParkedReactions {
   }
 
   /**
-   * Marks the rows of these streams, so that nobody takes the events at hand for done. Returns
-   * those that still stand.
+   * Marks the rows of these streams, so that a retry does not treat the current events as done.
+   * Returns those that are still parked.
    */
-  async passOver(streams: readonly string[]): Promise<StandingStreams> {
+  async passOver(streams: readonly string[]): Promise<ParkedStreams> {
     return inTransaction(this.pool, async (client) => {
-      // A statement that waits for a settlement does not see the rows that this one has added.
+      // An update that waits for a settlement would not see the rows that the settlement adds.
       await client.query(
         'select from ledger.parked_reactions where stream = any($1) order by id for update',
         [streams],
@@ -123,7 +119,7 @@ export class ParkedReactions {
     return rows;
   }
 
-  /** The next ones that are to be tried, by stream; those that wait longest first. */
+  /** The streams to retry next; longest waiting first. */
   async dueStreams(limit: number): Promise<readonly string[]> {
     const { rows } = await this.pool.query<{ stream: string }>(
       'select stream from ledger.parked_reactions where next_try_at <= now() group by stream order by min(next_try_at) limit $1',
@@ -132,7 +128,7 @@ export class ParkedReactions {
     return rows.map(({ stream }) => stream);
   }
 
-  /** What events are waiting to be known. */
+  /** The types and versions of events that wait for a release that can read them. */
   async unknownEvents(): Promise<readonly UnknownEvent[]> {
     const { rows } = await this.pool.query<UnknownEvent>(
       'select distinct event_type as type, schema_version as version from ledger.parked_reactions where event_type is not null limit 1000',
@@ -140,7 +136,7 @@ export class ParkedReactions {
     return rows;
   }
 
-  /** Streams that are held back by such events; those that wait longest first. */
+  /** Streams that wait for such events; longest waiting first. */
   async heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]> {
     const { rows } = await this.pool.query<{ stream: string }>(
       `select stream from ledger.parked_reactions p join unnest($1::text[], $2::int[]) as known(type, version)
@@ -151,16 +147,14 @@ export class ParkedReactions {
     return rows.map(({ stream }) => stream);
   }
 
-  /**
-   * A process that begins to lead may be of a release that can do what the one before could not.
-   */
+  /** A new leader's release may be able to do what the previous one could not: all are due now. */
   async tryAllSoon(): Promise<void> {
     await this.pool.query(
       'update ledger.parked_reactions set next_try_at = now() where next_try_at > now()',
     );
   }
 
-  /** A try that came to nothing before it began: the next one comes later. */
+  /** A retry that failed before it began: the next one is postponed. */
   async postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void> {
     await this.pool.query(
       `update ledger.parked_reactions set tries = tries + 1, next_try_at = ${NEXT_TRY}, reason = $2 where id = any($1::bigint[])`,
@@ -168,14 +162,14 @@ export class ParkedReactions {
     );
   }
 
-  /** In one transaction. @returns whether all that is done could go. */
+  /** In one transaction. @returns whether all finished rows were deleted. */
   async settle({ moved, added, done, covered }: Settlement): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
       await client.query('delete from ledger.parked_reactions where id = any($1::bigint[])', [
         covered.map(({ id }) => id),
       ]);
       for (const { row, to } of moved) await client.query(MOVE, [...valuesOf(to), row.id]);
-      for (const standstill of added) await client.query(INSERT, valuesOf(standstill));
+      for (const parkedAt of added) await client.query(INSERT, valuesOf(parkedAt));
       const { rowCount } = await client.query(
         `delete from ledger.parked_reactions p using unnest($1::bigint[], $2::bigint[]) as seen(id, passed_over)
          where p.id = seen.id and p.passed_over = seen.passed_over`,
@@ -202,7 +196,7 @@ export class ParkedReactions {
     return rows;
   }
 
-  /** How many of these are still there. */
+  /** How many of these still exist. */
   async present(ids: readonly string[]): Promise<number> {
     const { rows } = await this.pool.query<{ present: bigint }>(
       'select count(*) as present from ledger.parked_reactions where id = any($1::bigint[])',
@@ -236,14 +230,14 @@ const INSERT = `
   values ($1, $2, $3, $4, $5, $6, $7, $8, 1, now() + interval '1 second')
   on conflict (event_id, policy) do update set revision = excluded.revision, reason = excluded.reason`;
 
-/** Since when it stands still counts from the event where it does. */
+/** The age counts from the event at which the reactions stopped. */
 const MOVE = `
   update ledger.parked_reactions set event_id = $1, policy = $2, stream = $3, revision = $4, position = $5, reason = $6, event_type = $7,
     schema_version = $8, tries = case when event_id = $1 then tries + 1 else 1 end, next_try_at = ${NEXT_TRY},
     parked_at = case when event_id = $1 then parked_at else now() end
   where id = $9`;
 
-const valuesOf = ({ policy, event, reason, unknown }: Standstill): unknown[] => [
+const valuesOf = ({ policy, event, reason, unknown }: ParkedAt): unknown[] => [
   event.id,
   policy,
   event.stream,
@@ -256,9 +250,9 @@ const valuesOf = ({ policy, event, reason, unknown }: Standstill): unknown[] => 
 
 function byStream(
   rows: readonly { readonly stream: string; readonly policy: string }[],
-): StandingStreams {
-  const standing: StandingStreams = new Map();
+): ParkedStreams {
+  const parked: ParkedStreams = new Map();
   for (const { stream, policy } of rows)
-    standing.set(stream, (standing.get(stream) ?? new Set()).add(policy));
-  return standing;
+    parked.set(stream, (parked.get(stream) ?? new Set()).add(policy));
+  return parked;
 }

@@ -2,44 +2,44 @@ import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness, witnessText } from '../event-log/witness.js';
 
-/** All policies go along the log together. */
+/** All policies share one checkpoint. */
 const NAME = 'policies';
 
 /**
- * Where policies stood once, and the newest event that the leader had seen then: all that their
- * reactions appended stood at or before it.
+ * An earlier checkpoint of the policies, and the newest event that the leader had seen then: their
+ * reactions up to it are all at or before that event.
  */
 export interface TrailPoint {
   readonly reached: Position;
   readonly witness: SeenEvent;
 }
 
-/** Where policies stand. */
+/** The checkpoint of the policies. */
 export interface PolicyCheckpoint {
-  /** Null: at the beginning of the log. */
+  /** Null: before the first event. */
   readonly position: Position | null;
-  /** Undefined: not known. */
+  /** Undefined: unknown. */
   readonly witness: SeenEvent | undefined;
   /** Oldest first. */
   readonly trail: readonly TrailPoint[];
-  /** How often policies were put back. */
+  /** How often policies were moved back. */
   readonly losses: number;
 }
 
 /**
- * Policies were put back by another process since this one leads: what it would write is of a log
- * that is gone.
+ * Another process moved the policies back since this one leads: its position belongs to a lost part
+ * of the log.
  */
-export class PoliciesPutBack extends Error {
-  override readonly name = 'PoliciesPutBack';
+export class PoliciesMovedBack extends Error {
+  override readonly name = 'PoliciesMovedBack';
 }
 
-/** How far reactions are; null: nothing yet. @throws when the database is away. */
+/** The position of the policies; null: none yet. @throws while the database is unavailable. */
 export async function readPolicyCheckpoint(db: Pool | PoolClient): Promise<Position | null> {
   return (await loadPolicyCheckpoint(db)).position;
 }
 
-/** @throws when the database is away. */
+/** @throws while the database is unavailable. */
 export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<PolicyCheckpoint> {
   const { rows } = await db.query<{
     position: string | null;
@@ -65,9 +65,9 @@ interface StoredPoint {
 
 /**
  * Repeating a reaction is harmless, so the checkpoint need not wait for the disk.
- * @param known what else is to be kept; left out: what there is stays, and says nothing about this
+ * @param known other values to store; undefined: the stored ones stay, and do not describe this
  * position.
- * @throws {PoliciesPutBack}
+ * @throws {PoliciesMovedBack}
  */
 export async function writePolicyCheckpoint(
   pool: Pool,
@@ -90,7 +90,7 @@ export async function writePolicyCheckpoint(
       known?.losses ?? null,
     ],
   );
-  if (rowCount !== 1) throw new PoliciesPutBack();
+  if (rowCount !== 1) throw new PoliciesMovedBack();
 }
 
 const trailText = (trail: readonly TrailPoint[]): string =>
@@ -99,10 +99,10 @@ const trailText = (trail: readonly TrailPoint[]): string =>
   );
 
 /**
- * Policies go on after this point; undefined: from the beginning of the log. Within the caller's
+ * Moves the policies back to this point; undefined: before the first event. Within the caller's
  * transaction.
  */
-export async function putPoliciesBack(
+export async function movePoliciesBack(
   client: PoolClient,
   to: TrailPoint | undefined,
   trail: readonly TrailPoint[],
@@ -114,8 +114,8 @@ export async function putPoliciesBack(
 }
 
 /**
- * Policies go on after this position of another log; null: from its beginning. Within the caller's
- * transaction.
+ * Moves the policies to this position of another log; null: before its first event. Within the
+ * caller's transaction.
  */
 export async function replacePolicyCheckpoint(
   client: PoolClient,

@@ -11,7 +11,7 @@ import { PageReactions } from './page-reactions.js';
 import { ParkedReactions, type ParkedCounts } from './parked-reactions.js';
 import {
   loadPolicyCheckpoint,
-  PoliciesPutBack,
+  PoliciesMovedBack,
   readPolicyCheckpoint,
   writePolicyCheckpoint,
 } from './policy-checkpoint.js';
@@ -32,7 +32,7 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   /** Called before the log is followed: puts policies back when the log lost what they go by. */
   readonly settle?: () => Promise<unknown>;
   /** How many streams may stand still before nothing more is passed over. */
-  readonly standingMax?: number;
+  readonly parkedStreamsMax?: number;
   /** How long everybody waits for what looks like an outage while the stores answer. */
   readonly outageMs?: number;
 }
@@ -49,7 +49,7 @@ const IDLE_CHECKPOINT_MS = 50;
 /** What does not answer by then is away. */
 const ANSWER_WITHIN_MS = 2_000;
 /** A hundred bytes of memory each. */
-const STANDING_MAX = 100_000;
+const PARKED_STREAMS_MAX = 100_000;
 /** A server that is killed is back by then; one that is not does not answer. */
 const OUTAGE_MS = 2_000;
 /**
@@ -95,7 +95,7 @@ export class PolicyRunner {
     this.pages = new PageReactions({
       ...options,
       parked: this.parked,
-      standingMax: options.standingMax ?? STANDING_MAX,
+      parkedStreamsMax: options.parkedStreamsMax ?? PARKED_STREAMS_MAX,
       outageMs: options.outageMs ?? OUTAGE_MS,
       storesAnswer: () => this.storesAnswer(),
       onWaiting: (error) => (this.problem = describeFailure(error)),
@@ -265,7 +265,7 @@ export class PolicyRunner {
     try {
       await writePolicyCheckpoint(pool, this.reached, { witness, trail, losses: this.losses });
     } catch (error) {
-      if (error instanceof PoliciesPutBack) this.leadership.endTurn();
+      if (error instanceof PoliciesMovedBack) this.leadership.endTurn();
       throw error;
     }
   }

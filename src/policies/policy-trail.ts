@@ -5,17 +5,15 @@ const NEAR = 8;
 const POINTS_MAX = 2 * NEAR;
 const EVERY_MS = 1_000;
 
-/**
- * Points that policies came by: the last seconds one by one, what is longer ago ever more sparsely.
- */
+/** Earlier checkpoints of the policies: one per second for the last seconds, then ever sparser. */
 export class PolicyTrail {
   private added = -Infinity;
 
   constructor(private kept: readonly TrailPoint[]) {}
 
   /**
-   * All points with this one; undefined: it comes too soon after the one before. @param now by a
-   * clock that only goes forward, in milliseconds.
+   * All points with this one; undefined: too soon after the previous one. @param now by a monotonic
+   * clock, in milliseconds.
    */
   pass(reached: Position, witness: SeenEvent, now: number): readonly TrailPoint[] | undefined {
     if (now - this.added < EVERY_MS) return undefined;

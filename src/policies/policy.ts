@@ -3,10 +3,7 @@ import type { DomainEvent } from '../domain/events.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 
-/**
- * What a policy wants done. Both kinds may be asked for more than once; the second time changes
- * nothing.
- */
+/** A policy's reaction. Both kinds may be repeated; a repetition changes nothing. */
 export type Reaction =
   | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
   | {
@@ -20,9 +17,9 @@ export type Reaction =
     };
 
 /**
- * A rule across accounts or across time: event in, commands and jobs out. Pure; the runner carries
- * out what it says, at least once, with ids made from the event and the rule. Policies are never
- * replayed with the read models.
+ * A rule across accounts or across time: from an event to commands and jobs. Pure; the runner
+ * carries out the reactions, at least once, with ids made from the event and the rule. Policies are
+ * never replayed with the read models.
  */
 export interface Policy {
   readonly name: string;
@@ -31,8 +28,8 @@ export interface Policy {
 }
 
 /**
- * Carries out one reaction. Repeated after a failure, so it must be harmless twice. @throws when
- * the reaction did not happen.
+ * Carries out one reaction. Repeated after a failure, so it must be idempotent. @throws when the
+ * reaction had no effect.
  */
 export type CarryOut = (
   event: LedgerEvent<DomainEvent>,

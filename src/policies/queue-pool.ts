@@ -2,10 +2,10 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
-import { isPassing } from '../postgres/database.js';
+import { isTransientError } from '../postgres/database.js';
 import { probed } from '../postgres/probe.js';
 
-/** A statement as the library hands it to pg. */
+/** A statement as the library passes it to pg. */
 interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -15,21 +15,18 @@ type Release = (error?: Error | boolean) => void;
 type OnListening = (error: undefined, client: PoolClient, release: Release) => void;
 
 /**
- * The library's statements are told apart by the names that it prepares them under (dist/sql of
+ * The library's statements are recognised by the names that it prepares them under (dist/sql of
  * graphile-worker 0.17).
  */
 const FETCH = 'get_job';
 const SETTLE = /^(complete|fail)_job(_q)?\//;
 
-/**
- * The library's statements take milliseconds; one that takes so long meets a server that does not
- * answer.
- */
+/** The library's statements take milliseconds; a longer one means a server that does not answer. */
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY = { first: 50, max: 1_000 } as const;
 const PROBE = { everyMs: 5_000, withinMs: 3_000 } as const;
 
-/** An outage in the words of Postgres that the library understands: it tries again. */
+/** An outage as the Postgres error that the library retries. */
 class QueueAway extends Error {
   override readonly name = 'QueueAway';
   readonly code = '57P03';
@@ -48,7 +45,7 @@ class QueueAway extends Error {
  * - after `close` nothing comes back any more, neither a connection nor an error.
  */
 export class QueuePool {
-  /** What the library is given. */
+  /** The pool for the library. */
   readonly pool: Pool;
   private readonly closing = new AbortController();
   private readonly lent = new Set<Release>();
@@ -67,15 +64,15 @@ export class QueuePool {
   }
 
   /**
-   * Of these locked jobs, the ones that no worker of this process has in hand; undefined while that
-   * cannot be said.
+   * Of these locked jobs, those that no worker of this process runs; undefined: unknown at the
+   * moment.
    */
   strandedAmong(ids: readonly string[]): readonly string[] | undefined {
-    // One that is being fetched may be locked already.
+    // A job that is being fetched may be locked already.
     return this.fetching > 0 ? undefined : ids.filter((id) => !this.inHand.has(id));
   }
 
-  /** Takes all connections away from the library; what it still awaits is never answered. */
+  /** Takes all connections away from the library; its pending statements are never answered. */
   close(): void {
     this.closing.abort();
     for (const release of [...this.lent]) release(true);
@@ -97,7 +94,7 @@ export class QueuePool {
     }
   }
 
-  /** The library may give it back once more after it was taken away. */
+  /** The library may release it once more after it was taken away. */
   private lentOut(client: PoolClient): PoolClient {
     const release: Release = (error) => {
       if (this.lent.delete(release)) client.release(error);
@@ -111,8 +108,8 @@ export class QueuePool {
   }
 
   /**
-   * The connection that hears of new jobs. On silence the library is told, which then opens another
-   * one.
+   * The connection that listens for new jobs. When it falls silent the library receives an error
+   * and opens another one.
    */
   private async listen(onListening: OnListening): Promise<void> {
     const client = await this.lend();
@@ -153,7 +150,9 @@ export class QueuePool {
       return await client.query(withTimeLimit(statement));
     } catch (error) {
       if (this.isClosed) return never();
-      throw isPassing(error) ? new QueueAway('the database is away', { cause: error }) : error;
+      throw isTransientError(error)
+        ? new QueueAway('the database is away', { cause: error })
+        : error;
     }
   }
 
@@ -165,7 +164,7 @@ export class QueuePool {
       return found;
     } catch (error) {
       if (this.isClosed) return await never();
-      if (!isPassing(error))
+      if (!isTransientError(error))
         this.logger.warn({ code: errorCode(error) }, 'a job could not be fetched');
       return NOTHING;
     } finally {
@@ -174,7 +173,7 @@ export class QueuePool {
   }
 
   /**
-   * Given up only for what does not pass: the job stays locked then, is found stranded, and runs
+   * Gives up only on permanent errors: the job stays locked then, is found stranded, and runs
    * again.
    */
   private async settle(
@@ -190,12 +189,12 @@ export class QueuePool {
         return done;
       } catch (error) {
         if (this.isClosed) return never();
-        if (!isPassing(error)) {
+        if (!isTransientError(error)) {
           this.logger.warn({ code: errorCode(error) }, 'the outcome of a job could not be noted');
           this.letGo(statement);
           return NOTHING;
         }
-        // The next try is made on another connection; this one would only be kept from the others.
+        // The next try uses another connection; holding this one would only block others.
         release(true);
         attempt = () => this.connections.query(withTimeLimit(statement));
         await pause(backOffMs(failures, RETRY), this.closing.signal);
@@ -218,7 +217,7 @@ function statementOf([first, values]: readonly unknown[]): Statement {
     : (first as Statement);
 }
 
-/** pg reads `query_timeout` from a statement, too; its types do not say so. */
+/** pg reads `query_timeout` from a statement, too; its types lack it. */
 const withTimeLimit = (statement: Statement): Statement & { readonly query_timeout: number } => ({
   ...statement,
   query_timeout: ANSWER_WITHIN_MS,

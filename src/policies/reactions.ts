@@ -8,8 +8,8 @@ import type { Jobs } from './jobs.js';
 import type { CarryOut } from './policy.js';
 
 /**
- * Carries out what policies say: commands through the one door, jobs into the queue. Ids are made
- * from cause and rule.
+ * Carries out reactions: commands through the command bus, jobs into the queue. Ids are made from
+ * cause and rule.
  */
 export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): CarryOut {
   return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
@@ -24,13 +24,13 @@ export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): 
     };
     const { account, request } = reaction;
     const outcome = await commands.execute(new AccountCommandEnvelope(meta, account, request));
-    // What there is nothing left to do about is accepted without events: a refusal means that
-    // something stayed undone.
+    // A command without an effect is accepted without events: a refusal means that the reaction
+    // failed.
     if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
 }
 
-/** What jobs carry out. */
+/** The parts that jobs need. */
 export interface JobWork {
   readonly commands: Commands;
   readonly moderations: ModerationProcess;
@@ -40,7 +40,7 @@ export interface JobWork {
   readonly checkErasures: () => Promise<unknown>;
 }
 
-/** What jobs do when their time has come. */
+/** The tasks of due jobs. */
 export function jobHandlers({
   commands,
   moderations,

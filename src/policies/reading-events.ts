@@ -2,7 +2,7 @@ import type { DomainEvent } from '../domain/events.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
 import { versionIn, whyUnknown } from '../event-log/known-events.js';
 import type { LedgerEvent, UndecodableEvent } from '../projecting/projector.js';
-import { ALL_POLICIES, type Standstill } from './parked-reactions.js';
+import { ALL_POLICIES, type ParkedAt } from './parked-reactions.js';
 import type { Policy } from './policy.js';
 
 export interface ReadingOptions {
@@ -10,26 +10,24 @@ export interface ReadingOptions {
   readonly decode: (
     recorded: readonly RecordedEvent[],
   ) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
-  /**
-   * Why this release does not know an event; undefined: it does. Left out: what its schemas say.
-   */
-  readonly whyUnknown?: ((event: RecordedEvent) => string | undefined) | undefined;
+  /** Why this release cannot read an event; undefined: it can. Default: by its schemas. */
+  readonly unreadableReason?: ((event: RecordedEvent) => string | undefined) | undefined;
 }
 
-/** An event as policies meet it. */
+/** An event as policies receive it. */
 export interface MetEvent {
   readonly recorded: RecordedEvent;
-  /** It cannot be read here: all reactions to its stream wait from it on. */
-  readonly standstill?: Standstill;
+  /** It is unreadable here: all reactions to its stream wait from it on. */
+  readonly parkedAt?: ParkedAt;
   readonly event?: LedgerEvent<DomainEvent>;
-  /** Those that react to it. */
+  /** The policies that react to it. */
   readonly policies: readonly Policy[];
 }
 
 /**
- * Of some events those that policies may have to react to, in order: of the types that they handle,
- * and those that this release cannot read, which a policy of a later release may react to. @throws
- * when the keys of people cannot be read.
+ * Selects the events that policies may have to react to, in order: those of handled types, and
+ * those that this release cannot read, which a policy of a later release may handle. @throws when
+ * the keys of people cannot be read.
  */
 export async function meetEvents(
   recorded: readonly RecordedEvent[],
@@ -37,7 +35,7 @@ export async function meetEvents(
 ): Promise<readonly MetEvent[]> {
   const { policies, decode } = options;
   const relevant = recorded.flatMap((event) => {
-    const why = (options.whyUnknown ?? whyUnknown)(event);
+    const why = (options.unreadableReason ?? whyUnknown)(event);
     const handling = policies.filter(({ handles }) =>
       (handles as ReadonlySet<string>).has(event.type),
     );
@@ -52,19 +50,19 @@ export async function meetEvents(
   );
   return relevant.map(({ event, why, handling }) => {
     if (why !== undefined)
-      return { recorded: event, standstill: unknownAt(event, why), policies: handling };
+      return { recorded: event, parkedAt: unknownAt(event, why), policies: handling };
     const result = decoded.get(event);
     if (result === undefined) throw new Error('an event was not decoded');
     if (!('undecodable' in result)) return { recorded: event, event: result, policies: handling };
     return {
       recorded: event,
-      standstill: { policy: ALL_POLICIES, event, reason: result.undecodable },
+      parkedAt: { policy: ALL_POLICIES, event, reason: result.undecodable },
       policies: handling,
     };
   });
 }
 
-function unknownAt(event: RecordedEvent, reason: string): Standstill {
+function unknownAt(event: RecordedEvent, reason: string): ParkedAt {
   return {
     policy: ALL_POLICIES,
     event,

@@ -1,25 +1,22 @@
 import { isKnown } from '../event-log/known-events.js';
 import { describeFailure } from './describe-failure.js';
-import { takeUp, type TakeUpParts } from './take-up.js';
+import { retryStream, type RetryParts } from './retry-stream.js';
 
-export interface RetriesParts extends TakeUpParts {
-  /** Whether this release knows events of that type and version. Left out: what its schemas say. */
+export interface RetriesParts extends RetryParts {
+  /** Whether this release can read events of that type and version. Default: by its schemas. */
   readonly isKnown?: ((type: string, version: number | null) => boolean) | undefined;
 }
 
 const BATCH = 32;
 const AT_ONCE = 8;
 
-/** Tries again what stands still. Any number of processes may do so at once. */
+/** Retries parked reactions. Any number of processes may do so at once. */
 export class Retries {
   private running: Promise<void> | undefined;
 
   constructor(private readonly parts: RetriesParts) {}
 
-  /**
-   * All whose time has come; a batch of which nothing could be taken up ends it. Callers that come
-   * meanwhile share it.
-   */
+  /** Retries all that are due; a batch without any success ends it. Concurrent callers share it. */
   due(signal: AbortSignal): Promise<void> {
     this.running ??= this.batches(signal, () => this.parts.parked.dueStreams(BATCH)).finally(
       () => (this.running = undefined),
@@ -28,8 +25,8 @@ export class Retries {
   }
 
   /**
-   * What is held back and this release can read, for a process that does not lead: the one that
-   * leads may be of an older release.
+   * Retries streams with events that this release can read, in a process that does not lead: the
+   * leader may be of an older release.
    */
   async readable(signal: AbortSignal): Promise<void> {
     const knows = this.parts.isKnown ?? isKnown;
@@ -40,7 +37,7 @@ export class Retries {
       await this.batches(signal, () => this.parts.parked.heldBackBy(known, BATCH));
   }
 
-  /** These, one try each. */
+  /** One try each. */
   async streams(streams: readonly string[], signal: AbortSignal): Promise<number> {
     const waiting = [...streams];
     let released = 0;
@@ -68,7 +65,7 @@ export class Retries {
   private async isReleased(stream: string, signal: AbortSignal): Promise<boolean> {
     const { parked } = this.parts;
     try {
-      await takeUp(this.parts, stream, signal);
+      await retryStream(this.parts, stream, signal);
     } catch (error) {
       await parked.postpone(await parked.ofStream(stream), describeFailure(error));
     }

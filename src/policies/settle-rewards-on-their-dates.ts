@@ -4,9 +4,8 @@ import type { LedgerEvent } from '../projecting/projector.js';
 import type { Policy, Reaction } from './policy.js';
 
 /**
- * A reward that becomes available or expires later gets a job at that time, so that the ledger
- * shows it. Nothing depends on the job being punctual: every decision and every balance goes by the
- * clock.
+ * Schedules a job for the time at which a reward becomes available or expires, so that the ledger
+ * records it. Nothing depends on punctual jobs: every decision and every balance uses the clock.
  */
 export const settleRewardsOnTheirDates: Policy = {
   name: 'settle-rewards-on-their-dates',

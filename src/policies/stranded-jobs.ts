@@ -1,33 +1,33 @@
 import type { Pool } from 'pg';
 import { ProcessPresence } from '../postgres/process-presence.js';
 
-/** A job is locked under the name of the process that has it in hand. */
+/** A job is locked under the name of its worker's process. */
 export const workerName = (presenceId: number): string => `process-${presenceId}`;
 
 /**
- * A process counts as gone when it was missed for so long: each is missed for a moment when the
- * database comes back from a crash, or when its connection does.
+ * A process counts as dead when it was absent for this long: each is absent for a moment after a
+ * crash of the database or a lost connection.
  */
 const GONE_FOR_MS = 5_000;
 
 /**
- * Whether a worker is gone; one of an older release says nothing of its process, and is gone when
- * nobody else is there.
+ * Whether a worker is dead; a worker of an older release does not name its process, and is dead
+ * when no other process is present.
  */
 const IS_GONE = `case when locked_by ~ '^process-[0-9]{1,10}$' then ${ProcessPresence.isGone(`substr(locked_by, 9)`)}
                       else not ${ProcessPresence.isAnybodyBut('$2')} end`;
 
 /**
- * Finds jobs that are locked and that nobody works on: of a process that died, or fetched by a
- * statement whose answer never came. The library would leave them for four hours.
+ * Finds locked jobs without a worker: of a dead process, or fetched by a statement whose answer was
+ * lost. The library would leave them for four hours.
  */
 export class StrandedJobs {
   private readonly missedSince = new Map<string, number>();
   private readonly mine: string;
 
   /**
-   * @param strandedAmong of jobs locked by this process, those that it does not have in hand;
-   * undefined: cannot be said now.
+   * @param strandedAmong of jobs locked by this process, those without a worker; undefined: unknown
+   * at the moment.
    */
   constructor(
     private readonly pool: Pool,
@@ -37,7 +37,7 @@ export class StrandedJobs {
     this.mine = workerName(presenceId);
   }
 
-  /** To be called every few seconds. @throws while the database is away. */
+  /** Call it every few seconds. @throws while the database is unavailable. */
   async unlock(now = performance.now()): Promise<void> {
     await this.unlockOwn();
     await this.unlockOfTheDead(now);

@@ -183,7 +183,7 @@ export function isUnavailable(error: unknown): boolean {
  * of room, shutting down, or read-only because it is not the leading one. The same statement may
  * succeed a moment later, on this server or on the one that takes over.
  */
-export const isPassing = (error: unknown): boolean =>
+export const isTransientError = (error: unknown): boolean =>
   isUnavailable(error) || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
 
 /**

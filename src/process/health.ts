@@ -14,7 +14,7 @@ const RETRY_MS = 50;
 /** Lag below which a read model counts as following. */
 const LAG_SECONDS_MAX = 30;
 /** Age from which a parked reaction makes the service degraded. */
-const STANDSTILL_SECONDS = 10;
+const PARKED_SECONDS_DEGRADED = 10;
 
 /**
  * Readiness of the process: its stores answer, and its read models have caught up once and follow.
@@ -134,7 +134,7 @@ export class ServiceReadiness implements ReadinessProbe {
     const behind = Object.values(projections).some(
       ({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX,
     );
-    const degraded = Number(policies['oldestSeconds'] ?? 0) >= STANDSTILL_SECONDS;
+    const degraded = Number(policies['oldestSeconds'] ?? 0) >= PARKED_SECONDS_DEGRADED;
     return { ready: postgres.ok && log.ok && this.caughtUp && !behind, degraded, checks };
   }
 

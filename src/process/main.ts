@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   });
   const version = ownVersion();
   const embedded = config.databaseUrl === undefined;
-  let welcome: ((url: string) => string) | undefined;
+  let banner: ((url: string) => string) | undefined;
   let late: ReturnType<typeof makeDemoTenant> | undefined;
   const starting = startService({
     config,
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
     prepare: async (core) => {
       if (!embedded) return;
       try {
-        welcome = await makeDemoTenant(core);
+        banner = await makeDemoTenant(core);
       } catch (error) {
         // The log is remote and unavailable: the service starts anyway, and the tenant is created
         // when the log answers.
@@ -42,13 +42,13 @@ async function main(): Promise<void> {
   try {
     const { url } = await starting;
     logger.info({ url, version, roles: [...config.roles] }, 'listening');
-    if (welcome) process.stdout.write(welcome(url));
-    const lateWelcome = await late;
-    if (lateWelcome) process.stdout.write(lateWelcome(url));
+    if (banner) process.stdout.write(banner(url));
+    const lateBanner = await late;
+    if (lateBanner) process.stdout.write(lateBanner(url));
   } catch (error) {
     // The tenant exists and its keys are shown only once, so they are shown although this start
     // failed, e.g. for its port.
-    if (welcome) process.stdout.write(welcome(publicUrlAt(config, config.port)));
+    if (banner) process.stdout.write(banner(publicUrlAt(config, config.port)));
     throw error;
   }
 }

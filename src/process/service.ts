@@ -33,8 +33,8 @@ import {
   prepareReadModels,
   startBackgroundPool,
   startCore,
-  startHearingErasures,
-  startHearingTenants,
+  startErasureListener,
+  startTenantListener,
   startLogWatch,
   startPresence,
   type Stores,
@@ -101,8 +101,8 @@ async function startStores(
   await core.followedLog.confirm();
   const watched = await start(startLogWatch(stores, options));
   await options.prepare?.(core);
-  await start(startHearingTenants(stores));
-  await start(startHearingErasures(stores));
+  await start(startTenantListener(stores));
+  await start(startErasureListener(stores));
   await prepareReadModels(stores, watched, options);
   return { stores, watched };
 }

@@ -112,7 +112,7 @@ export function startLogWatch(stores: Stores, options: ServiceOptions): Started<
   return { part: { generations, loss }, undo: () => logWatch.stop() };
 }
 
-export async function startHearingTenants({
+export async function startTenantListener({
   core,
   background,
 }: Stores): Promise<Started<undefined>> {
@@ -124,7 +124,7 @@ export async function startHearingTenants({
   return { part: undefined, undo: () => announcements.stop() };
 }
 
-export async function startHearingErasures({
+export async function startErasureListener({
   core,
   background,
 }: Stores): Promise<Started<undefined>> {

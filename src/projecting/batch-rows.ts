@@ -1,6 +1,6 @@
 import type { ReadModelTable, Row, RowKey, Rows } from './projector.js';
 
-/** What a batch leaves to write in one table. Keys in the order of the primary key. */
+/** The writes of a batch in one table. Keys in the order of the primary key. */
 export interface TableChanges {
   readonly table: ReadModelTable;
   readonly upserts: readonly Row[];
@@ -11,20 +11,19 @@ export interface TableChanges {
 interface Entry {
   readonly key: readonly string[];
   row: Row | undefined;
-  /** Whether the table holds a row under this key. */
+  /** Whether the table has a row under this key. */
   stored: boolean;
   changed: boolean;
 }
 
 type Entries = Map<string, Entry>;
 
-// NUL is in no text that Postgres holds, so it keeps the parts of a key apart.
+// Postgres texts contain no NUL, so it separates the parts of a key.
 const textOf = (key: readonly string[]): string =>
   key.length === 1 ? (key[0] ?? '') : key.join('\u0000');
 
 /**
- * The rows of one batch in memory. Changes of an event that fails half-way are taken back: see
- * `attempt`.
+ * The rows of one batch in memory. Changes of an event that fails are rolled back: see `attempt`.
  */
 export class BatchRows implements Rows {
   private readonly tables: ReadonlyMap<
@@ -62,7 +61,7 @@ export class BatchRows implements Rows {
     entry.stored = true;
   }
 
-  /** A row that was looked up: its key was not announced. */
+  /** A row found by a lookup: its key was not announced. */
   wasFound(table: string, row: Row): void {
     const key = this.keyOf(table, row);
     const entries = this.entriesOf(table);
@@ -91,7 +90,7 @@ export class BatchRows implements Rows {
     this.change(table, key, undefined);
   }
 
-  /** Runs one event's fold; if it throws, its changes are taken back and the error is returned. */
+  /** Runs one event's fold; if it throws, its changes are rolled back and the error is returned. */
   attempt(fold: () => void): { readonly failed: unknown } | undefined {
     this.undo = [];
     try {

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { witnessText } from '../event-log/witness.js';
 
-/** Where a live generation stands. */
+/** The checkpoint of a live generation. */
 export interface Checkpoint {
   readonly projection: string;
   readonly generation: number;
@@ -46,8 +46,8 @@ export interface CheckpointMove {
 
 /**
  * Moves several checkpoints over events that none of these projections handles. Returns the names
- * of those that moved; the others were not what was expected. Rows are locked in the order of their
- * names, so two writers cannot wait for each other.
+ * of those that moved; the others had another version. Rows are locked in the order of their names,
+ * so two writers cannot deadlock.
  */
 export async function moveCheckpoints(
   pool: Pool,
@@ -77,7 +77,7 @@ export async function moveCheckpoints(
   return new Set(rows.map((row) => row.projection));
 }
 
-/** Notes what a projection is stuck on; the next successful write clears it. */
+/** Records the error that stops a projection; the next successful write clears it. */
 export async function recordLastError(
   pool: Pool,
   projection: string,

@@ -5,7 +5,7 @@ import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js
 
 // Plain literals here and in the envelope: put together by spreading parts, they took a seventh of
 // the CPU time of a rebuild.
-/** Decoded events as projectors and policies see them; those that cannot be read come as such. */
+/** Decoded events for projectors and policies; unreadable ones are marked as such. */
 export const decodeAny =
   (codec: EventCodec) =>
   async (
@@ -25,7 +25,7 @@ export const decodeAny =
         position,
         recordedAt,
         tenant,
-        // A tenant's own events belong to neither mode; no projector looks at them.
+        // A tenant's own events belong to neither mode; no projector handles them.
         mode: mode ?? 'live',
         accountRef: accountRefOf(stream) ?? '',
         correlationId,
@@ -33,11 +33,11 @@ export const decodeAny =
       };
     });
 
-/** Its name is shown as far as it can be no personal text of somebody else's. */
+/** Shows the name only if it cannot contain a person's text. */
 const foreign = (stream: string): string =>
   `the stream ${/^[\w.-]{1,80}$/.test(stream) ? stream : 'of its event'} is not of this service but begins like its own: delete it from the store and scavenge, ` +
   'or keep the log apart with EVENT_STORE_NAMESPACE';
 
-/** For projectors: they look at the types they handle only, which are all an account's. */
+/** For projectors: only the types that they handle, all of them events of accounts. */
 export const decodeForProjectors = (codec: EventCodec): DecodeEvents =>
   decodeAny(codec) as DecodeEvents;

@@ -10,7 +10,7 @@ import {
   type Rows,
 } from './projector.js';
 
-/** How a read model follows one type of event: see the members of `Projector`. */
+/** The handler of one type of event: see the members of `Projector`. */
 interface EventHandler<E extends AccountEvent> {
   keys(event: LedgerEvent<E>): readonly RowKey[];
   furtherKeys?(event: LedgerEvent<E>, rows: Pick<Rows, 'get'>): readonly RowKey[];
@@ -19,7 +19,7 @@ interface EventHandler<E extends AccountEvent> {
 
 type Handled = Exclude<AccountEvent['type'], (typeof ERASURES)[number]>;
 
-/** A projector as a table: what each type of event does, and how people are forgotten. */
+/** A projector as a table: a handler for each type of event, and the cleaning after an erasure. */
 interface ProjectorDefinition {
   readonly name: string;
   readonly tables: readonly ReadModelTable[];
@@ -27,9 +27,9 @@ interface ProjectorDefinition {
   readonly forgetting: Forgetting;
 }
 
-/** Both events of an erasure are handled by every projector, as its `forgetting` says. */
+/** Every projector handles both events of an erasure with its `forgetting`. */
 export function defineProjector({ name, tables, on, forgetting }: ProjectorDefinition): Projector {
-  // The compiler checks each handler beside its type of event, but cannot follow the look-up.
+  // The compiler checks each handler against its type of event, but cannot follow the lookup.
   const handlers = new Map(Object.entries(on)) as Map<
     AccountEvent['type'],
     EventHandler<AccountEvent>

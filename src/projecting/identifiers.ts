@@ -1,6 +1,6 @@
 /**
- * Names that go into SQL text. They come from our own code and from generation numbers, never from
- * a client; this keeps it so.
+ * Checks names for SQL text. They come from our own code and from generation numbers, never from a
+ * client.
  */
 export function quoted(name: string): string {
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))

@@ -1,17 +1,17 @@
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import type { DecodeEvents, LedgerEvent } from './projector.js';
 
-/** One event of a page: decoded, or why it could not be. */
+/** One event of a page: decoded, or the reason why not. */
 export interface PageEvent {
   readonly type: string;
   readonly position: Position;
   readonly eventId: string;
   readonly decoded: LedgerEvent | undefined;
-  /** Set exactly when `decoded` is not. */
+  /** Set if and only if `decoded` is not. */
   readonly undecodable: string | undefined;
 }
 
-/** A stretch of the log, decoded once for all projections that read it. Never empty. */
+/** A section of the log, decoded once for all projections that read it. Never empty. */
 export interface Page {
   readonly events: readonly PageEvent[];
   readonly last: Position;

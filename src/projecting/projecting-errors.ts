@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * The rows or the checkpoint are no longer what this process loaded: somebody else writes this
- * generation. Load again, then go on.
+ * The rows or the checkpoint have changed since this process loaded them: another process writes
+ * this generation. Load again, then continue.
  */
 export class CheckpointMoved extends Error {
   override readonly name = 'CheckpointMoved';
@@ -12,8 +12,8 @@ export class CheckpointMoved extends Error {
 }
 
 /**
- * The next event that a projection must read cannot be decoded. It waits there: an event is never
- * passed over.
+ * The next event that a projection must read cannot be decoded. The projection waits: events are
+ * never skipped.
  */
 export class StoppedAtUndecodable extends Error {
   override readonly name = 'StoppedAtUndecodable';
@@ -26,24 +26,23 @@ export class StoppedAtUndecodable extends Error {
 }
 
 /**
- * True for errors that the written values cause and that a repetition would meet again: bad data, a
- * broken constraint, an oversized key.
+ * True for permanent errors of the written values: bad data, a broken constraint, an oversized key.
  */
 export function isDataError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23|54)/.test(error.code ?? '');
 }
 
 /**
- * What may be logged and stored of an error. A database error's own text quotes values, which may
- * be personal: only its place is told.
+ * The part of an error that may be logged and stored. A database error's text quotes values, which
+ * may be personal: only its code and place are kept.
  */
 export function describeError(error: unknown): string {
   if (error instanceof pg.DatabaseError) {
     const place = [error.schema, error.table, error.column, error.constraint]
       .filter((part) => part !== undefined)
       .join(' ');
-    // Errors of syntax and access (class 42) quote our own statements only, and say what is
-    // missing.
+    // Errors of syntax and access (class 42) quote only our own statements, and name the missing
+    // object.
     const text = error.code?.startsWith('42') ? `: ${error.message}` : '';
     return `database error ${error.code ?? 'unknown'}${place === '' ? '' : ` (${place})`}${text}`;
   }

@@ -2,9 +2,7 @@ import type { AccountEvent } from '../domain/account/account.events.js';
 import type { Mode } from '../domain/scope.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 
-/**
- * A decoded event as projectors and policies see it: the fact, whose it is, and where it stands.
- */
+/** A decoded event for projectors and policies, with its account, scope and position. */
 export interface LedgerEvent<E = AccountEvent> {
   readonly event: E;
   readonly eventId: string;
@@ -29,14 +27,14 @@ export interface UndecodableEvent {
 }
 
 /**
- * Turns stored events into facts, in order; one result per event. Made by the codec and the key
- * store (src/privacy).
+ * Decodes stored events, in order; one result per event. Made from the codec and the key store
+ * (src/privacy).
  */
 export type DecodeEvents = (
   recorded: readonly RecordedEvent[],
 ) => Promise<readonly (LedgerEvent | UndecodableEvent)[]>;
 
-/** A table of a read model. The runner makes it in the schema of each generation. */
+/** A table of a read model. The runner creates it in the schema of each generation. */
 export interface ReadModelTable {
   readonly name: string;
   /** Column → SQL type, e.g. `text not null`. Every column is written on every change. */
@@ -54,15 +52,14 @@ export interface ReadModelTable {
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The rows that a batch touches, held in memory: the runner loads them before and writes what
- * changed after.
+ * The rows that a batch touches, in memory: the runner loads them before and writes the changed
+ * ones after.
  */
 export interface Rows {
-  /** The rows that the lookups of the piece in hand found and that are still there. */
+  /** The rows of the current piece's lookups that still exist. */
   found(table: string): readonly Row[];
   /**
-   * A loaded or already changed row; undefined when there is none. The key must have been announced
-   * by `keys`.
+   * A loaded or already changed row; undefined: none. The key must have been announced by `keys`.
    */
   get(table: string, key: readonly string[]): Row | undefined;
   put(table: string, row: Row): void;
@@ -76,15 +73,15 @@ export interface RowKey {
 }
 
 /**
- * Rows that are found otherwise than by their key: those that have one of the values in every named
- * column. An index must serve it.
+ * Finds rows by other columns than their key: those with one of the values in every named column.
+ * An index must support it.
  */
 export interface Lookup {
   readonly table: string;
   readonly where: Readonly<Record<string, readonly string[]>>;
   /**
-   * The columns by which that index goes on: a piece begins behind the last row of the piece
-   * before. Left out where a row that was cleaned is not found again.
+   * The ordering columns of that index: a piece begins after the last row of the previous piece.
+   * Absent where a cleaned row no longer matches.
    */
   readonly along?: readonly IndexColumn[];
 }
@@ -94,7 +91,7 @@ export interface IndexColumn {
   readonly descending?: boolean;
 }
 
-/** Whom an erasure forgets: both of its events say it. */
+/** The people of an erasure: both of its events name them. */
 export interface Forgotten {
   readonly erasureId: string;
   readonly tenant: string;
@@ -105,14 +102,14 @@ export interface Forgotten {
 
 /** One of the two events of an erasure. */
 export interface Erasure extends Forgotten {
-  /** Only the request deletes the account: when the tombstone arrives, it may be open anew. */
+  /** Only the request deletes the account: at the completion it may be open again. */
   readonly deletesAccount: boolean;
 }
 
 /**
- * How a read model forgets people. Rows about them are found by their contents, a bounded piece of
- * them at a time, so that nobody else's events wait for somebody with very many. Until the last
- * piece is cleaned, queries leave these people out (`LiveReads`).
+ * The cleaning of a read model after an erasure. Rows are found by their contents, in pieces of
+ * limited size, so that other events do not wait for a person with very many rows. Until the last
+ * piece is cleaned, queries exclude these people (`LiveReads`).
  */
 export interface Forgetting {
   /**
@@ -124,60 +121,57 @@ export interface Forgetting {
     clean(erasure: Erasure, rows: Rows): void;
   };
   lookups(forgotten: Forgotten): readonly Lookup[];
-  /**
-   * Rows that can be found only through those that `lookups` found, and may be any number for each
-   * of them.
-   */
+  /** Rows that only the rows of `lookups` lead to; any number for each of them. */
   dependents?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly Lookup[];
   /** Further rows that `clean` reads or writes. */
   keys?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly RowKey[];
   /**
-   * Cleans what was found; what is clean already stays as it is.
-   * @param piece not whole: there are more dependents than were found. The rows they depend on are
-   * found again, and must stay until then.
+   * Cleans the found rows; clean ones stay as they are.
+   * @param piece not whole: some dependents are missing. The rows that they depend on are found
+   * again, and must stay until then.
    */
   clean(forgotten: Forgotten, rows: Rows, piece: { readonly isWhole: boolean }): void;
 }
 
 /**
- * A projector turns events into rows. It is pure: everything it knows comes from the events and the
- * rows it announced, so it can be run again from the first event at any time, beside the live one.
- * `defineProjector` makes it of a table.
+ * A projector turns events into rows. It is pure: its only inputs are the events and the announced
+ * rows, so it can run again from the first event at any time, beside the live one.
+ * `defineProjector` makes it from a table.
  */
 export interface Projector {
-  /** As the operator names it: `rewards`. */
+  /** Its name for operators: `rewards`. */
   readonly name: string;
   readonly tables: readonly ReadModelTable[];
-  /** The types it looks at; others only move its checkpoint. */
+  /** The handled types; others only move its checkpoint. */
   readonly handles: ReadonlySet<AccountEvent['type']>;
   /** The rows that `apply` will read or write for this event. */
   keys(event: LedgerEvent): readonly RowKey[];
   /**
-   * Further rows that only a loaded row can name, asked once the rows of `keys` are there. A row
-   * that an earlier event of the same batch makes is not there yet: that event's own `keys` must
-   * name what its followers will need.
+   * Further rows that only a loaded row can name; called once the rows of `keys` are loaded. A row
+   * made by an earlier event of the same batch is not included: that event's own `keys` must
+   * announce what later events need.
    */
   furtherKeys(event: LedgerEvent, rows: Pick<Rows, 'get'>): readonly RowKey[];
-  /** Asked at the events of an erasure, behind `apply`. Each of them ends a batch before it. */
+  /** Used for the events of an erasure, after `apply`. Each of them begins a new batch. */
   readonly forgetting: Forgetting;
   /**
    * Folds one event into the rows. Throws only when the event contradicts the rows: its account is
-   * parked then.
+   * then parked.
    */
   apply(event: LedgerEvent, rows: Rows): void;
 }
 
 /**
- * The two events of an erasure clean every read model. The request does so at once; the tombstone
- * does it again, for what was decided meanwhile by somebody who had not heard of it. Behind the
- * tombstone nothing can be read any more.
+ * The two events of an erasure clean every read model: the request at once, and the completion
+ * again, for events recorded in between by a process that had not received the notification. After
+ * the completion nothing personal can be read.
  */
 export const ERASURES = [
   'ErasureRequested',
   'ErasureCompleted',
 ] as const satisfies readonly AccountEvent['type'][];
 
-/** What an event forgets; undefined: it is none of an erasure. */
+/** The people that an event forgets; undefined: not an event of an erasure. */
 export function forgottenBy({ event, tenant, mode, accountRef }: LedgerEvent): Erasure | undefined {
   if (event.type !== 'ErasureRequested' && event.type !== 'ErasureCompleted') return undefined;
   const { type, erasureId, persons, account } = event;

@@ -1,8 +1,8 @@
 import type { IndexColumn, Lookup, ReadModelTable, Row, RowKey, Rows } from './projector.js';
 
 /**
- * What a table is made of; the columns are those of its row type, so that the compiler finds the
- * one that was forgotten.
+ * The definition of a table; its columns are those of its row type, so that the compiler finds a
+ * missing one.
  */
 export interface TableDefinition<R extends Row> {
   readonly name: string;
@@ -18,8 +18,8 @@ export interface IndexColumnOf<R extends Row> extends IndexColumn {
 
 /**
  * A read model's table with its row type. Rows travel as JSON both ways, so a row that is read
- * equals the row that was written: `bigint` columns are numbers (epoch milliseconds, amounts up to
- * 2^53-1), `jsonb` columns are values.
+ * equals the written one: `bigint` columns are numbers (epoch milliseconds, amounts up to 2^53-1),
+ * `jsonb` columns are values.
  */
 export class TableOf<R extends Row> implements ReadModelTable {
   readonly name: string;
@@ -39,11 +39,11 @@ export class TableOf<R extends Row> implements ReadModelTable {
   }
 
   get(rows: Pick<Rows, 'get'>, ...key: readonly string[]): R | undefined {
-    // The one place that knows that a row of this table has this type: only `put` below writes it.
+    // The only cast to the row type: only `put` below writes such rows.
     return rows.get(this.name, key) as R | undefined;
   }
 
-  /** Those that the lookups of the piece in hand found. */
+  /** The rows that the lookups of the current piece found. */
   found(rows: Pick<Rows, 'found'>): readonly R[] {
     return rows.found(this.name) as readonly R[];
   }
@@ -62,9 +62,7 @@ export class TableOf<R extends Row> implements ReadModelTable {
     rows.put(this.name, row);
   }
 
-  /**
-   * Changes a row that is there; a missing one stays missing: its person or account is forgotten.
-   */
+  /** Changes an existing row; a missing one stays missing: its person or account is forgotten. */
   change(rows: Rows, key: readonly string[], change: (row: R) => R): void {
     const row = this.get(rows, ...key);
     if (row) this.put(rows, change(row));

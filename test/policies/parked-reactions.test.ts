@@ -6,7 +6,7 @@ import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { ALL_POLICIES, ParkedReactions } from '../../src/policies/parked-reactions.js';
 import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
-import { takeUp } from '../../src/policies/take-up.js';
+import { retryStream } from '../../src/policies/retry-stream.js';
 import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -165,10 +165,10 @@ describe('what cannot even be put on record', () => {
 it('more streams than can be kept in mind are not passed over', async () => {
   releases.failure = ({ stream }) =>
     stream === streamOf('fine') ? undefined : new Error('not yet');
-  const runner = releases.newer({ standingMax: 2 });
+  const runner = releases.newer({ parkedStreamsMax: 2 });
   for (const account of ['a', 'b', 'c', 'd']) await releases.happened(account, OLD_FACT);
   const head = await releases.happened('fine', OLD_FACT);
-  await eventually(() => Promise.resolve(runner.lastError === 'TooManyStandStill'));
+  await eventually(() => Promise.resolve(runner.lastError === 'TooManyParked'));
   expect(new Set((await rows()).map(({ stream }) => stream)).size).toBe(2);
   releases.failure = () => undefined;
   expect(await runner.waitFor(head, 20_000)).toBe(true);
@@ -210,7 +210,7 @@ describe('a row', () => {
     await eventually(async () => (await rows()).length === 1);
     await releases.stop(newer);
     releases.failure = () => undefined;
-    const older = releases.older({ isKnown: undefined, whyUnknown: undefined });
+    const older = releases.older({ isKnown: undefined, unreadableReason: undefined });
     await eventually(
       async () =>
         (
@@ -338,10 +338,10 @@ describe('an event of a type that this release does not know', () => {
     };
     const { signal } = new AbortController();
     const [older] = await new Promise<[Promise<void>]>((resolve) => {
-      const taking = takeUp(
+      const taking = retryStream(
         {
           ...parts,
-          whyUnknown: ({ type }) => (type === NEW_FACT ? 'unknown' : undefined),
+          unreadableReason: ({ type }) => (type === NEW_FACT ? 'unknown' : undefined),
           carryOut: () => {
             resolve([taking]);
             return gate;
@@ -356,11 +356,11 @@ describe('an event of a type that this release does not know', () => {
       carryOut: ({ revision }: { readonly revision: bigint }) =>
         revision === 2n ? Promise.reject(new Error('not now')) : Promise.resolve(),
     };
-    await takeUp(newer, stream, signal);
+    await retryStream(newer, stream, signal);
     goOn();
     await older;
     expect(await parked.ofStream(stream)).toMatchObject([{ policy, revision: 1n }]);
-    await takeUp({ ...parts, carryOut: () => Promise.resolve() }, stream, signal);
+    await retryStream({ ...parts, carryOut: () => Promise.resolve() }, stream, signal);
     expect(await parked.ofStream(stream)).toEqual([]);
   });
 

@@ -104,7 +104,7 @@ export class TestReleases {
       type === NEW_FACT ? `events of type ${type} are unknown` : undefined;
     const isKnown = (type: string): boolean => type !== NEW_FACT;
     return this.runner([reacts('to-old-facts', OLD_FACT), reacts('to-both', OLD_FACT)], {
-      whyUnknown,
+      unreadableReason: whyUnknown,
       isKnown,
       ...options,
     });

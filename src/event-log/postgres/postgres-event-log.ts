@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { isPassing, openPool } from '../../postgres/database.js';
+import { isTransientError, openPool } from '../../postgres/database.js';
 import { checkAppend } from '../append-checks.js';
 import { Doorbell } from '../doorbell.js';
 import type { AppendOutcome, EventLogObserver } from '../event-log-observer.js';
@@ -728,7 +728,7 @@ async function readLogId(connection: pg.Pool | pg.Client): Promise<string> {
 }
 
 const isTransient = (error: unknown): boolean =>
-  error instanceof EventLogUnavailable || isPassing(error);
+  error instanceof EventLogUnavailable || isTransientError(error);
 
 function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'

@@ -5,7 +5,7 @@ import { GenerationRefused, type GenerationRecord } from '../generations/generat
 import type { Forgetting, Forgotten, Lookup, Row } from '../projector.js';
 import type { NextPiece } from './next-piece.js';
 
-/** An erasure whose people are not cleaned out of all rows of a generation yet. */
+/** An erasure that is not cleaned out of all rows of a generation yet. */
 export interface UnfinishedErasure {
   readonly forgotten: Forgotten;
   readonly next: NextPiece;
@@ -13,7 +13,7 @@ export interface UnfinishedErasure {
 
 export const FIRST_PIECE: NextPiece = { lookup: 0, after: null };
 
-/** Finds at most so many rows of a lookup, behind the row that is named. */
+/** Finds at most this many rows of a lookup, after the given row. */
 export type FindRows = (
   lookup: Lookup,
   limit: number,
@@ -22,15 +22,15 @@ export type FindRows = (
 
 /** A piece of an erasure whose rows are in memory. */
 export interface FoundPiece {
-  /** False: there are more dependents than were found. */
+  /** False: not all dependents were found. */
   readonly isWhole: boolean;
   /** Undefined: this was the last one. */
   readonly next: NextPiece | undefined;
 }
 
 /**
- * Finds the rows of one piece: at most `rowsMax`, and as many that depend on them. What `clean`
- * needs besides is announced.
+ * Finds the rows of one piece: at most `rowsMax`, and as many dependents. Announces the other rows
+ * that `clean` needs.
  */
 export async function findPiece(
   find: FindRows,
@@ -54,7 +54,7 @@ export async function findPiece(
     rowsMax,
   );
   for (const key of forgetting.keys?.(forgotten, rows) ?? []) rows.announce(key);
-  // What depends on these rows is not all found: they come again with what is left of it.
+  // Some dependents are missing: these rows are cleaned with the next piece.
   return { isWhole, next: isWhole ? next : begin };
 }
 
@@ -92,7 +92,7 @@ async function findDependents(
   return true;
 }
 
-/** The erasure that a generation is to go on with: the oldest. */
+/** The next erasure of a generation: the oldest. */
 export async function unfinishedErasure(
   db: Pool | PoolClient,
   projection: string,
@@ -113,7 +113,7 @@ export async function unfinishedErasure(
   return { forgotten: { ...about, persons: new Set(persons) }, next };
 }
 
-/** How many erasures are not finished in these generations. */
+/** Number of unfinished erasures in these generations. */
 export async function countUnfinishedErasures(
   db: Pool | PoolClient,
   generations: readonly Pick<GenerationRecord, 'projection' | 'generation'>[],
@@ -133,9 +133,9 @@ const LOOK_AGAIN_MS = 100;
 const PATIENCE_MS = 15_000;
 
 /**
- * Waits until whoever writes these generations has cleaned everybody out of them. @returns also
- * when the signal says to stop.
- * @throws {GenerationRefused} when nobody goes on with it.
+ * Waits until the writers of these generations have cleaned all erasures out of them. @returns also
+ * on abort.
+ * @throws {GenerationRefused} when no process continues them.
  */
 export async function untilErasuresAreFinished(
   db: Pool | PoolClient,

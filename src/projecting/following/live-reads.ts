@@ -15,7 +15,7 @@ import type { LiveGenerations } from '../generations/generations.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The parameters of a query, by the names of their values; undefined where there is no value. */
+/** The parameters of a query, by the names of their values; undefined: no value. */
 export type Given<V extends Values> = {
   readonly [N in keyof V]: undefined extends V[N]
     ? RawBuilder<Exclude<V[N], undefined>> | undefined
@@ -23,14 +23,14 @@ export type Given<V extends Values> = {
 };
 
 /**
- * A query of a read model with these tables. Its text depends on which values there are, not on
- * what they are.
+ * A query of a read model with these tables. Its text depends on which values are present, not on
+ * the values.
  */
 export interface ReadQuery<Tables, V extends Values, T> {
   readonly name: string;
   /**
-   * Prepared once a connection, for a query to which each value is always given. Otherwise it is
-   * planned each time: what its filters leave differs widely.
+   * Prepared once per connection, for a query whose values are always present. Otherwise it is
+   * planned each time: the selectivity of its filters differs widely.
    */
   readonly prepared: boolean;
   readonly values: V;
@@ -39,13 +39,13 @@ export interface ReadQuery<Tables, V extends Values, T> {
 }
 
 /**
- * Conditions about the people who are forgotten and not cleaned out of all rows yet: a row about a
- * person may be there for a while after the person was forgotten.
+ * Conditions about people whose erasure is not complete: a row about a person may exist for a while
+ * after the person was forgotten.
  */
 export interface Gone {
-  /** Whether a person is one of them. Null is nobody. */
+  /** Whether the person is one of them; false for null. */
   is(person: Expression<string | null>): RawBuilder<boolean>;
-  /** Whether there is anybody. */
+  /** Whether there are any. */
   readonly anybody: RawBuilder<boolean>;
 }
 
@@ -54,18 +54,18 @@ interface Compiled {
   readonly parameters: readonly unknown[];
 }
 
-/** Stands for a value in a text that is compiled before there is one. */
+/** A placeholder in a text that is compiled before there are values. */
 class Parameter {
   constructor(readonly name: string) {}
 }
 
-/** Clients choose the filters, so the texts that are kept are bounded. */
+/** Clients choose the filters, so the number of cached texts is limited. */
 const TEXTS_MAX = 200;
 
 /**
- * Runs the queries of one read model in the schema of its live generation. Results come as JSON
- * made by Postgres: one statement returns a page and its total out of one snapshot, and 64-bit
- * columns arrive as numbers. A text is compiled once for each generation and set of values
+ * Runs the queries of one read model in the schema of its live generation. Postgres returns JSON:
+ * one statement returns a page and its total from one snapshot, and 64-bit columns arrive as
+ * numbers. A text is compiled once for each generation and set of values
  * (docs/adr/0028-queries-are-built-once.md).
  */
 export class LiveReads<Tables> {
@@ -77,7 +77,7 @@ export class LiveReads<Tables> {
     private readonly projection: string,
   ) {}
 
-  /** @throws what the database throws while it is away. */
+  /** @throws the database's errors while it is unavailable. */
   async all<V extends Values, T>(query: ReadQuery<Tables, V, T>): Promise<T[]> {
     const { schema, generation } = await this.generations.liveGeneration(this.projection);
     const names = Object.keys(query.values).filter((name) => query.values[name] !== undefined);
@@ -120,7 +120,7 @@ export class LiveReads<Tables> {
   }
 }
 
-/** Builds texts, and has no connection: the driver runs them. */
+/** Builds texts, without a connection: the driver runs them. */
 const compiler = new Kysely<unknown>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -130,7 +130,7 @@ const compiler = new Kysely<unknown>({
   },
 });
 
-/** The list is made once in a statement, and is empty nearly always. */
+/** Built once per statement; nearly always empty. */
 function goneFrom(projection: string, generation: number): Gone {
   const erasures = sql`from ledger.projection_erasures where projection = ${projection} and generation = ${generation}`;
   return {
@@ -140,7 +140,7 @@ function goneFrom(projection: string, generation: number): Gone {
   };
 }
 
-/** The conditions whose values are given. */
+/** The conditions whose values are present. */
 export function present<C>(conditions: readonly (C | undefined)[]): C[] {
   return conditions.filter((condition) => condition !== undefined);
 }
@@ -151,12 +151,12 @@ export interface TimeRange {
   readonly to?: number;
 }
 
-/** A LIKE pattern for a piece of text, which is meant literally. */
+/** A LIKE pattern for a literal part of a text. */
 export function containing(piece: string): string {
   return `%${piece.replace(/[\\%_]/g, '\\$&')}%`;
 }
 
-/** One page of a list and how many there are in all. */
+/** One page of a list and the total. */
 export interface ListPage<T> {
   readonly totalCount: number;
   readonly items: readonly T[];

@@ -1,9 +1,7 @@
-/** Where the next piece of an erasure begins. */
+/** The start of the next piece of an erasure. */
 export interface NextPiece {
-  /** Which of the read model's lookups goes on. */
+  /** The lookup that continues. */
   readonly lookup: number;
-  /**
-   * Behind this row of it: the values of the columns that it goes along. Null: at its beginning.
-   */
+  /** After this row of it, by the values of the ordering columns. Null: from its beginning. */
   readonly after: readonly unknown[] | null;
 }

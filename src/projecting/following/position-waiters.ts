@@ -6,15 +6,15 @@ interface Waiter {
   readonly done: () => void;
 }
 
-/** Reads that wait until projections have come as far as a position. */
+/** Reads that wait until projections have reached a position. */
 export class PositionWaiters {
   private readonly waiters = new Set<Waiter>();
 
   constructor(private readonly log: Pick<EventLog, 'compare'>) {}
 
   /**
-   * True once all of them are at or past the position, false when the time is over. The caller says
-   * how far they are with `advanced`.
+   * True once all of them are at or past the position, false on a time-out. The caller reports
+   * progress with `advanced`.
    */
   wait(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
@@ -39,7 +39,7 @@ export class PositionWaiters {
     }
   }
 
-  /** The projections that somebody waits for. */
+  /** The projections that are waited for. */
   awaited(): string[] {
     return [...new Set([...this.waiters].flatMap(({ missing }) => [...missing]))];
   }

@@ -373,7 +373,7 @@ export class ProjectionRunner {
   }
 
   private async cleanOn(track: ProjectionTrack): Promise<void> {
-    await track.cleanOn();
+    await track.cleanNextPiece();
     if (!track.isCleaning)
       this.options.logger?.info(
         { projection: track.name },

@@ -3,7 +3,7 @@ import type { EventLog, Position } from '../../event-log/event-log.js';
 import { lagAfter, type Lag } from '../../event-log/lag.js';
 import { liveCheckpoints } from '../checkpoints.js';
 
-/** How a projection is doing, for the health page, the metrics and the command line. */
+/** The state of a projection, for the health page, the metrics and the command line. */
 export interface ProjectionStatus extends Lag {
   readonly projection: string;
   readonly generation: number;
@@ -16,9 +16,8 @@ export interface ProjectionStatus extends Lag {
 }
 
 /**
- * @throws when the database or the log is away. Costs two small queries and the log's head; only a
- * projection that lags has a page of the log read for it, once for all that stand at the same
- * position.
+ * @throws when the database or the log is unavailable. Costs two small queries and the log's head;
+ * only a lagging projection reads a page of the log, once for all at the same position.
  */
 export async function projectionStatus(
   pool: Pool,

@@ -20,7 +20,7 @@ import type { NextPiece } from './next-piece.js';
 
 export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 
-/** A piece holds up the events of everybody for as long as a small batch takes. */
+/** A piece blocks other events for as long as a small batch takes. */
 const PIECE_ROWS_MAX = 100;
 
 export interface ProjectionTrackParts {
@@ -34,8 +34,8 @@ export interface ProjectionTrackParts {
 
 /**
  * One generation of one projection on its way along the log: applies pages, each with its
- * checkpoint in one transaction. Knows nothing of who else writes; a lost race shows as
- * `CheckpointMoved`, and `restoreFrom` starts again from what is stored.
+ * checkpoint in one transaction. Other writers are noticed only as `CheckpointMoved`; `restoreFrom`
+ * then starts again from the stored state.
  */
 export class ProjectionTrack {
   private readonly store: GenerationStore;
@@ -43,14 +43,13 @@ export class ProjectionTrack {
   private parked = new Set<string>();
   private at: Position | undefined;
   private expectedVersion = '0';
-  /** By position, of the page in hand. */
+  /** By position, of the current page. */
   private eventIds: ReadonlyMap<Position, string> = new Map();
   private unfinished = false;
 
   /**
    * @param knownTypes every type that some projection handles: an undecodable event of a known type
-   * stops those that handle it,
-   *   one of an unknown type stops all, since nobody can say who would have had to read it.
+   * stops its projections, one of an unknown type stops all, since its projections are unknown.
    * @param pieceRowsMax rows about forgotten people that are found and cleaned at once.
    */
   constructor(
@@ -76,8 +75,8 @@ export class ProjectionTrack {
   }
 
   async restoreFrom(checkpoint: Checkpoint): Promise<void> {
-    // Read after the checkpoint: whoever changes the parked streams in between raises the version,
-    // and the next write fails on it.
+    // Read after the checkpoint: a concurrent change of the parked streams raises the version, and
+    // the next write fails on it.
     this.parked = new Set(await parkedStreams(this.parts.pool, this.name, this.generation));
     this.unfinished =
       (await unfinishedErasure(this.parts.pool, this.name, this.generation)) !== undefined;
@@ -85,17 +84,13 @@ export class ProjectionTrack {
     this.expectedVersion = checkpoint.version;
   }
 
-  /**
-   * Whether the page holds anything that concerns this projection; if not, only its checkpoint has
-   * to move.
-   */
+  /** Whether the page has events for this projection; if not, only its checkpoint moves. */
   concernedBy(page: Page): boolean {
     return page.events.some((event) => this.concerns(event) && this.isAhead(event.position));
   }
 
   /**
-   * The checkpoint was moved to `position` by another statement, along with those of other
-   * projections.
+   * Another statement moved the checkpoint to `position`, along with those of other projections.
    */
   movedTo(position: Position): void {
     this.at = position;
@@ -103,11 +98,11 @@ export class ProjectionTrack {
   }
 
   /**
-   * Applies what is new in the page. An event that cannot be applied parks its stream; everything
-   * else is applied.
-   * @throws {StoppedAtUndecodable} with everything before that event applied. @throws
-   * {CheckpointMoved} with nothing lost.
-   * @throws whatever the database throws while it is away: repeat with the next page after the
+   * Applies the new events of the page. An event that cannot be applied parks its stream;
+   * everything else is applied.
+   * @throws {StoppedAtUndecodable} with everything before that event applied.
+   * @throws {CheckpointMoved} with nothing lost.
+   * @throws the database's errors while it is unavailable: repeat with the next page after the
    * position.
    */
   async apply(page: Page): Promise<void> {
@@ -129,20 +124,16 @@ export class ProjectionTrack {
     if (stopped) throw new StoppedAtUndecodable(stopped.position, stopped.undecodable ?? '');
   }
 
-  /**
-   * Whether people who are forgotten are still in some of its rows: `cleanOn` is to be called until
-   * they are in none.
-   */
+  /** Whether an erasure is not complete in its rows: call `cleanNextPiece` until it is. */
   get isCleaning(): boolean {
     return this.unfinished;
   }
 
   /**
-   * Cleans one more piece of the oldest erasure that is not finished, where the track stands: its
-   * position stays.
+   * Cleans one more piece of the oldest unfinished erasure; the position stays.
    * @throws {CheckpointMoved} with nothing lost.
    */
-  async cleanOn(): Promise<void> {
+  async cleanNextPiece(): Promise<void> {
     const erasure = await unfinishedErasure(this.parts.pool, this.name, this.generation);
     const position = this.at;
     if (!erasure || position === undefined) {
@@ -181,10 +172,7 @@ export class ProjectionTrack {
     return this.parts.log.compare(position, this.at) > 0;
   }
 
-  /**
-   * Rows are found by their contents when they are written: each event of an erasure begins a batch
-   * of its own.
-   */
+  /** Lookups find rows in the tables: each event of an erasure begins a batch of its own. */
   private async applyInOrder(position: Position, events: readonly LedgerEvent[]): Promise<void> {
     let rest = events;
     for (;;) {
@@ -197,8 +185,8 @@ export class ProjectionTrack {
   }
 
   /**
-   * Values that Postgres refuses are found by halving: the halves are applied in order, until one
-   * event stands alone and is parked.
+   * A value that Postgres refuses is found by bisection: the halves are applied in order, until a
+   * single event is left and is parked.
    */
   private async applyUpTo(position: Position, events: readonly LedgerEvent[]): Promise<void> {
     try {
@@ -213,7 +201,7 @@ export class ProjectionTrack {
     }
   }
 
-  /** @param refused why the (single) event is not to be applied but parked. */
+  /** @param refused why the (single) event is parked instead of applied. */
   private async write(
     position: Position,
     events: readonly LedgerEvent[],
@@ -252,7 +240,7 @@ export class ProjectionTrack {
       const reason = refused ?? unreadable.get(event);
       if (isParked(event)) {
         park(event, BEHIND_A_PARKED_EVENT);
-        // Whoever asked to be forgotten does not wait until somebody has put the stream right.
+        // An erasure does not wait until the stream is repaired.
         if (event === begun?.event) rows.attempt(() => apply(event));
       } else if (reason !== undefined) park(event, reason);
       else {
@@ -291,13 +279,13 @@ export class ProjectionTrack {
     });
     if (!written) throw new CheckpointMoved(this.name);
     this.movedTo(batch.position);
-    // A finished one is not the last for sure: `cleanOn` finds out.
+    // Another erasure may be unfinished: `cleanNextPiece` finds it.
     if (batch.erasure?.next !== undefined) this.unfinished = true;
   }
 
   /**
-   * Loads the rows that these events announce. Returns the events whose keys cannot be told, with
-   * the reason.
+   * Loads the rows that these events announce. Returns the events whose keys cannot be determined,
+   * with the reason.
    */
   private async loadRows(
     rows: BatchRows,

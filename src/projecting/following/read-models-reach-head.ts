@@ -4,9 +4,9 @@ import { liveCheckpoints } from '../checkpoints.js';
 import { countUnfinishedErasures } from './erasure-pieces.js';
 
 /**
- * Notes where the log ends now. What is returned tells whether the live read models of these
- * projections have come so far, and nobody who is forgotten is left in some of their rows.
- * @throws while a store is away.
+ * Captures the log's current head. The returned check tells whether the live read models of these
+ * projections have reached it with all erasures complete.
+ * @throws while a store is unavailable.
  */
 export async function readModelsReachHead(
   pool: Pool,

@@ -7,14 +7,14 @@ import { recordParked } from './generation-records.js';
 import { createTables, indexStatements, primaryKeyOf } from './generations.js';
 import type { ProjectionFold } from './log-fold.js';
 
-/** Sorting for an index in memory rather than on disk: there is one such operation at a time. */
+/** Sorting memory for an index: there is one such operation at a time. */
 const INDEX_MEMORY = '128MB';
 
 /**
- * Writes a fold as the content of a generation, which has rows in the records and nothing else yet:
- * tables, rows, primary keys, parked events and checkpoint in one transaction. What an attempt
- * before has left is replaced.
- * @throws what Postgres refuses (`isDataError`), {UnstorableText}: the generation is as it was.
+ * Writes a fold as the content of a generation, which only has its records so far: tables, rows,
+ * primary keys, parked events and checkpoint in one transaction. The content of an earlier attempt
+ * is replaced.
+ * @throws Postgres' data errors (`isDataError`), {UnstorableText}: the generation is unchanged.
  */
 export async function writeFold(
   client: PoolClient,
@@ -45,10 +45,7 @@ export async function writeFold(
   });
 }
 
-/**
- * Makes the secondary indexes, and lets the planner see what there is. One transaction: all of
- * them, or none.
- */
+/** Creates the secondary indexes and analyzes the tables, all in one transaction. */
 export async function indexGeneration(
   client: PoolClient,
   { name, tables }: Projector,
@@ -63,7 +60,7 @@ export async function indexGeneration(
   for (const table of tables) await client.query(`analyze ${placeOf(schema, table)}`);
 }
 
-/** @throws when the tables do not hold what was folded. */
+/** @throws when the tables do not contain the folded rows. */
 export async function checkLoaded(
   client: PoolClient,
   { projector, rows }: ProjectionFold,
@@ -81,6 +78,6 @@ export async function checkLoaded(
   }
 }
 
-/** The name of a table for SQL. */
+/** The SQL name of a table. */
 export const placeOf = (schema: string, table: ReadModelTable): string =>
   `${quoted(schema)}.${quoted(table.name)}`;

@@ -81,7 +81,7 @@ export class Follower {
 
   /** Cleans whom the events forget out of all rows. */
   async cleanAll(signal?: AbortSignal): Promise<void> {
-    while (this.track.isCleaning && !(signal?.aborted ?? false)) await this.track.cleanOn();
+    while (this.track.isCleaning && !(signal?.aborted ?? false)) await this.track.cleanNextPiece();
   }
 }
 

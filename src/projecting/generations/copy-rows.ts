@@ -7,15 +7,15 @@ import type { ReadModelTable, Row } from '../projector.js';
 
 const CHUNK_CHARACTERS = 128 * 1024;
 
-/** A text that Postgres cannot hold: half a character of two. */
+/** A text that Postgres cannot store: it contains half a surrogate pair. */
 export class UnstorableText extends Error {
   override readonly name = 'UnstorableText';
 }
 
 /**
- * Writes rows into a table of these columns with COPY, the fastest way in.
- * @param place the table's name for SQL. @throws what Postgres refuses (`isDataError`). @throws
- * {UnstorableText}
+ * Writes rows into a table of these columns with COPY, the fastest way.
+ * @param place the table's SQL name.
+ * @throws Postgres' data errors (`isDataError`), {UnstorableText}
  */
 export async function copyRows(
   client: PoolClient,
@@ -54,7 +54,7 @@ function field(value: unknown, isJson: boolean): string {
   return typeof value === 'number' ? String(value) : escaped(JSON.stringify(value));
 }
 
-/** Nearly all there is: needs neither escaping nor a closer look. */
+/** The usual text: no escaping, no further check. */
 const PLAIN = /^[\x20-\x5b\x5d-\x7e]*$/;
 const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
@@ -65,8 +65,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 function escaped(text: string): string {
   if (PLAIN.test(text)) return text;
-  // Written as bytes it would become another text than the one that batches, which write JSON, are
-  // refused.
+  // As bytes it would become another text; batches, which write JSON, are refused for it.
   if (/\p{Surrogate}/u.test(text)) throw new UnstorableText('a text holds half a character');
   return text.replace(/[\\\t\n\r]/g, (found) => ESCAPES[found] ?? found);
 }

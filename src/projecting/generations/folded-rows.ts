@@ -9,7 +9,7 @@ import {
   type Rows,
 } from '../projector.js';
 
-/** A table that is held whole. Indexes by one column are made when a lookup first asks for them. */
+/** A table in memory. Indexes by one column are created when a lookup first needs them. */
 interface FoldedTable {
   readonly table: ReadModelTable;
   readonly rows: Map<string, Row>;
@@ -22,17 +22,17 @@ interface Undo {
   readonly before: Row | undefined;
 }
 
-/** Told of each row that changes; a change that is taken back was told of, too. */
+/** Called for each changed row, also for changes that are rolled back. */
 export type RowObserver = (table: string, key: readonly string[]) => void;
 
 /**
- * All rows of a generation in memory, for folding a whole log: nothing has to be announced or
- * loaded. What a batch leaves in the tables and what this holds at the same position are the same
- * rows (test/projections/bulk-equals-incremental.test.ts).
+ * All rows of a generation in memory, for folding a whole log: no announcing, no loading. At the
+ * same position these rows equal those that batches leave in the tables
+ * (test/projections/bulk-equals-incremental.test.ts).
  */
 export class FoldedRows implements Rows {
   private readonly tables: ReadonlyMap<string, FoldedTable>;
-  /** The rows that the lookups of the event in hand found. */
+  /** The rows that the lookups of the current event found. */
   private foundKeys = new Map<string, Set<string>>();
   private undo: Undo[] = [];
   private count = 0;
@@ -46,7 +46,7 @@ export class FoldedRows implements Rows {
     );
   }
 
-  /** Rows in all tables. */
+  /** Number of rows in all tables. */
   get size(): number {
     return this.count;
   }
@@ -79,7 +79,7 @@ export class FoldedRows implements Rows {
       .filter((row) => row !== undefined);
   }
 
-  /** Folds one event. If that throws, its changes are taken back and the error is returned. */
+  /** Folds one event. If that throws, its changes are rolled back and the error is returned. */
   attempt(projector: Projector, event: LedgerEvent): { readonly failed: unknown } | undefined {
     this.undo = [];
     this.foundKeys.clear();
@@ -94,7 +94,7 @@ export class FoldedRows implements Rows {
     }
   }
 
-  /** All rows in one piece: they are in memory anyway. */
+  /** All rows in one piece: they are in memory. */
   private forget({ forgetting }: Projector, forgotten: Forgotten): void {
     for (const lookup of forgetting.lookups(forgotten)) this.find(lookup);
     for (const lookup of forgetting.dependents?.(forgotten, this) ?? []) this.find(lookup);
@@ -129,7 +129,7 @@ export class FoldedRows implements Rows {
     this.observe?.(folded.table.name, key);
   }
 
-  /** @returns the row that was there. */
+  /** @returns the previous row. */
   private set({ rows, indexes }: FoldedTable, key: string, row: Row | undefined): Row | undefined {
     const before = rows.get(key);
     if (row) rows.set(key, row);
@@ -159,6 +159,6 @@ function enter(index: Map<unknown, Set<string>>, value: unknown, key: string): v
 const keyOf = (table: ReadModelTable, row: Row): readonly string[] =>
   table.primaryKey.map((column) => String(row[column]));
 
-// NUL is in no text that Postgres holds, so it keeps the parts of a key apart.
+// Postgres texts contain no NUL, so it separates the parts of a key.
 const textOf = (key: readonly string[]): string =>
   key.length === 1 ? (key[0] ?? '') : key.join('\u0000');

@@ -7,8 +7,8 @@ import type { ParkedEvent } from './generation-store.js';
 import { definitionOf, type GenerationState } from './generations.js';
 
 /**
- * What was asked of a projection's generations cannot be done; the message says why and what to do,
- * in one line. Nothing was changed.
+ * An operation on a projection's generations is not possible; the message gives the reason and the
+ * remedy, in one line. Nothing was changed.
  */
 export class GenerationRefused extends Error {
   override readonly name = 'GenerationRefused';
@@ -24,7 +24,7 @@ export class NothingToResume extends GenerationRefused {
 /** A generation with its checkpoint. */
 export interface GenerationRecord extends Checkpoint {
   readonly state: GenerationState;
-  /** Digest of its tables as they were declared. */
+  /** Digest of its declared tables. */
   readonly definition: string | null;
   /** Epoch milliseconds. */
   readonly retiredAt: number | null;
@@ -45,7 +45,7 @@ export async function generationRecords(
   return rows.map((row) => ({ ...row, position: row.position ?? undefined }));
 }
 
-/** Which generations of a projection can be used for what. */
+/** A projection's generations by their use. */
 export class GenerationsOf {
   private constructor(
     readonly projector: Projector,
@@ -62,7 +62,7 @@ export class GenerationsOf {
   }
 
   /**
-   * @throws {GenerationRefused} when there is none whose tables this release can read and write.
+   * @throws {GenerationRefused} when this release cannot read and write the tables of any live one.
    */
   get live(): GenerationRecord {
     const live = this.records.find(({ state }) => state === 'live');
@@ -77,12 +77,12 @@ export class GenerationsOf {
     return live;
   }
 
-  /** The one that was built and waits; undefined: none. */
+  /** The one that is built and not live yet; undefined: none. */
   get ready(): GenerationRecord | undefined {
     return this.records.find((record) => record.state === 'ready' && this.isUsable(record));
   }
 
-  /** The one that was live before this one; undefined: none is kept. */
+  /** The previous live one; undefined: none is kept. */
   get previous(): GenerationRecord | undefined {
     const [newest] = this.records
       .filter(
@@ -102,7 +102,7 @@ export class GenerationsOf {
   }
 
   /**
-   * Those that nobody needs: what was begun or built before, and what was live before the previous
+   * Those that are not needed: earlier unfinished or unused ones, and live ones before the previous
    * one.
    */
   obsolete(keep: GenerationRecord | undefined, now: number): readonly GenerationRecord[] {
@@ -114,7 +114,7 @@ export class GenerationsOf {
   }
 
   private isUsable({ definition, position }: GenerationRecord): boolean {
-    // Another log's position: the generation was built from that log.
+    // A position of another log: the generation was built from that log.
     return (
       definition === definitionOf(this.projector) &&
       (position === undefined || this.log.isPosition(position))
@@ -123,8 +123,8 @@ export class GenerationsOf {
 }
 
 /**
- * A process may go on reading a generation for a moment after it was switched off, and a read may
- * take a while.
+ * A process may read a generation for a moment after it was switched off, and a read takes some
+ * time.
  */
 const STILL_READ_MS = 60_000;
 
@@ -142,8 +142,7 @@ export async function dropGeneration(
 }
 
 /**
- * @throws {GenerationRefused} when it is not in the state that is expected: somebody came in
- * between.
+ * @throws {GenerationRefused} when it is not in the expected state: another operation changed it.
  */
 export async function changeState(
   client: PoolClient,
@@ -183,7 +182,7 @@ export async function parkedEvents(
   return rows.map((row) => ({ ...row, revision: BigInt(row.revision) }));
 }
 
-/** Puts parked events on record, within the caller's transaction. */
+/** Records parked events, within the caller's transaction. */
 export async function recordParked(
   client: PoolClient,
   projection: string,

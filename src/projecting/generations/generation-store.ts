@@ -7,17 +7,17 @@ import type { NextPiece } from '../following/next-piece.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../projector.js';
 
-/** Leaves the planner no plan but the index, until the transaction ends. */
+/** Forces the planner to use the index, until the transaction ends. */
 const ALONG_THE_INDEX =
   'set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off';
 
-/** An event that is kept back because its stream is parked. */
+/** An event that is held back because its stream is parked. */
 export interface ParkedEvent {
   readonly stream: string;
   readonly revision: bigint;
   readonly position: Position;
   readonly reason: string;
-  /** True for the event that parked its stream, false for those that came after it. */
+  /** True for the event that parked its stream, false for later ones. */
   readonly first: boolean;
 }
 
@@ -25,12 +25,12 @@ export interface BatchToWrite {
   readonly changes: readonly TableChanges[];
   readonly parked: readonly ParkedEvent[];
   readonly position: Position;
-  /** Of the event at the position; undefined: not at hand. */
+  /** Of the event at the position; undefined: unknown. */
   readonly eventId: string | undefined;
-  /** The checkpoint's version as it was when the rows were loaded. */
+  /** The checkpoint's version when the rows were loaded. */
   readonly expectedVersion: string;
   /**
-   * An erasure of which a piece is cleaned, and where the next one begins; `next` undefined: it is
+   * An erasure of which a piece was cleaned, and the start of the next one; `next` undefined:
    * finished.
    */
   readonly erasure:
@@ -40,10 +40,10 @@ export interface BatchToWrite {
 type Keys = ReadonlyMap<string, readonly (readonly string[])[]>;
 
 /**
- * The rows of one generation in Postgres. A batch costs two round trips: one statement that loads
- * every row it touches, one that writes rows, parked events and checkpoint together. Raw SQL, since
- * both are made from table definitions, and rows travel as JSON (one parameter per table however
- * many rows, no limit of parameters, a statement text that can be prepared).
+ * The rows of one generation in Postgres. A batch costs two round trips: one statement loads every
+ * row that it touches, one writes rows, parked events and checkpoint together. Raw SQL, since both
+ * are made from table definitions, and rows travel as JSON (one parameter per table for any number
+ * of rows, no limit of parameters, a statement text that can be prepared).
  */
 export class GenerationStore {
   private readonly schema: string;
@@ -58,7 +58,7 @@ export class GenerationStore {
     this.tables = projector.tables;
   }
 
-  /** The rows that there are under these keys. */
+  /** The existing rows under these keys. */
   async load(keys: Keys): Promise<{ readonly table: string; readonly row: Row }[]> {
     const wanted = this.tables.flatMap((table, number) =>
       (keys.get(table.name)?.length ?? 0) > 0 ? [{ table, number }] : [],
@@ -83,8 +83,8 @@ export class GenerationStore {
   }
 
   /**
-   * The rows that a lookup finds, at most so many, behind the row with these values in the columns
-   * that it goes along. Planned anew each time: what lookups find differs widely.
+   * The rows of a lookup, limited in number, after the row with these values in the ordering
+   * columns. Planned anew each time: the number of matches differs widely.
    */
   async find(
     { table: name, where, along = [] }: Lookup,
@@ -95,8 +95,8 @@ export class GenerationStore {
     if (!table) throw new Error(`there is no table ${name}`);
     const values: unknown[] = [];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
-    // One value is compared as one: the index then gives the rows in its order, and nothing is
-    // sorted.
+    // A single value is compared as such: the index then returns the rows in its order, without a
+    // sort.
     const conditions = Object.entries(where).map(([column, wanted]) =>
       wanted.length === 1
         ? `t.${quoted(column)} = ${parameter(wanted[0])}::text`
@@ -114,9 +114,9 @@ export class GenerationStore {
   }
 
   /**
-   * Reads the first rows of an index in its order. The planner thinks of few rows where there are
+   * Reads the first rows of an index in its order. The planner expects few rows where there are
    * very many, and would fetch and sort all of them for each piece (measured: seconds for 120 000),
-   * so it is left no other way.
+   * so other plans are disabled.
    */
   private async alongTheIndex(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     const { rows } = await inTransaction(this.pool, async (client) => {
@@ -145,7 +145,7 @@ export class GenerationStore {
 
   /**
    * Writes a batch and its checkpoint in one statement, which is one transaction. False, with
-   * nothing written, when the checkpoint is no longer what was expected: somebody else writes this
+   * nothing written, when the checkpoint has another version: another process writes this
    * generation. The update of the checkpoint row decides and orders everything else: each other
    * part takes its rows from `moved`, which is empty for the loser.
    */
@@ -180,9 +180,8 @@ export class GenerationStore {
     ];
     const result = await this.pool.query<{ moved: boolean }>({
       ...(erasure ? {} : this.preparedName(changes, parked)),
-      // The log is the truth: a checkpoint and its rows that are lost together in a crash of the
-      // server are simply made again. So nobody waits for the disk here. The setting lasts for this
-      // transaction only.
+      // A checkpoint and its rows that a crash of the server loses together are made again from the
+      // log. So the commit does not wait for the disk. The setting is for this transaction only.
       text: `with ${parts.join(', ')}
         select exists (select from moved) as moved, set_config('synchronous_commit', 'off', true)`,
       values,
@@ -281,9 +280,7 @@ export class GenerationStore {
   }
 }
 
-/**
- * The condition that a row comes behind the one with these values, in the order of these columns.
- */
+/** The condition that a row is after the one with these values, in the order of these columns. */
 function behind(
   table: ReadModelTable,
   along: NonNullable<Lookup['along']>,
@@ -302,7 +299,7 @@ function behind(
       `${name} ${operator} ${value}`,
     ].join(' and '),
   );
-  // Said on its own, the first column is where the index begins to be read.
+  // On its own, the condition on the first column gives the index its start.
   return `${first.name} ${first.operator}= ${first.value} and (${alternatives.join(' or ')})`;
 }
 

@@ -6,19 +6,19 @@ import type { Projector, ReadModelTable } from '../projector.js';
 
 /**
  * A generation is one build of a projection: a schema with its tables, and a checkpoint. Exactly
- * one is live; queries read that one. A row in `ledger.projection_generations` says which.
- * `building`: not complete yet, or left so by a crash; `ready`: complete, and kept for becoming
- * live; `retired`: was live, and is kept for going back.
+ * one is live; queries read that one. A row in `ledger.projection_generations` has its state.
+ * `building`: not complete, or left by a crash; `ready`: complete, kept to become live; `retired`:
+ * was live, kept for going back.
  */
 export type GenerationState = 'live' | 'building' | 'ready' | 'retired';
 
-// Any number that nothing else in this database takes: processes that start at once make the tables
+// An advisory lock key, unique in this database: processes that start together create the tables
 // one after the other.
 const CREATION_LOCK = 7_202_501;
 
 /**
- * Makes generation 1, empty and live, of each projection that has no live generation. Safe when
- * several processes start at once.
+ * Creates generation 1, empty and live, of each projection without a live generation. Safe when
+ * several processes start together.
  */
 export async function ensureLiveGenerations(
   pool: Pool,
@@ -33,11 +33,11 @@ export async function ensureLiveGenerations(
 }
 
 /**
- * Puts an empty generation in the place of each live one whose tables are not those of this
- * release, or are not there (a backup may leave read models out): its rows could neither be read
- * nor written. Until they have caught up the API answers 503, which is said in
- * `ledger.followed_log`. Processes of the release before have to be stopped; the generation that
- * they wrote is kept. Safe when several processes start at once. @returns the names.
+ * Replaces each live generation whose tables are not those of this release, or are missing (a
+ * backup may omit read models), by an empty one: its rows could neither be read nor written. Until
+ * they have caught up the API answers 503, as recorded in `ledger.followed_log`. Processes of the
+ * previous release must be stopped; their generation is kept. Safe when several processes start
+ * together. @returns the names.
  */
 export async function renewOutdatedGenerations(
   pool: Pool,
@@ -71,8 +71,8 @@ export async function renewOutdatedGenerations(
 }
 
 /**
- * Retires the live generation and makes the next one, empty, live, within the caller's transaction.
- * The old one is kept.
+ * Retires the live generation and makes a new, empty one live, within the caller's transaction. The
+ * old one is kept.
  */
 export async function replaceLiveGeneration(
   client: PoolClient,
@@ -86,9 +86,7 @@ export async function replaceLiveGeneration(
   await createGeneration(client, projector, next, 'live');
 }
 
-/**
- * The number after the highest one that there is or was: history names generations that are gone.
- */
+/** One more than the highest number ever used: the history names deleted generations. */
 export async function nextGeneration(client: PoolClient, projection: string): Promise<number> {
   const { rows } = await client.query<{ next: number }>(
     `select 1 + greatest(
@@ -99,7 +97,7 @@ export async function nextGeneration(client: PoolClient, projection: string): Pr
   return rows[0]?.next ?? 1;
 }
 
-/** A digest of a projection's tables, as they are declared. */
+/** A digest of a projection's declared tables. */
 export function definitionOf({ tables }: Projector): string {
   return createHash('sha256').update(JSON.stringify(tables)).digest('hex');
 }
@@ -116,7 +114,7 @@ async function withoutLiveGeneration(
 }
 
 /**
- * Makes the schema, tables, indexes and checkpoint of a generation, within the caller's
+ * Creates the schema, tables, indexes and checkpoint of a generation, within the caller's
  * transaction.
  */
 export async function createGeneration(
@@ -133,7 +131,7 @@ export async function createGeneration(
 }
 
 /**
- * Makes the schema and its tables, without their indexes. @param withKeys false: without the
+ * Creates the schema and its tables, without their indexes. @param withKeys false: without the
  * primary keys, too.
  */
 export async function createTables(
@@ -147,7 +145,7 @@ export async function createTables(
   for (const table of tables) await client.query(tableStatement(schema, table, withKeys));
 }
 
-/** Makes the rows that say that there is a generation, which holds nothing yet. */
+/** Creates the records of an empty generation. */
 export async function recordGeneration(
   client: PoolClient,
   projector: Projector,
@@ -168,8 +166,8 @@ export async function recordGeneration(
 function tableStatement(schema: string, table: ReadModelTable, withKey: boolean): string {
   const columns = Object.entries(table.columns).map(([name, type]) => `${quoted(name)} ${type}`);
   const parts = withKey ? [...columns, primaryKeyOf(table)] : columns;
-  // Rows are rewritten as a whole; room in the page lets Postgres keep those that change no indexed
-  // column in place (HOT).
+  // Rows are rewritten as a whole; free space in the page lets Postgres keep those that change no
+  // indexed column in place (HOT).
   return `create table ${quoted(schema)}.${quoted(table.name)} (${parts.join(', ')}) with (fillfactor = 85)`;
 }
 
@@ -178,7 +176,7 @@ export function primaryKeyOf(table: ReadModelTable): string {
   return `primary key (${table.primaryKey.map(quoted).join(', ')})`;
 }
 
-/** The statements that make the secondary indexes of a table which has none yet. */
+/** The statements for the secondary indexes of a table. */
 export function indexStatements(schema: string, table: ReadModelTable): string[] {
   return Object.entries(table.indexes).map(
     ([suffix, { definition, unique }]) =>
@@ -187,17 +185,17 @@ export function indexStatements(schema: string, table: ReadModelTable): string[]
 }
 
 /**
- * The read models are not made yet, or are being built from another log; they would answer with
- * less than the ledger holds.
+ * The read models do not exist yet, or are being built from another log; their answers would be
+ * incomplete.
  */
 export class ReadModelsIncomplete extends Error {
   override readonly name = 'ReadModelsIncomplete';
 }
 
 /**
- * Which generation is live, for queries and for the runner. Cached for at most `maxAgeMs`: a swap
- * of generations is one row, and every process follows it within that time (the generation before
- * is kept, so a read in between finds its tables).
+ * The live generations, for queries and for the runner. Cached for at most `maxAgeMs`: a switch of
+ * generations changes one row, and every process follows it within that time (the previous
+ * generation is kept, so a read in between finds its tables).
  */
 export class LiveGenerations {
   private live = new Map<string, number>();
@@ -245,32 +243,32 @@ export class LiveGenerations {
   }
 
   /**
-   * False while the read models are built anew from another log; as last read, which is done again
-   * soon. Does not wait.
+   * False while the read models are rebuilt from another log; as last read, with another read soon.
+   * Does not wait.
    */
   get areComplete(): boolean {
-    // A database that is away is asked again; a read that matters asks for itself.
+    // A failed read is repeated by the next caller; reads that matter call it themselves.
     if (this.isOutdated && !this.reading) this.refresh().catch(() => undefined);
     return this.complete;
   }
 
   /**
-   * As last read: false also while they are made anew since the log lost its end. What does not
-   * rest on them goes on meanwhile.
+   * As last read: also false while they are rebuilt after a loss of the log's end. Other work
+   * continues meanwhile.
    */
   get areShown(): boolean {
     return this.complete && this.shown && this.unsettled === undefined;
   }
 
   /**
-   * The log lost its end, and what the read models show may be gone with it: they are not read
-   * until `resume`.
+   * The log lost its end, and the read models may include lost events: they are not read until
+   * `resume`.
    */
   suspend(epoch: number): void {
     this.unsettled = epoch;
   }
 
-  /** What they show of the log of that epoch is settled. */
+  /** The read models are settled for the log of that epoch. */
   resume(epoch: number): void {
     if (this.unsettled !== undefined && this.unsettled <= epoch) this.unsettled = undefined;
   }
@@ -286,8 +284,8 @@ export class LiveGenerations {
 
   private async read(): Promise<void> {
     const asked = performance.now();
-    // In one statement: whoever learns of the new, empty generations of another log learns with
-    // them that they are not complete.
+    // In one statement: a reader of another log's new, empty generations must also read that they
+    // are not complete.
     const { rows } = await this.pool.query<{
       projection: string;
       generation: number;

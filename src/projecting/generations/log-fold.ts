@@ -12,17 +12,16 @@ import { FoldedRows, type RowObserver } from './folded-rows.js';
 import type { ParkedEvent } from './generation-store.js';
 
 /**
- * One projection's fold of the log, in memory. Parks what cannot be applied by the same rules as
- * the one that follows the log live.
+ * One projection's fold of the log, in memory. Parks events by the same rules as the live track.
  */
 export class ProjectionFold {
   readonly rows: FoldedRows;
   readonly parked: ParkedEvent[] = [];
   private readonly parkedStreams = new Set<string>();
-  /** The last event that is in the rows, or that did not concern them; undefined: none. */
+  /** The last event that is in the rows or did not affect them; undefined: none. */
   position: Position | undefined;
 
-  /** @param until the last event that it takes. */
+  /** @param until its last event. */
   constructor(
     readonly projector: Projector,
     public until: Position | undefined,
@@ -35,7 +34,7 @@ export class ProjectionFold {
     if (!this.projector.handles.has(event.event.type)) return;
     if (this.parkedStreams.has(event.stream)) {
       this.park(event, BEHIND_A_PARKED_EVENT, false);
-      // Whoever asked to be forgotten does not wait until somebody has put the stream right.
+      // An erasure does not wait until the stream is repaired.
       if (forgottenBy(event)) this.rows.attempt(this.projector, event);
       return;
     }
@@ -43,7 +42,7 @@ export class ProjectionFold {
     if (failure) this.park(event, describeError(failure.failed), true);
   }
 
-  /** Goes on from what a fold before it left. */
+  /** Continues an earlier fold. */
   resume(position: Position, parked: readonly ParkedEvent[]): void {
     this.position = position;
     for (const event of parked) {
@@ -65,27 +64,25 @@ export interface FoldOptions {
   /** Every type that some projection handles, see `ProjectionTrack`. */
   readonly knownTypes: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /**
-   * Events that need not be decoded, since they are none of this fold's; default: all are wanted.
-   */
+  /** Events that need not be decoded; default: all are decoded. */
   readonly wants?: (event: RecordedEvent) => boolean;
-  /** Rows held at most; the fold ends early when there are more. */
+  /** Limit of rows in memory; the fold ends early beyond it. */
   readonly rowsMax?: number;
   readonly pageSize?: number;
-  /** Called before each event that one of them is about to take. */
+  /** Called before each event that one of them takes. */
   readonly onEvent?: (event: LedgerEvent) => void;
-  /** Called after each page with what was read since the last call. */
+  /** Called after each page with the number of events read since the last call. */
   readonly onPage?: (events: number, last: Position) => void;
 }
 
 const PAGE = 2_000;
 
 /**
- * Folds the log into all of these at once, each up to its own end, from where they stand. Reads
- * ahead while it folds. Ends early when it is aborted or holds too much: each fold's `position`
- * says how far it came.
+ * Folds the log into all of these at once, each up to its own end, from their current positions.
+ * Reads ahead while it folds. Ends early when aborted or above the limit of rows: each fold's
+ * `position` is its progress.
  * @throws {StoppedAtUndecodable} when an event that one of them must read cannot be decoded.
- * @throws what the log throws while it is away.
+ * @throws the log's errors while it is unavailable.
  */
 export async function foldLog(options: FoldOptions): Promise<void> {
   const { log, folds, signal, rowsMax = Infinity, pageSize = PAGE } = options;
@@ -102,7 +99,7 @@ export async function foldLog(options: FoldOptions): Promise<void> {
     if (last === undefined) return;
     const ends = folds.every(({ until }) => log.compare(until, last) <= 0);
     const next = ends ? undefined : log.readAll(last, pageSize);
-    // Whatever it throws is thrown where it is awaited; until then nobody listens.
+    // Its error is thrown where it is awaited; until then it needs a handler.
     next?.catch(() => undefined);
     await foldPage(page, unfinished(), options);
     options.onPage?.(page.length, last);

@@ -4,13 +4,13 @@ import type { Mode } from '../../domain/scope.js';
 export type ProjectionAction = 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked';
 export type ProjectionOutcome = 'running' | 'done' | 'failed' | 'cancelled' | 'crashed';
 
-/** What somebody did, or does, to a projection. */
+/** An operation on a projection, finished or running. */
 export interface ProjectionOperation {
   readonly action: ProjectionAction;
   readonly projection: string;
-  /** Who: a name that the operator goes by. */
+  /** The operator's name. */
   readonly actor: string;
-  /** The part that was repaired, if it was not the whole. */
+  /** The repaired part, if not the whole. */
   readonly tenant?: string;
   readonly mode?: Mode;
   readonly accountRef?: string;
@@ -30,11 +30,11 @@ export interface ProjectionHistoryEntry {
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly outcome: ProjectionOutcome;
-  /** Figures of it; for a failure, `error`. */
+  /** Its figures; for a failure, `error`. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** How an operation on one projection ended. */
+/** The outcome of an operation on one projection. */
 export interface OperationEnd {
   readonly outcome: Exclude<ProjectionOutcome, 'running' | 'crashed'>;
   readonly generation?: number;
@@ -43,8 +43,8 @@ export interface OperationEnd {
 }
 
 /**
- * Puts operations on record as they begin. To be called by who holds the lock on generations: what
- * still counts as running has crashed.
+ * Records operations at their beginning. The caller holds the lock on generations: other operations
+ * recorded as running have crashed.
  */
 export async function recordBegun(
   pool: Pool,
@@ -78,8 +78,8 @@ export async function recordEnd(
 }
 
 /**
- * The newest operations first. One that counts as running has crashed unless its process still
- * holds the lock on generations.
+ * Newest operations first. One recorded as running has crashed unless its process still holds the
+ * lock on generations.
  */
 export async function projectionHistory(
   pool: Pool,

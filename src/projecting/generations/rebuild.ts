@@ -27,10 +27,10 @@ import {
 import { createGeneration, nextGeneration, recordGeneration } from './generations.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
 
-/** How far a rebuild is; tests end the process in between. */
+/** The steps of a rebuild; tests end the process between them. */
 export type RebuildStage = 'begun' | 'folded' | 'loaded' | 'indexed' | 'caught-up' | 'verified';
 
-/** What a rebuild does at present, for people. */
+/** The current step of a rebuild, for display. */
 export type RebuildProgress =
   | {
       readonly phase: 'folding';
@@ -46,18 +46,12 @@ export type RebuildProgress =
   | { readonly phase: 'following'; readonly projection: string; readonly events: number };
 
 export interface RebuildOptions {
-  /** Aborted: what was folded is written down, and the rebuild ends with {Interrupted}. */
+  /** Aborted: the fold is written to its tables, and the rebuild ends with {Interrupted}. */
   readonly signal: AbortSignal;
-  /**
-   * Goes on from what an interrupted one wrote down. Only right while the projectors are the same
-   * as then.
-   */
+  /** Continues an interrupted rebuild. Only correct with unchanged projectors. */
   readonly resume?: boolean;
   readonly onProgress?: (progress: RebuildProgress) => void;
-  /**
-   * Rows held in memory; what comes behind is applied in batches, as it is live. Default two
-   * million.
-   */
+  /** Limit of rows in memory; later events are applied in batches, as live. Default two million. */
   readonly rowsMax?: number;
   readonly pageSize?: number;
   readonly reached?: (stage: RebuildStage) => Promise<void>;
@@ -70,13 +64,13 @@ export interface BuiltGeneration {
   readonly position: Position | null;
   readonly rows: number;
   readonly parked: number;
-  /** Rows in which it differs from the live one, at this position. */
+  /** Number of rows that differ from the live one, at this position. */
   readonly differences: number;
 }
 
 const ROWS_MAX = 2_000_000;
 
-/** A generation on its way from nothing to ready. */
+/** A generation during its rebuild. */
 interface Build {
   readonly projector: Projector;
   readonly live: GenerationRecord;
@@ -85,11 +79,11 @@ interface Build {
 }
 
 /**
- * Builds a new generation of each of these beside the live ones, up to where those stand, and
- * leaves them ready to become live. One pass over the log for all. `client` holds the lock on
- * generations. What was built before and did not become live is dropped.
- * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable}; the live generations are what
- * they were, whatever is thrown.
+ * Builds a new generation of each of these beside the live ones, up to their position, and leaves
+ * them ready to become live. One pass over the log for all. `client` holds the lock on generations.
+ * Earlier builds that did not become live are deleted.
+ * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable}; the live generations are
+ * unchanged in any case.
  */
 export async function rebuild(
   parts: GenerationParts,
@@ -107,8 +101,8 @@ export async function rebuild(
   const written: Build[] = [];
   for (const build of builds) {
     if (await write(client, build, options)) written.push(build);
-    // Stopped in the middle of the log: what is written is kept for `resume`, values that Postgres
-    // refuses are not worth keeping.
+    // Aborted in the middle of the log: the written rows are kept for `resume`; values that
+    // Postgres refuses are dropped.
     else if (!signal.aborted) await createAnew(client, build);
   }
   if (signal.aborted) throw new Interrupted();
@@ -153,7 +147,7 @@ async function begin(
   return { projector, live, generation, fold };
 }
 
-/** Takes up what an interrupted rebuild wrote. */
+/** Continues the rows of an interrupted rebuild. */
 async function readBack(
   client: PoolClient,
   fold: ProjectionFold,
@@ -213,10 +207,7 @@ async function write(
   return true;
 }
 
-/**
- * Begins again, empty, with all indexes: everything is left to `finish`, which goes the way of
- * batches.
- */
+/** Starts again, empty, with all indexes: `finish` then applies all events in batches. */
 async function createAnew(client: PoolClient, { projector, generation }: Build): Promise<void> {
   await inTransactionOf(client, async () => {
     await dropGeneration(client, projector.name, generation);
@@ -273,8 +264,8 @@ async function finish(
 }
 
 /**
- * What a rebuild would read. @returns the number of events up to the position of the live
- * generation that is furthest.
+ * Estimates a rebuild. @returns the number of events up to the position of the most advanced live
+ * generation.
  */
 export async function countEvents(
   { log }: Pick<GenerationParts, 'log'>,

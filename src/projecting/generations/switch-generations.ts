@@ -13,14 +13,11 @@ export interface SwitchedGeneration {
 
 export interface Switched {
   readonly switched: readonly SwitchedGeneration[];
-  /** For how long whoever writes the live generations had to wait, milliseconds. */
+  /** How long writers of the live generations waited, milliseconds. */
   readonly heldMs: number;
 }
 
-/**
- * Makes the generations live that were built and wait. @throws {GenerationRefused} with nothing
- * changed.
- */
+/** Makes the built generations live. @throws {GenerationRefused} with nothing changed. */
 export async function swap(
   parts: GenerationParts,
   client: PoolClient,
@@ -37,8 +34,8 @@ export async function swap(
 }
 
 /**
- * Makes the generation live that was so before. The one that was live is kept, so that this can be
- * undone. @throws {GenerationRefused}
+ * Makes the previous generation live again. The current one is kept, so that this can be undone.
+ * @throws {GenerationRefused}
  */
 export async function rollBack(
   parts: GenerationParts,
@@ -56,9 +53,9 @@ export async function rollBack(
 }
 
 /**
- * All of them change in one transaction. Whoever writes the generation that was live loses the race
- * at once (its checkpoint's version grows), finds another one live, and goes on with that from the
- * same position.
+ * All of them change in one transaction. The writer of the old live generation fails at once (its
+ * checkpoint's version grows), finds another one live, and continues with that from the same
+ * position.
  */
 async function switchTo(
   { client, ...parts }: GenerationParts & { readonly client: PoolClient },
@@ -89,8 +86,8 @@ async function switchTo(
 }
 
 /**
- * In few statements: whoever writes the live generations waits for each of them. @throws
- * {GenerationRefused} when somebody came in between.
+ * In few statements: writers of the live generations wait for each of them. @throws
+ * {GenerationRefused} after a concurrent change.
  */
 async function change(
   client: PoolClient,

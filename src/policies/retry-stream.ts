@@ -5,32 +5,29 @@ import {
   type ParkedReaction,
   type ParkedReactions,
   type Settlement,
-  type Standstill,
+  type ParkedAt,
 } from './parked-reactions.js';
 import type { CarryOut } from './policy.js';
 import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
 
-export interface TakeUpParts extends ReadingOptions {
+export interface RetryParts extends ReadingOptions {
   readonly parked: ParkedReactions;
   readonly log: Pick<EventLog, 'readStream'>;
   readonly carryOut: CarryOut;
 }
 
 const PAGE = 500;
-/**
- * A stream whose events are passed over while it is taken up is read on so often; then it is taken
- * up another time.
- */
+/** Reads of a stream whose events are passed over during its retry; then it is retried later. */
 const ROUNDS_MAX = 20;
 
 /**
- * Takes up the reactions of one stream where they stand still: carries out what waits, in order,
- * from the recorded event to the end of the stream, and removes the record. What cannot be carried
- * out stays on record, at the event where it stops. One try each.
- * @throws when the stores or the record are away; the record is as it was then.
+ * Retries the parked reactions of one stream: carries them out in order, from the recorded event to
+ * the end of the stream, and deletes the record. What still fails stays recorded, at the event
+ * where it stops. One try each.
+ * @throws when the stores are unavailable; the record is unchanged then.
  */
-export async function takeUp(
-  parts: TakeUpParts,
+export async function retryStream(
+  parts: RetryParts,
   stream: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -44,7 +41,7 @@ export async function takeUp(
     if (!(await run.toTheEnd(signal))) return;
     const outcome = run.outcome(rows);
     if (await parts.parked.settle(outcome)) return;
-    // Whatever is passed over after this has a newer mark than these rows.
+    // Events that are passed over after this read leave a newer mark than these rows have.
     const remaining = new Set(outcome.done.map(({ id }) => id));
     rows = (await parts.parked.ofStream(stream)).filter(({ id }) => remaining.has(id));
   }
@@ -56,11 +53,11 @@ interface Row {
 }
 
 /**
- * A row of the release before names its event only. An event that is gone with the tail of its log
- * has nothing left to react to.
+ * A row of the previous release names its event only. An event lost with the log's end needs no
+ * reaction.
  */
 async function withRevisions(
-  { log }: TakeUpParts,
+  { log }: RetryParts,
   stream: string,
   rows: readonly ParkedReaction[],
 ): Promise<readonly Row[]> {
@@ -79,19 +76,19 @@ async function withRevisions(
   return [...known, ...found];
 }
 
-/** One go over a stream. */
+/** One pass over a stream. */
 class StreamRun {
-  /** Where each policy goes on; those that have nothing waiting are not in it. */
+  /** The event at which each policy continues; policies without parked reactions are absent. */
   private readonly starts = new Map<string, bigint>();
-  private readonly failed = new Map<string, Standstill>();
-  /** Failures that the record has already. */
+  private readonly failed = new Map<string, ParkedAt>();
+  /** Failures that are already recorded. */
   private readonly recorded = new Set<string>();
-  private blocked: Standstill | undefined;
-  /** Behind the last event that was read. */
+  private blocked: ParkedAt | undefined;
+  /** Behind the last event read. */
   private next: bigint | undefined;
 
   constructor(
-    private readonly parts: TakeUpParts,
+    private readonly parts: RetryParts,
     private readonly stream: string,
     rows: readonly Row[],
   ) {
@@ -104,7 +101,7 @@ class StreamRun {
     }
   }
 
-  /** False when it was interrupted: nothing is known then. */
+  /** False when it was interrupted: the outcome is unknown then. */
   async toTheEnd(signal: AbortSignal): Promise<boolean> {
     if (this.next === undefined) return true;
     let page: RecordedEvent[] = [];
@@ -121,8 +118,8 @@ class StreamRun {
   private async react(page: readonly RecordedEvent[], signal: AbortSignal): Promise<boolean> {
     for (const met of await meetEvents(page, this.parts)) {
       if (signal.aborted) return false;
-      if (met.standstill) {
-        this.blocked = met.standstill;
+      if (met.parkedAt) {
+        this.blocked = met.parkedAt;
         return true;
       }
       await this.carryOut(met);
@@ -155,9 +152,9 @@ class StreamRun {
     }
   }
 
-  /** What becomes of these rows; one row stays for each policy that stands still. */
+  /** The new rows; one stays for each policy that is still parked. */
   outcome(rows: readonly ParkedReaction[]): Settlement {
-    const moved: { row: ParkedReaction; to: Standstill }[] = [];
+    const moved: { row: ParkedReaction; to: ParkedAt }[] = [];
     const done: ParkedReaction[] = [];
     const covered: ParkedReaction[] = [];
     const kept = new Set<string>();
@@ -176,10 +173,10 @@ class StreamRun {
   }
 
   /**
-   * Also where the row of all policies stands at the same event: another process that can read the
-   * event may be about to remove that row, and counts on this one.
+   * Also when the row of all policies is at the same event: another process that can read the event
+   * may be about to delete that row, and relies on this one.
    */
-  private whereItStops(policy: string): Standstill | undefined {
+  private whereItStops(policy: string): ParkedAt | undefined {
     if (policy === ALL_POLICIES) return this.blocked;
     return this.failed.get(policy) ?? (this.blocked && { ...this.blocked, policy });
   }
