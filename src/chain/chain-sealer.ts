@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { lagAfter } from '../event-log/lag.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
+import { atMost } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
 import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
@@ -73,9 +74,7 @@ export class ChainSealer {
    */
   async stop(): Promise<void> {
     this.stopping.abort();
-    const patience = new AbortController();
-    await Promise.race([this.running, pause(STOP_WITHIN_MS, patience.signal)]);
-    patience.abort();
+    await atMost(STOP_WITHIN_MS, this.running ?? Promise.resolve());
     this.leadership.release();
   }
 

@@ -19,6 +19,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { errorMessage, hasCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
+import { backOffMs, pause } from '../foundation/pause.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
 import { type PostgresAccount, choosePostgresAccount } from './postgres-account.js';
@@ -68,7 +69,7 @@ const READY_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 30_000;
 const PORT_ATTEMPTS = 8;
 const POLL_MS = 4;
-const RESTART_DELAY_MAX_MS = 5_000;
+const RESTART = { first: 20, max: 5_000 };
 
 /**
  * Starts the Postgres that comes with the service, or attaches to it when it already runs on this
@@ -440,21 +441,18 @@ class Member implements EmbeddedPostgres {
    */
   private async recover(): Promise<void> {
     this.logger?.warn({ port: this.port }, 'lost the embedded Postgres');
-    for (
-      let wait = 20;
-      !this.leaving.signal.aborted;
-      wait = Math.min(wait * 2, RESTART_DELAY_MAX_MS)
-    ) {
+    for (let failures = 0; !this.leaving.signal.aborted; failures++) {
+      const retryInMs = Math.round(backOffMs(failures, RESTART));
       try {
         await this.enter();
         return;
       } catch (error) {
         this.logger?.warn(
-          { reason: errorMessage(error), retryInMs: wait },
+          { reason: errorMessage(error), retryInMs },
           'cannot bring the embedded Postgres back yet',
         );
       }
-      await delay(wait, undefined, { signal: this.leaving.signal }).catch(() => undefined);
+      await pause(retryInMs, this.leaving.signal);
     }
   }
 

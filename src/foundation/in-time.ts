@@ -1,6 +1,18 @@
+import { pause } from './pause.js';
+
 /** The work did not finish in time. */
 export class NoAnswerInTime extends Error {
   override readonly name = 'NoAnswerInTime';
+}
+
+/** Waits for the work, at most that long. @throws what the work throws in time. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const patience = new AbortController();
+  try {
+    await Promise.race([work, pause(ms, patience.signal)]);
+  } finally {
+    patience.abort();
+  }
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Pool } from 'pg';
 import { errorName } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
+import { atMost } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { Reaction } from './policy.js';
@@ -97,12 +98,8 @@ export class Jobs {
   /** Lets running jobs finish within the time limit. The queue is silent after that. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    const patience = new AbortController();
-    await Promise.race([
-      Promise.all([this.runner?.stop().catch(() => undefined), this.running]),
-      pause(STOP_WITHIN_MS, patience.signal),
-    ]);
-    patience.abort();
+    const stopped = Promise.all([this.runner?.stop().catch(() => undefined), this.running]);
+    await atMost(STOP_WITHIN_MS, stopped);
     this.queue.close();
   }
 

@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { isStoreAway, type Core } from '../core/core.js';
-import { pause } from '../foundation/pause.js';
+import { atMost } from '../foundation/in-time.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
 import { HttpMetrics } from '../http/health/metrics.js';
@@ -115,10 +115,7 @@ export async function startListening(
  * are stopped after that.
  */
 async function stopAnswering(app: NestFastifyApplication, graceMs: number): Promise<void> {
-  const patience = new AbortController();
-  const closed = app.getHttpAdapter().getInstance().close();
-  await Promise.race([closed, pause(graceMs, patience.signal)]);
-  patience.abort();
+  await atMost(graceMs, app.getHttpAdapter().getInstance().close());
 }
 
 function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {

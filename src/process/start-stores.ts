@@ -5,7 +5,7 @@ import { openCore, type Core } from '../core/core.js';
 import { LogWatch } from '../core/log-watch.js';
 import { settleLoss } from '../core/lost-log.js';
 import type { SeenEvent } from '../event-log/event-log.js';
-import { pause } from '../foundation/pause.js';
+import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
 import { hearErasures } from '../postgres/erasure-announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
@@ -155,7 +155,8 @@ export async function prepareReadModels(
  * Waits for work on a log that may be unavailable; the follower of the log observes the outcome.
  */
 async function whileThere(work: Promise<void>, ms: number): Promise<void> {
-  const patience = new AbortController();
-  await Promise.race([work.catch(() => undefined), pause(ms, patience.signal)]);
-  patience.abort();
+  await atMost(
+    ms,
+    work.catch(() => undefined),
+  );
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backOffMs } from '../../foundation/pause.js';
 import { EventLogUnavailable } from '../event-log.js';
 import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
@@ -44,8 +45,7 @@ interface PendingAppend extends BatchedAppend {
 
 type Answer = () => void;
 
-const RETRY_FIRST_MS = 20;
-const RETRY_MAX_MS = 500;
+const RETRY = { first: 20, max: 500 };
 /** What an event costs beyond its bytes, so that many empty ones do not make an endless batch. */
 const EVENT_OVERHEAD_BYTES = 128;
 /** One that the store works on, one on its way to it. */
@@ -203,7 +203,7 @@ export class GroupCommit {
       } catch (error) {
         if (this.options.isTransient(error)) {
           this.options.onRetry?.(error);
-          await delay(Math.min(RETRY_FIRST_MS * 2 ** attempt, RETRY_MAX_MS));
+          await delay(backOffMs(attempt, RETRY));
         } else if (open.length === 1) {
           return () => {
             for (const pending of open) settle(pending, () => pending.reject(asError(error)));

@@ -14,6 +14,9 @@ const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
  * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its
  * connection again after a loss, or when it does not answer any more, and then wakes everybody, for
  * what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
+ *
+ * Not on `KeptConnection`: that one is a pool's and begins with an error while the database is
+ * unavailable. A log is opened without a pool, and readers hold and release the connection.
  */
 export class PostgresListener {
   private holders = 0;
