@@ -189,10 +189,18 @@ export class PageReactions {
 
   private async park(parkedAt: ParkedAt): Promise<void> {
     const { policy, event, reason } = parkedAt;
-    const policies = this.parked.get(event.stream);
-    if (!policies && this.parked.size >= this.parts.parkedStreamsMax) throw new TooManyParked();
-    await this.parts.parked.park(parkedAt);
-    this.parked.set(event.stream, (policies ?? new Set()).add(policy));
+    const policies = this.parked.get(event.stream) ?? new Set<string>();
+    if (policies.size === 0 && this.parked.size >= this.parts.parkedStreamsMax)
+      throw new TooManyParked();
+    // Before the wait: other lanes park at the same time.
+    this.parked.set(event.stream, policies);
+    try {
+      await this.parts.parked.park(parkedAt);
+    } catch (error) {
+      if (policies.size === 0) this.parked.delete(event.stream);
+      throw error;
+    }
+    policies.add(policy);
     const message =
       policy === ALL_POLICIES
         ? 'a stream is held back'

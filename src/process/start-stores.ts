@@ -44,6 +44,7 @@ export async function startCore(
     applicationName: 'ledger-service',
     observe: metrics.eventLog,
     projectors: accountProjectors,
+    loadsBus: true,
     fsync,
   });
   return { part: core, undo: () => core.close() };
