@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import type { AccountOutcome } from '../src/command-handling/account-commands.js';
-import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
+import { type AccountOutcome, AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import { loadConfig } from '../src/config/config.js';
 import { openCore, type Core } from '../src/core/core.js';
 import type { AccountEvent } from '../src/domain/account/account.events.js';

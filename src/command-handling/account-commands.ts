@@ -1,6 +1,4 @@
 import { decide } from '../domain/account/account.decider.js';
-import type { AccountEvent } from '../domain/account/account.events.js';
-import type { AccountState } from '../domain/account/account.state.js';
 import type { AccountRequest } from '../domain/account/requests/account-request.js';
 import type { Ids } from '../domain/account/requests/circumstances.js';
 import { decideRequest } from '../domain/account/requests/decide-request.js';
@@ -9,19 +7,14 @@ import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import { asNewCommand } from './as-new-command.js';
+import type { AccountCommandEnvelope, AccountOutcome } from './commands.js';
 import { deterministicId } from './deterministic-id.js';
 import { eventRewardId } from './event-reward-id.js';
-import type { Outcome } from './handle-command.js';
 import { NeedResolver, type NeedSources } from './needs/need-resolver.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 import type { TenantDirectory } from './tenant-directory.js';
-
-export type AccountOutcome = Exclude<
-  Outcome<AccountState, AccountEvent>,
-  { kind: 'held' | 'in-need' }
->;
 
 type AcceptedOutcome = Extract<AccountOutcome, { kind: 'accepted' }>;
 
@@ -45,11 +38,7 @@ export class AccountCommands {
   }
 
   /** @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again. */
-  async execute(
-    meta: CommandMeta,
-    account: AccountRef,
-    request: AccountRequest,
-  ): Promise<AccountOutcome> {
+  async execute({ meta, account, request }: AccountCommandEnvelope): Promise<AccountOutcome> {
     const { streams, sources, moderations } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
     const resolver = new NeedResolver(sources, meta, account);

@@ -1,8 +1,7 @@
-import { CommandBus, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import type { AccountCommands } from './account-commands.js';
+import { AccountCommands } from './account-commands.js';
 import {
-  AccountCommandHandler,
   AuditCommandHandler,
   FollowShareLinkHandler,
   ModerationCommandHandler,
@@ -11,6 +10,7 @@ import {
   RepeatErasureHandler,
   TenantCommandHandler,
 } from './command-handlers.js';
+import { AccountCommandEnvelope } from './commands.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
@@ -33,7 +33,7 @@ export interface CommandBusParts {
 export function openCommandBus(parts: CommandBusParts): CommandBus {
   const { streams, names, accounts, moderations, erasures, announceTenant } = parts;
   const handlers: readonly ICommandHandler[] = [
-    new AccountCommandHandler(accounts),
+    accounts,
     new AuditCommandHandler(streams, names),
     new FollowShareLinkHandler(streams, names),
     new ModerationCommandHandler(moderations, streams, names),
@@ -48,9 +48,15 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
   return bus;
 }
 
+// Applied here and not above the class: opening a core loads that class, and not the framework.
+CommandHandler(AccountCommandEnvelope)(AccountCommands);
+
 type Registered = NonNullable<Parameters<CommandBus['register']>[0]>[number];
 
-/** A handler as Nest's modules present it to the bus. */
+/**
+ * A handler as Nest's modules present it to the bus. Cast: its class has private members, and comes
+ * with the part of Nest that stays at the edge.
+ */
 const registered = (instance: ICommandHandler): Registered =>
   ({
     instance,

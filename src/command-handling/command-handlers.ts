@@ -13,9 +13,7 @@ import { decide as decideTenant, type OpenTenant } from '../domain/tenant/tenant
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
-import type { AccountCommands, AccountOutcome } from './account-commands.js';
 import {
-  AccountCommandEnvelope,
   AuditCommandEnvelope,
   FollowShareLinkEnvelope,
   ModerationCommandEnvelope,
@@ -30,16 +28,7 @@ import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, RequestedSides } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 
-/** One handler for each command of commands.ts. */
-
-@CommandHandler(AccountCommandEnvelope)
-export class AccountCommandHandler implements ICommandHandler<AccountCommandEnvelope> {
-  constructor(private readonly accounts: AccountCommands) {}
-
-  execute({ meta, account, request }: AccountCommandEnvelope): Promise<AccountOutcome> {
-    return this.accounts.execute(meta, account, request);
-  }
-}
+/** One handler for each command of commands.ts; AccountCommands is that of an account. */
 
 @CommandHandler(FollowShareLinkEnvelope)
 export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEnvelope> {

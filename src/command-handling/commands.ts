@@ -1,5 +1,6 @@
 import type { Command } from '@nestjs/cqrs';
-import type { PersonId } from '../domain/account/account.events.js';
+import type { AccountEvent, PersonId } from '../domain/account/account.events.js';
+import type { AccountState } from '../domain/account/account.state.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
@@ -10,7 +11,7 @@ import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { AccountRequest } from '../domain/account/requests/account-request.js';
-import type { AccountOutcome } from './account-commands.js';
+import type { Outcome } from './handle-command.js';
 import type { ErasureCause, ListedErasure } from './processes/erasure-process.js';
 
 /**
@@ -24,6 +25,11 @@ const CommandOf = Object as unknown as abstract new <R>() => Command<R>;
 export interface Commands {
   execute<R>(command: Command<R>): Promise<R>;
 }
+
+export type AccountOutcome = Exclude<
+  Outcome<AccountState, AccountEvent>,
+  { kind: 'held' | 'in-need' }
+>;
 
 export class AccountCommandEnvelope extends CommandOf<AccountOutcome> {
   constructor(

@@ -91,11 +91,16 @@ export class CommandHandling<S, E extends DomainEvent> {
    * refusal on a cached state is decided again on the newest.
    * @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again.
    */
-  handle(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
-    return this.queue.run(stream, () => this.handleNext(stream, meta, decide));
+  async handle(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
+    const endTurn = await this.queue.enter(stream);
+    try {
+      return await this.handleInTurn(stream, meta, decide);
+    } finally {
+      endTurn();
+    }
   }
 
-  private async handleNext(
+  private async handleInTurn(
     stream: string,
     meta: CommandMeta,
     decide: Decide<S, E>,
@@ -115,12 +120,8 @@ export class CommandHandling<S, E extends DomainEvent> {
         const decision = await decide(folded.state);
         const isEffect = 'events' in decision && decision.events.length > 0;
         if (isEffect) {
-          const appended = await this.tryAppend(
-            stream,
-            { folded, evictions },
-            meta,
-            decision.events,
-          );
+          const loaded = { folded, evictions };
+          const appended = await this.append(stream, loaded, meta, decision.events);
           if (appended) return appended;
           tries++;
         } else if (isNewest) return withoutEffect(decision, folded);
@@ -162,42 +163,17 @@ export class CommandHandling<S, E extends DomainEvent> {
     return again !== undefined && again.events.length > 0 ? again : undefined;
   }
 
-  /** Undefined: the stream has newer events. */
-  private async tryAppend(
-    stream: string,
-    loaded: Loaded<S>,
-    meta: CommandMeta,
-    events: readonly E[],
-  ): Promise<Outcome<S, E> | undefined> {
-    const appended = await this.append(stream, loaded, meta, events);
-    if (appended === 'too-large') {
-      return {
-        kind: 'refused',
-        refused: 'RECORD_TOO_LARGE',
-        details: [TOO_LARGE],
-        position: loaded.folded.position,
-      };
-    }
-    if (!appended) return undefined;
-    const { eventIds, after } = appended;
-    const { state, position } = after;
-    return { kind: 'accepted', events, eventIds, state, position, replayed: false };
-  }
-
   /**
    * Undefined: another command appended first, or an earlier attempt of this command did and its
    * answer was lost; then the log keeps the earlier decision. Event ids contain a random part, so
-   * that the log never takes another decision's append for a repetition of this one. `too-large`:
-   * above the limit of one append, on every try.
+   * that the log never takes another decision's append for a repetition of this one.
    */
   private async append(
     stream: string,
     { folded, evictions }: Loaded<S>,
     { scope, ...meta }: CommandMeta,
     events: readonly E[],
-  ): Promise<
-    { readonly eventIds: readonly string[]; readonly after: Folded<S> } | 'too-large' | undefined
-  > {
+  ): Promise<Outcome<S, E> | undefined> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
     const eventIds = events.map((_, step) => deterministicId(decision, step));
@@ -209,7 +185,7 @@ export class CommandHandling<S, E extends DomainEvent> {
         if (error instanceof AppendTooLarge) return undefined;
         throw error;
       });
-    if (appended === undefined) return 'too-large';
+    if (appended === undefined) return tooLarge(folded);
     if (appended.kind === 'conflict') return undefined;
     const { position, revision } = appended;
     const state = events.reduce(
@@ -226,7 +202,8 @@ export class CommandHandling<S, E extends DomainEvent> {
       handled: folded.handled,
       bytes: folded.bytes + bytesOf(encoded),
     };
-    return { eventIds, after: this.cache.put(stream, after, evictions) };
+    this.cache.put(stream, after, evictions);
+    return { kind: 'accepted', events, eventIds, state, position, replayed: false };
   }
 
   /** Reads on from the cached state, unless the log has lost events below it. */
@@ -280,6 +257,14 @@ export class CommandHandling<S, E extends DomainEvent> {
     }
   }
 }
+
+/** A refusal on every try: the events exceed the limit of one append. */
+const tooLarge = <S, E>({ position }: Folded<S>): Outcome<S, E> => ({
+  kind: 'refused',
+  refused: 'RECORD_TOO_LARGE',
+  details: [TOO_LARGE],
+  position,
+});
 
 function withoutEffect<S, E>(decision: Decision<E>, { state, position }: Folded<S>): Outcome<S, E> {
   if ('refused' in decision) {

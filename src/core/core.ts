@@ -78,6 +78,8 @@ export interface CoreOptions extends LedgerDatabaseOptions {
    * The read models; passed only by a service, which may move the database to a copy of its log.
    */
   readonly projectors?: readonly Projector[];
+  /** Loads the command bus at once; default: with the first command. */
+  readonly loadsBus?: boolean;
 }
 
 /**
@@ -117,6 +119,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     // identified on the first connection.
     if (config.eventStore === undefined)
       await followedLog.accept(await log.id(), (await log.head()) === undefined);
+    if (options.loadsBus) await loadBus();
     return {
       ...wire({ pool, log, names, masterKey, ...options }),
       followedLog,
@@ -263,11 +266,13 @@ async function announcedTenant(
 function commandsOf(parts: CommandBusParts): Commands {
   let opened: Promise<Commands> | undefined;
   const open = async (): Promise<Commands> => {
-    const { openCommandBus } = await import('../command-handling/command-bus.js');
+    const { openCommandBus } = await loadBus();
     return openCommandBus(parts);
   };
   return { execute: async (command) => (await (opened ??= open())).execute(command) };
 }
+
+const loadBus = () => import('../command-handling/command-bus.js');
 
 /**
  * An error of an unavailable or unready store, or of an overloaded stream: 503 outside, retried

@@ -159,7 +159,7 @@ class StreamRun {
     const covered: ParkedReaction[] = [];
     const kept = new Set<string>();
     for (const row of rows) {
-      const to = this.whereItStops(row.policy);
+      const to = this.furthestParked(row.policy);
       if (kept.has(row.policy)) covered.push(row);
       else if (to) moved.push({ row, to });
       else done.push(row);
@@ -176,7 +176,7 @@ class StreamRun {
    * Also when the row of all policies is at the same event: another process that can read the event
    * may be about to delete that row, and relies on this one.
    */
-  private whereItStops(policy: string): ParkedAt | undefined {
+  private furthestParked(policy: string): ParkedAt | undefined {
     if (policy === ALL_POLICIES) return this.blocked;
     return this.failed.get(policy) ?? (this.blocked && { ...this.blocked, policy });
   }

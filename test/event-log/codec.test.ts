@@ -163,7 +163,7 @@ describe('what identifies a person', () => {
     const moved = bobs.data.replaceAll(EVENT_EXAMPLES.ReferralCodeAssigned.person, subject);
     const results = await new EventCodec(keys).decode([{ ...bobs, data: moved }, anns]);
     expect(results).toMatchObject([
-      { unreadable: 'a personal value does not open with its key' },
+      { unreadable: 'a personal value cannot be decrypted with its key' },
       { event: EVENT_EXAMPLES.AccountAttributed },
     ]);
   });

@@ -11,7 +11,6 @@ import * as logCopy from '../../src/operations/log/log-copy.js';
 import * as logMove from '../../src/operations/log/log-move.js';
 import { NotDone, type OperationRefusalCode, type Outcome } from '../../src/operations/outcome.js';
 import { plainText } from '../../src/operations/refusal-text.js';
-import * as policies from '../../src/operations/policies/policy-commands.js';
 
 /** Operations for tests that expect a document: a refusal fails them, by its code and its text. */
 
@@ -46,4 +45,3 @@ export const verifyLedger = insisting(verification.verifyLedger);
 export const acknowledgeLoss = insisting(loss.acknowledgeLoss);
 export const copyLog = insisting(logCopy.copyLog);
 export const copyWholeLog = insisting(logMove.copyWholeLog);
-export const retryParkedReactions = insisting(policies.retryParkedReactions);

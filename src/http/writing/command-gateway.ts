@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountOutcome } from '../../command-handling/account-commands.js';
 import {
+  type AccountOutcome,
   AccountCommandEnvelope,
   AuditCommandEnvelope,
   ModerationCommandEnvelope,

@@ -58,12 +58,17 @@ export class Writes {
     if ('refused' in claimed) throw new ApiError(claimed.refused);
     if ('answer' in claimed) return this.sendAgain(reply, scope, claimed.answer);
     const { key, fingerprint } = keyed;
-    return this.runOnce(
-      reply,
-      { ...cause, ...claimed, idempotency: { key, fingerprint } },
-      keyed,
-      write,
-    );
+    const meta: CommandMeta = { ...cause, ...claimed, idempotency: { key, fingerprint } };
+    let answer: WriteAnswer;
+    try {
+      answer = await this.withoutForgotten(await write(meta));
+    } catch (error) {
+      await this.keepRefusal(keyed, error);
+      throw error;
+    }
+    const { status, body, position, named } = answer;
+    await this.keep(keyed, { status, body, position }, named);
+    return this.send(reply, meta, answer);
   }
 
   /** A kept answer whose effect the log has lost is dropped: the request is executed again. */
@@ -75,43 +80,26 @@ export class Writes {
     return this.answers.claim(keyed);
   }
 
-  private async runOnce(
-    reply: FastifyReply,
-    meta: CommandMeta,
-    keyed: KeyedRequest,
-    write: (meta: CommandMeta) => Promise<WriteAnswer>,
-  ): Promise<unknown> {
-    let answer: WriteAnswer;
-    try {
-      answer = await write(meta);
-      if (answer.replayed)
-        answer = {
-          ...answer,
-          body: await this.answers.withoutForgotten(answer.body, answer.named),
-        };
-    } catch (error) {
-      if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
-        const isKept = await this.keep(keyed, {
-          status: error.getStatus(),
-          body: error.body,
-          position: null,
-        });
-        // A refusal records no event: executed again, the request might have another outcome than
-        // the client received.
-        if (!isKept) throw unavailable();
-      } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
-        await this.answers.drop(keyed);
-      } else {
-        this.answers.abandon(keyed);
-      }
-      throw error;
+  /** A recorded effect may be older than an erasure. */
+  private async withoutForgotten(answer: WriteAnswer): Promise<WriteAnswer> {
+    if (!answer.replayed) return answer;
+    return { ...answer, body: await this.answers.withoutForgotten(answer.body, answer.named) };
+  }
+
+  /**
+   * Keeps a refusal as the answer of the key; after any other error the key is free again.
+   * @throws {ApiError} 503 when the refusal could not be kept: it records no event, so that the
+   * request, executed again, might have another outcome than the client received.
+   */
+  private async keepRefusal(keyed: KeyedRequest, error: unknown): Promise<void> {
+    if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
+      const refusal = { status: error.getStatus(), body: error.body, position: null };
+      if (!(await this.keep(keyed, refusal))) throw unavailable();
+    } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
+      await this.answers.drop(keyed);
+    } else {
+      this.answers.abandon(keyed);
     }
-    await this.keep(
-      keyed,
-      { status: answer.status, body: answer.body, position: answer.position },
-      answer.named,
-    );
-    return this.send(reply, meta, answer);
   }
 
   /**

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { AccountOutcome } from '../../../src/command-handling/account-commands.js';
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import type { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
 import { openCommandHandling } from '../../../src/command-handling/open-command-handling.js';
 import { openCommandBus } from '../../../src/command-handling/command-bus.js';
 import {
+  type AccountOutcome,
   AccountCommandEnvelope,
   ModerationCommandEnvelope,
   type Commands,

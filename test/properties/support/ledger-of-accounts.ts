@@ -1,8 +1,8 @@
-import type { AccountOutcome } from '../../../src/command-handling/account-commands.js';
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import { openCommandHandling } from '../../../src/command-handling/open-command-handling.js';
 import { openCommandBus } from '../../../src/command-handling/command-bus.js';
 import {
+  type AccountOutcome,
   AccountCommandEnvelope,
   ModerationCommandEnvelope,
   type Commands,
