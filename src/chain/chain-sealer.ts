@@ -17,8 +17,8 @@ export interface ChainSealerOptions {
   readonly sealing: ChainSealing;
   readonly logger: Pick<Logger, 'warn'>;
   /**
-   * So long an event may stand unsealed; each round makes a row for each tenant and mode that
-   * something happened in.
+   * Longest time an event stays unsealed; each round writes a row for each tenant and mode with new
+   * events.
    */
   readonly everyMs?: number;
 }
@@ -39,24 +39,24 @@ const STOP_WITHIN_MS = 1_000;
 const RETRY = { first: 50, max: 5_000 };
 
 const STOPS: Readonly<Record<SealingStop, string>> = {
-  lost: 'the log lost its end: `ledger verify` says which events, `ledger acknowledge-loss` lets sealing go on',
+  lost: 'the log lost its end: `ledger verify` names the lost events, `ledger acknowledge-loss` lets sealing continue',
   removed:
-    'what was sealed last is not in the log any more: `ledger verify` says which events, `ledger acknowledge-loss` lets sealing go on',
-  'seal-removed': 'the seal of the log is not there: `ledger verify` says more',
+    'the last sealed event is missing in the log: `ledger verify` names the lost events, `ledger acknowledge-loss` lets sealing continue',
+  'seal-removed': 'the seal of the log is missing: see `ledger verify`',
   'seal-signature':
-    'the seal of the log was not signed here, or what was sealed is gone: `ledger verify` says more',
+    'the seal of the log was not signed here, or sealed events are missing: see `ledger verify`',
 };
 
 /**
- * Seals what comes, round after round. One process leads (advisory lock), which only spares the
- * others the work: what is written counts by the checkpoint that it was made on.
+ * Seals new events, round after round. One process leads (advisory lock), which only spares the
+ * others the work: a write counts only on the checkpoint that it was made from.
  */
 export class ChainSealer {
   private readonly stopping = new AbortController();
   private readonly leadership: Leadership;
   private running: Promise<void> | undefined;
   private interruption: string | null = null;
-  /** Their newest seal stays wrong, also when nothing more happens in them. */
+  /** Their newest seal stays invalid, also without new events in them. */
   private readonly broken = new Set<string>();
   private stopped: SealingStop | null = null;
 
@@ -68,10 +68,7 @@ export class ChainSealer {
     this.running ??= this.run();
   }
 
-  /**
-   * Finishes the batch in hand, unless a store does not answer: what is not sealed is sealed by
-   * whoever leads next.
-   */
+  /** Finishes the current batch, unless a store does not answer: the next leader seals the rest. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await atMost(STOP_WITHIN_MS, this.running ?? Promise.resolve());
@@ -115,7 +112,7 @@ export class ChainSealer {
 
   private noteInterruption(problem: string): void {
     if (problem !== this.interruption)
-      this.options.logger.warn({ error: problem }, 'sealing is interrupted, trying again');
+      this.options.logger.warn({ error: problem }, 'sealing is interrupted, retrying');
     this.interruption = problem;
   }
 

@@ -107,7 +107,7 @@ export class FollowedLog {
    */
   async hideUntilCaughtUp(): Promise<void> {
     await this.pool.query(
-      `update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnybody}`,
+      `update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnyRunning}`,
     );
   }
 
@@ -138,7 +138,7 @@ export async function followedLogId(db: Pool): Promise<string | undefined> {
 /** Whether a service runs on this database. */
 export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> {
   const { rows } = await db.query<{ running: boolean }>(
-    `select ${ProcessPresence.isAnybody} as running`,
+    `select ${ProcessPresence.isAnyRunning} as running`,
   );
   return rows[0]?.running ?? false;
 }
@@ -146,7 +146,7 @@ export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> 
 /** Whether a service or an operator's command runs on this database, so that its log may grow. */
 export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
   const { rows } = await db.query<{ mayGrow: boolean }>(
-    `select ${ProcessPresence.isAnybody} or ${CommandPresence.isAnybody} as "mayGrow"`,
+    `select ${ProcessPresence.isAnyRunning} or ${CommandPresence.isAnyRunning} as "mayGrow"`,
   );
   return rows[0]?.mayGrow ?? false;
 }

@@ -27,7 +27,7 @@ import { isAlive, isServerOf, readPostmasterFile } from './postmaster-file.js';
 
 export interface EmbeddedPostgresOptions {
   /**
-   * Made (0700) when missing. The database lies in `postgres` below it, its password in
+   * Created (0700) when missing. The database is in its folder `postgres`, the password in
    * `postgres.password`.
    */
   readonly dataDir: string;
@@ -38,18 +38,15 @@ export interface EmbeddedPostgresOptions {
 
 export interface EmbeddedPostgres {
   /**
-   * Where the server is now; contains the password. Read it at every connect: after a crash the
-   * port may be another.
+   * The server's current address; contains the password. Read it at every connect: after a crash
+   * the port may be another.
    */
   readonly url: string;
   readonly port: number;
-  /**
-   * The server was running already, started by another process or left behind by one that was
-   * killed.
-   */
+  /** The server was running already, started by another process or left by a killed one. */
   readonly attached: boolean;
   /**
-   * Leaves the server; the last process to leave stops it. Never restarted for this process
+   * Leaves the server; the last process to leave stops it. It is not restarted for this process
    * afterwards.
    */
   stop(): Promise<void>;
@@ -64,7 +61,7 @@ const ROLE = 'ledger';
 /** Any constant: the only advisory lock in the database `postgres`. */
 const MEMBERSHIP_LOCK = 7_203_114;
 
-const TURN_WAIT_MS = 90_000;
+const LOCK_WAIT_MS = 90_000;
 const READY_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 30_000;
 const PORT_ATTEMPTS = 8;
@@ -72,10 +69,9 @@ const POLL_MS = 4;
 const RESTART = { first: 20, max: 5_000 };
 
 /**
- * Starts the Postgres that comes with the service, or attaches to it when it already runs on this
- * data folder: any number of processes share one server, and it outlives each of them until the
- * last one stops it. While at least one runs, a server that dies is started again, on the same port
- * where possible.
+ * Starts the embedded Postgres, or attaches to it when it already runs on this data folder: any
+ * number of processes share one server, and the last one stops it. While at least one runs, a
+ * server that dies is restarted, on the same port where possible.
  * @throws {EmbeddedPostgresError} one line for the operator.
  */
 export async function startEmbeddedPostgres(
@@ -86,7 +82,7 @@ export async function startEmbeddedPostgres(
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `cannot make the data folder ${dataDir}: ${errorMessage(error)}`,
+      `cannot create the data folder ${dataDir}: ${errorMessage(error)}`,
     );
   }
   const member = new Member(await realpath(dataDir), options.fsync ?? true, options.logger);
@@ -118,12 +114,12 @@ class Member implements EmbeddedPostgres {
   }
 
   /**
-   * Attaches to the running server or starts one. Only one process of a data folder is in here, or
-   * stopping it, at a time.
+   * Attaches to the running server or starts one. Only one process of a data folder starts or stops
+   * it at a time.
    */
   async enter(): Promise<void> {
     const began = performance.now();
-    const turn = await this.takeTurn();
+    const turn = await this.takeLock();
     try {
       this.password = await this.readPassword();
       this.attached = await this.attach();
@@ -148,7 +144,7 @@ class Member implements EmbeddedPostgres {
     const connection = this.connection;
     this.connection = undefined;
     if (!connection) return;
-    const turn = await this.takeTurn();
+    const turn = await this.takeLock();
     try {
       if (await isLast(connection)) await this.shutDown();
     } finally {
@@ -160,7 +156,7 @@ class Member implements EmbeddedPostgres {
   private async shutDown(): Promise<void> {
     const server = await readPostmasterFile(this.pgdata);
     if (!server || !(await isServerOf(this.pgdata, server.pid))) return;
-    // Fast: running statements are cut off. Whoever still has one open has been told to stop as
+    // Fast: running statements are cut off. Every process with an open statement is stopping as
     // well.
     process.kill(server.pid, 'SIGINT');
     if (!(await until(async () => !(await isServerOf(this.pgdata, server.pid)), STOP_WAIT_MS))) {
@@ -171,18 +167,18 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  private async takeTurn(): Promise<FileLock> {
+  private async takeLock(): Promise<FileLock> {
     const path = join(this.dataDir, 'postgres.lock');
     try {
-      return await lockFile(path, TURN_WAIT_MS);
+      return await lockFile(path, LOCK_WAIT_MS);
     } catch (error) {
       throw new EmbeddedPostgresError(`cannot lock ${path}: ${errorMessage(error)}`);
     }
   }
 
   /**
-   * The password of this data folder, made by whoever comes first: written aside, then linked, so
-   * that nobody reads half of it.
+   * The password of this data folder, created by its first process: written aside, then linked, so
+   * that no process reads half of it.
    */
   private async readPassword(): Promise<string> {
     const path = join(this.dataDir, 'postgres.password');
@@ -217,8 +213,8 @@ class Member implements EmbeddedPostgres {
   }
 
   /**
-   * True when a server of this data folder runs and this process is now a member of it; false when
-   * there is none.
+   * True when a server of this data folder runs and this process is now a member; false when there
+   * is none.
    */
   private async attach(): Promise<boolean> {
     const deadline = performance.now() + READY_WAIT_MS;
@@ -239,7 +235,7 @@ class Member implements EmbeddedPostgres {
       if (performance.now() > deadline) {
         const reason = refused ? `: ${errorMessage(refused)}` : '';
         throw new EmbeddedPostgresError(
-          `the Postgres of ${this.pgdata} (pid ${server.pid}) is ${server.status} and lets nobody in${reason}`,
+          `the Postgres of ${this.pgdata} (pid ${server.pid}) is ${server.status} and refuses connections${reason}`,
         );
       }
       await delay(POLL_MS);
@@ -258,13 +254,13 @@ class Member implements EmbeddedPostgres {
         await this.join(port);
         return;
       }
-      // Without a lock somebody else's server may have come first.
+      // Without a lock another process may have started a server first.
       if (await this.attach()) {
         this.attached = true;
         return;
       }
       const reason = await this.lastWords();
-      // The last sessions of a server that was killed may hold its shared memory for a moment.
+      // The last sessions of a killed server may hold its shared memory for a moment.
       const passes = /shared memory block|lock file/.test(reason);
       if (
         performance.now() > deadline ||
@@ -272,7 +268,7 @@ class Member implements EmbeddedPostgres {
         (!passes && (await isFree(port)))
       ) {
         throw new EmbeddedPostgresError(
-          `the embedded Postgres does not start: ${reason || 'it said nothing'} (log: ${join(this.pgdata, 'log')})`,
+          `the embedded Postgres does not start: ${reason || 'it wrote no message'} (log: ${join(this.pgdata, 'log')})`,
         );
       }
       await delay(25);
@@ -304,9 +300,9 @@ class Member implements EmbeddedPostgres {
           PATH: process.env.PATH,
           LC_ALL: 'C',
           TZ: 'UTC',
-          // A pid file left by a crash may name a pid that some other program has now, and Postgres
-          // would then refuse to start. It skips the pid that this variable names, meant for
-          // pg_ctl's parent; the file itself stays Postgres's to replace.
+          // A pid file left by a crash may name a pid that another program has now, and Postgres
+          // would then refuse to start. It skips the pid in this variable, meant for pg_ctl's
+          // parent; Postgres still replaces the file itself.
           ...(stale && isAlive(stale.pid) ? { PG_GRANDPARENT_PID: String(stale.pid) } : {}),
         },
       });
@@ -339,7 +335,9 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /** The database is made aside and renamed, so that half a database is never taken for one. */
+  /**
+   * The database is created under another name and renamed, so that half a database is never used.
+   */
   private async initialise({ prefix, binaries }: PostgresAccount, alone: boolean): Promise<void> {
     if (alone) {
       for (const entry of await readdir(this.dataDir)) {
@@ -361,8 +359,8 @@ class Member implements EmbeddedPostgres {
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
-      // The password is 256 random bits, nothing that iterations would protect; they would only
-      // cost 3 ms at every connect.
+      // The password is 256 random bits: iterations would not protect it, and would cost 3 ms at
+      // every connect.
       '--set=scram_iterations=1',
       ...(this.fsync ? [] : ['--no-sync']),
     ];
@@ -377,9 +375,9 @@ class Member implements EmbeddedPostgres {
       await rm(made, { recursive: true, force: true });
       if (await this.isInitialised()) return;
       if (hasCode(error, 'ENOTEMPTY', 'EEXIST'))
-        throw new EmbeddedPostgresError(`${this.pgdata} holds files, but no database`);
+        throw new EmbeddedPostgresError(`${this.pgdata} contains files, but no database`);
       throw new EmbeddedPostgresError(
-        `cannot make the database in ${this.pgdata}: ${lastLine(stderrOf(error)) || errorMessage(error)}`,
+        `cannot create the database in ${this.pgdata}: ${lastLine(stderrOf(error)) || errorMessage(error)}`,
       );
     }
   }
@@ -394,7 +392,7 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /** Connects, makes sure that the server is the one of this data folder, and becomes a member. */
+  /** Connects, checks that the server is the one of this data folder, and becomes a member. */
   private async join(port: number): Promise<void> {
     const connection = new pg.Client({
       host: '127.0.0.1',
@@ -407,7 +405,7 @@ class Member implements EmbeddedPostgres {
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
     });
-    // An error without a listener would end the process; what it means is told by 'end'.
+    // An error without a listener would end the process; 'end' follows and is handled.
     connection.on('error', () => undefined);
     try {
       await connection.connect();
@@ -436,8 +434,8 @@ class Member implements EmbeddedPostgres {
   }
 
   /**
-   * The server is gone: come back with growing delay until it is there again or this process
-   * leaves. Never rejects.
+   * The server is gone: reconnects or restarts it with growing delay until it is up again or this
+   * process leaves. Never rejects.
    */
   private async recover(): Promise<void> {
     this.logger?.warn({ port: this.port }, 'lost the embedded Postgres');
@@ -449,7 +447,7 @@ class Member implements EmbeddedPostgres {
       } catch (error) {
         this.logger?.warn(
           { reason: errorMessage(error), retryInMs },
-          'cannot bring the embedded Postgres back yet',
+          'cannot restart the embedded Postgres yet, retrying',
         );
       }
       await pause(retryInMs, this.leaving.signal);
@@ -457,7 +455,7 @@ class Member implements EmbeddedPostgres {
   }
 
   /**
-   * Why the server did not start: what it wrote before its log was open, else the newest line of
+   * Why the server did not start: its output from before its log was open, else the newest line of
    * the log.
    */
   private async lastWords(): Promise<string> {
@@ -474,7 +472,7 @@ class Member implements EmbeddedPostgres {
 }
 
 /**
- * Given on the command line at every start, so that a new release's settings reach old data
+ * Passed on the command line at every start, so that a new release's settings reach old data
  * folders.
  */
 function serverSettings(port: number, fsync: boolean): Readonly<Record<string, string | number>> {
@@ -486,8 +484,8 @@ function serverSettings(port: number, fsync: boolean): Readonly<Record<string, s
     timezone: 'UTC',
     log_timezone: 'UTC',
     jit: 'off',
-    // Statements, DETAIL lines and many error messages ("invalid input syntax … : ‹value›") carry
-    // personal data. The client gets them all the same; the log keeps only what concerns the server
+    // Statements, DETAIL lines and many error messages ("invalid input syntax … : ‹value›") contain
+    // personal data. The client still receives them; the log keeps only messages about the server
     // itself.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
@@ -504,11 +502,11 @@ function serverSettings(port: number, fsync: boolean): Readonly<Record<string, s
     log_rotation_age: '1d',
     log_rotation_size: 0,
     log_file_mode: '0600',
-    // Erased bytes must be able to leave the disk: a recycled segment keeps them for long.
+    // Erased bytes must leave the disk: a recycled segment keeps them for long.
     wal_recycle: 'off',
-    // Bounds what a start after a crash has to replay: measured 1.3 s at worst under random
-    // updates, 1.9 s with twice as much. Compressed page images keep the more frequent checkpoints
-    // from costing throughput (735 transactions a second against 514 without).
+    // Bounds the replay at a start after a crash: measured 1.3 s at worst under random updates, 1.9
+    // s with twice as much. Compressed page images keep the more frequent checkpoints from costing
+    // throughput (735 transactions a second against 514 without).
     max_wal_size: '128MB',
     min_wal_size: '32MB',
     wal_compression: 'on',
@@ -518,8 +516,8 @@ function serverSettings(port: number, fsync: boolean): Readonly<Record<string, s
 }
 
 /**
- * True when no other process holds the membership lock. A broken connection means the server is
- * down already.
+ * True when no other process holds the membership lock. A broken connection means that the server
+ * is already down.
  */
 async function isLast(connection: pg.Client): Promise<boolean> {
   try {
@@ -538,16 +536,15 @@ async function makeDatabase(connection: pg.Client): Promise<void> {
   try {
     await connection.query(`create database ${DATABASE}`);
   } catch (error) {
-    // Another process was faster; for the unique index the name is taken a moment before the
-    // command says so.
+    // Another process was faster: 42P04, or a moment earlier 23505 from the unique index.
     if (!hasCode(error, '42P04', '23505')) throw error;
   }
 }
 
 /**
  * Below the range from which the system takes the local ports of outgoing connections: a pool that
- * keeps knocking on the port of a crashed server could otherwise be given that very port, connect
- * to itself, and keep the server from coming back on it.
+ * retries the port of a crashed server could otherwise be assigned that very port, connect to
+ * itself, and keep the server from returning to it.
  */
 async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {

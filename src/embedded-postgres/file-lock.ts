@@ -2,10 +2,7 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 
 export interface FileLock {
-  /**
-   * False where the system offers no way to lock: the caller then relies on what else keeps two
-   * processes apart.
-   */
+  /** False where the system offers no file lock: the caller then relies on its other safeguards. */
   readonly held: boolean;
   release(): Promise<void>;
 }
@@ -15,9 +12,9 @@ export class FileLockTimeout extends Error {
 }
 
 /**
- * Node has no flock(2). The lock belongs to the open file, not to the process that asked for it, so
- * a short-lived child takes it on our descriptor and we keep it by keeping the file open. The
- * kernel frees it when we die, however we die: unlike a lock file with a pid in it, it is never
+ * Node has no flock(2). The lock belongs to the open file, not to the process that took it, so a
+ * short-lived child takes it on our descriptor and we keep it by keeping the file open. The kernel
+ * frees it when this process ends, for any reason: unlike a lock file with a pid in it, it is never
  * stale.
  */
 const LOCKERS: readonly (readonly [string, ...string[]])[] = [
@@ -31,7 +28,7 @@ const LOCKERS: readonly (readonly [string, ...string[]])[] = [
 ];
 
 /**
- * Takes the file (made when missing) for this process alone; waits at most `waitMs` for its turn.
+ * Takes the file (created when missing) for this process alone; waits at most `waitMs`.
  * @throws {FileLockTimeout} when another process kept it that long.
  */
 export async function lockFile(path: string, waitMs: number): Promise<FileLock> {

@@ -6,9 +6,7 @@ import { promisify } from 'node:util';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type PostgresBinaries, copiedBinaries, packagedBinaries } from './postgres-binaries.js';
 
-/**
- * How the programs of Postgres are run: what stands before their command line, and which binaries.
- */
+/** How the programs of Postgres are run: the prefix of their command line, and which binaries. */
 export interface PostgresAccount {
   readonly prefix: readonly string[];
   readonly binaries: PostgresBinaries;
@@ -18,7 +16,7 @@ export interface PostgresAccount {
 
 interface Way {
   readonly prefix: readonly string[];
-  /** Whose the files in the data folder must be, seen from outside. */
+  /** The owner that the files in the data folder must have, seen from outside. */
   readonly owner: number;
 }
 
@@ -28,12 +26,11 @@ const run = promisify(execFile);
  * Postgres refuses to run as uid 0, and DATA_DIR may be a root-only folder. Two ways out, both
  * without touching the folder itself:
  * - a user namespace in which root's own files belong to an ordinary uid. Nothing is chowned, any
- *   path works.
+ * path works.
  * - where namespaces are forbidden (a container's default seccomp profile): another uid that keeps
- *   the one capability of passing file permissions, with the database's files belonging to that
- *   uid.
- * Which way made the files is told by their owner, so later starts take the same one; if it is
- * gone, the files change hands.
+ * the one capability of passing file permissions; it owns the database's files. The files' owner
+ * shows which way created them, so later starts take the same one; if that one no longer works, the
+ * files change owner.
  * @throws {EmbeddedPostgresError} when no way works.
  */
 export async function choosePostgresAccount(
@@ -43,7 +40,7 @@ export async function choosePostgresAccount(
   const owner = await ownerOf(pgdata);
   const ways = await waysFor(owner);
   const found =
-    (await firstThatWorks(ways, dataDir, await packagedBinaries())) ??
+    (await firstWorking(ways, dataDir, await packagedBinaries())) ??
     (await withCopies(ways, dataDir));
   if (found) {
     if (owner !== undefined && owner !== found.way.owner) await handOver(pgdata, found.way.owner);
@@ -62,15 +59,15 @@ interface Working {
   readonly version: string;
 }
 
-async function firstThatWorks(
+async function firstWorking(
   ways: readonly Way[],
   dataDir: string,
   binaries: PostgresBinaries | undefined,
 ): Promise<Working | undefined> {
   if (!binaries) return undefined;
   for (const way of ways) {
-    // Says where everything is and ends: finds out whether the binaries find each other, and
-    // whether the uid has a name.
+    // Prints the locations and ends: shows whether the binaries find each other, and whether the
+    // uid has a name.
     const said = await tryOut(way, dataDir, [
       binaries.initdb,
       '--show',
@@ -83,13 +80,13 @@ async function firstThatWorks(
 }
 
 /**
- * For binaries that the other user cannot read; not tried where the way itself is closed, since a
- * copy takes a second and 60 MB.
+ * For binaries that the other user cannot read; not tried where the way itself does not work, since
+ * a copy takes a second and 60 MB.
  */
 async function withCopies(ways: readonly Way[], dataDir: string): Promise<Working | undefined> {
   for (const way of ways) {
     if ((await tryOut(way, dataDir, ['true'])) !== undefined)
-      return firstThatWorks(ways, dataDir, await copiedBinaries(dataDir));
+      return firstWorking(ways, dataDir, await copiedBinaries(dataDir));
   }
   return undefined;
 }
@@ -103,7 +100,7 @@ async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
       );
     }
     const direct: Way = { prefix: [], owner: uid };
-    // initdb wants a name for its uid; a container may run under a number that has none.
+    // initdb needs a name for its uid; a container may run under a uid without one.
     return hasName() ? [direct] : [await userNamespace(uid), direct];
   }
   const namespace = await userNamespace(0);
@@ -130,14 +127,14 @@ function otherUser(uid: number): readonly Way[] {
     `--ambient-caps=${capability}`,
   ];
   return [
-    // Postgres asks access(2) for its own programs, which leaves capabilities out of account for
-    // every uid but 0 unless told otherwise.
+    // Postgres calls access(2) for its own programs, which ignores capabilities for every uid but 0
+    // unless this bit is set.
     { prefix: [...become, '--securebits=+no_setuid_fixup', '--'], owner: uid },
     { prefix: [...become, '--'], owner: uid },
   ];
 }
 
-/** A uid that has a name (initdb looks it up) and is not root's. */
+/** A uid with a name (initdb looks it up) that is not root's. */
 async function unprivilegedUid(): Promise<number> {
   const users = new Map<string, number>();
   try {
@@ -146,7 +143,7 @@ async function unprivilegedUid(): Promise<number> {
       if (name && uid && Number(uid) > 0) users.set(name, Number(uid));
     }
   } catch {
-    // No such file: the number below is nobody's on every usual system.
+    // No such file: the uid below belongs to `nobody` on every usual system.
   }
   return users.get('postgres') ?? users.get('nobody') ?? [...users.values()][0] ?? 65534;
 }
@@ -161,9 +158,9 @@ function hasName(): boolean {
 }
 
 /**
- * What the program says when it is run that way in the data folder; undefined when that fails.
- * Tried for real and at every start (some 20 ms): kernels, containers and file permissions forbid
- * these things in too many ways to predict.
+ * The program's output when it is run that way in the data folder; undefined when that fails. Tried
+ * at every start (some 20 ms): kernels, containers and file permissions forbid these things in too
+ * many ways to predict.
  */
 async function tryOut(
   way: Way,
@@ -205,7 +202,7 @@ async function handOver(path: string, owner: number): Promise<void> {
     if (entry.isDirectory()) await handOver(child, owner);
     else await lchown(child, owner, owner);
   }
-  // The folder last: its owner says whose the files are, so an interrupted hand-over is taken up
-  // again.
+  // The folder last: its owner says who owns the files, so an interrupted change of owner is
+  // resumed.
   await lchown(path, owner, owner);
 }

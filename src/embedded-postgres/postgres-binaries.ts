@@ -27,9 +27,9 @@ const PLATFORMS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The binaries where npm put them, made complete: the package cannot hold symbolic links and makes
- * them in a postinstall script, which npm may have been told not to run. Undefined when they are
- * incomplete and the folder cannot be written.
+ * The binaries where npm installed them, made complete: the package cannot contain symbolic links
+ * and creates them in a postinstall script, which npm may be configured not to run. Undefined when
+ * they are incomplete and the folder is not writable.
  * @throws {EmbeddedPostgresError} on a platform without binaries, or when the package is not
  * installed.
  */
@@ -39,8 +39,8 @@ export async function packagedBinaries(): Promise<PostgresBinaries | undefined> 
 }
 
 /**
- * A private copy below the data folder (about 60 MB), for when the packaged ones cannot be
- * completed there or cannot be read by the user that the server runs as. Made once per version.
+ * A private copy below the data folder (about 60 MB), for packaged binaries that cannot be
+ * completed or that the server's user cannot read. Made once per version.
  */
 export async function copiedBinaries(dataDir: string): Promise<PostgresBinaries> {
   const { root, version } = await locatePackage();
@@ -62,7 +62,7 @@ export async function copiedBinaries(dataDir: string): Promise<PostgresBinaries>
       await rename(unfinished, target);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });
-      // Somebody else's copy came first: as good as ours.
+      // Another process was faster: its copy is as good.
       if (!(await exists(join(target, 'native/bin/postgres')))) throw error;
     }
   }
@@ -100,7 +100,7 @@ async function locatePackage(): Promise<{ root: string; version: string }> {
   );
 }
 
-// Package managers that do not hoist keep the platform package below the one that depends on it.
+// Package managers that do not hoist install the platform package below the one that depends on it.
 function requireOf(from: NodeJS.Require, name: string): NodeJS.Require | undefined {
   const entry = resolveFrom(from, name);
   return entry ? createRequire(entry) : undefined;
@@ -114,7 +114,7 @@ function resolveFrom(from: NodeJS.Require, name: string): string | undefined {
   }
 }
 
-/** Makes missing links and executable bits below `root`; false when that is not permitted. */
+/** Creates missing links and executable bits below `root`; false when that is not permitted. */
 async function complete(root: string): Promise<boolean> {
   try {
     for (const { source, target } of await declaredLinks(root)) {

@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode } from '../foundation/error-code.js';
 
-/**
- * What a running server writes about itself into its data folder (postmaster.pid, one value a
- * line).
- */
+/** The file that a running server keeps in its data folder (postmaster.pid, one value a line). */
 export interface PostmasterFile {
   readonly pid: number;
   /** 0 until the server listens. */
@@ -15,7 +12,7 @@ export interface PostmasterFile {
   readonly status: 'starting' | 'ready' | 'stopping' | 'unknown';
 }
 
-/** Undefined when there is no such file, or nothing in it yet. */
+/** Undefined when the file is missing or empty. */
 export async function readPostmasterFile(pgdata: string): Promise<PostmasterFile | undefined> {
   let lines: string[];
   try {
@@ -35,9 +32,8 @@ export async function readPostmasterFile(pgdata: string): Promise<PostmasterFile
 }
 
 /**
- * Whether the process is a server of this very data folder: after a crash or a reboot the number
- * may have gone to another program. A server works from inside its data folder, so the working
- * directory tells.
+ * Whether the process is a server of this data folder: after a crash or a reboot the pid may belong
+ * to another program. A server runs inside its data folder, so its working directory shows it.
  */
 export async function isServerOf(pgdata: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
@@ -46,7 +42,7 @@ export async function isServerOf(pgdata: string, pid: number): Promise<boolean> 
     const [folder, own] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(pgdata)]);
     return folder.dev === own.dev && folder.ino === own.ino;
   } catch (error) {
-    // Not allowed to look: some other user's process. The caller finds out by connecting.
+    // No permission: the process of another user. The caller finds out by connecting.
     return hasCode(error, 'EACCES') && isAlive(pid);
   }
 }

@@ -9,8 +9,8 @@ import {
 import { namesOrigin } from './first-recorded.js';
 
 /**
- * The call itself is wrong: no log could take it, and sending it again is no use. Says which rule
- * it breaks, never a value.
+ * The call itself is invalid for every log, and a retry is no use. Names the broken rule, never a
+ * value.
  */
 export class InvalidAppend extends TypeError {
   override readonly name = 'InvalidAppend';
@@ -19,10 +19,10 @@ export class InvalidAppend extends TypeError {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * What every adapter checks before it sends an append. A server would find most of it too, but
- * late: one bad append in a shared transaction or on a shared connection would fail its neighbours.
- * @returns the summed bytes of data and metadata. Origins are not counted: with the most events
- * that a copy appends at once they stay below what EventStoreDB takes beyond the limit.
+ * What every adapter checks before it sends an append. The server would refuse most of it too, but
+ * late: one invalid append fails its neighbours in the same transaction or connection.
+ * @returns the summed bytes of data and metadata. Origins are not counted: those of the largest
+ * append of a copy stay below what EventStoreDB takes beyond the limit.
  * @throws {InvalidAppend} @throws {AppendTooLarge}
  */
 export function checkAppend(
@@ -42,10 +42,10 @@ export function checkAppend(
     if (!isStorable(event.data) || !isStorable(event.metadata))
       throw new InvalidAppend('data and metadata are well-formed text without NUL');
     if (namesOrigin(event.metadata))
-      throw new InvalidAppend('an origin is given beside the metadata, not in it');
+      throw new InvalidAppend('an origin is passed beside the metadata, not in it');
   }
   if (events.length > 1 && new Set(events.map(({ id }) => id.toLowerCase())).size < events.length) {
-    throw new InvalidAppend('an event id stands once in an append');
+    throw new InvalidAppend('an event id occurs once in an append');
   }
   const bytes = appendBytes(events);
   if (bytes > APPEND_BYTES_MAX) throw new AppendTooLarge(bytes);

@@ -19,13 +19,13 @@ export interface Decoded {
 }
 
 /**
- * Between facts in memory and bytes in the log: versions, envelope, and the encryption of what is
- * personal.
+ * Converts between facts in memory and bytes in the log: versions, envelope, encryption of personal
+ * values.
  */
 export class EventCodec {
   constructor(private readonly keys: SubjectKeys) {}
 
-  /** @param ids one per event, in order. Makes the keys of people who are new before it returns. */
+  /** @param ids one per event, in order. Creates the keys of new people before it returns. */
   async encode(
     events: readonly DomainEvent[],
     envelope: Envelope,
@@ -37,7 +37,7 @@ export class EventCodec {
     return events.map((event, step) => {
       const { type, at, ...data } = event;
       const id = ids[step];
-      if (id === undefined) throw new Error('an event came without an id');
+      if (id === undefined) throw new Error('an event without an id');
       return {
         id,
         type,
@@ -48,8 +48,8 @@ export class EventCodec {
   }
 
   /**
-   * One result per event, in order: the fact, or why it cannot be read. Never throws for a single
-   * bad event.
+   * One result per event, in order: the fact, or why it is unreadable. Never throws for a single
+   * event.
    */
   async decode(
     recorded: readonly RecordedEvent[],
@@ -59,8 +59,8 @@ export class EventCodec {
     for (const result of parsed) {
       if ('unreadable' in result) continue;
       for (const { stored } of result.places) subjects.add(stored.subject);
-      // Whoever reads on behind an erasure must not read with keys from before: not every process
-      // hears of it by then.
+      // Events behind an erasure must not be read with keys from before: the announcement may not
+      // have reached this process yet.
       const erased = erasedSubjects(result.recorded.type, result.data);
       if (erased.length > 0) this.keys.forget(erased);
     }
@@ -78,17 +78,14 @@ export class EventCodec {
         return { event, envelope: fromMetadata(metadata), recorded: result.recorded };
       } catch {
         return {
-          unreadable: 'a personal value does not open with its key',
+          unreadable: 'a personal value cannot be decrypted with its key',
           recorded: result.recorded,
         };
       }
     });
   }
 
-  /**
-   * @throws {UnreadableEvent} for the first event that cannot be read: a decision is never made on
-   * a state with holes.
-   */
+  /** @throws {UnreadableEvent} for the first unreadable event: a decision needs the whole state. */
   async decodeAll(recorded: readonly RecordedEvent[]): Promise<Decoded[]> {
     return (await this.decode(recorded)).map((result) => {
       if ('unreadable' in result)
@@ -100,7 +97,7 @@ export class EventCodec {
   }
 }
 
-/** Whose keys an event says are to be destroyed, or were; from its stored data. */
+/** Whose keys an event erases or has erased; from its stored data. */
 export function erasedSubjects(
   type: string,
   { persons, account }: EventData,
@@ -114,7 +111,7 @@ export function erasedSubjects(
 }
 
 interface Parsed {
-  /** Nobody else's: what is personal in it is opened in place. */
+  /** Not shared with other callers: personal values are decrypted in place. */
   readonly data: EventData;
   readonly places: readonly StoredPlace[];
   readonly metadata: StoredMetadata;
@@ -129,7 +126,7 @@ function parse(
     const data = upcast(recorded.type, metadata.v, JSON.parse(recorded.data) as EventData);
     return { data, places: storedPlaces(data), metadata, recorded };
   } catch (error) {
-    // A parser's message may quote the bytes; only our own messages go on.
+    // A parser's message may quote the bytes; only our own messages are passed on.
     return {
       unreadable: error instanceof UnreadableEvent ? error.message : 'the stored JSON is broken',
       recorded,

@@ -1,23 +1,23 @@
 /**
- * Tells waiting readers of a newer position. Rung by the process's own appends and by whoever hears
- * of others'.
+ * Wakes waiting readers when the log has a newer position. Rung by this process's appends and by
+ * the listeners for other processes' appends.
  */
 export class Doorbell {
   private newest = 0n;
   private readonly waiting = new Set<() => void>();
-  private woken = 0;
+  private wakes = 0;
 
-  /** The newest position it was rung for. */
+  /** The newest position that was rung. */
   get position(): bigint {
     return this.newest;
   }
 
   /**
-   * How often everybody was told to look. Who remembers it before looking does not miss a call that
-   * came while it looked.
+   * How often all readers were woken. A reader that notes it before a read does not miss a wake-up
+   * during the read.
    */
-  get alarms(): number {
-    return this.woken;
+  get wakeCount(): number {
+    return this.wakes;
   }
 
   ring(position: bigint): void {
@@ -26,18 +26,19 @@ export class Doorbell {
     this.wake();
   }
 
-  /** For when something may have been missed: everybody looks. */
+  /** For when a ring may have been missed: every reader reads. */
   wakeAll(): void {
-    this.woken += 1;
+    this.wakes += 1;
     this.wake();
   }
 
   /**
-   * Resolves when it was or is rung beyond the position, when everybody was told to look since
-   * `alarms`, after `ms`, or when the signal aborts.
+   * Resolves when a position beyond this one was or is rung, when all readers were woken since
+   * `wakeCount`, after `ms`, or when the signal aborts.
    */
-  beyond(position: bigint, alarms: number, ms: number, signal: AbortSignal): Promise<void> {
-    if (this.newest > position || this.woken !== alarms || signal.aborted) return Promise.resolve();
+  beyond(position: bigint, wakeCount: number, ms: number, signal: AbortSignal): Promise<void> {
+    if (this.newest > position || this.wakes !== wakeCount || signal.aborted)
+      return Promise.resolve();
     return new Promise((resolve) => {
       const wake = () => {
         clearTimeout(timer);

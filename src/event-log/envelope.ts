@@ -1,52 +1,49 @@
 import type { Mode, Scope } from '../domain/scope.js';
 
 /**
- * Who caused an event. `id` names a key (of a token: the one that signed it), a policy or a job;
- * never a person.
+ * Who caused an event. `id` names a key (of a token: the signing key), a policy or a job; never a
+ * person.
  */
 export interface Actor {
   readonly kind: 'api-key' | 'user-token' | 'anyone' | 'policy' | 'job' | 'operator' | 'system';
   readonly id: string;
 }
 
-/** What stands beside every fact, from the first event on. */
+/** The metadata of every event. */
 export interface Envelope {
   readonly tenant: string;
-  /** Tenants themselves belong to neither mode. */
+  /** Null for tenants themselves, which belong to neither mode. */
   readonly mode: Mode | null;
-  /** The request or job that everything downstream has in common. */
+  /** The request or job at the start of a chain of events. */
   readonly correlationId: string;
-  /** The event or request that directly caused this one. */
+  /** The event or request that directly caused this event. */
   readonly causationId: string;
   readonly commandId: string;
   readonly actor: Actor;
   /**
-   * Keyed hashes: what a client chose as key is not stored, nor can a body be guessed from its
-   * fingerprint.
+   * Keyed hashes: a client's key is not stored, and a body cannot be guessed from its fingerprint.
    */
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
 }
 
-/** A command's share of the envelope, carried with it through the one door. */
+/** The command's part of the envelope. */
 export interface CommandMeta extends Omit<Envelope, 'tenant' | 'mode'> {
   readonly scope: Scope;
   /**
-   * When a request with an idempotency key came, epoch milliseconds; left out: by the clock of this
-   * process.
+   * When a request with an idempotency key arrived, epoch milliseconds. Default: this process's
+   * clock.
    */
   readonly askedAt?: number;
 }
 
 /**
- * Commands that may come twice are remembered in the state they changed: keyed requests, and what
- * policies and jobs send.
+ * Commands that may be repeated are remembered in the state that they changed: keyed requests, and
+ * the commands of policies and jobs.
  */
 export const isRepeatable = (envelope: Pick<Envelope, 'actor' | 'idempotency'>): boolean =>
   envelope.idempotency !== null || envelope.actor.kind === 'policy';
 
-/**
- * The stored form. The correlation members carry the names that EventStoreDB's own tools look for.
- */
+/** The stored form. The correlation members have the names that EventStoreDB's own tools expect. */
 export interface StoredMetadata {
   readonly v: number;
   readonly at: number;

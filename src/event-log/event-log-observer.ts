@@ -1,16 +1,14 @@
-/**
- * What the log tells of itself, for metrics; called in its busiest places, so it should do little.
- */
+/** Reports of the log, for metrics. Called on hot paths: implementations must be cheap. */
 export interface EventLogObserver {
-  /** An append was answered; `ms` from call to answer. */
+  /** An append returned; `ms` from call to result. */
   append?(ms: number, outcome: AppendOutcome): void;
-  /** A transaction was committed with this many appends in it. */
+  /** A transaction with this many appends was committed. */
   batch?(appends: number, ms: number): void;
-  /** A batch is sent again; SQLSTATE or the operating system's code, where there is one. */
+  /** A batch is retried; SQLSTATE or the operating system's code, where there is one. */
   retry?(code: string | undefined): void;
-  /** An append ended without an answer: whether it was stored only its repetition tells. */
+  /** An append ended without an answer: only a retry shows whether it was stored. */
   unknownOutcome?(): void;
-  /** The subscription that tells of news broke, fell silent or was dropped, and was made anew. */
+  /** The subscription broke, fell silent or was dropped, and was opened anew. */
   subscriptionRestart?(): void;
 }
 

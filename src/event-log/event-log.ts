@@ -1,8 +1,8 @@
 /**
- * The port between the service and its log. Two adapters stand behind it, one contract suite holds
- * them (test/event-log/event-log.contract.ts). Nothing outside this folder knows which one runs.
+ * The port between the service and its log. It has two adapters and one contract suite
+ * (test/event-log/event-log.contract.ts). Nothing outside this folder knows which adapter runs.
  *
- * Words: a *stream* is the ordered history of one thing; a *revision* is an event's place in its
+ * Words: a *stream* is the ordered history of one thing; a *revision* is an event's index in its
  * stream (0, 1, 2 …, dense); a *position* is its place in the whole log, an opaque string that only
  * its own log can read or compare.
  */
@@ -10,14 +10,11 @@
 export type Position = string;
 
 /**
- * The revision that the stream must have for the append to happen; `no-stream`: the stream must not
- * exist.
+ * The revision that the stream must have for the append; `no-stream`: the stream must not exist.
  */
 export type ExpectedRevision = bigint | 'no-stream';
 
-/**
- * Where and when an event was recorded first, of an event that this log has by copying another log.
- */
+/** Where and when another log first recorded an event that was copied into this log. */
 export interface Origin {
   /** In the log that recorded it; only that log can compare it. */
   readonly position: Position;
@@ -25,19 +22,16 @@ export interface Origin {
   readonly recordedAt: number;
 }
 
-/**
- * An event as it is stored. `data` and `metadata` are JSON texts; what is stored is given back byte
- * for byte.
- */
+/** An event as stored. `data` and `metadata` are JSON texts, returned byte for byte. */
 export interface NewEvent {
-  /** A UUID, made once per append: by it a log recognises the same append when it comes again. */
+  /** A UUID, made once per append: it makes a repeated append recognisable. */
   readonly id: string;
   readonly type: string;
   readonly data: string;
   readonly metadata: string;
   /**
-   * Where and when another log recorded it first, of an event that is copied from there. Stored
-   * beside the metadata; `metadata` is without it.
+   * Of a copied event: where and when another log first recorded it. Stored beside the metadata;
+   * `metadata` is without it.
    */
   readonly origin?: Origin;
 }
@@ -47,13 +41,13 @@ export interface RecordedEvent extends NewEvent {
   readonly revision: bigint;
   readonly position: Position;
   /**
-   * When it was recorded first, epoch milliseconds of that log's own clock (of a cluster: of the
-   * node that led).
+   * When it was first recorded, epoch milliseconds of that log's own clock (in a cluster: of the
+   * leading node).
    */
   readonly recordedAt: number;
 }
 
-/** An event and where it stood in the log when this process read or wrote it. */
+/** An event and its position when this process read or wrote it. */
 export interface SeenEvent {
   readonly position: Position;
   readonly eventId: string;
@@ -83,21 +77,21 @@ export type AppendResult =
 export interface EventLog {
   /**
    * The newest event that this process has read or written; undefined: none yet. A log that lost
-   * its end (a fail-over to a server that lacked it, a restore) no longer holds it there. It is
-   * compared at every reconnect, in every tail, by `look`, and whenever an append comes to stand at
-   * or before it.
+   * its end (a fail-over to a server that lacked it, a restore) no longer has it there. It is
+   * compared at every reconnect, in every tail, by `look`, and whenever an append is recorded at or
+   * before its position.
    */
   readonly newestSeen: SeenEvent | undefined;
 
   /**
-   * How often this process found that the log went back. What was read in another epoch than this
-   * one may be in no log any more.
+   * How often this process found that the log went back. Events read in an earlier epoch may no
+   * longer exist.
    */
   readonly epoch: number;
 
   /**
-   * Called at once, before any further read or append is answered, each time the log is found to
-   * have gone back. Returns how to stop.
+   * Called each time the log is found to have gone back, before any further read or append returns.
+   * Returns how to stop.
    */
   onWentBack(listener: (from: SeenEvent) => void): () => void;
 
@@ -105,16 +99,15 @@ export interface EventLog {
   look(): Promise<void>;
 
   /**
-   * Whether this event stands at this position. False for a position of another log. @throws
+   * Whether the log has this event at this position. False for a position of another log. @throws
    * {EventLogUnavailable}
    */
   holds(event: SeenEvent): Promise<boolean>;
 
   /**
-   * Appends to one stream, all or nothing. The same ids at the same expected revision are a success
-   * that returns the first position, and nothing tells it from the first time: whoever decides anew
-   * takes new ids. After an unknown outcome (`EventLogUnavailable`) the identical call may be
-   * repeated.
+   * Appends to one stream, all or nothing. A repeat of the same ids at the same expected revision
+   * succeeds with the first position and looks like the first call: a new decision needs new ids.
+   * After an unknown outcome (`EventLogUnavailable`) the identical call may be repeated.
    * @param end the newest event that the decision rests on, at the expected revision. An append on
    * a state of another epoch conflicts. Postgres compares the event's id in the same transaction as
    * well; EventStoreDB knows revisions only (docs/adr/0023).
@@ -131,9 +124,8 @@ export interface EventLog {
   /**
    * Events of one stream in order, from revision `from` on (default 0), or those behind `end`. A
    * stream that does not exist is empty.
-   * @throws {LogWentBack} when the stream no longer ends in, or goes on behind, the event that
-   * `end` names; and when it lost what was read
-   *   of it already.
+   * @throws {LogWentBack} when the stream no longer has the event of `end` in its place, or lost
+   * events that were read already.
    */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 
@@ -144,11 +136,10 @@ export interface EventLog {
   readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]>;
 
   /**
-   * The live tail: pages after the position, for ever, each page as soon as there is something.
-   * Ends when the signal aborts. A reader past P is never handed something at or before P later.
-   * Survives the loss of the log: it waits and goes on.
-   * @throws {LogWentBack} when the log lost the event at the reader's position: what was read is
-   * not in this log.
+   * The live tail: pages after the position, without end, each as soon as it has an event. Ends
+   * when the signal aborts. No event at or before a position that was returned arrives later.
+   * Survives an unavailable log: it waits and goes on.
+   * @throws {LogWentBack} when the log lost the event at the reader's position.
    */
   follow(
     after: Position | undefined,
@@ -162,38 +153,34 @@ export interface EventLog {
   compare(a: Position | undefined, b: Position | undefined): number;
 
   /**
-   * How much of what ends at `end` lies at or before `at`, from 0 to 1: an estimate, for people who
-   * wait. Asks nobody.
+   * How much of the log up to `end` lies at or before `at`, from 0 to 1: an estimate, for progress.
+   * Makes no call to the store.
    */
   fraction(at: Position | undefined, end: Position | undefined): number;
 
   /**
-   * A number that is greater for a later position, at most 2^64: for comparing positions in the
-   * database.
+   * A number that grows with the position, at most 2^64: for comparing positions in the database.
    */
   order(position: Position): bigint;
 
-  /**
-   * True for a position that this log could have given out (its own log, well-formed); says nothing
-   * of the head.
-   */
+  /** True for a well-formed position of this log; it may lie beyond the head. */
   isPosition(token: string): boolean;
 
   /**
-   * Who the log is. Positions are of one log; a copy of a log is another one. @throws
+   * The identity of the log. Positions belong to one log; a copy of a log is another log. @throws
    * {EventLogUnavailable}
    */
   id(): Promise<string>;
 
   /**
-   * Where what the store keeps beside the events contradicts them first (positions without gaps,
-   * revisions of streams); null: nowhere. Left out where the store keeps nothing that we could
-   * compare. Reads the whole log. @throws {EventLogUnavailable}
+   * Where the store's own numbering (positions without gaps, revisions of streams) first
+   * contradicts its events; null: nowhere. Missing for a store without numbering that could be
+   * compared. Reads the whole log. @throws {EventLogUnavailable}
    */
   contradiction?(): Promise<Position | null>;
 
   /**
-   * Asks the store. @throws {EventLogUnavailable} whose message says to an operator what is wrong.
+   * Calls the store. @throws {EventLogUnavailable} whose message tells an operator what is wrong.
    */
   check(): Promise<LogCheck>;
 
@@ -202,20 +189,18 @@ export interface EventLog {
 
 export interface ReadStreamOptions {
   readonly from?: bigint;
-  /** Read what comes behind it, and make sure that it is still there; `from` is ignored. */
+  /** Read the events behind it, and check that it still exists; `from` is ignored. */
   readonly end?: StreamEnd | undefined;
 }
 
-/** What a log says of itself when it is well. */
+/** The result of a successful check. */
 export interface LogCheck {
   /** The store and its version, for people: `postgres 18.1`. */
   readonly store: string;
   readonly head: Position | undefined;
 }
 
-/**
- * One append is bounded, so that every adapter can hold it: the summed bytes of data and metadata.
- */
+/** The limit of one append, which every adapter can hold: the summed bytes of data and metadata. */
 export const APPEND_BYTES_MAX = 900 * 1024;
 
 export class AppendTooLarge extends Error {
@@ -231,8 +216,8 @@ export class EventLogUnavailable extends Error {
 }
 
 /**
- * The log no longer holds an event that this process had read or written: it lost its end. Whoever
- * remembers anything begins again.
+ * The log no longer has an event that this process had read or written: it lost its end. Everything
+ * remembered of it must be read anew.
  */
 export class LogWentBack extends Error {
   override readonly name = 'LogWentBack';

@@ -2,7 +2,7 @@ import type { DomainEvent } from '../domain/events.js';
 
 /**
  * The schema version that is written today, per type. A record over the union: a new event does not
- * compile until it stands here.
+ * compile until it is listed here.
  */
 export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   AccountOpened: 1,
@@ -71,7 +71,7 @@ export type EventData = Readonly<Record<string, unknown>>;
 export type Upcaster = (data: EventData) => EventData;
 
 /**
- * Per type, the steps from version 1 on: the first leads from 1 to 2. Empty: the type was never
+ * Per type, the steps from version 1 on: the first leads from 1 to 2. Empty: the type never
  * changed.
  */
 export type Upcasters = Readonly<Record<string, readonly Upcaster[]>>;
@@ -98,14 +98,14 @@ export const UPCASTERS: Upcasters = {
   ],
 };
 
-/** A reservation had a holder alone: whoever released it released all of it. */
+/** A reservation had one holder, who released all of it. */
 function withoutClaim(data: EventData): EventData {
   return { ...data, claim: null };
 }
 
 /**
- * Event rules were named after whom they pay for what and, of several alike in that, after their
- * place in the file.
+ * Event rules were named after the side that they pay, and, if several had the same side, after
+ * their index in the file.
  */
 function withEventRulesByPlace(data: EventData): EventData {
   const { eventRewards = [] } = data['document'] as {
@@ -121,7 +121,7 @@ function withEventRulesByPlace(data: EventData): EventData {
   return { ...data, eventRules };
 }
 
-/** Programs had no limits and no automatic redemption when these terms were written down. */
+/** Programs had no limits and no automatic redemption in these versions. */
 function withoutLimits(data: EventData): EventData {
   const sides = ['referredReward', 'referrerReward'].filter(
     (side) => typeof data[side] === 'object' && data[side] !== null,
@@ -134,8 +134,8 @@ function withoutLimits(data: EventData): EventData {
 }
 
 /**
- * The texts of a reward stood readable in the log. They are told nobody any more once the person's
- * key is gone.
+ * The texts of a reward were stored unencrypted. They are no longer returned once the person's key
+ * is erased.
  */
 function withPersonalTexts({ name, description, ...data }: EventData): EventData {
   const isWordless = (name ?? null) === null && (description ?? null) === null;
@@ -148,20 +148,20 @@ function withPersonalTexts({ name, description, ...data }: EventData): EventData
   };
 }
 
-/** Which rule granted a reward before rules were named: there was one a side. */
+/** The rule of a reward before rules had names: there was one for each side. */
 const RULE_OF_SOURCE: Readonly<Record<string, string>> = {
   REFERRED: 'referredReward',
   FRIEND_SIGNUP: 'referrerReward',
 };
 
-/** The version of today of each type of event, and the steps to it. */
+/** The current version of each type of event, and the steps to it. */
 export interface EventSchemas {
   readonly versions: Readonly<Record<string, number>>;
   readonly upcasters: Upcasters;
 }
 
 /**
- * Lifts stored data to the version of today. @throws {UnreadableEvent} for an unknown type or a
+ * Upcasts stored data to the current version. @throws {UnreadableEvent} for an unknown type or a
  * version newer than this code.
  */
 export function upcast(
@@ -170,15 +170,15 @@ export function upcast(
   data: EventData,
   { versions, upcasters }: EventSchemas = { versions: CURRENT_VERSIONS, upcasters: UPCASTERS },
 ): EventData {
-  const unknown = whyVersionUnknown(type, version, versions);
+  const unknown = unknownVersionReason(type, version, versions);
   if (unknown !== undefined) throw new UnreadableEvent(unknown);
   return (upcasters[type] ?? [])
     .slice(version - 1, (versions[type] ?? version) - 1)
     .reduce((lifted, step) => step(lifted), data);
 }
 
-/** Why this release does not know what events of the type and version say; undefined: it does. */
-export function whyVersionUnknown(
+/** Why this release cannot read events of the type and version; undefined: it can. */
+export function unknownVersionReason(
   type: string,
   version: number,
   versions: Readonly<Record<string, number>> = CURRENT_VERSIONS,
@@ -191,8 +191,7 @@ export function whyVersionUnknown(
 }
 
 /**
- * The event is not readable here. It is never skipped: what would have to read it stops and says
- * so.
+ * The event is unreadable for this release. It is never skipped: its readers stop and report it.
  */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';

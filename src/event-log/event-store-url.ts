@@ -2,8 +2,8 @@ import { accessSync, constants } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 
 /**
- * Where EventStoreDB is and how to speak to it: EVENT_STORE_URL, parsed. Holds a password: never to
- * be logged.
+ * The address and options of EventStoreDB: EVENT_STORE_URL, parsed. Contains a password: never log
+ * it.
  */
 export interface EventStoreAddress {
   /**
@@ -63,9 +63,8 @@ type Option = (typeof OPTIONS)[number];
 const known = new Map<string, Option>(OPTIONS.map((name) => [flat(name), name]));
 
 /**
- * Parses `esdb://user:password@host:port,host:port?option=value`. What the client would ignore or
- * misread is refused here: an unknown option, a file that is not there, an option that this service
- * cannot grant.
+ * Parses `esdb://user:password@host:port,host:port?option=value`. Refuses what the client would
+ * ignore or misread: an unknown option, a missing file, an option that this service cannot support.
  * @throws {InvalidEventStoreUrl}
  */
 export function parseEventStoreUrl(url: string): EventStoreAddress {
@@ -92,7 +91,7 @@ export function parseEventStoreUrl(url: string): EventStoreAddress {
     options,
     'throwOnAppendFailure',
     'true',
-    'a refused append must be told from a stored one',
+    'a refused append must be distinguishable from a stored one',
   );
   demand(
     options,
@@ -103,7 +102,7 @@ export function parseEventStoreUrl(url: string): EventStoreAddress {
   const userCertFile = file(options, 'userCertFile');
   const userKeyFile = file(options, 'userKeyFile');
   if ((userCertFile === undefined) !== (userKeyFile === undefined)) {
-    throw new InvalidEventStoreUrl('names one of userCertFile and userKeyFile: they come together');
+    throw new InvalidEventStoreUrl('names one of userCertFile and userKeyFile: both are needed');
   }
   const tlsCaFile = file(options, 'tlsCAFile');
   if (!tls && (tlsCaFile ?? userCertFile) !== undefined)
@@ -135,7 +134,8 @@ function parseOptions(query: string): ReadonlyMap<Option, string> {
   for (const pair of query.split('&').filter((text) => text !== '')) {
     const [name = '', ...rest] = pair.split('=');
     const option = known.get(flat(name));
-    // The name is shown when it is a plain word: a password with a stray & must not come out here.
+    // The name is shown only when it is a plain word: a password with a stray & must not appear
+    // here.
     if (option === undefined)
       throw new InvalidEventStoreUrl(
         `has an unknown option${/^[A-Za-z_-]{1,40}$/.test(name) ? ` ${name}` : ''}; known are ${OPTIONS.join(', ')}`,
@@ -152,9 +152,7 @@ function parseHost(text: string): { address: string; port: number } {
   const [, address = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text.trim()) ?? [];
   const number = port === undefined ? DEFAULT_PORT : Number(port);
   if (!HOST.test(address) || number < 1 || number > 65_535)
-    throw new InvalidEventStoreUrl(
-      'has a host that is none: host or host:port, several with commas',
-    );
+    throw new InvalidEventStoreUrl('has an invalid host: host or host:port, several with commas');
   return { address, port: number };
 }
 
@@ -163,7 +161,7 @@ function parseUser(user: string | undefined): EventStoreAddress['credentials'] {
   const [username = '', password = '', ...rest] = user.split(':');
   if (username === '' || password === '' || rest.length > 0) {
     throw new InvalidEventStoreUrl(
-      'has a user that is none: user:password, with : @ / ? # and % in them percent-encoded',
+      'has an invalid user: user:password, with : @ / ? # and % in them percent-encoded',
     );
   }
   return { username: decode(username), password: decode(password) };
@@ -203,7 +201,7 @@ function number(
   const value = options.get(name);
   if (value === undefined) return undefined;
   if (!/^-?\d{1,9}$/.test(value) || Number(value) < min)
-    throw new InvalidEventStoreUrl(`must give a whole number from ${min} on for ${name}`);
+    throw new InvalidEventStoreUrl(`must have a whole number from ${min} on for ${name}`);
   return Number(value);
 }
 
@@ -214,7 +212,7 @@ function file(options: ReadonlyMap<Option, string>, name: Option): string | unde
   try {
     accessSync(path, constants.R_OK);
   } catch {
-    throw new InvalidEventStoreUrl(`names a ${name} that is not there or cannot be read`);
+    throw new InvalidEventStoreUrl(`names a ${name} that does not exist or cannot be read`);
   }
   return path;
 }

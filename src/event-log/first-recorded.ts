@@ -2,16 +2,16 @@ import type { NewEvent, Origin, Position, RecordedEvent } from './event-log.js';
 
 /**
  * A copy stores the origin as the last member of the metadata, written as below and cut off again
- * textually, so that what was recorded comes back byte for byte: digests and chains never see the
- * member. Metadata that is no JSON object is stored as it is, without.
+ * textually, so that the recorded metadata returns byte for byte: digests and chains never see the
+ * member. Metadata that is no JSON object is stored unchanged, without an origin.
  */
 const ORIGIN = /,?"origin":\{"position":"([\w.-]{1,100})","recordedAt":(\d{1,16})\}\}$/;
 /** Longer than any origin: only the end of the metadata is searched. */
 const ORIGIN_CHARACTERS_MAX = 200;
 
 /**
- * Metadata that would be taken for that of a copy: nothing of ours is made so, and a log does not
- * take it.
+ * Metadata that looks like that of a copied event: this service never writes it, and a log refuses
+ * it.
  */
 export const namesOrigin = (metadata: string): boolean => originIn(metadata) !== undefined;
 
@@ -25,7 +25,7 @@ function originIn(
   return { member, origin: { position, recordedAt: Number(time) } };
 }
 
-/** The events as an adapter stores them: what names an origin carries it in its metadata. */
+/** The events as an adapter stores them: an origin becomes part of the metadata. */
 export function withOrigins(events: readonly NewEvent[]): readonly NewEvent[] {
   if (events.every(({ origin }) => origin === undefined)) return events;
   return events.map((event) => ({ ...event, metadata: withOrigin(event) }));
@@ -39,9 +39,8 @@ function withOrigin({ metadata, origin }: NewEvent): string {
 }
 
 /**
- * The event as everything outside the adapters sees it: the metadata as it was recorded, and the
- * time when it was. Every adapter passes what it reads through here, so nobody has to think of
- * copies.
+ * The event as everything outside the adapters sees it: its first metadata and its first recording
+ * time. Every adapter passes each event through here, so no other code handles copies.
  */
 export function asFirstRecorded(stored: Omit<RecordedEvent, 'origin'>): RecordedEvent {
   const found = originIn(stored.metadata);
@@ -56,8 +55,8 @@ export function asFirstRecorded(stored: Omit<RecordedEvent, 'origin'>): Recorded
 }
 
 /**
- * The position that an event had where it was recorded first: what documents show, the same in
- * every copy of the log.
+ * The position where the event was first recorded, which documents show: the same in every copy of
+ * the log.
  */
 export const firstPosition = ({
   position,

@@ -6,21 +6,21 @@ import { EventLogUnavailable, type RecordedEvent } from './event-log.js';
 export interface TailPage<C> {
   readonly events: readonly RecordedEvent[];
   readonly next: C;
-  /** There may be more right behind it. */
+  /** There may be another page right behind it. */
   readonly isFull: boolean;
 }
 
 export interface Tail<C> {
   readonly start: C;
   /**
-   * `rung`: somebody said that there is news; otherwise it is a look out of caution. @throws
+   * `rung`: the doorbell was rung; otherwise the poll interval is over. @throws
    * {EventLogUnavailable}
    */
   read(cursor: C, rung: boolean): Promise<TailPage<C>>;
   /** Of a cursor, in the doorbell's own count. */
   ordinal(cursor: C): bigint;
   readonly doorbell: Doorbell;
-  /** How long to wait for the doorbell before looking all the same. */
+  /** How long to wait for the doorbell before the next read. */
   readonly pollIntervalMs: number;
   /** Each of them ends the tail. */
   readonly endings: readonly AbortSignal[];
@@ -29,8 +29,8 @@ export interface Tail<C> {
 const RETRY = { first: 50, max: 1_000 };
 
 /**
- * Pages for ever, in order, from the start on; a store that is away is asked again until it is
- * back. Ends with any of the signals.
+ * Pages without end, in order, from the start on; an unavailable store is retried until it is back.
+ * Ends with any of the signals.
  */
 export async function* followPages<C>(
   tail: Tail<C>,
@@ -47,7 +47,7 @@ export async function* followPages<C>(
     let failures = 0;
     for (let isRung = false; !ending.signal.aborted;) {
       const before = doorbell.position;
-      const { alarms } = doorbell;
+      const { wakeCount } = doorbell;
       let page: TailPage<C> | undefined;
       try {
         page = await unlessAborted(tail.read(cursor, isRung), ending.signal);
@@ -61,15 +61,15 @@ export async function* followPages<C>(
       cursor = page.next;
       if (page.events.length > 0) yield page.events;
       if (page.isFull) {
-        // Behind a page of events there is more; behind one without any, of a store that others
-        // use, nobody knows.
+        // After a page of events another may follow. After an empty page of a store with other
+        // users that is unknown.
         isRung = page.events.length > 0;
         continue;
       }
-      // Beyond what it was rung for before the read as well: had the log lost its end, waiting for
-      // that again would never end.
+      // Also beyond the position that was rung before the read: had the log lost its end, waiting
+      // for that position would never end.
       const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);
-      await doorbell.beyond(known, alarms, pollIntervalMs, ending.signal);
+      await doorbell.beyond(known, wakeCount, pollIntervalMs, ending.signal);
       isRung = doorbell.position > known;
     }
   } finally {
@@ -77,7 +77,7 @@ export async function* followPages<C>(
   }
 }
 
-/** The value, or undefined as soon as the signal aborts; what comes after that is dropped. */
+/** The value, or undefined as soon as the signal aborts; a later value is dropped. */
 async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   if (signal.aborted) {
     value.catch(() => undefined);

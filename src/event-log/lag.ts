@@ -2,10 +2,11 @@ import type { EventLog, Position } from './event-log.js';
 
 export const LAG_EVENTS_MAX = 1_000;
 
-/** How far somebody who follows the log is behind it. */
+/** How far a follower of the log is behind it. */
 export interface Lag {
   /**
-   * Events after the position, counted up to `LAG_EVENTS_MAX`; that number means: as many or more.
+   * Number of events after the position, up to `LAG_EVENTS_MAX`; that number means: at least as
+   * many.
    */
   readonly lagEvents: number;
   /** Age of the oldest event after the position; 0 at the head. */

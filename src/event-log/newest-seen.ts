@@ -1,20 +1,17 @@
 import type { SeenEvent } from './event-log.js';
 
-/** A place in the log as its adapter counts it, beside the event that stood there. */
+/** A place in the log as its adapter counts it, with the event that was there. */
 export interface Seen extends SeenEvent {
   readonly ordinal: bigint;
 }
 
-/**
- * Of what is seen between two looks so many are compared at most, evenly spread; each costs a
- * look-up in an index.
- */
+/** Limit of seen events that are compared at once, evenly spread; each costs an index look-up. */
 const RECENT_MAX = 128;
 
 /**
- * What this process knows of the end of its log. A log is only ever appended to, so while the
- * newest event that was seen stands at its position, everything before it is as it was read. When
- * it does not, the log lost its end and may have been filled again since.
+ * What this process knows of the end of its log. A log is only appended to: while the newest seen
+ * event is at its position, everything before it is unchanged. When it is not, the log lost its end
+ * and may have grown again since.
  */
 export class NewestSeen {
   private kept: Seen[] = [];
@@ -26,9 +23,9 @@ export class NewestSeen {
   }
 
   /**
-   * What was seen since the last look, oldest first, and the newest event of that look. One of them
-   * alone would not do: between two looks a log can lose its end, be filled beyond it again, and be
-   * read.
+   * The events seen since the last comparison, oldest first, and the newest event of that
+   * comparison. One of them alone is not enough: between two comparisons a log can lose its end,
+   * grow beyond it again, and be read.
    */
   get recent(): readonly Seen[] {
     return this.kept;
@@ -40,8 +37,8 @@ export class NewestSeen {
   }
 
   /**
-   * @param epoch as it was before the event was asked for: an answer from before a loss says
-   * nothing of the log that is there now.
+   * @param epoch at the time of the request: an answer from before a loss does not describe the
+   * current log.
    */
   note(ordinal: bigint, { position, eventId }: SeenEvent, epoch: number): void {
     const { newest } = this;
@@ -58,8 +55,8 @@ export class NewestSeen {
   }
 
   /**
-   * The log does not hold this event. Says so to all listeners at once; nothing of the log counts
-   * as seen any more.
+   * The log does not have this event. Calls all listeners at once; no event of the log counts as
+   * seen any more.
    */
   wentBack(missing: SeenEvent, epoch: number): void {
     if (epoch !== this.found) return;

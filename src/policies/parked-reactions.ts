@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { inTransaction } from '../postgres/transaction.js';
 
@@ -36,15 +36,13 @@ export interface UnknownEvent {
   readonly version: number | null;
 }
 
-/** The outcome of a retry, by row. */
+/** The outcome of a retry of one stream. */
 export interface Settlement {
-  /** Still parked, at another event or at the same one. */
-  readonly moved: readonly { readonly row: ParkedReaction; readonly to: ParkedAt }[];
+  /** By policy that is still parked, at another event or at the same one: its rows as read. */
+  readonly stopped: readonly { readonly rows: readonly ParkedReaction[]; readonly to: ParkedAt }[];
   readonly added: readonly ParkedAt[];
   /** Deleted, unless events of their stream were passed over since they were read. */
   readonly done: readonly ParkedReaction[];
-  /** Deleted in any case: another row of the same policy and stream covers them. */
-  readonly covered: readonly ParkedReaction[];
 }
 
 /** Number and age of parked reactions. */
@@ -163,12 +161,10 @@ export class ParkedReactions {
   }
 
   /** In one transaction. @returns whether all finished rows were deleted. */
-  async settle({ moved, added, done, covered }: Settlement): Promise<boolean> {
+  async settle(stream: string, { stopped, added, done }: Settlement): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
-      await client.query('delete from ledger.parked_reactions where id = any($1::bigint[])', [
-        covered.map(({ id }) => id),
-      ]);
-      for (const { row, to } of moved) await client.query(MOVE, [...valuesOf(to), row.id]);
+      const { rows: present } = await client.query<Present>(LOCK, [stream]);
+      for (const { rows, to } of stopped) await this.stop(client, present, rows, to);
       for (const parkedAt of added) await client.query(INSERT, valuesOf(parkedAt));
       const { rowCount } = await client.query(
         `delete from ledger.parked_reactions p using unnest($1::bigint[], $2::bigint[]) as seen(id, passed_over)
@@ -177,6 +173,27 @@ export class ParkedReactions {
       );
       return rowCount === done.length;
     });
+  }
+
+  /**
+   * Leaves one row of the policy at `to`. Rows that another process deleted meanwhile were finished
+   * or merged there.
+   */
+  private async stop(
+    client: ClientBase,
+    present: readonly Present[],
+    rows: readonly ParkedReaction[],
+    to: ParkedAt,
+  ): Promise<void> {
+    const ids = new Set(rows.map(({ id }) => id));
+    const own = present.filter(({ id }) => ids.has(id));
+    const kept =
+      present.find(({ policy, eventId }) => policy === to.policy && eventId === to.event.id) ??
+      own[0];
+    await client.query('delete from ledger.parked_reactions where id = any($1::bigint[])', [
+      own.filter((row) => row !== kept).map(({ id }) => id),
+    ]);
+    if (kept) await client.query(MOVE, [...valuesOf(to), kept.id]);
   }
 
   /** Oldest first. */
@@ -225,10 +242,19 @@ export class ParkedReactions {
   }
 }
 
+/** In the order in which `passOver` locks. */
+const LOCK = `
+  select id::text as id, policy, event_id as "eventId" from ledger.parked_reactions where stream = $1
+  order by id for update`;
+
+type Present = Pick<ParkedReaction, 'id' | 'policy' | 'eventId'>;
+
+/** The mark of a row that exists grows: its policy passes over what follows once more. */
 const INSERT = `
   insert into ledger.parked_reactions (event_id, policy, stream, revision, position, reason, event_type, schema_version, tries, next_try_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, 1, now() + interval '1 second')
-  on conflict (event_id, policy) do update set revision = excluded.revision, reason = excluded.reason`;
+  on conflict (event_id, policy) do update set revision = excluded.revision, reason = excluded.reason,
+    passed_over = parked_reactions.passed_over + 1`;
 
 /** The age counts from the event at which the reactions stopped. */
 const MOVE = `

@@ -25,15 +25,18 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly pool: Pool;
   readonly log: EventLog;
   readonly carryOut: CarryOut;
-  /** Of an error: a store is away. What one account alone meets is none. */
+  /** Whether the error means that a store is unavailable; an error of one account does not. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn'>;
   readonly leaseEveryMs?: number;
-  /** Called before the log is followed: puts policies back when the log lost what they go by. */
+  /**
+   * Called before the log is followed: resets policies when the log lost events that they had
+   * processed.
+   */
   readonly settle?: () => Promise<unknown>;
-  /** How many streams may stand still before nothing more is passed over. */
+  /** Limit of parked streams; at more all reactions stop. */
   readonly parkedStreamsMax?: number;
-  /** How long everybody waits for what looks like an outage while the stores answer. */
+  /** How long all reactions pause when many fail although the stores answer. */
   readonly outageMs?: number;
 }
 
@@ -42,26 +45,24 @@ const PAGE = 500;
 const POLL_MS = 15;
 const RETRY = { first: 50, max: 5_000 };
 /**
- * A page without reactions is written down so much later, at the latest: other processes wait for
- * its position, too.
+ * Longest delay of the checkpoint after a page without reactions: other processes wait for its
+ * position, too.
  */
 const IDLE_CHECKPOINT_MS = 50;
-/** What does not answer by then is away. */
+/** A store without an answer within this time is unavailable. */
 const ANSWER_WITHIN_MS = 2_000;
 /** A hundred bytes of memory each. */
 const PARKED_STREAMS_MAX = 100_000;
-/** A server that is killed is back by then; one that is not does not answer. */
+/** A killed server is back by then; a hanging one does not answer. */
 const OUTAGE_MS = 2_000;
-/**
- * What stands still is taken up before the log is followed; the others do not wait longer for it.
- */
-const TAKE_UP_FIRST_MS = 2_000;
+/** Parked reactions are retried before the log is followed, for this long at most. */
+const RETRY_FIRST_MS = 2_000;
 
 /**
  * Reacts to the log, each stream in its order, each event at least once: every reaction of a page
- * is carried out or on record as standing still before the checkpoint moves, and has an id made
- * from its cause. What stands still is tried again as long as it does. One process leads (advisory
- * lock), the others stand by.
+ * is carried out or recorded as parked before the checkpoint moves, and has an id made from its
+ * cause. Parked reactions are retried until they succeed. One process leads (advisory lock), the
+ * others stand by.
  */
 export class PolicyRunner {
   private readonly waiters: PositionWaiters;
@@ -72,14 +73,14 @@ export class PolicyRunner {
   private trail = new PolicyTrail([]);
   private losses = 0;
   /**
-   * Of the log when the turn began: what was reached before the log lost its end is not written.
+   * Of the log at the beginning of the turn: a position from before the log lost its end is not
+   * written.
    */
   private epoch = 0;
   private leading = false;
   private polling = false;
   /**
-   * The checkpoint's writes, one after the other: an older position must not come to stand over a
-   * newer one.
+   * The checkpoint's writes, one after the other: an older position must not overwrite a newer one.
    */
   private writing: Promise<void> = Promise.resolve();
   private idleWrite: NodeJS.Timeout | undefined;
@@ -108,14 +109,14 @@ export class PolicyRunner {
     this.running ??= Promise.all([this.run(), this.retry()]).then(() => undefined);
   }
 
-  /** Finishes the page in hand. */
+  /** Finishes the current page. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
     this.leadership.release();
   }
 
-  /** Why reactions stand still for everybody; null: they do not. */
+  /** Why all reactions are stopped; null: they are not. */
   get lastError(): string | null {
     return this.problem;
   }
@@ -125,8 +126,8 @@ export class PolicyRunner {
   }
 
   /**
-   * True once everything that the events up to the position set off has been appended, but for
-   * streams that stand still, for which nobody waits; false when the time is over.
+   * True once every reaction to the events up to the position was appended, except for parked
+   * streams, which are not waited for; false when the time is over.
    */
   async waitFor(position: Position, timeoutMs: number): Promise<boolean> {
     if (this.leading && this.options.log.compare(this.reached, position) >= 0) return true;
@@ -135,13 +136,16 @@ export class PolicyRunner {
     return waiting;
   }
 
-  /** How far reactions are; null: nothing yet. @throws when the database is away. */
+  /**
+   * The position that reactions have reached; null: none yet. @throws when the database is
+   * unavailable.
+   */
   checkpoint(): Promise<Position | null> {
     return readPolicyCheckpoint(this.options.pool);
   }
 
-  /** What stands still. @throws when the database is away. */
-  standing(): Promise<ParkedCounts> {
+  /** Counts of parked reactions. @throws when the database is unavailable. */
+  parkedCounts(): Promise<ParkedCounts> {
     return this.parked.counts();
   }
 
@@ -154,10 +158,7 @@ export class PolicyRunner {
         retryMs: RETRY,
         onInterrupted: (error) => {
           this.problem = describeFailure(error);
-          this.options.logger.warn(
-            { error: this.problem },
-            'policies are interrupted, trying again',
-          );
+          this.options.logger.warn({ error: this.problem }, 'policies are interrupted, retrying');
         },
         onStandby: () => (this.problem = null),
       },
@@ -189,16 +190,17 @@ export class PolicyRunner {
   }
 
   /**
-   * This release may know what the one before did not, and what made reactions fail may be over.
+   * This release may know events that the previous one did not, and the cause of a failure may be
+   * gone.
    */
   private async takeUpFirst(signal: AbortSignal): Promise<void> {
     await this.parked.tryAllSoon();
     await this.pages.restore();
     if (!(await this.parked.isEmpty()))
-      await Promise.race([this.retries.due(signal), pause(TAKE_UP_FIRST_MS, signal)]);
+      await Promise.race([this.retries.due(signal), pause(RETRY_FIRST_MS, signal)]);
   }
 
-  /** Where nothing is left to react to, nothing is wrong any more; else the next page says so. */
+  /** Without parked reactions there is no problem any more; else the next page reports it. */
   private async noteWhetherAtHead(): Promise<void> {
     const { log } = this.options;
     if (log.compare(this.reached, await log.head()) >= 0) this.problem = null;
@@ -209,20 +211,20 @@ export class PolicyRunner {
     if (!last) return;
     const isLookedAt = await this.pages.reactTo(page, signal);
     this.reached = last.position;
-    // Who waits for it in another process mostly waits for a reaction: without any, one write
-    // serves all pages of a moment.
+    // Other processes mostly wait for a reaction: without any, one write serves all pages of a
+    // moment.
     if (isLookedAt) await this.writeReached();
     else this.writeSoon();
     this.problem = null;
     this.waiters.advanced(CHECKPOINT, last.position);
   }
 
-  /** Goes on as long as the runner does, through every outage. */
+  /** Continues as long as the runner does, through every outage. */
   private async retry(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const isLeader = this.leadership.held.size > 0;
-      // That the database is away is said by who leads, who needs it as much.
+      // The leader, which needs the database as well, reports that it is unavailable.
       await (isLeader ? this.retries.due(signal) : this.retries.readable(signal)).catch(
         () => undefined,
       );

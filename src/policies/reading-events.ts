@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
-import { versionIn, whyUnknown } from '../event-log/known-events.js';
+import { versionIn, unreadableReason } from '../event-log/known-events.js';
 import type { LedgerEvent, UndecodableEvent } from '../projecting/projector.js';
 import { ALL_POLICIES, type ParkedAt } from './parked-reactions.js';
 import type { Policy } from './policy.js';
@@ -35,7 +35,7 @@ export async function meetEvents(
 ): Promise<readonly MetEvent[]> {
   const { policies, decode } = options;
   const relevant = recorded.flatMap((event) => {
-    const why = (options.unreadableReason ?? whyUnknown)(event);
+    const why = (options.unreadableReason ?? unreadableReason)(event);
     const handling = policies.filter(({ handles }) =>
       (handles as ReadonlySet<string>).has(event.type),
     );

@@ -40,7 +40,7 @@ export async function retryStream(
   for (let round = 0; round < ROUNDS_MAX && rows.length > 0 && !signal.aborted; round++) {
     if (!(await run.toTheEnd(signal))) return;
     const outcome = run.outcome(rows);
-    if (await parts.parked.settle(outcome)) return;
+    if (await parts.parked.settle(stream, outcome)) return;
     // Events that are passed over after this read leave a newer mark than these rows have.
     const remaining = new Set(outcome.done.map(({ id }) => id));
     rows = (await parts.parked.ofStream(stream)).filter(({ id }) => remaining.has(id));
@@ -152,31 +152,29 @@ class StreamRun {
     }
   }
 
-  /** The new rows; one stays for each policy that is still parked. */
+  /** One row stays for each policy that is still parked. */
   outcome(rows: readonly ParkedReaction[]): Settlement {
-    const moved: { row: ParkedReaction; to: ParkedAt }[] = [];
+    const byPolicy = new Map<string, ParkedReaction[]>();
+    for (const row of rows) byPolicy.set(row.policy, [...(byPolicy.get(row.policy) ?? []), row]);
+    const stopped: { rows: readonly ParkedReaction[]; to: ParkedAt }[] = [];
     const done: ParkedReaction[] = [];
-    const covered: ParkedReaction[] = [];
-    const kept = new Set<string>();
-    for (const row of rows) {
-      const to = this.whereItStops(row.policy);
-      if (kept.has(row.policy)) covered.push(row);
-      else if (to) moved.push({ row, to });
-      else done.push(row);
-      kept.add(row.policy);
+    for (const [policy, own] of byPolicy) {
+      const to = this.furthestParked(policy);
+      if (to) stopped.push({ rows: own, to });
+      else done.push(...own);
     }
     const added = [...this.failed]
-      .filter(([policy]) => !kept.has(policy) && !this.recorded.has(policy))
+      .filter(([policy]) => !byPolicy.has(policy) && !this.recorded.has(policy))
       .map(([, to]) => to);
     for (const policy of this.failed.keys()) this.recorded.add(policy);
-    return { moved, added, done, covered };
+    return { stopped, added, done };
   }
 
   /**
    * Also when the row of all policies is at the same event: another process that can read the event
    * may be about to delete that row, and relies on this one.
    */
-  private whereItStops(policy: string): ParkedAt | undefined {
+  private furthestParked(policy: string): ParkedAt | undefined {
     if (policy === ALL_POLICIES) return this.blocked;
     return this.failed.get(policy) ?? (this.blocked && { ...this.blocked, policy });
   }

@@ -15,7 +15,7 @@ const GONE_FOR_MS = 5_000;
  * when no other process is present.
  */
 const IS_GONE = `case when locked_by ~ '^process-[0-9]{1,10}$' then ${ProcessPresence.isGone(`substr(locked_by, 9)`)}
-                      else not ${ProcessPresence.isAnybodyBut('$2')} end`;
+                      else not ${ProcessPresence.isAnyOtherRunning('$2')} end`;
 
 /**
  * Finds locked jobs without a worker: of a dead process, or fetched by a statement whose answer was

@@ -4,39 +4,37 @@ import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
   /**
-   * A function is asked at every connect: the embedded server may come back on another port after a
-   * crash.
+   * A function is called at every connect: after a crash the embedded server may have another port.
    */
   readonly url: string | (() => string);
-  /** Connections at most. */
+  /** Limit of connections. */
   readonly max: number;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   /** A statement that runs longer is cut off by the server. Default: no limit. */
   readonly statementTimeoutMs?: number;
-  /** True leaves `bigint` as pg gives it, as text: for libraries that expect that. */
+  /** True leaves `bigint` as text, as pg returns it: for libraries that expect that. */
   readonly bigintAsText?: boolean;
 }
 
 /** How long a caller waits for a connection, a new one or a free one of the pool. */
 const CONNECT_WAIT_MS = 5_000;
-/** A server that does not even answer its own time-out: the network or the machine is gone. */
+/** A server that does not even report its own time-out: the network or the machine is gone. */
 const SILENCE_MARGIN_MS = 2_000;
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 
 /**
- * The database cannot be reached, or did not answer in time. What was asked may or may not have
- * happened.
+ * The database cannot be reached, or did not answer in time. The statement may or may not have run.
  */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
 }
 
 /**
- * A pool of connections. `bigint` columns (and counts) come as `BigInt`, in these pools only. An
- * idle connection that breaks is dropped silently; the next caller gets a new one, or an error for
+ * A pool of connections. `bigint` columns (and counts) arrive as `BigInt`, in these pools only. An
+ * idle connection that breaks is dropped silently; the next caller has a new one, or an error for
  * which `isUnavailable` holds.
  */
 export function openPool({
@@ -76,13 +74,12 @@ export function openPool({
 }
 
 /**
- * A connection whose server does not answer (frozen, or the network swallows packets) is closed
- * when the wait for a statement is given up: pg itself would keep it, and hand it to the next
- * caller with the unanswered statement still before his.
+ * A connection whose server does not answer (frozen, or the network drops packets) is closed when
+ * the wait for a statement times out: pg itself would keep it, and hand it to the next caller with
+ * the unanswered statement still running.
  */
 function dropWhenSilent(connection: pg.Client): void {
-  // One function under all of pg's overloads: what comes in goes on, and what comes back is given
-  // back.
+  // One function for all of pg's overloads: arguments and result are passed through.
   const ask = connection.query.bind(connection) as (...args: unknown[]) => unknown;
   const watched = (...args: unknown[]): unknown => {
     const answer = ask(...args);
@@ -97,22 +94,22 @@ function dropWhenSilent(connection: pg.Client): void {
 }
 
 /**
- * A statement that only wants an answer. One that gets none in time gives its connection up.
+ * A query that only checks the connection, which is closed without an answer in time.
  * @throws for which `isUnavailable` holds.
  */
 export async function ping(db: pg.Pool | pg.ClientBase, withinMs: number): Promise<void> {
-  // pg reads the limit from a statement, too; its types do not say so.
+  // pg reads the limit from a statement, too; its types lack it.
   const statement = { text: 'select 1', query_timeout: withinMs };
   await db.query(statement);
 }
 
-/** Kysely over a pool. Its `destroy` ends the pool; whoever opened the pool calls either, once. */
+/** Kysely over a pool. Its `destroy` ends the pool: call either, once. */
 export function kyselyOver<DB>(pool: pg.Pool): Kysely<DB> {
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
 }
 
-// Declared by overloads in pg: text is parsed here, binary results (never asked for) stay with pg's
-// own parsers.
+// Declared by overloads in pg: text is parsed here, binary results (never requested) by pg's own
+// parsers.
 const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (
   type: number,
   format?: 'text' | 'binary',
@@ -124,7 +121,7 @@ const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (
   return type === INT8_ARRAY ? (text: string) => toBigInts(parse(text)) : parse;
 };
 
-/** pg gives arrays of `bigint` as (nested) arrays of digits. */
+/** pg returns arrays of `bigint` as (nested) arrays of digits. */
 function toBigInts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toBigInts);
   return typeof value === 'string' ? BigInt(value) : value;
@@ -138,7 +135,7 @@ const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
   '53100', // no room on its disk
   '53200', // no memory
   '53300', // no connection left
-  '25006', // read-only: it is not, or no longer, the leading one
+  '25006', // read-only: it is not, or no longer, the primary
 ]);
 
 const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([
@@ -160,9 +157,9 @@ const UNAVAILABLE_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed and is not queryable)/;
 
 /**
- * True when the database is away rather than the statement wrong: 503 outside, tried again by
- * background loops. A statement that ran into its time-out counts as well; a conflict, a constraint
- * or a syntax error does not.
+ * True when the database is unavailable rather than the statement wrong: the API returns 503,
+ * background loops retry. A statement time-out counts as well; a conflict, a constraint or a syntax
+ * error does not.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
@@ -179,9 +176,9 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Besides an absent server: a transaction that was undone (deadlock, serialisation), a server out
- * of room, shutting down, or read-only because it is not the leading one. The same statement may
- * succeed a moment later, on this server or on the one that takes over.
+ * Besides an unavailable server: a transaction that was rolled back (deadlock, serialisation), a
+ * server out of resources, shutting down, or read-only because it is not the primary. The same
+ * statement may succeed a moment later, on this server or on its successor.
  */
 export const isTransientError = (error: unknown): boolean =>
   isUnavailable(error) || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');

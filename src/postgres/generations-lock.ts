@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 
-/** Any number that nothing else in this database takes. */
+/** Any number that no other lock in this database uses. */
 const GENERATIONS_LOCK = 7_202_510;
 
-/** Somebody else builds, switches or repairs read models at present. */
+/** Another process builds, switches or repairs read models at present. */
 export class GenerationsBusy extends Error {
   override readonly name = 'GenerationsBusy';
   constructor() {
@@ -23,9 +23,9 @@ export async function tryGenerationsLock(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Does the work as the only one who changes which generations there are and which are live. The
- * lock ends with its connection, whatever ends that; `lost` aborts then, and whatever is done on
- * `client` fails. @throws {GenerationsBusy}
+ * Does the work as the only one that changes which generations exist and which are live. The lock
+ * ends with its connection, for any reason; `lost` aborts then, and every query on `client` fails.
+ * @throws {GenerationsBusy}
  */
 export async function withGenerationsLock<T>(
   pool: Pool,
@@ -39,8 +39,8 @@ export async function withGenerationsLock<T>(
     if (!(await tryGenerationsLock(client))) throw new GenerationsBusy();
     return await work(client, lost.signal);
   } finally {
-    // Said, and not left to the end of the connection, which takes a moment: the next command may
-    // come at once.
+    // Unlocked here and not by the end of the connection, which takes a moment: the next command
+    // may follow immediately.
     await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
     client.release(true);
   }

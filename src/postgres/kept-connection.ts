@@ -6,17 +6,17 @@ const RETRY_MS = 500;
 const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
 /**
- * For a session whose lock others wait for: a machine that is gone without a word would hold it
- * until the server's own keepalive, two hours by default. Twenty seconds instead. Nothing on a Unix
- * socket, whose other end cannot go like that.
+ * For a session whose lock others wait for: a machine that vanished would hold it until the
+ * server's own keepalive, two hours by default. Twenty seconds instead. Not for a Unix socket,
+ * whose other end cannot vanish.
  */
-export const SERVER_LOOKS_AFTER_IT =
+export const SERVER_KEEPALIVE =
   'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; set tcp_user_timeout = 20000';
 
 /**
  * One connection that is prepared in some way (a lock, a LISTEN) and is opened and prepared again
- * whenever it is lost or has fallen silent: one that a firewall has forgotten, or whose other end
- * is gone without a word, breaks only when something is sent.
+ * when it is lost or silent: one that a firewall dropped, or whose other end vanished, breaks only
+ * when it is used.
  */
 export class KeptConnection {
   private readonly stopping = new AbortController();
@@ -29,7 +29,7 @@ export class KeptConnection {
     private readonly probe: ProbeOptions = PROBE,
   ) {}
 
-  /** Returns once it stands for the first time. @throws when the database is away. */
+  /** Resolves once it is open for the first time. @throws when the database is unavailable. */
   async start(): Promise<void> {
     const first = await this.open();
     this.running = this.keep(first);
@@ -52,13 +52,13 @@ export class KeptConnection {
     });
     client.on('error', () => undefined);
     try {
-      await client.query(SERVER_LOOKS_AFTER_IT);
+      await client.query(SERVER_KEEPALIVE);
       await this.prepare(client);
     } catch (error) {
       client.release(true);
       throw error;
     }
-    // Asked to stop meanwhile: nobody would give it back, and the pool would wait for it for ever.
+    // Stopped meanwhile: it must be released here, or the pool would wait for it without end.
     if (this.stopping.signal.aborted) client.release(true);
     else this.client = client;
     void lost.then(probed(() => client.query('select 1'), this.probe, lose));

@@ -1,23 +1,23 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTime } from '../foundation/in-time.js';
 import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
-import { SERVER_LOOKS_AFTER_IT } from './kept-connection.js';
+import { SERVER_KEEPALIVE } from './kept-connection.js';
 
 // With the hash of a name it makes the two-part key of its advisory lock.
 const LOCK_CLASS = 720_250;
 const ANSWER_WITHIN_MS = 5_000;
 
-/** A time of leading: from when locks were found to be held until something ends it. */
+/** A time of leading: from taking the locks until something ends it. */
 interface Turn {
   readonly held: ReadonlySet<string>;
   readonly ending: AbortController;
 }
 
 /**
- * In what this process leads (a projection, the policies, the sealing): a session advisory lock for
- * each name, all on one connection. Postgres lets go of them when that connection ends, whatever
- * became of the process. A process that has not noticed yet can do no harm: each write of a leader
- * expects the version that it read (fencing).
+ * What this process leads (a projection, the policies, the sealing): a session advisory lock for
+ * each name, all on one connection. Postgres releases them when that connection ends, whatever
+ * happened to the process. A process that has not noticed yet can do no harm: each write of a
+ * leader expects the version that it read (fencing).
  */
 export class Leadership {
   private client: PoolClient | undefined;
@@ -39,28 +39,28 @@ export class Leadership {
   }
 
   /**
-   * Tries for what is not held yet, and shows that the connection is alive; to be called every
-   * second or so. @throws when the database is away; nothing is held then. Callers that come
-   * meanwhile share the answer.
+   * Tries for the missing locks, and checks that the connection is alive; call it about every
+   * second. Concurrent callers share the result. @throws when the database is unavailable; no lock
+   * is held then.
    */
   renew(): Promise<ReadonlySet<string>> {
     this.renewing ??= this.tryLocks().finally(() => (this.renewing = undefined));
     return this.renewing;
   }
 
-  /** @returns what aborts when the locks are lost or the turn is ended otherwise. */
+  /** @returns a signal that aborts when the locks are lost or the turn ends otherwise. */
   beginTurn(): AbortSignal {
     this.turn = { held: this.locked, ending: new AbortController() };
     if (this.locked.size === 0) this.endTurn();
     return this.turn.ending.signal;
   }
 
-  /** The work of the turn is over, or has to begin anew for a reason of its own. */
+  /** Ends the turn: the work is done, or has to begin anew. */
   endTurn(): void {
     this.turn?.ending.abort();
   }
 
-  /** Renews, and ends the turn unless exactly what it began with is still held. */
+  /** Renews, and ends the turn unless exactly the locks that it began with are still held. */
   async confirmTurn(): Promise<void> {
     const held = await this.renew().catch(() => new Set());
     if (held.size !== this.turn?.held.size) this.endTurn();
@@ -86,7 +86,7 @@ export class Leadership {
     }
   }
 
-  /** Gives everything up for good: the connection is closed, so that no lock can stay behind. */
+  /** Releases all locks for good: the connection is closed, so that no lock remains. */
   release(): void {
     this.isReleased = true;
     if (this.client) this.drop(this.client);
@@ -94,22 +94,20 @@ export class Leadership {
 
   private async connect(): Promise<PoolClient> {
     const client = await this.pool.connect();
-    // Released while the connection was being opened: nobody would release this one.
+    // Released while the connection was opening: no other code would release this one.
     if (this.isReleased) {
       client.release(true);
       throw new Error('the leadership was released');
     }
     this.client = client;
-    // Kept on: a connection that dies may say so more than once, and an error without a listener
-    // would end the process.
+    // Kept on: a dying connection may emit more than one error, and one without a listener would
+    // end the process.
     client.on('error', () => this.drop(client));
     client.on('end', () => this.drop(client));
-    await inTime(client.query(SERVER_LOOKS_AFTER_IT), this.answerWithinMs).catch(
-      (error: unknown) => {
-        this.drop(client);
-        throw error;
-      },
-    );
+    await inTime(client.query(SERVER_KEEPALIVE), this.answerWithinMs).catch((error: unknown) => {
+      this.drop(client);
+      throw error;
+    });
     return client;
   }
 
@@ -126,10 +124,10 @@ export interface Leading {
   readonly leadership: Leadership;
   /** Its abort ends the turn and the loop. */
   readonly started: AbortSignal;
-  /** How often a standby tries to take over, and a leader shows that its connection is alive. */
+  /** How often a standby tries to take over, and a leader checks its connection. */
   readonly everyMs: number;
   readonly retryMs: BackOff;
-  /** The work, or the way to the locks, failed; both are tried again. Not called after a stop. */
+  /** The work, or taking the locks, failed; both are retried. Not called after a stop. */
   readonly onInterrupted: (error: unknown) => void;
   /** Other processes hold all locks. */
   readonly onStandby?: () => void;
@@ -141,10 +139,11 @@ export interface Leading {
  * Does the work whenever this process holds any of the locks, turn after turn, through every
  * outage, until stopped. A turn ends when the work returns or fails; its signal aborts when the
  * locks are lost or become more, at `endTurn`, and at the stop. The next turn begins once the work
- * of the last has returned. Work that returned is begun anew at once, work that failed after a
- * pause that doubles.
+ * of the previous one has returned. Work that returned begins anew immediately, work that failed
+ * after a pause that doubles.
  *
- * The locks are held until the caller releases them: what he does beside the loop may rest on them.
+ * The locks are held until the caller releases them: the caller's work beside the loop may depend
+ * on them.
  */
 export async function leadWhileStarted(
   leading: Leading,
@@ -174,7 +173,7 @@ async function leadOneTurn(
 ): Promise<void> {
   const { leadership, started } = leading;
   const turn = leadership.beginTurn();
-  // The locks may be lost, or a stop asked for, before anything listens.
+  // The locks may be lost, or a stop requested, before any listener is registered.
   if (turn.aborted || started.aborted) return;
   const end = (): void => leadership.endTurn();
   started.addEventListener('abort', end);

@@ -24,12 +24,12 @@ export interface SchemaMigration {
   up(db: Kysely<unknown>): Promise<void>;
 }
 
-/** All our tables are in this schema; what else shares the database is none of our business. */
+/** All tables of the service are in this schema; other schemas of the database are not touched. */
 const SCHEMA = 'ledger';
 
 /**
- * By name, in order: the names sort as they are to run. A new migration is one import above and one
- * entry here.
+ * In the order of their names, which is the order in which they run. A new migration is one import
+ * above and one entry here.
  */
 const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0001_create_event_log': createEventLog,
@@ -52,8 +52,8 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
 };
 
 /**
- * The database was migrated by a newer release: this one does not know what its tables mean and
- * leaves them alone.
+ * A newer release migrated the database: this release does not know what its tables mean and does
+ * not touch them.
  */
 export class DatabaseNewerThanCode extends Error {
   override readonly name = 'DatabaseNewerThanCode';
@@ -65,12 +65,12 @@ export class DatabaseNewerThanCode extends Error {
 }
 
 /**
- * Brings the schema up to this release, all missing migrations in one transaction: either all of
- * them happen or none. Safe when several processes start at once (they take turns), and cheap when
- * nothing is missing (one query).
+ * Brings the schema up to this release, all missing migrations in one transaction: all or none.
+ * Safe when several processes start at once (they take turns), and cheap when none is missing (one
+ * query).
  * @param database a pool of at least two connections, or the address of the database.
  * @returns the names of the migrations that ran.
- * @throws {DatabaseNewerThanCode} and whatever a migration threw.
+ * @throws {DatabaseNewerThanCode} and any error of a migration.
  */
 export async function migrateToLatest(
   database: pg.Pool | string,

@@ -1,14 +1,14 @@
 export interface ProbeOptions {
   readonly everyMs: number;
-  /** A question without an answer for so long means that nobody is there. */
+  /** Without an answer within this time the other end is gone. */
   readonly withinMs: number;
 }
 
 /**
- * Asks a connection that only listens or holds a lock, now and then, whether it still answers: one
- * that the network has forgotten says nothing by itself. A question that fails counts as an answer,
- * for a connection that breaks says so. `onSilent` is called once at most.
- * @returns what ends it.
+ * Regularly queries a connection that only listens or holds a lock: one that the network dropped
+ * reports nothing by itself. A failed query counts as an answer, for a broken connection reports
+ * itself. `onSilent` is called once at most.
+ * @returns the function that stops it.
  */
 export function probed(
   ask: () => Promise<unknown>,

@@ -6,8 +6,8 @@ const LOCK_CLASS = 720_251;
 const COMMAND_LOCK_CLASS = 720_252;
 
 /**
- * SQL that is true while anybody holds a lock of the class in this database, and what else is asked
- * of it holds.
+ * SQL that is true while any process holds a lock of the class in this database for which the
+ * further condition holds.
  */
 const isHeld = (lockClass: number, further: string): string => `exists (
     select from pg_locks
@@ -15,7 +15,7 @@ const isHeld = (lockClass: number, further: string): string => `exists (
       and database = (select oid from pg_database where datname = current_database()))`;
 
 /**
- * A sign of life that ends with the process, whatever ends it: an advisory lock on a connection of
+ * A sign of life that ends with the process, for any reason: an advisory lock on a connection of
  * its own.
  */
 class Presence {
@@ -38,11 +38,11 @@ class Presence {
 }
 
 /**
- * That of a process of the service: others can tell from it whether the process that began
- * something is still there.
+ * The presence of a process of the service: others can see whether the process that began some work
+ * is still alive.
  */
 export class ProcessPresence extends Presence {
-  /** Names this process in rows that it leaves. */
+  /** Names this process in the rows that it writes. */
   readonly id: number;
 
   constructor(pool: Pool) {
@@ -52,22 +52,22 @@ export class ProcessPresence extends Presence {
   }
 
   /**
-   * SQL that is true while any process shows its presence in this database. Whoever asks `isGone`
+   * SQL that is true while any process shows its presence in this database. A query with `isGone`
    * holds a share for a moment.
    */
-  static readonly isAnybody = isHeld(LOCK_CLASS, "and mode = 'ExclusiveLock'");
+  static readonly isAnyRunning = isHeld(LOCK_CLASS, "and mode = 'ExclusiveLock'");
 
   /**
-   * SQL that is true while any other process than that of this id does. `id`: an expression of
-   * ours, never a value from outside.
+   * SQL that is true while any process other than the one of this id does. `id`: an expression of
+   * this code, never a value from outside.
    */
-  static isAnybodyBut(id: string): string {
+  static isAnyOtherRunning(id: string): string {
     return isHeld(LOCK_CLASS, `and mode = 'ExclusiveLock' and objid::bigint <> (${id})::bigint`);
   }
 
   /**
-   * SQL that is true when the process of that id is gone. `owner`: an expression of ours, never a
-   * value from outside. It asks for a share of the lock: after a crash many ask for the same
+   * SQL that is true when the process of that id is gone. `owner`: an expression of this code,
+   * never a value from outside. It takes a share of the lock: after a crash many check the same
    * process at once, and must not take each other for it.
    */
   static isGone(owner: string): string {
@@ -76,8 +76,8 @@ export class ProcessPresence extends Presence {
 }
 
 /**
- * The sign of life of a command that may append to the log. Apart from that of services: what asks
- * for a service, which keeps read models up and runs jobs, does not mean a command.
+ * The presence of a command that may append to the log. Separate from that of services: a check for
+ * a service, which keeps read models up to date and runs jobs, does not mean a command.
  */
 export class CommandPresence extends Presence {
   constructor(pool: Pool) {
@@ -85,5 +85,5 @@ export class CommandPresence extends Presence {
   }
 
   /** SQL that is true while any command shows its presence in this database. */
-  static readonly isAnybody = isHeld(COMMAND_LOCK_CLASS, '');
+  static readonly isAnyRunning = isHeld(COMMAND_LOCK_CLASS, '');
 }

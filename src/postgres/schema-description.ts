@@ -2,8 +2,8 @@ import type pg from 'pg';
 
 /**
  * The schema `ledger` as text, in a fixed order: every table with its columns, constraints, indexes
- * and comments. Made to be compared; without what differs between two databases with the same
- * schema.
+ * and comments. Made for comparison: without the values that differ between two databases with the
+ * same schema.
  */
 export async function describeSchema(pool: pg.Pool): Promise<string> {
   const { rows: tables } = await pool.query<{

@@ -4,18 +4,18 @@ import { KeptConnection } from './kept-connection.js';
 const CHANNEL = 'ledger_tenant_changed';
 
 /**
- * Tells every process that a tenant changed. A word that is lost costs seconds: what is known of a
- * tenant is trusted no longer anyway.
+ * Announces to every process that a tenant changed. A lost notification costs seconds: a remembered
+ * tenant soon expires anyway.
  */
 export async function announceTenant(pool: Pool, alias: string): Promise<void> {
   await pool.query('select pg_notify($1, $2)', [CHANNEL, alias]);
 }
 
 /**
- * Hears it. `onChange` is called with the tenant's alias. Words may be lost with the connection:
- * each time it stands anew, it is called for all tenants (undefined).
+ * Listens for changed tenants. `onChange` is called with the alias. Notifications may be lost with
+ * the connection: each time it is opened anew, `onChange` is called for all tenants (undefined).
  */
-export function hearTenants(
+export function listenForTenants(
   pool: Pool,
   onChange: (alias: string | undefined) => void,
 ): KeptConnection {

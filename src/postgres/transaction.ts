@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 
 /**
- * One transaction on a connection of its own. After an error nothing of it has happened: the
- * connection is thrown away, and its transaction ends with it, whatever state it was in.
- * @throws what the work throws, and what the database throws.
+ * One transaction on a connection of its own. An error undoes all of it: the connection is closed,
+ * and its transaction ends with it, whatever state it was in.
+ * @throws the errors of the work and of the database.
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -23,14 +23,14 @@ export async function inTransaction<T>(
 }
 
 /**
- * The same on a connection that the caller keeps: it is rolled back after an error, and as good as
- * before.
+ * The same on a connection that the caller keeps: after an error it is rolled back and can be used
+ * again.
  */
 export function inTransactionOf<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   return unlessRolledBack(client, work, () => false);
 }
 
-/** The same for work that may find that it is too early: undefined is rolled back, too. */
+/** The same for work that may be too early: undefined is rolled back, too. */
 export function tryInTransactionOf<T>(
   client: PoolClient,
   work: () => Promise<T | undefined>,
@@ -41,21 +41,21 @@ export function tryInTransactionOf<T>(
 async function unlessRolledBack<T>(
   client: PoolClient,
   work: () => Promise<T>,
-  isTakenBack: (result: T) => boolean,
+  isRolledBack: (result: T) => boolean,
 ): Promise<T> {
   await client.query('begin');
   try {
     const result = await work();
-    await client.query(isTakenBack(result) ? 'rollback' : 'commit');
+    await client.query(isRolledBack(result) ? 'rollback' : 'commit');
     return result;
   } catch (error) {
-    // A connection that is gone has nothing left to take back.
+    // A closed connection needs no rollback.
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }
 
-/** From here on the connection reads what is there now, and writes nothing. */
+/** Until `endSnapshot` the connection reads the state of this moment, and writes nothing. */
 export async function beginSnapshot(client: PoolClient): Promise<void> {
   await client.query('begin isolation level repeatable read read only');
   // The first statement takes the snapshot.

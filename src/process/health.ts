@@ -121,7 +121,7 @@ export class ServiceReadiness implements ReadinessProbe {
         ok: this.followers.policies.lastError === null,
         role: this.followers.policies.role,
         position: await this.followers.policies.checkpoint(),
-        ...(await this.followers.policies.standing()),
+        ...(await this.followers.policies.parkedCounts()),
         lastError: this.followers.policies.lastError,
       })),
       this.guarded(async () => {

@@ -99,7 +99,7 @@ export class LedgerMetrics {
       help: 'Reactions that failed again and again and are tried again by and by',
       registers,
       async collect() {
-        const counts = await policies.standing().catch(() => undefined);
+        const counts = await policies.parkedCounts().catch(() => undefined);
         if (counts === undefined) return;
         this.set(counts.parked);
         heldBack.set(counts.heldBack);

@@ -7,9 +7,9 @@ import { settleLoss } from '../core/lost-log.js';
 import type { SeenEvent } from '../event-log/event-log.js';
 import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
-import { hearErasures } from '../postgres/erasure-announcements.js';
+import { listenForErasures } from '../postgres/erasure-announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
-import { hearTenants } from '../postgres/tenant-announcements.js';
+import { listenForTenants } from '../postgres/tenant-announcements.js';
 import {
   ensureLiveGenerations,
   LiveGenerations,
@@ -118,7 +118,7 @@ export async function startTenantListener({
   background,
 }: Stores): Promise<Started<undefined>> {
   const { tenants } = core;
-  const announcements = hearTenants(background, (alias) =>
+  const announcements = listenForTenants(background, (alias) =>
     alias === undefined ? tenants.distrust() : tenants.forget(alias),
   );
   await announcements.start();
@@ -129,7 +129,7 @@ export async function startErasureListener({
   core,
   background,
 }: Stores): Promise<Started<undefined>> {
-  const erased = hearErasures(background, (subjects) => core.forget(subjects));
+  const erased = listenForErasures(background, (subjects) => core.forget(subjects));
   await erased.start();
   return { part: undefined, undo: () => erased.stop() };
 }

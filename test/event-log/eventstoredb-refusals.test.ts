@@ -127,7 +127,7 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       double.faults.next('not-ready', 1, { methods: ['read'] });
       await expect(log.readAll(undefined, 10)).rejects.toThrow(EventLogUnavailable);
       await expect(log.readAll(undefined, 10)).rejects.toThrow(
-        /^another log stands at EVENT_STORE_URL than the one before/,
+        /^EVENT_STORE_URL leads to another log than before/,
       );
     });
 

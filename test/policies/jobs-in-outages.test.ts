@@ -209,7 +209,7 @@ describe('jobs that are locked and that nobody works on', () => {
       await alive.stop();
       await eventually(async () => {
         const { rows } = await direct.query<{ gone: boolean }>(
-          `select not ${ProcessPresence.isAnybodyBut('$1')} as gone`,
+          `select not ${ProcessPresence.isAnyOtherRunning('$1')} as gone`,
           [here.id],
         );
         return rows[0]?.gone === true;

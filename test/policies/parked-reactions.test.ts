@@ -78,7 +78,7 @@ it('a reaction that fails is parked, whatever made it fail, and done by itself o
   const head = await releases.happened('fine', OLD_FACT);
   expect(await runner.waitFor(head, 20_000)).toBe(true);
   expect([...releases.reactions().keys()]).toEqual([streamOf('fine')]);
-  expect(await runner.standing()).toMatchObject({ parked: 3 * byStream.size, heldBack: 0 });
+  expect(await runner.parkedCounts()).toMatchObject({ parked: 3 * byStream.size, heldBack: 0 });
   releases.failure = () => undefined;
   await eventually(async () => (await rows()).length === 0);
   expect(TestReleases.perPolicy(releases.reactions())).toEqual(
@@ -254,7 +254,7 @@ describe('an event that cannot be read', () => {
     await change('data', whole.slice(1), 'a', 1);
     const runner = releases.newer();
     expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
-    expect(await runner.standing()).toMatchObject({ parked: 0, heldBack: 1 });
+    expect(await runner.parkedCounts()).toMatchObject({ parked: 0, heldBack: 1 });
     expect(
       releases.done
         .filter(({ stream }) => stream === streamOf('a'))

@@ -269,7 +269,7 @@ test("a folder with other files in the database's place is refused in one line",
   await writeFile(join(dataDir, 'postgres', 'notes.txt'), 'mine');
   const refusal: unknown = await start().catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(EmbeddedPostgresError);
-  expect(String(refusal)).toMatch(/holds files, but no database$/);
+  expect(String(refusal)).toMatch(/contains files, but no database$/);
   expect(await textOf(dataDir, 'postgres', 'notes.txt')).toBe('mine');
 });
 

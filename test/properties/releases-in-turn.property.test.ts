@@ -66,7 +66,7 @@ it('whichever releases led, and whatever failed meanwhile, in the end the newer 
         }
       }
       if (head !== undefined) expect(await leader.waitFor(head, 20_000)).toBe(true);
-      unknownMet += (await leader.standing()).heldBack;
+      unknownMet += (await leader.parkedCounts()).heldBack;
       await releases.stop(leader);
       releases.failure = () => undefined;
       leader = releases.newer();

@@ -45,36 +45,38 @@ import type {
 
 export interface EventStoreDbEventLogOptions {
   readonly address: EventStoreAddress;
-  /** Whose log this is: the same for all processes of a ledger, another one for another ledger. */
+  /**
+   * The owner of the log: the same for all processes of a ledger, another one for another ledger.
+   */
   readonly owner: string;
   /**
-   * Put before every stream's name in the store, so that several logs can share it. Default none.
+   * The prefix of every stream's name in the store, so that several logs can share it. Default:
+   * none.
    */
   readonly namespace?: string;
   /**
-   * How the streams of this log begin, behind the namespace; everything else in the store is
-   * somebody else's.
+   * The prefixes of this log's streams, behind the namespace; all other streams belong to other
+   * users of the store.
    */
   readonly prefix: string;
   /**
-   * Asked before anything is read from or appended to a log of this identity. @throws
-   * {EventLogUnavailable} when it is not to be used.
+   * Called before the first read of or append to a log of this identity. @throws
+   * {EventLogUnavailable} when the log must not be used.
    */
   readonly accept?: (logId: string) => Promise<void>;
-  /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
+  /** An append returns within this time, or throws `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
   /**
-   * A read that hears nothing for so long from a store that answers nothing else either throws
+   * A read without a message for this long, from a store that answers no other call either, throws
    * `EventLogUnavailable`.
    */
   readonly readTimeoutMs?: number;
-  /** More appends than these that wait at the same time are refused with `EventLogUnavailable`. */
+  /** Limit of waiting appends; more are refused with `EventLogUnavailable`. */
   readonly waitingAppendsMax?: number;
-  /** How often a tail looks by itself, should nobody wake it. */
+  /** How often a tail reads without being woken. */
   readonly pollIntervalMs?: number;
   /**
-   * A subscription that says nothing of an event for so long after it was seen in the store is made
-   * anew.
+   * A subscription that does not report an event within this time after it was read is opened anew.
    */
   readonly deafAfterMs?: number;
   readonly observe?: EventLogObserver;
@@ -82,32 +84,31 @@ export interface EventStoreDbEventLogOptions {
 
 const STREAM_PAGE = 1_000;
 const FOLLOW_PAGE = 1_000;
-/** On their way at the same time; more wait here, where their time is not counted by the server. */
+/** Limit of appends under way; the server's deadline does not count for those that wait here. */
 const APPENDS_AT_ONCE = 256;
 const RETRY = { first: 20, max: 500 };
 /**
- * A server that does name ends, and so often ended a read of a stream with nothing at all, is about
- * to go.
+ * A server that names the ends of streams and still returned this many empty reads without an end
+ * is shutting down.
  */
 const ENDS_UNNAMED_MAX = 10;
 /**
- * A filtered read of a busy shared store may look for long before it finds something; after this
- * long it is given up all the same.
+ * Limit of a filtered read: in a busy shared store it may search for long before it finds an event.
  */
 const SCAN_MS_MAX = 600_000;
 const DEAF_AFTER_MS = 5_000;
 const NUMBER_MAX = 2n ** 64n - 1n;
-/** A page, how far it looked, and whether that was the end of the store. */
+/** A page, how far it reached, and whether that was the end of the store. */
 interface Look extends TailPage<WirePosition> {
-  /** Of the newest of its events. */
+  /** Of the newest event in it. */
   readonly last: WirePosition | undefined;
   readonly isAtEnd: boolean;
 }
 
-/** The log lost its end while an append was on its way. */
+/** The log lost its end while an append was under way. */
 class OutcomeLost extends Error {}
 
-/** An append on its way. */
+/** An append under way. */
 interface PendingAppend {
   readonly stream: string;
   readonly expected: ExpectedRevision;
@@ -116,16 +117,17 @@ interface PendingAppend {
   /** By `performance.now`. */
   readonly deadline: number;
   readonly learn: (reason: EventLogUnavailable) => void;
-  /** As it was when the append was called. */
+  /** At the time of the call. */
   readonly epoch: number;
 }
 
 const BEFORE_ALL: WirePosition = { commit: -1n, prepare: -1n };
 
 /**
- * The event log on EventStoreDB. Its streams are told from others' by how their names begin; reads
- * filter by that on the server. Every call goes to the leader: a follower may lag, and a tail that
- * moves on past what a lagging node did not show would lose it.
+ * The event log on EventStoreDB. Its streams are distinguished from other users' streams by the
+ * prefix of their names; reads filter by prefix on the server. Every call goes to the leader: a
+ * follower may lag, and a tail that moves past events which a lagging node did not show would lose
+ * them.
  *
  * Position tokens: the first eight hex digits of the log's id, commit and prepare position as
  * decimals, with dashes between.
@@ -144,13 +146,13 @@ export class EventStoreDbEventLog implements EventLog {
   private readonly appendTimeoutMs: number;
   private readonly readTimeoutMs: number;
   private closed: Promise<void> | undefined;
-  /** Newest event of ours, and up to where it is known that none follows it. */
+  /** The newest event of this log, and up to where no other event of this log follows it. */
   private newest:
     { readonly last: WirePosition | undefined; readonly upTo: WirePosition } | undefined;
 
-  /** Opens without asking the store, which may be away yet. */
+  /** Opens without a call to the store, which may be unavailable. */
   constructor(private readonly options: EventStoreDbEventLogOptions) {
-    // Every append that waits for its next try listens to it.
+    // Every append that waits for a retry listens to this signal.
     setMaxListeners(0, this.closing.signal);
     this.seen.onWentBack(() => (this.newest = undefined));
     this.namespace = options.namespace ?? '';
@@ -196,7 +198,7 @@ export class EventStoreDbEventLog implements EventLog {
     const at = this.parse(position);
     if (at === undefined) return false;
     const { wire } = await this.session();
-    // Before the store was reached for the first time nobody knew whose position it is.
+    // Until the store was first reached it is unknown whose position it is.
     if (this.parse(position) === undefined) return false;
     try {
       return await holdsOn(wire, { position: at, eventId }, this.readTimeoutMs);
@@ -214,7 +216,7 @@ export class EventStoreDbEventLog implements EventLog {
     const bytes = checkAppend(stream, expected, events);
     if (!stream.startsWith(this.prefix))
       throw new InvalidAppend(
-        `a stream's name begins with ${this.prefix}: another would never be read back`,
+        `a stream's name begins with ${this.prefix}: another would never be read`,
       );
     if (this.closing.signal.aborted) throw new EventLogUnavailable('the event log is closed');
     const { waitingAppendsMax = 10_000, observe } = this.options;
@@ -259,18 +261,18 @@ export class EventStoreDbEventLog implements EventLog {
     if (end === undefined) return yield* this.readStreamFrom(stream, from);
     if (end.epoch !== this.seen.epoch) throw new LogWentBack();
     let isKnownThere = false;
-    let isOther = false;
+    let isReplaced = false;
     for await (const event of this.readStreamFrom(stream, end.revision)) {
       if (isKnownThere) yield event;
       else if (event.id === end.eventId && event.revision === end.revision) isKnownThere = true;
       else {
-        isOther = true;
+        isReplaced = true;
         break;
       }
     }
     if (isKnownThere) return;
-    // Where nothing at all came the server may have broken off: the newest event says more.
-    if (isOther) this.lost(end.epoch);
+    // An empty page may be a read that the server broke off: the newest event shows more.
+    if (isReplaced) this.lost(end.epoch);
     else await this.look();
     throw new LogWentBack();
   }
@@ -290,7 +292,7 @@ export class EventStoreDbEventLog implements EventLog {
       empty = last === undefined ? empty + 1 : 0;
       if (events.length === STREAM_PAGE) continue;
       if (isEndNamed) return;
-      // A server that never names an end is believed when it has nothing more to say, twice.
+      // A server that never names an end is believed when it returns an empty page twice.
       if (empty >= 2 && !(await this.session()).namesEnds) return;
       if (empty >= ENDS_UNNAMED_MAX)
         throw new EventLogUnavailable('EventStoreDB ends reads before their end');
@@ -301,9 +303,9 @@ export class EventStoreDbEventLog implements EventLog {
     let cursor = this.parsed(after);
     const { events } = await this.readPage(cursor, limit);
     if (events.length > 0) return events;
-    // Nothing is said of the end: it counts when the end was seen.
+    // The answer does not name an end: it is complete when the end was seen.
     for (;;) {
-      const look = await this.lookOn(cursor, limit);
+      const look = await this.readOn(cursor, limit);
       if (look.events.length > 0 || look.isAtEnd) return look.events;
       cursor = look.next;
     }
@@ -339,14 +341,14 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /**
-   * Looks from where it is known that nothing of ours came before, so that others' events are
-   * passed over once and not at every call.
+   * Starts where no event of this log came before, so that other users' events are passed over once
+   * and not at every call.
    */
   async head(): Promise<Position | undefined> {
     const { epoch } = this.seen;
     let { last, upTo } = this.newest ?? (await this.findNewest());
     for (let isAtEnd = false; !isAtEnd;) {
-      const look = await this.lookOn(upTo, FOLLOW_PAGE);
+      const look = await this.readOn(upTo, FOLLOW_PAGE);
       last = look.last ?? last;
       upTo = look.next;
       isAtEnd = look.isAtEnd;
@@ -365,7 +367,7 @@ export class EventStoreDbEventLog implements EventLog {
     return compare(this.parsed(a), this.parsed(b));
   }
 
-  /** By bytes: others' events are among them. */
+  /** By bytes: other users' events are included. */
   fraction(at: Position | undefined, end: Position | undefined): number {
     const all = this.parsed(end).commit;
     return all <= 0n ? 1 : Math.min(1, Math.max(0, Number(this.parsed(at).commit)) / Number(all));
@@ -377,8 +379,8 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /**
-   * Before the store was reached for the first time nobody knows which log's positions are ours:
-   * their form decides.
+   * Until the store was first reached the log's identity is unknown: the form of the position
+   * decides.
    */
   isPosition(text: string): boolean {
     return this.parse(text) !== undefined;
@@ -394,7 +396,7 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /**
-   * Answers the appends that wait (each within its time), ends all tails, then lets go of the
+   * Answers the waiting appends (each within its time), ends all tails, then closes the
    * connections.
    */
   close(): Promise<void> {
@@ -410,24 +412,21 @@ export class EventStoreDbEventLog implements EventLog {
   private async appendInTime(
     asked: Omit<PendingAppend, 'learn' | 'epoch'>,
   ): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
-    const outOfTime = new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
-    /**
-     * Why the store cannot be used, as far as a try has found out: that helps more than that the
-     * time is over.
-     */
+    const timeoutError = new EventLogUnavailable(`no answer within ${this.appendTimeoutMs} ms`);
+    /** Why the store cannot be used, as far as a try has shown: more useful than "no answer". */
     let known: EventLogUnavailable | undefined;
     const learn = (reason: EventLogUnavailable): void => void (known = reason);
     const attempt = { ...asked, learn, epoch: this.seen.epoch };
     const work = this.slots(() => this.appendUntil(attempt));
     return within(Math.max(0, asked.deadline - performance.now()), work).catch((error: unknown) => {
-      if (error instanceof NoAnswer) throw known ?? outOfTime;
+      if (error instanceof NoAnswer) throw known ?? timeoutError;
       throw saysOnlyAway(error) ? (known ?? error) : error;
     });
   }
 
   /**
-   * The identical append again and again, whatever became of the one before: the store recognises
-   * what it has already.
+   * Retries the identical append whatever the outcome of the last try: the store recognises events
+   * that it has.
    */
   private async appendUntil({
     stream,
@@ -438,7 +437,7 @@ export class EventStoreDbEventLog implements EventLog {
     learn,
     epoch,
   }: PendingAppend): Promise<{ readonly result: WireAppendResult; readonly logId: string }> {
-    // A try that is not answered leaves time for another one, on another connection.
+    // A try without an answer leaves time for another one, on another connection.
     const tryMs = this.appendTimeoutMs / 2;
     for (let tries = 0, sent = 0; ; tries++) {
       const left = deadline - performance.now();
@@ -446,8 +445,8 @@ export class EventStoreDbEventLog implements EventLog {
       let session: Session | undefined;
       try {
         session = await within(left, this.sessions.current());
-        // What it was decided on may be lost with the end of the log. Sent once, nobody knows
-        // whether it was stored and kept.
+        // The state that it was decided on may be lost with the end of the log. Once sent, it is
+        // unknown whether it was stored and kept.
         if (epoch !== this.seen.epoch) {
           if (sent > 0) throw new OutcomeLost();
           return { result: { kind: 'conflict', actual: expected }, logId: session.logId };
@@ -469,7 +468,9 @@ export class EventStoreDbEventLog implements EventLog {
     }
   }
 
-  /** Waits for the next try. @throws what the caller of the append gets, when there is none. */
+  /**
+   * Waits for the next try. @throws the error for the append's caller, when there is no next try.
+   */
   private async onFailedTry(
     error: unknown,
     session: Session | undefined,
@@ -483,14 +484,14 @@ export class EventStoreDbEventLog implements EventLog {
       observe?.unknownOutcome?.();
     if (session !== undefined && isAway) await this.sessions.replace(session);
     const waitMs = backOffMs(tries, RETRY);
-    // Closing answers what waits; it does not wait for a store that is away.
+    // Closing answers the waiting appends; it does not wait for an unavailable store.
     if (!isAway || this.closing.signal.aborted || performance.now() + waitMs >= deadline)
       throw asPortError(error);
     observe?.retry?.(undefined);
     await pause(waitMs, this.closing.signal);
   }
 
-  /** Something of this epoch is not there any more. */
+  /** An event of this epoch no longer exists. */
   private lost(epoch: number): void {
     const { newest } = this.seen;
     if (newest !== undefined) this.seen.wentBack(newest, epoch);
@@ -503,13 +504,13 @@ export class EventStoreDbEventLog implements EventLog {
     epoch: number,
   ): void {
     const { newest } = this.seen;
-    // Mostly an answer that others overtook, or a repetition; a log that went back gives out
+    // Mostly an answer that others overtook, or a repetition; a log that went back assigns
     // positions again.
     if (newest !== undefined && commit <= newest.ordinal) this.look().catch(() => undefined);
     this.seen.note(commit, { position, eventId: events.at(-1)?.id ?? '' }, epoch);
   }
 
-  /** On a connection that is new, before anything else goes over it. */
+  /** On a new connection, before any other call over it. */
   private async compareSeen(wire: EventStoreDbWire, ms: number): Promise<void> {
     const { epoch, newest } = this.seen;
     const at = newest && this.parse(newest.position);
@@ -519,16 +520,16 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /**
-   * The next page of a tail. Without news, what others wrote is left behind, so that it is not
-   * looked through again next time.
+   * The next page of a tail. When no position was rung, other users' events are skipped, so that
+   * they are not read again.
    */
   private async readTail(
     cursor: WirePosition,
     limit: number,
     rung: boolean,
   ): Promise<TailPage<WirePosition>> {
-    const page = rung ? await this.readPage(cursor, limit) : await this.lookOn(cursor, limit);
-    // What was seen in the store the subscription has to mention, too.
+    const page = rung ? await this.readPage(cursor, limit) : await this.readOn(cursor, limit);
+    // The subscription has to report the events that were read here.
     if (page.events.length > 0) this.subscription.expect(page.next.commit);
     return page;
   }
@@ -556,16 +557,16 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /**
-   * A page that also shows how far it looked, others' events included. The newest event of the
-   * store is asked for first, and then everything of ours and of that event's stream: where that
-   * event comes, nothing of ours was left out before it. A server whose call was cancelled under
-   * its hands ends a read as if all had been said, so the end of an answer by itself shows nothing.
+   * A page that also shows how far it reached, other users' events included. The newest event of
+   * the store is read first, and then all events of this log and of that event's stream: where that
+   * event arrives, no event of this log was left out before it. A server that cancelled a call ends
+   * the read as if it were complete, so the end of an answer by itself shows nothing.
    */
-  private async lookOn(after: WirePosition, limit: number): Promise<Look> {
+  private async readOn(after: WirePosition, limit: number): Promise<Look> {
     const [newest] = (
       await this.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 })
     ).events;
-    // The store ends before the reader: it lost what was read.
+    // The store ends before the reader: it lost events that were read.
     if (newest !== undefined && compare(newest.position, after) < 0) await this.look();
     if (newest !== undefined && compare(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
@@ -589,7 +590,7 @@ export class EventStoreDbEventLog implements EventLog {
     prefixes: readonly string[],
     limit: number,
   ): Promise<readonly WireEvent[]> {
-    // Reading begins with the event at the position itself, when it is one of those.
+    // The read begins with the event at the position itself, when that event passes the filter.
     const { events } = await this.read({
       of: { prefixes, from: after === BEFORE_ALL ? 'start' : after },
       count: limit + 1,
@@ -614,8 +615,8 @@ export class EventStoreDbEventLog implements EventLog {
     const session = await this.session();
     const { epoch } = this.seen;
     try {
-      // A read that filters the whole store may have nothing to say for long: it is waited for
-      // while the store answers something else.
+      // A read that filters the whole store may be silent for long: it is waited for while the
+      // store answers another call.
       const isAlive =
         'prefixes' in query.of && query.of.prefixes !== null
           ? () => this.isAlive(session)
@@ -632,7 +633,7 @@ export class EventStoreDbEventLog implements EventLog {
     }
   }
 
-  /** Of ours: others' events may be scavenged by whoever runs the store. */
+  /** Of this log: other users' events may be scavenged by the store's operator. */
   private noteRead(events: readonly WireEvent[], logId: string, epoch: number): void {
     for (const { id, stream, position } of [events[0], events.at(-1)].filter(
       (event) => event !== undefined,
@@ -681,11 +682,10 @@ export class EventStoreDbEventLog implements EventLog {
 }
 
 /**
- * Whether the event stands there. An answer without events shows nothing, for a server whose call
- * was cancelled under its hands ends it so: it counts when the newest event of the store stands
- * before the position. A server that does not know the position refuses the read, while it answers
- * others.
- * @throws {NoAnswer} when nothing can be told.
+ * Whether the event is at that position. An empty answer shows nothing, for a server that cancelled
+ * the call ends it so: it counts when the newest event of the store is before the position. A
+ * server that does not know the position refuses the read while it answers other calls.
+ * @throws {NoAnswer} when it cannot be determined.
  */
 async function holdsOn(
   wire: EventStoreDbWire,

@@ -1,25 +1,25 @@
 import { EventLogUnavailable } from '../event-log.js';
 
-/** Nothing was heard in the time given. What was asked may have happened, or may happen yet. */
+/** No message arrived in time. The call may have been carried out, or may be later. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
 /**
- * The connection that a call was meant for is gone; over another one nothing is sent before the log
- * was compared. Nothing was sent.
+ * The connection of a call is gone; nothing is sent over another one before the log was compared.
+ * Nothing was sent.
  */
 export class ConnectionChanged extends Error {
   override readonly name = 'ConnectionChanged';
 }
 
-/** What a failed call means to the one who made it. */
+/** What a failed call means to its caller. */
 export type Failure =
-  /** The store is away, busy electing, or did not answer: the identical call may be made again. */
+  /** The store is unavailable, electing, or did not answer: the identical call may be retried. */
   | { readonly kind: 'away'; readonly reason: string; readonly isOutcomeUnknown: boolean }
-  /** The store answers, and an operator has to do something about it before it serves us. */
+  /** The store answers, and an operator has to act before it can be used. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** A fault of this call or of this code; no use in trying again. */
+  /** A fault of this call or of this code; a retry is no use. */
   | { readonly kind: 'fault' };
 
 const CANCELLED = 1;
@@ -38,8 +38,8 @@ const REFUSES_USER =
   'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
 
 /**
- * Sorts errors of the client and of gRPC by what they look like: `type` and `code` are missing or
- * wrong on several of them, and their messages may quote what was sent, so none of it goes into a
+ * Classifies errors of the client and of gRPC by their appearance: `type` and `code` are missing or
+ * wrong on several of them, and their messages may quote the request, so none of it appears in a
  * reason.
  */
 export function failureOf(error: unknown): Failure {
@@ -76,8 +76,8 @@ export function failureOf(error: unknown): Failure {
     case INTERNAL:
       return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
     default:
-      // The client's own errors without a code: a failed discovery, a server that says that it is
-      // not ready.
+      // The client's own errors without a code: a failed discovery, a server that reports that it
+      // is not ready.
       return /discover|not ready|write after end|Channel has been shut down|stream was destroyed/i.test(
         text,
       )
@@ -86,22 +86,21 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** The error in the words of the port; errors of this code go on as they are. */
+/** The error in the terms of the port; errors of this code are passed on unchanged. */
 export function asPortError(error: unknown): unknown {
   if (error instanceof EventLogUnavailable) return error;
   const failure = failureOf(error);
-  // Without the cause: an error of the client may carry the request, and with it what is nobody's
-  // business.
+  // Without the cause: an error of the client may contain the request, and with it personal data.
   return failure.kind === 'fault' ? withoutPayload(error) : new EventLogUnavailable(failure.reason);
 }
 
-/** An error of the port that names no cause. */
+/** An error of the port without a cause. */
 export const saysOnlyAway = (error: unknown): boolean =>
   error instanceof EventLogUnavailable && error.message === AWAY;
 
 /**
- * What a read of the whole log from a position that is none fails with; other failures of the
- * server look alike.
+ * The failure of a read of the whole log from an invalid position; other failures of the server
+ * look alike.
  */
 export const mayBeNoPosition = (error: unknown): boolean =>
   isRecord(error) && error.code === UNKNOWN;

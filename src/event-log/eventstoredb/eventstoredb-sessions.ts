@@ -5,52 +5,48 @@ import type { EventStoreAddress } from '../event-store-url.js';
 import { asPortError, exceptionOf, NoAnswer } from './eventstoredb-failures.js';
 import { EventStoreDbWire } from './eventstoredb-wire.js';
 
-/** A client that has shown that it reaches a store of ours. */
+/** A client that has reached a store of this ledger. */
 export interface Session {
   readonly wire: EventStoreDbWire;
-  /** Of the server, as it gives it: `23.10.8.0`. */
+  /** Of the server, as it returns it: `23.10.8.0`. */
   readonly version: string;
   readonly logId: string;
-  /** Whether it says where a stream ends. */
+  /** Whether it reports where a stream ends. */
   readonly namesEnds: boolean;
 }
 
 export interface SessionsOptions {
   readonly address: EventStoreAddress;
   /**
-   * Whose log this is: a digest that only the same master key gives. Kept in the store by whoever
-   * opens it first.
+   * The owner of the log: a digest that only the same master key produces. Stored by the first
+   * process that opens the store.
    */
   readonly owner: string;
-  /** The stream whose metadata say who the log is. */
+  /** The stream whose metadata contain the log's identity. */
   readonly identityStream: string;
-  /** Opening is given up after this time. */
+  /** Limit of opening a session. */
   readonly openTimeoutMs: number;
   /**
-   * Whether the log of this identity is to be used, whoever owns it. @throws {EventLogUnavailable}
-   * when it is not.
+   * Whether the log of this identity may be used. @throws {EventLogUnavailable} when it must not.
    */
   readonly accept?: (logId: string) => Promise<void>;
   /**
-   * Called with each client that reached the log, before anything else goes over its connection.
-   * @param ms how long it may take.
+   * Called with each client that reached the log, before any other call over its connection.
+   * @param ms its time limit.
    */
   readonly introduced?: (wire: EventStoreDbWire, ms: number) => Promise<void>;
 }
 
 const OLDEST = [21, 10] as const;
-/** So many nodes are asked one after the other, each because the one before said that it leads. */
+/** Limit of redirects from one node to the node that it names as leader. */
 const NAMED_LEADERS_MAX = 2;
-/**
- * What stands in place of a version when the server does not know the question, which came with
- * 21.10.
- */
-const UNSAID = 'unknown';
+/** Replaces the version of a server that does not know the question, which exists since 21.10. */
+const VERSION_UNKNOWN = 'unknown';
 
 /**
- * One client at a time, made anew when it may be stuck: after a call without an answer or a
- * discovery that failed the client of a process can wait for ever, or repeat its failure from
- * memory, while a fresh one works. Calls under way on the old one go on to their own end.
+ * One client at a time, replaced when it may be stuck: after a call without an answer or a failed
+ * discovery a client can wait without end, or repeat its failure from memory, while a new one
+ * works. Calls under way on the old client run to their end.
  */
 export class EventStoreDbSessions {
   private opening: Promise<Session> | undefined;
@@ -61,7 +57,7 @@ export class EventStoreDbSessions {
 
   constructor(private readonly options: SessionsOptions) {}
 
-  /** The identity of the log, once a session has learned it. */
+  /** The identity of the log, once a session has read it. */
   get logId(): string | undefined {
     return this.known;
   }
@@ -79,7 +75,7 @@ export class EventStoreDbSessions {
     return this.opening;
   }
 
-  /** The next call gets a new client; nothing happens when this one was replaced already. */
+  /** The next call uses a new client; no effect when this one was already replaced. */
   async replace(session: Session): Promise<void> {
     const current = this.opening;
     if (
@@ -95,7 +91,7 @@ export class EventStoreDbSessions {
 
   async close(): Promise<void> {
     this.isClosed = true;
-    await Promise.all([...this.open].map((wire) => this.letGo(wire)));
+    await Promise.all([...this.open].map((wire) => this.dispose(wire)));
   }
 
   private async connect(): Promise<Session> {
@@ -113,8 +109,8 @@ export class EventStoreDbSessions {
   }
 
   /**
-   * A follower names the leader, and the client that was told so goes there with its next call: a
-   * new client would ask the follower again.
+   * A follower names the leader, and the same client goes there with its next call: a new client
+   * would ask the follower again.
    */
   private async introduceAtLeader(wire: EventStoreDbWire): Promise<Session> {
     for (let left = NAMED_LEADERS_MAX; ; left--) {
@@ -129,7 +125,7 @@ export class EventStoreDbSessions {
   private async introduce(wire: EventStoreDbWire): Promise<Session> {
     const version = await wire.serverVersion();
     if (isTooOld(version)) {
-      const given = version === UNSAID ? 'older than 21.10' : `of version ${version}`;
+      const given = version === VERSION_UNKNOWN ? 'older than 21.10' : `of version ${version}`;
       throw new EventLogUnavailable(`EventStoreDB is ${given}: 21.10 or newer is needed`);
     }
     const { id, owner, namesEnds } = (await this.identity(wire)) ?? (await this.introduceLog(wire));
@@ -140,7 +136,7 @@ export class EventStoreDbSessions {
     }
     if (this.known !== undefined && this.known !== id) {
       throw new EventLogUnavailable(
-        'another log stands at EVENT_STORE_URL than the one before: restart the service if that is meant',
+        'EVENT_STORE_URL leads to another log than before: restart the service if that is meant',
       );
     }
     await this.options.accept?.(id);
@@ -168,7 +164,10 @@ export class EventStoreDbSessions {
     return { ...identity, namesEnds: isEndNamed };
   }
 
-  /** Of several who find a new store at the same time one is first; all take what it wrote. */
+  /**
+   * Of several processes that find a new store at the same time one writes first; all use what it
+   * wrote.
+   */
   private async introduceLog(
     wire: EventStoreDbWire,
   ): Promise<Identity & { readonly namesEnds: boolean }> {
@@ -182,24 +181,24 @@ export class EventStoreDbSessions {
       this.options.openTimeoutMs,
     );
     const identity = await this.identity(wire);
-    if (identity === undefined) throw new NoAnswer('what was just written is not there yet');
+    if (identity === undefined) throw new NoAnswer('the identity that was just written is missing');
     return identity;
   }
 
   /**
-   * Metadata of a stream live in a stream of their own, which no prefix of ours matches: they are
-   * never read as events of the log.
+   * The metadata of a stream are in a stream of their own, which no prefix of this log matches:
+   * they are never read as events.
    */
   private get stream(): string {
     return `$$${this.options.identityStream}`;
   }
 
-  /** Its calls have at most this long to come to an end by themselves. */
+  /** Its calls have at most this long to end by themselves. */
   private retire(wire: EventStoreDbWire): void {
-    setTimeout(() => void this.letGo(wire), this.options.openTimeoutMs).unref();
+    setTimeout(() => void this.dispose(wire), this.options.openTimeoutMs).unref();
   }
 
-  private async letGo(wire: EventStoreDbWire): Promise<void> {
+  private async dispose(wire: EventStoreDbWire): Promise<void> {
     if (!this.open.delete(wire)) return;
     await within(this.options.openTimeoutMs, wire.close()).catch(() => undefined);
   }
@@ -223,15 +222,15 @@ function parseIdentity(data: string): Identity | undefined {
   }
 }
 
-/** A version that is given, but not as numbers, is taken for a new one. */
+/** A version that is not numeric counts as new. */
 function isTooOld(version: string): boolean {
-  if (version === UNSAID) return true;
+  if (version === VERSION_UNKNOWN) return true;
   const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
   if (major === undefined || minor === undefined) return false;
   return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
 }
 
-/** @throws {NoAnswer} after that time; what comes later is dropped. */
+/** @throws {NoAnswer} after that time; a later answer is dropped. */
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return inTime(work, ms, () => new NoAnswer(`no answer within ${ms} ms`));
 }

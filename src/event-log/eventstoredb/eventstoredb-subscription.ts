@@ -3,14 +3,11 @@ import type { Doorbell } from '../doorbell.js';
 import type { EventStoreDbSessions, Session } from './eventstoredb-sessions.js';
 import type { EventStoreDbWire } from './eventstoredb-wire.js';
 
-export interface NewsOptions {
+export interface SubscriptionOptions {
   readonly sessions: EventStoreDbSessions;
   readonly doorbell: Doorbell;
   readonly prefix: string;
-  /**
-   * An event that is known to be stored and was not heard of after this time shows that the
-   * subscription is deaf.
-   */
+  /** A stored event that the subscription did not report within this time shows that it is deaf. */
   readonly deafAfterMs: number;
   readonly onRestart: () => void;
 }
@@ -18,9 +15,9 @@ export interface NewsOptions {
 const RETRY = { first: 50, max: 2_000 };
 
 /**
- * A live subscription that does nothing but ring the doorbell: what it hands over is read in pages
- * all the same, so it may be dropped in a burst, end without a word or fall silent, and nothing is
- * lost; it is made anew, and then everybody looks once. Runs while somebody listens.
+ * A live subscription that only rings the doorbell: events are read in pages, so it may be dropped
+ * in a burst, end or fall silent, and no event is lost; it is opened anew, and then every reader
+ * reads once. Runs while it has listeners.
  */
 export class EventStoreDbSubscription {
   private listeners = 0;
@@ -30,7 +27,7 @@ export class EventStoreDbSubscription {
   private watch: NodeJS.Timeout | undefined;
   private restart: () => void = () => undefined;
 
-  constructor(private readonly options: NewsOptions) {}
+  constructor(private readonly options: SubscriptionOptions) {}
 
   /** Keeps the subscription up until the returned function is called. */
   listen(): () => void {
@@ -52,10 +49,7 @@ export class EventStoreDbSubscription {
     this.watch = undefined;
   }
 
-  /**
-   * Something stands in the log up to this commit position: a subscription that lives will say so,
-   * too.
-   */
+  /** The log has an event at this commit position: a working subscription will report it. */
   expect(commit: bigint): void {
     if (commit > this.awaited) this.awaited = commit;
     if (this.ending === undefined || this.watch !== undefined || this.awaited <= this.heard) return;
@@ -82,11 +76,11 @@ export class EventStoreDbSubscription {
         session = await sessions.current();
         const wasHeard = await this.subscribeOnce(session, signal);
         if (wasHeard) failures = 0;
-        // A subscription that was dropped or cut is made again on the client, which mends its
-        // connection; one that was deaf is not.
+        // A subscription that was dropped or cut is opened again on the same client, which repairs
+        // its connection; after a deaf one the client is replaced.
         else if (!signal.aborted) await sessions.replace(session);
       } catch {
-        // Whoever reads finds out what is wrong with the store, and says so.
+        // The readers find out what is wrong with the store, and report it.
       }
       if (signal.aborted) return;
       await pause(backOffMs(failures++, RETRY), signal);
@@ -94,8 +88,8 @@ export class EventStoreDbSubscription {
   }
 
   /**
-   * What stands in the store already, a new subscription will never mention: a tail that catches up
-   * on it does not show it to be deaf.
+   * Events that exist already are never reported by a new subscription: a tail that catches up on
+   * them does not show it to be deaf.
    */
   private async passOver(wire: EventStoreDbWire): Promise<void> {
     try {
@@ -107,11 +101,11 @@ export class EventStoreDbSubscription {
       if (newest !== undefined && newest.position.commit > this.heard)
         this.heard = newest.position.commit;
     } catch {
-      // Taken for deaf once too often, it is made anew once too often.
+      // A false alarm costs one more reopening.
     }
   }
 
-  /** Until it ends, however it ends. False when it was never confirmed, or went deaf. */
+  /** Resolves when it ends, for any reason. False when it was never confirmed, or went deaf. */
   private async subscribeOnce({ wire }: Session, signal: AbortSignal): Promise<boolean> {
     const { doorbell, prefix, deafAfterMs } = this.options;
     let isConfirmed = false;
@@ -133,7 +127,7 @@ export class EventStoreDbSubscription {
               isConfirmed = true;
               clearTimeout(unconfirmed);
               this.heard = this.awaited;
-              // Whatever came between the last look and now.
+              // Wakes the readers for events between their last read and now.
               doorbell.wakeAll();
               void this.passOver(wire);
             },
@@ -145,7 +139,7 @@ export class EventStoreDbSubscription {
           })
           .then((stop) => {
             cancel = stop;
-            // Nobody waits for it any more, and nobody else would end it.
+            // Abandoned by its caller: without this it would never end.
             if (isOver) stop();
           }, reject);
       });

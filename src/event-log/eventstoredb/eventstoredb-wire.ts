@@ -14,7 +14,7 @@ export interface WirePosition {
   readonly prepare: bigint;
 }
 
-/** An event as the server gives it back: texts are its bytes, read as UTF-8 and not parsed. */
+/** An event as the server returns it: its texts are the bytes as UTF-8, not parsed. */
 export interface WireEvent extends NewEvent {
   readonly stream: string;
   readonly revision: bigint;
@@ -30,17 +30,17 @@ export type WireAppendResult =
 export interface WirePage {
   readonly events: readonly WireEvent[];
   /**
-   * The server said that the stream ends here, or is not there. Without that a short page may be a
-   * part: a server whose call was cancelled under its hands ends it as if all had been said. Of the
-   * whole log no server says it; of a stream those of today do.
+   * The server reported that the stream ends here, or does not exist. Without that a short page may
+   * be incomplete: a server that cancelled the call ends it as if it were complete. Servers never
+   * report the end of the whole log; of a stream current versions do.
    */
   readonly isEndNamed: boolean;
 }
 
 export interface WireRead {
   /**
-   * Of one stream; or of the whole log, all of it (`null`) or what stands in streams whose names
-   * begin with one of these.
+   * Of one stream; or of the whole log, all of it (`null`) or the streams whose names begin with
+   * one of these prefixes.
    */
   readonly of:
     | { readonly stream: string; readonly from: bigint | 'end' }
@@ -57,10 +57,10 @@ type ReadCall = ReturnType<InstanceType<typeof streamsService.StreamsClient>['re
 const TICKS_PER_MS = 10_000n;
 
 /**
- * The client with calls of our own on its connection. Its public calls parse every payload and give
- * up the bytes, take no deadline on reads, do not filter a read of the whole log, and append over a
- * stream that all its users share, where one failure rejects them all. What is used of it is what
- * is hard: discovery, following the leader, TLS, credentials, the generated messages.
+ * The client, with our own calls on its connection. Its public calls parse every payload and drop
+ * the bytes, take no deadline on reads, do not filter a read of the whole log, and append over a
+ * stream that all its users share, where one failure rejects them all. The hard parts are used:
+ * discovery, following the leader, TLS, credentials, the generated messages.
  */
 export class EventStoreDbWire extends EventStoreDBClient {
   private connection: 'any' | 'the one that stands' | 'gone' = 'any';
@@ -68,8 +68,8 @@ export class EventStoreDbWire extends EventStoreDBClient {
   constructor(address: EventStoreAddress) {
     super(...clientArguments(address));
     const onError = this.handleError;
-    // Nobody awaits it, and it awaits the next connection: when that cannot be made, the rejection
-    // would end the process.
+    // Not awaited, and it awaits the next connection: when that fails, the rejection would end the
+    // process.
     this.handleError = async (client, error) => onError(client, error).catch(() => undefined);
   }
 
@@ -79,23 +79,20 @@ export class EventStoreDbWire extends EventStoreDBClient {
   }
 
   /**
-   * Whether the connection of `keepToConnection` is gone: the one that comes in its place may lead
-   * to a node that lacks the log's end.
+   * Whether the connection of `keepToConnection` is gone: its successor may lead to a node that
+   * lacks the log's end.
    */
   get isConnectionGone(): boolean {
     return this.connection === 'gone';
   }
 
-  /**
-   * From now on appends go over the connection that stands now. @throws {NoAnswer} when none does.
-   */
+  /** From now on appends use the current connection only. @throws {NoAnswer} when there is none. */
   async keepToConnection(): Promise<void> {
     const channel = await this.getChannel();
     if (channel.getConnectivityState(false) !== connectivityState.READY)
       throw new NoAnswer('the connection is gone');
     this.connection = 'the one that stands';
-    // Called once, when the state becomes another one; a channel that is closed changes its state,
-    // too.
+    // Called once, at the next change of state; closing a channel changes its state, too.
     channel.watchConnectivityState(connectivityState.READY, Infinity, () => {
       this.connection = 'gone';
     });
@@ -135,9 +132,9 @@ export class EventStoreDbWire extends EventStoreDBClient {
   }
 
   /**
-   * One page, in the order asked for; a stream that does not exist is empty.
-   * @param silenceMs without a single message for so long, `isAlive` is asked; without it, or when
-   * it fails, the read is given up.
+   * One page, in the order of the query; a stream that does not exist is empty.
+   * @param silenceMs after this time without a message `isAlive` is called; without it, or when it
+   * fails, the read is abandoned.
    */
   async read(
     query: WireRead,
@@ -182,8 +179,8 @@ export class EventStoreDbWire extends EventStoreDBClient {
   }
 
   /**
-   * Every new event of these streams, from now on, until `cancel`; then, and after an error or the
-   * end, nothing comes any more.
+   * Every new event of these streams, from now on, until `cancel`; no event after that, or after an
+   * error or the end.
    */
   async subscribe(
     prefix: string,
@@ -216,7 +213,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
     };
   }
 
-  /** Ends what is under way and lets go of the connection. */
+  /** Ends the calls under way and closes the connection. */
   async close(): Promise<void> {
     await this.dispose();
     const channel = await this.getChannel();
@@ -231,8 +228,8 @@ export class EventStoreDbWire extends EventStoreDBClient {
 }
 
 /**
- * Cancelled late: grpc-js answers a cancellation within the handling of a message with an
- * exception. The client's own listeners stay, for it forgets a call by them.
+ * Cancelled late: grpc-js answers a cancellation during the handling of a message with an
+ * exception. The client's own listeners stay: they make it forget the call.
  */
 function cancel(call: ReadCall): void {
   call.on('error', () => undefined);
@@ -299,8 +296,8 @@ function appendHeader(stream: string, expected: ExpectedRevision): streams.Appen
 function appendMessage({ id, type, data, metadata }: NewEvent): streams.AppendReq {
   const message = new streams.AppendReq.ProposedMessage();
   message.setId(new shared.UUID().setString(id));
-  // The server shows such an event as the JSON that it is, and its own projections can read it; the
-  // bytes stay as they are.
+  // The server shows such an event as JSON, and its own projections can read it; the bytes are
+  // unchanged.
   message.getMetadataMap().set('type', type).set('content-type', 'application/json');
   message.setData(bytes(data));
   if (metadata !== '') message.setCustomMetadata(bytes(metadata));
@@ -337,7 +334,7 @@ function readRequest({ of, backwards = false, count }: WireRead): streams.ReadRe
     const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(
       identifier(of.stream),
     );
-    // With it the server names the stream's last revision behind the events.
+    // With it the server returns the stream's last revision behind the events.
     options
       .setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(1))
       .setStream(
@@ -381,7 +378,8 @@ function allFrom(from: WirePosition | 'start' | 'end'): streams.ReadReq.Options.
 }
 
 /**
- * How far the server looks before it says how far it is: rarely, for nobody here listens to that.
+ * How far the server searches before it reports a checkpoint: rarely, for checkpoints are not used
+ * here.
  */
 const CHECKPOINT_EVERY = 1_000;
 
@@ -397,7 +395,7 @@ function streamPrefixes(prefixes: readonly string[]): streams.ReadReq.Options.Fi
 const identifier = (stream: string): shared.StreamIdentifier =>
   new shared.StreamIdentifier().setStreamName(Buffer.from(stream).toString('base64'));
 
-/** The generated messages know plain arrays of bytes only, not Node's kind of them. */
+/** The generated messages accept plain arrays of bytes only, not Buffers. */
 const bytes = (text: string): Uint8Array => {
   const buffer = Buffer.from(text);
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);

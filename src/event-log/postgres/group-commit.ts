@@ -4,8 +4,7 @@ import { EventLogUnavailable } from '../event-log.js';
 import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
 /**
- * What carries batches to the store, in the order of the calls; given up and opened anew after any
- * failure.
+ * Sends batches to the store, in the order of the calls; replaced by a new one after any failure.
  */
 export interface BatchStore {
   /**
@@ -14,20 +13,20 @@ export interface BatchStore {
    */
   commit(appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]>;
   readonly isLost: () => boolean;
-  /** At once; what is under way rejects. */
+  /** Immediately; batches under way reject. */
   destroy(): void;
 }
 
 export interface GroupCommitOptions {
   open(): Promise<BatchStore>;
   /**
-   * True for errors after which the identical batch may be sent again: the store is away, or it
-   * undid a deadlocked transaction.
+   * True for errors after which the identical batch may be retried: the store is unavailable, or it
+   * rolled back a deadlocked transaction.
    */
   isTransient(error: unknown): boolean;
-  /** A caller gets its answer, or an error, within this time. */
+  /** An append returns, or throws, within this time. */
   readonly appendTimeoutMs: number;
-  /** Callers that wait for the batch under way, at most. */
+  /** Limit of callers that wait for the batch under way. */
   readonly waitingAppendsMax: number;
   readonly batchAppendsMax: number;
   readonly batchBytesMax: number;
@@ -46,21 +45,24 @@ interface PendingAppend extends BatchedAppend {
 type Answer = () => void;
 
 const RETRY = { first: 20, max: 500 };
-/** What an event costs beyond its bytes, so that many empty ones do not make an endless batch. */
+/**
+ * The overhead of an event beyond its bytes, so that many empty events do not make an endless
+ * batch.
+ */
 const EVENT_OVERHEAD_BYTES = 128;
-/** One that the store works on, one on its way to it. */
+/** One in the store's work, one on its way to it. */
 const BATCHES_IN_FLIGHT_MAX = 2;
-/** Fewer than these, while others are in flight, are not worth a transaction of their own. */
+/** Fewer appends than this do not get a transaction of their own while others are in flight. */
 const BATCH_SPLIT_MIN = 16;
 
 /**
- * Appends that wait while a commit is under way go into the next one together, each with a result
- * of its own: batches grow with the load. The store takes one batch after the other; with enough
- * callers a second one is on its way to it meanwhile.
+ * Appends that wait during a commit share the next one, each with its own result: batches grow with
+ * the load. The store takes one batch after the other; with enough callers a second one is sent
+ * meanwhile.
  *
- * A commit that fails without an answer is sent again as it was (a store recognises what it has
- * already), for as long as a caller waits for it. One that cannot succeed is sent append by append,
- * so that a bad append fails alone.
+ * A commit that fails without an answer is retried unchanged (a store recognises events that it
+ * has), for as long as a caller waits for it. One that cannot succeed is sent append by append, so
+ * that an invalid append fails alone.
  */
 export class GroupCommit {
   private waiting: PendingAppend[] = [];
@@ -72,7 +74,7 @@ export class GroupCommit {
   private closed = false;
   private idle: (() => void) | undefined;
   /**
-   * A commit without an answer is given up early enough to be tried once more in its callers' time.
+   * A commit without an answer is abandoned early enough for one retry within its callers' time.
    */
   private readonly attemptTimeoutMs: number;
 
@@ -81,8 +83,7 @@ export class GroupCommit {
   }
 
   /**
-   * @throws {EventLogUnavailable} when closed, when too many wait, or when there was no answer in
-   * time.
+   * @throws {EventLogUnavailable} when closed, when too many wait, or without an answer in time.
    */
   append(append: BatchedAppend, bytes: number): Promise<BatchedResult> {
     if (this.closed) return Promise.reject(new EventLogUnavailable('the event log is closed'));
@@ -110,7 +111,7 @@ export class GroupCommit {
     });
   }
 
-  /** Takes no more appends; those that wait still get their answers, each within its time. */
+  /** Takes no more appends; those that wait still return, each within its time. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.waitingCount > 0 || this.inFlight.size > 0)
@@ -119,7 +120,7 @@ export class GroupCommit {
     this.store = undefined;
   }
 
-  /** Whoever asks in the same turn goes into the same batch. */
+  /** Calls of the same turn share a batch. */
   private sendSoon(): void {
     if (this.sending) return;
     this.sending = true;
@@ -145,8 +146,7 @@ export class GroupCommit {
     this.inFlight.add(batch);
     const answer = await this.commit(batch);
     this.inFlight.delete(batch);
-    // The next ones are on their way before the callers go on with their answers, which takes its
-    // time.
+    // The next batch is sent before the callers continue with their results, which takes its time.
     this.sendWaiting();
     answer();
   }
@@ -155,9 +155,9 @@ export class GroupCommit {
     const batch: PendingAppend[] = [];
     const later: PendingAppend[] = [];
     const taken = new Set<string>();
-    // Half of all, so that the store has one half while the callers of the other are answered and
-    // ask again. All of them at once would leave the store idle while the callers work, and the
-    // callers while the store does.
+    // Half of all, so that the store works on one half while the callers of the other continue and
+    // call again. All at once would leave the store idle while the callers work, and the callers
+    // while the store does.
     let outstanding = this.waitingCount;
     for (const other of this.inFlight) outstanding += other.length;
     const appendsMax = Math.min(
@@ -170,8 +170,8 @@ export class GroupCommit {
       const pending = this.waiting[next];
       if (pending === undefined || pending.settled) continue;
       if (batch.length > 0 && bytes + pending.bytes > this.options.batchBytesMax) break;
-      // Of two with the same expectation one loses, or repeats the other; which, can be told once
-      // the first one is stored.
+      // Of two with the same expectation one loses, or repeats the other; the first one must be
+      // stored to know which.
       const expectation = `${pending.expected} ${pending.stream}`;
       if (taken.has(expectation)) {
         later.push(pending);
@@ -187,7 +187,7 @@ export class GroupCommit {
     return batch;
   }
 
-  /** Gives back how to answer the callers, once the outcome is known. */
+  /** Returns how to answer the callers, once the outcome is known. */
   private async commit(batch: readonly PendingAppend[]): Promise<Answer> {
     for (let attempt = 0; ; attempt++) {
       const open = batch.filter(({ settled }) => !settled);
@@ -228,7 +228,7 @@ export class GroupCommit {
       this.options.onBatch?.(open.length, performance.now() - startedAt);
       return results;
     } catch (error) {
-      // Whatever it was, the next attempt begins with a connection that is known to be good.
+      // After any failure the next attempt begins with a new connection.
       store.destroy();
       if (this.store === store) this.store = undefined;
       throw error;
@@ -255,15 +255,12 @@ export class GroupCommit {
         new EventLogUnavailable(`no answer within ${this.options.appendTimeoutMs} ms`),
       ),
     );
-    // Nobody waits for this commit any more: those behind it shall not either.
+    // Its callers no longer wait for this commit: the batches behind it must not either.
     if (batch?.every(({ settled }) => settled)) this.store?.destroy();
   }
 }
 
-/**
- * How long one attempt, or one connecting, may take: half the callers' time, so that a second one
- * fits in.
- */
+/** Limit of one attempt or one connect: half the callers' time, so that a second one fits. */
 export function attemptTimeout(appendTimeoutMs: number): number {
   return Math.max(1, Math.floor(appendTimeoutMs / 2));
 }

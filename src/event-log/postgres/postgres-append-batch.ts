@@ -7,7 +7,7 @@ export interface BatchedAppend {
   /** -1 for a stream that must not exist. */
   readonly expected: bigint;
   readonly events: readonly NewEvent[];
-  /** The id of the event that has to stand at the expected revision; undefined: whichever. */
+  /** The id of the event that must be at the expected revision; undefined: any. */
   readonly end?: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export type BatchedResult =
       readonly kind: 'stored';
       readonly position: bigint;
       readonly revision: bigint;
-      /** It stood there already. */
+      /** It was already stored there. */
       readonly isRepeated: boolean;
     }
   /** -1 for a stream that does not exist. */
@@ -31,8 +31,8 @@ export type BatchRow = readonly [
 /** `{position,recorded}`. */
 export type SingleRow = readonly [answer: string | null];
 
-// Planned once per connection by its name. The server gives all three as text; nothing of it is for
-// pg's parsers.
+// Planned once per connection by its name. The server returns all three as text; pg's parsers are
+// not needed.
 const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
 const APPEND_BATCH = {
   name: 'ledger-append-batch',
@@ -51,13 +51,13 @@ const APPEND_DISTINCT_BEHIND = {
   name: 'ledger-append-distinct-behind',
   text: `select * from ledger.append_distinct_behind${ARGUMENTS_AND_ENDS}`,
 };
-/** In place of an end that nobody names. */
+/** Replaces an end that was not passed. */
 const NO_END = '00000000-0000-0000-0000-000000000000';
 /**
- * What the functions fail with where a stream ends in another event than was said: nothing of the
- * call was stored.
+ * The SQLSTATE of a stream whose last event is not the expected one: nothing of the call was
+ * stored.
  */
-export const ENDS_OTHERWISE = 'LB001';
+export const END_MISMATCH = 'LB001';
 
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
@@ -65,8 +65,8 @@ const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6)';
 const APPEND_ONE_BEHIND = 'select ledger.append_one_behind($1, $2, $3, $4, $5, $6, $7)';
 
 /**
- * For a batch of one append of one event, the usual one while nobody waits: no arrays, half the
- * time. Stores it or does nothing.
+ * For a batch of one append of one event, the usual one without load: no arrays, half the time.
+ * Stores it or does nothing.
  */
 export function singleQuery(
   { stream, expected, end }: BatchedAppend,
@@ -84,7 +84,7 @@ export function singleQuery(
       };
 }
 
-/** Undefined when it was not stored: a batch of one tells why. */
+/** Undefined when it was not stored: a batch of one shows why. */
 export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResult | undefined {
   if (answer === null) return undefined;
   const [position = ''] = answer.slice(1, -1).split(',');
@@ -93,12 +93,12 @@ export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResu
 
 export interface BatchCall {
   readonly query: QueryArrayConfig<Buffer[]>;
-  /** One result per append, in the order in which they were given. */
+  /** One result per append, in their order. */
   results(row: BatchRow): BatchedResult[];
 }
 
 /**
- * The one call that stores a batch: ledger.append_batch says what its arguments mean
+ * The one call that stores a batch: ledger.append_batch documents its arguments
  * (migrations/0001_create_event_log.ts).
  */
 export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
@@ -110,9 +110,8 @@ export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
       results: (row) => batchResults(appends, row),
     };
   }
-  // Positions go by the order that is sent. Where a stream is named twice that has to be the order
-  // in which its revisions are given out, or a later event of the stream could get the earlier
-  // position.
+  // Positions follow the order of the arguments. For a stream that occurs twice that must be the
+  // order of its revisions, or a later event of the stream could have the earlier position.
   const ordered = places
     .map((place) => appends[place - 1])
     .filter((append) => append !== undefined);
@@ -178,9 +177,9 @@ function callWith(appends: readonly BatchedAppend[], places: readonly number[]) 
 
 /**
  * Places from 1: new streams first, then the others, each by name; the sort is stable, so appends
- * to one stream keep their order. Every process locks in this order. Nobody waits in a circle: who
- * waits for a new stream of another's holds new streams only, and an update does not see, nor wait
- * for, a stream whose insert is not committed.
+ * to one stream keep their order. Every process locks in this order, so there is no deadlock: a
+ * process that waits for another's new stream holds new streams only, and an update does not see,
+ * nor wait for, a stream whose insert is not committed.
  */
 function lockOrder(appends: readonly BatchedAppend[]): number[] {
   const sorted = appends.map(({ stream, expected }, index) => ({

@@ -1,7 +1,7 @@
 /**
- * One-dimensional arrays in the binary form of Postgres' wire protocol; `pg` sends a Buffer as it
- * is. Its own text form escapes every element here and parses it again there, which was a third of
- * the cost of a batch.
+ * One-dimensional arrays in the binary form of Postgres' wire protocol; `pg` sends a Buffer
+ * unchanged. The text form escapes every element here and parses it again there, which was a third
+ * of the cost of a batch.
  */
 
 const OID = { int4: 23, int8: 20, text: 25, uuid: 2950 } as const;

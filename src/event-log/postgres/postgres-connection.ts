@@ -2,29 +2,29 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 
 export interface DedicatedConnectionOptions {
-  /** Asked at every connect: the server may come back at another address. */
+  /** Called at every connect: the server's address may change. */
   readonly url: () => string;
   readonly applicationName: string;
   readonly connectTimeoutMs: number;
   /**
    * The server ends a statement after this time, so that one whose caller has gone does not wait
-   * for a lock for ever.
+   * for a lock without end.
    */
   readonly statementTimeoutMs: number;
-  /** Sends a statement while the one before is still at work, instead of waiting for its answer. */
+  /** Sends a statement while the previous one is running, instead of waiting for its answer. */
   readonly pipeline?: boolean;
 }
 
 /**
- * A connection outside any pool, with a hold on its socket: a server that hangs never answers a
- * polite goodbye.
+ * A connection outside any pool, with access to its socket: a hanging server never answers a
+ * regular close.
  */
 export interface DedicatedConnection {
   readonly client: pg.Client;
   readonly isLost: () => boolean;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed, by either side. */
   readonly lost: Promise<void>;
-  /** Ends it at once; what is under way rejects. The server may still carry it out. */
+  /** Closes it immediately; statements under way reject. The server may still carry them out. */
   destroy(): void;
 }
 

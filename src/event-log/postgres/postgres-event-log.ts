@@ -24,7 +24,7 @@ import { NewestSeen } from '../newest-seen.js';
 import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js';
 import {
   batchCall,
-  ENDS_OTHERWISE,
+  END_MISMATCH,
   singleQuery,
   singleResult,
   type BatchedAppend,
@@ -37,19 +37,19 @@ import { PostgresListener } from './postgres-listener.js';
 import { compareSeen, countHeld } from './postgres-seen.js';
 
 export interface PostgresEventLogOptions {
-  /** A function is asked at every connect: the embedded server may come back at another port. */
+  /** A function is called at every connect: the embedded server's port may change. */
   readonly url: string | (() => string);
-  /** A caller of `append` is answered within this time, or gets `EventLogUnavailable`. */
+  /** An append returns within this time, or throws `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
-  /** More appends than these that wait at the same time are refused with `EventLogUnavailable`. */
+  /** Limit of waiting appends; more are refused with `EventLogUnavailable`. */
   readonly waitingAppendsMax?: number;
   /**
-   * A read is answered within this time (and the wait for a connection), or throws
+   * A read (and the wait for a connection) returns within this time, or throws
    * `EventLogUnavailable`.
    */
   readonly readTimeoutMs?: number;
   readonly readConnectionsMax?: number;
-  /** How often a tail looks by itself, should nobody wake it. */
+  /** How often a tail reads without being woken. */
   readonly pollIntervalMs?: number;
   /** One transaction takes at most this many appends, and bytes. */
   readonly batchAppendsMax?: number;
@@ -57,9 +57,9 @@ export interface PostgresEventLogOptions {
   readonly observe?: EventLogObserver;
 }
 
-/** A scan of the whole log: of ten million events it takes a minute. */
+/** Limit of a scan of the whole log: of ten million events it takes a minute. */
 const CONTRADICTION_MS = 600_000;
-/** One statement sees one moment of the log, whoever appends meanwhile. */
+/** One statement sees one moment of the log, whatever is appended meanwhile. */
 const CONTRADICTION = `
   with numbered as (
     select position, stream, revision, row_number() over (order by position) as place,
@@ -76,17 +76,17 @@ const CONTRADICTION = `
 /** Events of a stream are read in pages of this many. */
 const STREAM_PAGE = 1_000;
 const FOLLOW_PAGE = 1_000;
-/** Of several reasons to compare the log with what was seen, one is enough for so long. */
-const LOOK_AGAIN_MS = 50;
-/** How long a closing waits for a server that does not answer a goodbye. */
-const GOODBYE_MS = 2_000;
+/** Of several reasons to compare the log with the seen events, one is enough for this long. */
+const COMPARE_AGAIN_MS = 50;
+/** How long closing waits for a server that does not answer a regular close. */
+const CLOSE_MS = 2_000;
 const POSITION_MAX = 2n ** 63n - 1n;
 
 const EVENT_COLUMNS =
   'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
 /**
- * The event that a reader has already comes along as a proof that it is still there, without its
- * contents.
+ * The event that a reader has already is read again, without its contents, as a proof that it still
+ * exists.
  */
 const columnsBehind = (place: string): string =>
   `position, stream, revision, event_id, type, case when ${place} then '' else data end, case when ${place} then '' else metadata end, recorded_at::float8`;
@@ -116,10 +116,10 @@ interface PostgresEventLogParts {
 }
 
 /**
- * The event log on Postgres. Positions are counted by one row that every append moves last
- * (migrations/0001_create_event_log.ts says why that gives readers no gaps and no late arrivals);
- * what the row costs is won back by committing in groups. One writing connection and, while
- * somebody follows, one listening connection of its own; reads use a pool.
+ * The event log on Postgres. Positions are counted by one row that every append updates last
+ * (migrations/0001_create_event_log.ts says why that keeps readers from gaps and late arrivals);
+ * group commits win back the cost of that row. One writing connection and, while the log is
+ * followed, one listening connection; reads use a pool.
  *
  * Position tokens: the first eight hex digits of the log's id, a dash, the position as a decimal.
  */
@@ -138,10 +138,10 @@ export class PostgresEventLog implements EventLog {
   /**
    * Opens the log of a migrated database.
    * @throws {EventLogUnavailable} when the server is away; any other error means that the database
-   * is not ours.
+   * is not of this service.
    */
   static async open(options: PostgresEventLogOptions): Promise<PostgresEventLog> {
-    // Below the five seconds within which a write is answered.
+    // Below the five seconds within which a write returns.
     const {
       appendTimeoutMs = 4_000,
       readTimeoutMs = 4_000,
@@ -264,7 +264,7 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
-  /** Each page proves that the one before still stands. @throws {LogWentBack} */
+  /** Each page proves that the one before still exists. @throws {LogWentBack} */
   async *readStream(
     stream: string,
     { from = 0n, end }: ReadStreamOptions = {},
@@ -322,7 +322,7 @@ export class PostgresEventLog implements EventLog {
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
     const { epoch } = this.parts.seen;
     const release = this.parts.listener.hold((position) => this.heard(position));
-    /** Of the event at the cursor; undefined: it is learned with the first look. */
+    /** Of the event at the cursor; undefined: the first read finds it. */
     let known: string | undefined;
     try {
       yield* followPages({
@@ -384,7 +384,7 @@ export class PostgresEventLog implements EventLog {
   }
 
   /**
-   * Answers the appends that wait (each within its time), ends all tails, then lets go of all
+   * Answers the waiting appends (each within its time), ends all tails, then closes all
    * connections.
    */
   close(): Promise<void> {
@@ -455,8 +455,8 @@ export class PostgresEventLog implements EventLog {
   }
 
   /**
-   * The event at the cursor comes first, where there is one. @throws {LogWentBack} when it is not
-   * there any more, or another one is.
+   * The event at the cursor is read first, where there is one. @throws {LogWentBack} when it is
+   * missing, or another one is there.
    */
   private async readBehind(
     cursor: bigint,
@@ -477,7 +477,7 @@ export class PostgresEventLog implements EventLog {
     throw new LogWentBack();
   }
 
-  /** Something of this epoch is not there any more. */
+  /** An event of this epoch no longer exists. */
   private lost(epoch: number): void {
     const { newest } = this.parts.seen;
     if (newest !== undefined) this.parts.seen.wentBack(newest, epoch);
@@ -489,9 +489,8 @@ export class PostgresEventLog implements EventLog {
     { isRepeated, epoch }: { isRepeated: boolean; epoch: number },
   ): void {
     const { newest } = this.parts.seen;
-    // Mostly it was only read before this answer came; a log that went back gives out positions
-    // again.
-    if (!isRepeated && newest !== undefined && position <= newest.ordinal) this.lookSoon();
+    // Mostly another answer overtook this one; a log that went back assigns positions again.
+    if (!isRepeated && newest !== undefined && position <= newest.ordinal) this.compareSoon();
     this.parts.seen.note(
       position,
       { position: this.token(position), eventId: events.at(-1)?.id ?? '' },
@@ -503,16 +502,16 @@ export class PostgresEventLog implements EventLog {
   /** Another process appended. */
   private heard(position: bigint): void {
     const { newest } = this.parts.seen;
-    if (newest !== undefined && position < newest.ordinal) this.lookSoon();
+    if (newest !== undefined && position < newest.ordinal) this.compareSoon();
   }
 
-  private lookSoon(): void {
+  private compareSoon(): void {
     if (this.looking !== undefined || this.closing.signal.aborted) return;
     this.looking = setTimeout(() => {
       this.looking = undefined;
-      // A log that is away is compared when it is back.
+      // An unavailable log is compared when it is back.
       this.look().catch(() => undefined);
-    }, LOOK_AGAIN_MS);
+    }, COMPARE_AGAIN_MS);
     this.looking.unref();
   }
 
@@ -546,7 +545,7 @@ export class PostgresEventLog implements EventLog {
     );
   }
 
-  /** Of a page of the log that is the last one; of a page of a stream as well. */
+  /** Of a page of the log that is the last event; of a page of a stream as well. */
   private noteNewest(rows: readonly EventRow[], epoch: number): void {
     const last = rows.at(-1);
     if (last !== undefined)
@@ -554,8 +553,8 @@ export class PostgresEventLog implements EventLog {
   }
 
   /**
-   * One statement, within the time for reads, the wait for a connection included; one whose server
-   * does not answer is given up.
+   * One statement, within the time for reads, the wait for a connection included; abandoned when
+   * the server does not answer.
    */
   private async read<R extends unknown[]>(
     query: pg.QueryArrayConfig<unknown[]>,
@@ -591,7 +590,7 @@ export class PostgresEventLog implements EventLog {
     try {
       client = await Promise.race([connecting, late]);
     } catch (error) {
-      // One that comes when nobody waits for it any more is the next reader's.
+      // A connection that arrives after its caller gave up is for the next reader.
       connecting.then(
         (unused) => unused.release(),
         () => undefined,
@@ -615,7 +614,7 @@ export class PostgresEventLog implements EventLog {
   ): Promise<readonly R[]> {
     if (!this.tuned.has(client)) {
       await client.query(NO_SCANS);
-      // A new connection may be to a server that lacks what the one before had.
+      // A new connection may be to a server that lacks events of the previous one.
       await compareSeen(
         this.parts.seen,
         async (question) => (await client.query<unknown[]>(question)).rows,
@@ -634,9 +633,9 @@ export class PostgresEventLog implements EventLog {
 const NO_SCANS = 'set enable_seqscan = off';
 
 /**
- * The writing session. It reads committed rows whatever the database's default is, for the
- * reasoning of ledger.append_batch rests on it, and it answers only for what is on disk: where
- * commits are asynchronous by default they are not here.
+ * The writing session. It reads committed rows whatever the database's default is, as
+ * ledger.append_batch requires, and it returns only after the disk write, even where commits are
+ * asynchronous by default.
  */
 const WRITER_SETTINGS = `
   select set_config('default_transaction_isolation', 'read committed', false),
@@ -659,7 +658,7 @@ async function openWriter(
   try {
     await client.query(WRITER_SETTINGS);
     if ((await readLogId(client)) !== logId)
-      throw new EventLogUnavailable('another log stands at the address of this one');
+      throw new EventLogUnavailable('the address of this log leads to another log');
     await compareSeen(seen, async (question) => (await client.query<unknown[]>(question)).rows);
   } catch (error) {
     destroy();
@@ -674,8 +673,7 @@ async function openWriter(
       try {
         return await commitBatch(client, appends);
       } catch (error) {
-        // The detail of a refused row is the row, and that is nobody's business who reads the
-        // error.
+        // The detail of a refused row is the row, which must not appear in an error.
         if (error instanceof pg.DatabaseError) error.detail = undefined;
         throw error;
       }
@@ -683,10 +681,7 @@ async function openWriter(
   };
 }
 
-/**
- * @param appends one or more. Where the stream of a single one ends in another event than it says,
- * that is a conflict.
- */
+/** @param appends one or more. For a single one: a stream with another last event is a conflict. */
 async function commitBatch(
   client: pg.Client,
   appends: readonly BatchedAppend[],
@@ -695,7 +690,7 @@ async function commitBatch(
     return await sendBatch(client, appends);
   } catch (error) {
     const [first, second] = appends;
-    if (errorCode(error) !== ENDS_OTHERWISE || first === undefined || second !== undefined)
+    if (errorCode(error) !== END_MISMATCH || first === undefined || second !== undefined)
       throw error;
     return [{ kind: 'conflict', actual: first.expected }];
   }
@@ -746,7 +741,7 @@ async function endPool(pool: pg.Pool): Promise<void> {
   const given = new AbortController();
   await Promise.race([
     pool.end(),
-    delay(GOODBYE_MS, undefined, { signal: given.signal }).catch(() => undefined),
+    delay(CLOSE_MS, undefined, { signal: given.signal }).catch(() => undefined),
   ]);
   given.abort();
 }

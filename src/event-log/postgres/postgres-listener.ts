@@ -11,11 +11,11 @@ const RETRY_MS = 500;
 const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
 /**
- * Rings the doorbell for appends of all processes, from NOTIFY, while somebody holds it. Opens its
- * connection again after a loss, or when it does not answer any more, and then wakes everybody, for
- * what was said meanwhile is lost. Its absence costs latency only: readers poll as well.
+ * Rings the doorbell for appends of all processes, from NOTIFY, while it has holders. Opens its
+ * connection again after a loss or a silence, and then wakes every reader, for notifications during
+ * the loss are gone. Its absence costs latency only: readers poll as well.
  *
- * Not on `KeptConnection`: that one is a pool's and begins with an error while the database is
+ * Not on `KeptConnection`: that one belongs to a pool and begins with an error while the database is
  * unavailable. A log is opened without a pool, and readers hold and release the connection.
  */
 export class PostgresListener {
@@ -33,8 +33,8 @@ export class PostgresListener {
   ) {}
 
   /**
-   * Listens until the given function was called as often as this one. @param onPosition hears of
-   * each position that is named.
+   * Listens until the returned function was called as often as this one.
+   * @param onPosition called with each notified position.
    */
   hold(onPosition: (position: bigint) => void = () => undefined): () => void {
     this.onPosition = onPosition;
@@ -56,7 +56,7 @@ export class PostgresListener {
     };
   }
 
-  /** Stops for good, whoever still holds it. */
+  /** Stops for good, whatever still holds it. */
   async close(): Promise<void> {
     this.closed = true;
     this.stopping.abort();
@@ -85,7 +85,7 @@ export class PostgresListener {
         );
         await lost.finally(end);
       } catch {
-        // Not said anywhere: whoever reads meets the same absence and reports it.
+        // Not reported here: the readers meet the same absence and report it.
       } finally {
         this.connection?.destroy();
         this.connection = undefined;

@@ -6,7 +6,7 @@ const COUNT_HELD = `
 
 type Ask = (query: QueryArrayConfig<unknown[]>) => Promise<readonly unknown[][]>;
 
-/** How many of these events stand where they are said to. */
+/** How many of these events are at their positions. */
 export async function countHeld(
   ask: Ask,
   events: readonly { readonly ordinal: bigint; readonly eventId: string }[],
@@ -22,13 +22,13 @@ export async function countHeld(
 }
 
 /**
- * Compares what was seen since the last look with the log; what is missing means that the log went
- * back.
+ * Compares the events seen since the last comparison with the log; a missing one means that the log
+ * went back.
  */
 export async function compareSeen(seen: NewestSeen, ask: Ask): Promise<void> {
   const { epoch, newest } = seen;
   if (newest === undefined) return;
-  // As of now: more is seen while the question is on its way.
+  // Copied: more events are seen during the query.
   const recent = [...seen.recent];
   const held = await countHeld(ask, recent);
   if (held === recent.length) seen.confirm(newest, epoch);

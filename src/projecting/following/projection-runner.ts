@@ -24,25 +24,24 @@ export interface ProjectionRunnerOptions {
   readonly decode: DecodeEvents;
   readonly projectors: readonly Projector[];
   readonly generations: LiveGenerations;
-  /** Events in a batch; bounds what is held in memory. Default 500. */
+  /** Events in a batch; bounds the memory. Default 500. */
   readonly pageSize?: number;
-  /** How often a standby tries to take over, and a leader shows that it is alive. Default 1 000. */
+  /** How often a standby tries to take over, and a leader checks its connection. Default 1 000. */
   readonly leaseEveryMs?: number;
-  /**
-   * How often a process that does not lead looks at the checkpoints while somebody waits. Default
-   * 15.
-   */
+  /** How often a standby reads the checkpoints while a caller waits. Default 15. */
   readonly pollEveryMs?: number;
-  /** Rows about a forgotten person that are cleaned at once. Default 100. */
+  /** Rows about an erased person that are cleaned at once. Default 100. */
   readonly pieceRowsMax?: number;
   /** Back-off after failures. Default 100 to 5 000. */
   readonly retryMs?: BackOff;
   readonly logger?: Logger;
-  /** Called before the log is followed: renews read models when the log lost what they show. */
+  /**
+   * Called before the log is followed: renews read models when the log lost events that they show.
+   */
   readonly settle?: () => Promise<unknown>;
 }
 
-/** The tail was further than a track that found nothing more to read: it reads again. */
+/** The tail was ahead of a track that had read everything: the track reads again. */
 const READ_AGAIN_MS = 10;
 
 /**
@@ -52,23 +51,23 @@ const READ_AGAIN_MS = 10;
 interface Turn {
   readonly tracks: ReadonlyMap<string, ProjectionTrack>;
   readonly signal: AbortSignal;
-  /** Of the log when it began. */
+  /** Of the log at the beginning of the turn. */
   readonly epoch: number;
-  /** Tracks that go along with the tail; the others are catching up on their own. */
+  /** Tracks that follow the tail; the others are catching up on their own. */
   readonly joined: Set<ProjectionTrack>;
   readonly catchingUp: Set<Promise<void>>;
-  /** The end of the last page that the tail has handed out. */
+  /** The end of the last page that the tail returned. */
   tail: Position | undefined;
 }
 
 /**
- * Keeps the read models up with the log. The log is followed and decoded once for all projections
- * of the process; each has its own checkpoint and its own transactions. A projection that fails or
- * lags leaves the common tail, catches up by itself and joins again, so that none holds up the
- * others.
+ * Keeps the read models up to date with the log. The log is followed and decoded once for all
+ * projections of the process; each has its own checkpoint and its own transactions. A projection
+ * that fails or lags leaves the common tail, catches up by itself and joins again, so that none
+ * delays the others.
  *
- * Promises: rows and checkpoint are one transaction; no event is passed over (a stream that cannot
- * be applied is parked, on record); of several processes one leads, the others stand by.
+ * Promises: rows and checkpoint are one transaction; no event is skipped (a stream that cannot be
+ * applied is parked and recorded); of several processes one leads, the others stand by.
  */
 export class ProjectionRunner {
   private readonly names: readonly string[];
@@ -89,12 +88,12 @@ export class ProjectionRunner {
     options.log.onWentBack(() => this.leadership.endTurn());
   }
 
-  /** Begins in the background and goes on through every outage until `stop`. */
+  /** Begins in the background and continues through every outage until `stop`. */
   start(): void {
     this.running ??= this.run();
   }
 
-  /** Finishes the batches in hand, with their checkpoints, and lets another process lead. */
+  /** Finishes the current batches, with their checkpoints, and lets another process lead. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -116,8 +115,8 @@ export class ProjectionRunner {
 
   /**
    * Waits until the rows of all these projections include the position; false when they do not
-   * within the time. In the process that leads, the batch itself wakes the caller; in others the
-   * checkpoints are looked at every few milliseconds while somebody waits.
+   * within the time. In the leading process the batch itself wakes the caller; in others the
+   * checkpoints are read every few milliseconds while a caller waits.
    */
   async waitFor(
     position: Position,
@@ -125,7 +124,7 @@ export class ProjectionRunner {
     timeoutMs: number,
   ): Promise<boolean> {
     const { log } = this.options;
-    // What was applied of a log that lost its end since says nothing of the log that is there.
+    // A position that was applied before the log lost its end is no position of the current log.
     const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
     const behind = projections.filter((name) => {
       const applied = turn?.tracks.get(name)?.position;
@@ -138,8 +137,8 @@ export class ProjectionRunner {
   }
 
   /**
-   * All projections of this process, in its order, with the part it plays. @throws when the
-   * database or the log is away.
+   * All projections of this process, in its order, with their roles. @throws when the database or
+   * the log is unavailable.
    */
   async status(): Promise<(ProjectionStatus & { readonly role: 'leader' | 'standby' })[]> {
     const rows = await projectionStatus(
@@ -168,7 +167,7 @@ export class ProjectionRunner {
         onInterrupted: (error) =>
           this.options.logger?.warn(
             { error: describeError(error) },
-            'projections are interrupted, trying again',
+            'projections are interrupted, retrying',
           ),
         onRenewed: () => this.endTurnOfOldGenerations(),
       },
@@ -185,12 +184,12 @@ export class ProjectionRunner {
     try {
       await this.followLog(turn);
     } finally {
-      // Whatever ended it: tracks that catch up on their own go by the signal.
+      // Whatever ended the turn: tracks that catch up on their own end by this signal.
       this.leadership.endTurn();
       await Promise.all(turn.catchingUp);
       this.turn = undefined;
       logger?.info({ projections: [...held] }, 'no longer leading projections');
-      // Who waited for a batch of ours now looks at the checkpoints.
+      // Callers that wait for a batch of this process now read the checkpoints.
       void this.pollWhileAwaited();
     }
   }
@@ -223,8 +222,8 @@ export class ProjectionRunner {
   private async restore(track: ProjectionTrack): Promise<void> {
     const [checkpoint] = await liveCheckpoints(this.options.pool, [track.name]);
     if (checkpoint?.generation !== track.generation) {
-      // The next turn takes it up. Not left to the watch: until then whoever waits for this
-      // projection would wait in vain.
+      // The next turn uses the new generation. Not left to the watch: until then callers would wait
+      // for this projection in vain.
       this.leadership.endTurn();
       throw new Error(`another generation of ${track.name} became live`);
     }
@@ -232,7 +231,7 @@ export class ProjectionRunner {
     if (track.position !== undefined) this.waiters.advanced(track.name, track.position);
   }
 
-  /** Another generation became live: the next turn takes it up. */
+  /** Another generation became live: the next turn uses it. */
   private async endTurnOfOldGenerations(): Promise<void> {
     const { generations } = this.options;
     await generations.refresh();
@@ -254,16 +253,16 @@ export class ProjectionRunner {
       if (!page) continue;
       await this.applyToJoined(page, turn);
       turn.tail = page.last;
-      // Who joined while the page was being applied does not have it, and there may be no other for
-      // long.
+      // A track that joined while the page was being applied lacks it, and the next page may be far
+      // off.
       for (const track of turn.joined)
         if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
     }
   }
 
   /**
-   * Decoding needs the key store: while that is away the tail waits, since nobody could go on
-   * without it.
+   * Decoding needs the key store: while that is unavailable the tail waits, since no projection
+   * could continue without it.
    */
   private async decodeTail(
     recorded: readonly RecordedEvent[],
@@ -283,7 +282,7 @@ export class ProjectionRunner {
   private async applyToJoined(page: Page, turn: Turn): Promise<void> {
     const joined = [...turn.joined];
     const concerned = joined.filter((track) => track.concernedBy(page));
-    // A track can be ahead of the page, having caught up by itself; its checkpoint must not go
+    // A track can be ahead of the page, having caught up by itself; its checkpoint must not move
     // back.
     const idle = joined.filter(
       (track) =>
@@ -299,7 +298,7 @@ export class ProjectionRunner {
     try {
       await track.apply(page);
       await this.applied(track);
-      // The others go along with the tail meanwhile.
+      // The other tracks follow the tail meanwhile.
       if (track.isCleaning) this.catchUpAlone(track, turn);
     } catch (error) {
       this.catchUpAlone(track, turn, error);
@@ -333,8 +332,8 @@ export class ProjectionRunner {
   }
 
   /**
-   * Takes a track off the tail until it is where the tail is. It reads and decodes for itself
-   * meanwhile.
+   * Takes a track off the tail until it has caught up with it. Meanwhile the track reads and
+   * decodes for itself.
    */
   private catchUpAlone(track: ProjectionTrack, turn: Turn, failure?: unknown): void {
     turn.joined.delete(track);
@@ -353,14 +352,14 @@ export class ProjectionRunner {
         const page = await decodePage(await log.readAll(track.position, this.pageSize), decode);
         if (page) await track.apply(page);
         await this.applied(track);
-        // A page, a piece, a page: nobody's events wait until somebody with very many rows is
-        // forgotten.
+        // A page, a piece, a page: an erasure with very many rows does not delay the events of
+        // others.
         if (track.isCleaning) await this.cleanOn(track);
         failed = undefined;
         failures = 0;
-        // Compared and joined in one go: no page of the tail can slip in between, and the tail
-        // drops what a track has already. That nothing was there to read says nothing: the tail may
-        // have read more since.
+        // Compared and joined in one turn of the event loop: no page of the tail can arrive in
+        // between, and the tail skips events that a track has already. An empty read is not enough:
+        // the tail may have read more since.
         if (!track.isCleaning && log.compare(track.position, turn.tail) >= 0) {
           turn.joined.add(track);
           return;
@@ -377,13 +376,13 @@ export class ProjectionRunner {
     if (!track.isCleaning)
       this.options.logger?.info(
         { projection: track.name },
-        'forgotten people are cleaned out of all rows',
+        'erased people are removed from all rows',
       );
   }
 
   /**
-   * After a failure: the rows' state is loaded again, since a write may have happened although its
-   * answer was lost.
+   * After a failure: the state of the rows is loaded again, since a write may have happened
+   * although its answer was lost.
    */
   private async recover(
     track: ProjectionTrack,
@@ -391,8 +390,8 @@ export class ProjectionRunner {
     failures: number,
     turn: Turn,
   ): Promise<void> {
-    // A repair wrote beside this one, which is no error; or another leader did, because the locks
-    // are lost and the connection has not said so yet.
+    // A repair wrote at the same time, which is no error; or another leader did, because the locks
+    // are lost and the connection has not reported it yet.
     if (failure instanceof CheckpointMoved && failures === 0) return this.leadership.confirmTurn();
     await this.noteError(track, failure);
     const wait =
@@ -406,7 +405,7 @@ export class ProjectionRunner {
     if (track.position !== undefined) this.waiters.advanced(track.name, track.position);
     if (!this.errors.has(track.name)) return;
     this.errors.delete(track.name);
-    this.options.logger?.info({ projection: track.name }, 'the projection goes on');
+    this.options.logger?.info({ projection: track.name }, 'the projection continues');
   }
 
   private async noteError(track: ProjectionTrack, error: unknown): Promise<void> {
@@ -415,10 +414,10 @@ export class ProjectionRunner {
       this.errors.set(track.name, text);
       this.options.logger?.warn(
         { projection: track.name, error: text },
-        'the projection cannot go on, trying again',
+        'the projection cannot continue, retrying',
       );
     }
-    // While the database is away this is what fails first; the error stays in memory then.
+    // While the database is unavailable this fails first; the error stays in memory then.
     await recordLastError(this.options.pool, track.name, track.generation, text).catch(
       () => undefined,
     );
@@ -443,7 +442,10 @@ export class ProjectionRunner {
     }
   }
 
-  /** Whoever waited reads the generation that came so far, and not the one that was live before. */
+  /**
+   * The waiting callers read the generation that they waited for, and not the one that was live
+   * before.
+   */
   private async followSwaps(checkpoints: readonly Checkpoint[]): Promise<void> {
     const { generations } = this.options;
     const known = checkpoints.every(
